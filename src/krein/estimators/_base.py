@@ -1,0 +1,465 @@
+"""validate -> kernel matrix -> problem -> solver -> coefficients; one predict.
+
+The sentence the library rests on: a fitted model is
+``K(x, X_train) @ dual_coef_.T + intercept_`` on the raw, untouched kernel.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_is_fitted,
+    validate_data,
+)
+
+from krein.estimators._probability import sigmoid_calibration
+from krein.kernels.registry import Kernel, as_kernel
+from krein.memory import require_memory
+from krein.result import Array, Result
+from krein.validation import (
+    check_labels,
+    check_similarity,
+    check_square,
+    refuse_odd_arrays,
+    warn_if_distances,
+)
+
+__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor", "Row", "Training"]
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a fit works on: samples of positive weight only.
+
+    Attributes
+    ----------
+    K : ndarray of shape (m, m)
+        Raw similarities; never to be changed.
+    weight : ndarray of shape (m,) or None
+        Sample weight times class weight; None when all are 1.
+    kept : ndarray of shape (m,) or None
+        Indices of the samples in what was passed to fit; None when all were kept.
+    n : int
+        Number of samples passed to fit.
+    """
+
+    K: Array
+    weight: Array | None
+    kept: np.ndarray | None
+    n: int
+
+    def upper(self, C: float) -> Array:
+        """Upper bounds C w_i of the dual variables."""
+        if self.weight is None:
+            return np.full(self.K.shape[0], float(C))
+        return C * self.weight
+
+    def expand(self, rows: Array) -> Array:
+        """Put zeros where samples of zero weight were left out."""
+        if self.kept is None:
+            return rows
+        full = np.zeros((rows.shape[0], self.n))
+        full[:, self.kept] = rows
+        return full
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a model: coefficients on the raw kernel and how they were found."""
+
+    coef: Array
+    intercept: float
+    result: Result | None = None
+    alpha: Array | None = None
+
+
+class KernelModel(BaseEstimator):
+    """Shared by classifiers and regressors: kernel, validation, decision values.
+
+    A subclass stores ``dual_coef_`` (n_rows, n_train) and ``intercept_`` (n_rows,) by
+    `_store_rows`.
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "kernel": [str, callable, Kernel],
+        "kernel_params": [dict, None],
+        "symmetrize": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    # ---------------------------------------------------------------- tags and input
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __sklearn_tags__(self):
+        """Declare a square precomputed matrix to splitters, and object input."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+    def _takes_vectors(self, X: Any) -> bool:
+        """Tell rows of numbers from lists of strings, series, graphs, matrices."""
+        kernel = self.kernel
+        if isinstance(kernel, str) and kernel != "precomputed":
+            kernel = as_kernel(kernel, None)
+        if isinstance(kernel, Kernel):
+            return kernel.facts.input == "vectors"
+        if self._precomputed or hasattr(X, "columns"):
+            return True
+        first = X[0] if isinstance(X, list | tuple) and len(X) else X
+        if isinstance(X, list | tuple) and isinstance(first, str | bytes | dict):
+            return False
+        try:
+            array = np.asarray(X)
+        except ValueError:  # ragged
+            return False
+        return array.dtype.kind in "biufc" and array.ndim <= 2
+
+    def _check_items(self, X: Any, *, reset: bool) -> Any:
+        """Validate rows of numbers as scikit-learn does; keep objects as they are."""
+        refuse_odd_arrays(X)
+        if self._takes_vectors(X):
+            try:
+                return validate_data(self, X, reset=reset, dtype=np.float64)
+            except ValueError as error:
+                if self._precomputed and "features, but" in str(error):
+                    raise ValueError(
+                        f"{error}: with kernel='precomputed' pass similarities of new "
+                        "items (rows) to the training items (columns), in the order "
+                        "of fit"
+                    ) from None
+                raise
+        if _num_samples(X) < 1:
+            raise ValueError("X has no items; at least one is required")
+        return X
+
+    def _training_kernel(self, X: Any) -> Array:
+        """Kernel matrix of the training items; sets `kernel_` and `X_fit_`."""
+        given = X
+        X = self._check_items(X, reset=True)
+        if self._precomputed:
+            check_square(X, "X")
+            K = check_similarity(
+                X, name="X", symmetrize=self.symmetrize, dtype_of=given
+            )
+            warn_if_distances(K, "X")
+            self.X_fit_ = None
+            return K
+        n = _num_samples(X)
+        require_memory(
+            6 * 8 * n * n,
+            f"a spectral fit on {n} items",
+            "Use landmarks: krein.KreinNystroem(n_components=500) before a linear "
+            "model.",
+        )
+        kernel = as_kernel(self.kernel, self.kernel_params)
+        self.kernel_ = kernel.fit(X) if isinstance(kernel, Kernel) else kernel
+        self.X_fit_ = X
+        K = np.asarray(self.kernel_(X, X))
+        if K.shape != (n, n):
+            raise ValueError(
+                f"kernel must return a matrix of shape ({n}, {n}) for {n} items, got "
+                f"{K.shape}"
+            )
+        return check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
+
+    def _similarities(self, X: Any) -> Array:
+        """Similarities of items to those training items that matter (`support_`)."""
+        X = self._check_items(X, reset=False)
+        if self._precomputed:
+            return X if self.support_.size == X.shape[1] else X[:, self.support_]
+        items = self.X_fit_
+        if self.support_.size < _num_samples(items):
+            items = _take(items, self.support_)
+        return np.asarray(self.kernel_(X, items), dtype=np.float64)
+
+    # ------------------------------------------------------------------ coefficients
+
+    def _store_rows(self, rows: Sequence[Row], training: Training) -> None:
+        """Set the fitted attributes from one Row per output."""
+        self.dual_coef_ = training.expand(np.vstack([row.coef for row in rows]))
+        self.intercept_ = np.array([row.intercept for row in rows], dtype=float)
+        self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
+        alphas = [row.alpha for row in rows if row.alpha is not None]
+        if len(alphas) == len(rows):
+            self.alpha_ = training.expand(np.vstack(alphas))
+        results = [row.result for row in rows if row.result is not None]
+        if len(results) == len(rows):
+            self.result_ = results[0] if len(rows) == 1 else results
+            self.n_iter_ = np.array([result.n_iter for result in results])
+            self.objective_ = np.array([result.value for result in results])
+            certificates = np.array([result.certificate.value for result in results])
+            if results[0].certificate.kind == "gap":
+                self.duality_gap_ = certificates
+            else:
+                self.residual_ = certificates
+            self._warn_unconverged(results)
+
+    def _warn_unconverged(self, results: Sequence[Result]) -> None:
+        bad = [
+            result for result in results if result.status in ("max_iter", "diverged")
+        ]
+        if bad:
+            worst = max(bad, key=lambda result: result.certificate.relative)
+            warnings.warn(
+                f"{type(self).__name__} did not reach tol={self.tol:g}: status "
+                f"{worst.status!r} after {worst.n_iter} iterations, relative "
+                f"{worst.certificate.kind} {worst.certificate.relative:.2g}. Raise "
+                f"max_iter (now {self.max_iter}) or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _decision_rows(self, X: Any) -> Array:
+        """Decision values (n_new, n_rows): the one predict of the library."""
+        check_is_fitted(self, "dual_coef_")
+        values = self._similarities(X) @ self.dual_coef_[:, self.support_].T
+        return values + self.intercept_
+
+    def _keep_weighted(
+        self, K: Array, sample_weight: Any, extra: Array | None = None
+    ) -> Training:
+        """Drop samples of zero weight; None stands for all weights equal to 1."""
+        n = K.shape[0]
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, K, dtype=np.float64, ensure_non_negative=True
+            )
+        if extra is not None:
+            weight = extra if weight is None else weight * extra
+        if weight is None or np.all(weight == 1.0):
+            return Training(K, None, None, n)
+        if np.all(weight > 0.0):
+            return Training(K, weight, None, n)
+        kept = np.flatnonzero(weight > 0.0)
+        if kept.size == 0:
+            raise ValueError("sample_weight is zero for every sample")
+        return Training(K[np.ix_(kept, kept)], weight[kept], kept, n)
+
+
+def _take(items: Any, indices: np.ndarray) -> Any:
+    """Items at the given positions, whatever holds them."""
+    if hasattr(items, "iloc"):
+        return items.iloc[indices]
+    if isinstance(items, np.ndarray):
+        return items[indices]
+    return [items[i] for i in indices]
+
+
+class KernelClassifier(ClassifierMixin, KernelModel):
+    """One-vs-rest classifier; a subclass says how to share work and fit one row.
+
+    A subclass implements ``_share(training) -> shared`` (once per fit: the
+    eigendecomposition) and ``_fit_row(shared, training, signs) -> Row`` (once per
+    row; ``signs`` is -1 / +1).
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **KernelModel._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "probability": ["boolean"],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n) or (n, n_features), or list of objects
+            Raw similarities for ``kernel="precomputed"``, items otherwise.
+        y : array-like of shape (n,)
+            Class labels.
+        sample_weight : array-like of shape (n,), optional
+            Integer weights equal repetition; a sample of weight 0 is left out.
+
+        Returns
+        -------
+        self
+        """
+        K = self._training_kernel(X)
+        codes = self._check_targets(y, K.shape[0])
+        training = self._keep_weighted(K, sample_weight, self._class_weights(codes))
+        kept = codes if training.kept is None else codes[training.kept]
+        if np.unique(kept).size < self.classes_.size:
+            raise ValueError(
+                "y must contain samples of at least two classes of positive weight: "
+                "a class has only samples of zero weight"
+            )
+        shared = self._share(training)
+        rows = [
+            self._fit_row(shared, training, signs)
+            for signs in one_vs_rest(kept, self.classes_.size)
+        ]
+        self._store_rows(rows, training)
+        if getattr(self, "probability", False):
+            self._calibrate(training, kept)
+        return self
+
+    def _share(self, training: Training) -> Any:
+        raise NotImplementedError("a subclass says what its rows share")
+
+    def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
+        raise NotImplementedError("a subclass fits one row")
+
+    def _check_targets(self, y: Any, n: int) -> np.ndarray:
+        y = validate_data(self, X="no_validation", y=y, reset=False)
+        check_classification_targets(y)
+        if y.shape[0] != n:
+            raise ValueError(
+                f"y has {y.shape[0]} labels for {n} samples; they must agree"
+            )
+        self.classes_, codes = check_labels(y)
+        return codes
+
+    def _class_weights(self, codes: np.ndarray) -> Array | None:
+        if self.class_weight is None:
+            return None
+        per_class = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=self.classes_[codes]
+        )
+        return per_class[codes]
+
+    # ----------------------------------------------------------------------- predict
+
+    def decision_function(self, X):
+        """Signed scores: ``K(X, X_train) @ dual_coef_.T + intercept_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+            Raw similarities of new items to the training items, or new items.
+
+        Returns
+        -------
+        ndarray of shape (n_new,) for two classes, (n_new, n_classes) otherwise
+        """
+        values = self._decision_rows(X)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X):
+        """Class labels of new items.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        values = self._decision_rows(X)
+        if values.shape[1] == 1:
+            return self.classes_[(values[:, 0] > 0).astype(int)]
+        return self.classes_[np.argmax(values, axis=1)]
+
+    def _has_probabilities(self) -> bool:
+        if getattr(self, "probability", False):
+            return True
+        raise AttributeError("predict_proba needs probability=True")
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Class probabilities: a sigmoid of the scores, fitted out of fold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+        """
+        check_is_fitted(self, "calibration_")
+        slope, offset = self.calibration_
+        scores = self._decision_rows(X) * slope + offset
+        positive = 1.0 / (1.0 + np.exp(-np.clip(scores, -700, 700)))
+        if positive.shape[1] == 1:
+            return np.hstack([1.0 - positive, positive])
+        total = positive.sum(axis=1, keepdims=True)
+        return np.where(
+            total > 0,
+            positive / np.where(total > 0, total, 1.0),
+            1.0 / positive.shape[1],
+        )
+
+    def _calibrate(self, training: Training, codes: np.ndarray) -> None:
+        self.calibration_ = sigmoid_calibration(
+            self, training.K, codes, training.weight, self.classes_.size
+        )
+
+
+def one_vs_rest(codes: np.ndarray, n_classes: int) -> Iterator[Array]:
+    """Labels -1 / +1: one row for two classes (second positive), else one each."""
+    for k in [1] if n_classes == 2 else range(n_classes):
+        yield np.where(codes == k, 1.0, -1.0)
+
+
+class KernelRegressor(RegressorMixin, KernelModel):
+    """Regression with one row; a subclass implements `_fit_target`."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n) or (n, n_features), or list of objects
+            Raw similarities for ``kernel="precomputed"``, items otherwise.
+        y : array-like of shape (n,)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            Integer weights equal repetition; a sample of weight 0 is left out.
+
+        Returns
+        -------
+        self
+        """
+        K = self._training_kernel(X)
+        y = validate_data(
+            self, X="no_validation", y=y, reset=False, y_numeric=True
+        ).astype(float)
+        if y.shape[0] != K.shape[0]:
+            raise ValueError(
+                f"y has {y.shape[0]} targets for {K.shape[0]} samples; they must agree"
+            )
+        training = self._keep_weighted(K, sample_weight)
+        y = y if training.kept is None else y[training.kept]
+        self._store_rows([self._fit_target(training, y)], training)
+        return self
+
+    def _fit_target(self, training: Training, y: Array) -> Row:
+        raise NotImplementedError("a subclass fits its target")
+
+    def predict(self, X):
+        """Predicted targets of new items.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        return self._decision_rows(X)[:, 0]

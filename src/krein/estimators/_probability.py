@@ -1,0 +1,106 @@
+"""Probabilities for SVMs: a sigmoid on out-of-fold scores.
+
+scikit-learn's own calibration cannot slice the columns of a precomputed kernel; here
+rows and columns are cut together, from the matrix that the fit has computed already.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+from scipy.special import expit, log_expit
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from krein.result import Array
+
+__all__ = ["fit_sigmoid", "out_of_fold_scores", "sigmoid_calibration"]
+
+_FOLDS = 5
+
+
+def sigmoid_calibration(
+    estimator: Any, K: Array, codes: np.ndarray, weight: Array | None, n_classes: int
+) -> tuple[Array, Array]:
+    """Slopes and offsets (n_rows,) of the sigmoids of a one-vs-rest model."""
+    scores = out_of_fold_scores(estimator, K, codes, weight)
+    positives = [1] if n_classes == 2 else range(n_classes)
+    fits = [
+        fit_sigmoid(scores[:, row], codes == k, weight)
+        for row, k in enumerate(positives)
+    ]
+    slopes, offsets = np.array(fits).T
+    return slopes, offsets
+
+
+def out_of_fold_scores(
+    estimator: Any, K: Array, codes: np.ndarray, weight: Array | None
+) -> Array:
+    """Scores (n, n_rows) of models that did not see the sample they score."""
+    smallest = int(np.bincount(codes).min())
+    if smallest < 2:
+        raise ValueError(
+            "probability=True needs at least two samples of every class, got one"
+        )
+    folds = StratifiedKFold(
+        min(_FOLDS, smallest), shuffle=True, random_state=_seed(estimator)
+    )
+    model = clone(estimator).set_params(
+        kernel="precomputed", kernel_params=None, probability=False, class_weight=None
+    )
+    scores = np.empty((K.shape[0], 0))
+    for train, test in folds.split(codes, codes):
+        fold_weight = None if weight is None else weight[train]
+        model.fit(K[np.ix_(train, train)], codes[train], sample_weight=fold_weight)
+        out = model._decision_rows(K[np.ix_(test, train)])
+        if scores.shape[1] == 0:
+            scores = np.empty((K.shape[0], out.shape[1]))
+        scores[test] = out
+    return scores
+
+
+def _seed(estimator: Any) -> int:
+    state = estimator.random_state
+    return state if isinstance(state, int) else 0
+
+
+def fit_sigmoid(
+    scores: Array, positive: np.ndarray, weight: Array | None = None
+) -> tuple[float, float]:
+    """Platt's sigmoid ``1 / (1 + exp(-(a s + b)))`` with his smoothed targets.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        Out-of-fold decision values.
+    positive : ndarray of bool of shape (n,)
+        Membership of the positive class.
+    weight : ndarray of shape (n,), optional
+        Sample weights.
+
+    Returns
+    -------
+    tuple of float
+        Slope a and offset b.
+
+    References
+    ----------
+    Platt (1999); Lin, Lin and Weng (2007).
+    """
+    w = np.ones_like(scores) if weight is None else weight
+    n_pos, n_neg = float(w[positive].sum()), float(w[~positive].sum())
+    target = np.where(positive, (n_pos + 1) / (n_pos + 2), 1 / (n_neg + 2))
+    scale = float(np.abs(scores).max()) or 1.0
+    s = scores / scale
+
+    def loss(theta: Array) -> tuple[float, Array]:
+        z = theta[0] * s + theta[1]
+        value = -(w * (target * log_expit(z) + (1 - target) * log_expit(-z))).sum()
+        slope = w * (expit(z) - target)
+        return float(value), np.array([slope @ s, slope.sum()])
+
+    start = np.array([1.0, np.log((n_pos + 1) / (n_neg + 1))])
+    found = scipy.optimize.minimize(loss, start, jac=True, method="BFGS")
+    return float(found.x[0]) / scale, float(found.x[1])

@@ -1,0 +1,392 @@
+"""Spectrum fixes and LIBSVM in one estimator."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import (
+    OutlierMixin,
+    _fit_context,
+)
+from sklearn.svm import SVR, OneClassSVM
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from krein.domain import BalancedBox
+from krein.estimators._base import (
+    KernelClassifier,
+    KernelModel,
+    KernelRegressor,
+    Row,
+    Training,
+)
+from krein.result import Array
+from krein.solvers.libsvm import svm_dual
+from krein.spectrum import METHODS, Transform
+
+__all__ = [
+    "SpectrumOneClassSVM",
+    "SpectrumSVC",
+    "SpectrumSVR",
+]
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+METHOD_CONSTRAINTS = {
+    "method": [StrOptions(set(METHODS))],
+    "t": [_POSITIVE],
+}
+
+
+class SpectrumSVC(KernelClassifier):
+    """SVM on a similarity whose spectrum is made positive, with mapped new rows.
+
+    The training similarity is decomposed once, ``K0 = U diag(l) U'``; its eigenvalues
+    are changed by `method`, LIBSVM is trained on the result, and the coefficients are
+    moved back to the raw kernel, ``dual_coef_ = P (y * alpha)``. A new row of raw
+    similarities is thereby treated by the same linear map as the training rows; without
+    it (raw test rows on a clipped model) the error on the protein similarities of Chen
+    et al. (2009) is 39 % instead of 4 %.
+
+    Parameters
+    ----------
+    method : {"clip", "denoise", "flip", "shift", "square", "diffusion", \
+"exponential", "none"}
+        What becomes of an eigenvalue l: ``clip`` (= denoise) max(l, 0); ``flip`` |l|;
+        ``shift`` l - min(l), new rows stay raw; ``square`` l^2, a linear model on the
+        similarities as features; ``diffusion`` exp(t l / max|l|) - 1; ``exponential``
+        exp(t l); ``none`` l, LIBSVM on the raw matrix as everybody does it.
+    C : float
+        Upper bound of the dual variables.
+    t : float
+        Time of the diffusion.
+    kernel : "precomputed", str, Kernel or callable
+        See `krein.list_kernels`.
+    kernel_params : dict, optional
+        Parameters of a kernel given by name.
+    symmetrize : bool
+        Use (K + K') / 2 instead of refusing an asymmetric similarity.
+    class_weight : dict or "balanced", optional
+        Weights by class; they multiply the sample weights.
+    probability : bool
+        Offer `predict_proba`: a sigmoid on out-of-fold scores (five more fits).
+    tol : float
+        LIBSVM's tolerance.
+    max_iter : int
+        Largest number of LIBSVM iterations.
+    random_state : int, RandomState or None
+        Seed of the folds of `probability`.
+    verbose : int
+        Not used here; kept for a common interface.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Class labels.
+    dual_coef_ : ndarray of shape (n_rows, n_train)
+        Coefficients on the raw kernel.
+    intercept_ : ndarray of shape (n_rows,)
+        Intercepts.
+    alpha_ : ndarray of shape (n_rows, n_train)
+        Variables in the box.
+    support_ : ndarray
+        Training items with a coefficient that is not zero.
+    duality_gap_ : ndarray of shape (n_rows,)
+        Certified gap of the SVM (``residual_``, the maximal violating pair, for
+        ``method="none"``, whose problem is not convex).
+    result_ : Result or list of Result
+        Full account of the fit.
+
+    References
+    ----------
+    Chen, Garcia, Gupta, Rahimi, Cazzanti (2009), JMLR 10; Wu, Chang, Zhang (2005).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import SpectrumSVC, load_dataset, sigmoid_kernel
+    >>> sonar = load_dataset("sonar")
+    >>> X = (sonar.data - sonar.data.mean(0)) / sonar.data.std(0)
+    >>> K = sigmoid_kernel(X)
+    >>> model = SpectrumSVC(method="flip").fit(K, sonar.target)
+    >>> bool(model.score(K, sonar.target) > 0.9)
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **KernelClassifier._parameter_constraints,
+        **METHOD_CONSTRAINTS,
+        "C": [_POSITIVE],
+    }
+
+    def __init__(
+        self,
+        method="clip",
+        *,
+        C=1.0,
+        t=1.0,
+        kernel="precomputed",
+        kernel_params=None,
+        symmetrize=False,
+        class_weight=None,
+        probability=False,
+        tol=1e-6,
+        max_iter=10_000_000,
+        random_state=None,
+        verbose=0,
+    ):
+        self.method = method
+        self.C = C
+        self.t = t
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.symmetrize = symmetrize
+        self.class_weight = class_weight
+        self.probability = probability
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _share(self, training: Training) -> tuple[Transform, Array]:
+        transform = Transform.fit(
+            training.K, self.method, t=self.t, weight=training.weight
+        )
+        kernel = training.K if self.method == "none" else transform.kernel(training.K)
+        return transform, kernel
+
+    def _fit_row(
+        self, shared: tuple[Transform, Array], training: Training, signs: Array
+    ) -> Row:
+        transform, kernel = shared
+        domain = BalancedBox(training.upper(self.C), signs)
+        result, intercept = svm_dual(
+            kernel,
+            domain,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            psd=self.method != "none",
+        )
+        return Row(transform.coef(signs * result.x), intercept, result, result.x)
+
+
+class SpectrumSVR(KernelRegressor):
+    """Support vector regression on a similarity whose spectrum is made positive.
+
+    Parameters
+    ----------
+    method : str
+        As in `SpectrumSVC`.
+    C, epsilon : float
+        As in `sklearn.svm.SVR`.
+    t : float
+        Time of the diffusion.
+    kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
+        As in `SpectrumSVC`.
+
+    Attributes
+    ----------
+    dual_coef_, intercept_, support_
+        As in `SpectrumSVC`.
+
+    References
+    ----------
+    Smola, Schoelkopf (2004), Statistics and Computing 14.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import SpectrumSVR, tl1_kernel
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> K = tl1_kernel(X)
+    >>> model = SpectrumSVR(C=100.0, epsilon=0.01).fit(K, np.sin(3 * X[:, 0]))
+    >>> bool(model.score(K, np.sin(3 * X[:, 0])) > 0.99)
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **KernelRegressor._parameter_constraints,
+        **METHOD_CONSTRAINTS,
+        "C": [_POSITIVE],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        method="clip",
+        *,
+        C=1.0,
+        epsilon=0.1,
+        t=1.0,
+        kernel="precomputed",
+        kernel_params=None,
+        symmetrize=False,
+        tol=1e-6,
+        max_iter=10_000_000,
+        random_state=None,
+        verbose=0,
+    ):
+        self.method = method
+        self.C = C
+        self.epsilon = epsilon
+        self.t = t
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.symmetrize = symmetrize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit_target(self, training: Training, y: Array) -> Row:
+        transform = Transform.fit(
+            training.K, self.method, t=self.t, weight=training.weight
+        )
+        svr = SVR(
+            kernel="precomputed",
+            C=self.C,
+            epsilon=self.epsilon,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        svr.fit(transform.kernel(training.K), y, sample_weight=training.weight)
+        coef = np.zeros(y.shape[0])
+        coef[svr.support_] = svr.dual_coef_[0]
+        return Row(transform.coef(coef), float(svr.intercept_[0]))
+
+
+class SpectrumOneClassSVM(OutlierMixin, KernelModel):
+    """One-class SVM on a similarity whose spectrum is made positive.
+
+    Parameters
+    ----------
+    method : str
+        As in `SpectrumSVC`.
+    nu : float
+        Bound on the share of outliers, in (0, 1].
+    t : float
+        Time of the diffusion.
+    kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
+        As in `SpectrumSVC`.
+
+    Attributes
+    ----------
+    dual_coef_, intercept_, support_
+        As in `SpectrumSVC`.
+    offset_ : float
+        ``decision_function = score_samples - offset_``.
+
+    References
+    ----------
+    Schoelkopf, Platt, Shawe-Taylor, Smola, Williamson (2001), Neural Computation 13.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import SpectrumOneClassSVM, tl1_kernel
+    >>> X = np.array([[0.1], [0.12], [0.11], [0.13], [0.9]])
+    >>> K = tl1_kernel(X)
+    >>> SpectrumOneClassSVM(nu=0.3).fit(K).predict(K)[-1]
+    np.int64(-1)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **KernelModel._parameter_constraints,
+        **METHOD_CONSTRAINTS,
+        "nu": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    def __init__(
+        self,
+        method="clip",
+        *,
+        nu=0.5,
+        t=1.0,
+        kernel="precomputed",
+        kernel_params=None,
+        symmetrize=False,
+        tol=1e-6,
+        max_iter=10_000_000,
+        random_state=None,
+        verbose=0,
+    ):
+        self.method = method
+        self.nu = nu
+        self.t = t
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.symmetrize = symmetrize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n) or items
+            Raw similarities for ``kernel="precomputed"``, items otherwise.
+        y : ignored
+            For the common interface.
+        sample_weight : array-like of shape (n,), optional
+            Integer weights equal repetition.
+
+        Returns
+        -------
+        self
+        """
+        training = self._keep_weighted(self._training_kernel(X), sample_weight)
+        transform = Transform.fit(
+            training.K, self.method, t=self.t, weight=training.weight
+        )
+        svm = OneClassSVM(
+            kernel="precomputed", nu=self.nu, tol=self.tol, max_iter=self.max_iter
+        )
+        svm.fit(transform.kernel(training.K), sample_weight=training.weight)
+        coef = np.zeros(training.K.shape[0])
+        coef[svm.support_] = svm.dual_coef_[0]
+        row = Row(transform.coef(coef), float(svm.intercept_[0]))
+        self._store_rows([row], training)
+        self.offset_ = -float(svm.intercept_[0])
+        return self
+
+    def decision_function(self, X):
+        """Signed distance to the boundary; negative for outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        return self._decision_rows(X)[:, 0]
+
+    def score_samples(self, X):
+        """Scores before the offset; larger is more normal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X):
+        """+1 for inliers, -1 for outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)

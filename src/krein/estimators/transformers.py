@@ -1,0 +1,251 @@
+"""Transformers of a square similarity: make it PSD, or give it coordinates."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from krein.estimators.spectral import METHOD_CONSTRAINTS
+from krein.result import Array
+from krein.spectrum import Spectrum, Transform
+from krein.validation import check_similarity, check_square, refuse_odd_arrays
+
+__all__ = ["PseudoEuclideanEmbedding", "SpectrumTransformer"]
+
+
+class _SquareInput(TransformerMixin, BaseEstimator):
+    """A transformer whose input is a square similarity in fit, rows later."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        return tags
+
+    def _check_square(self, X: Any) -> Array:
+        refuse_odd_arrays(X)
+        given = X
+        X = validate_data(self, X, dtype=np.float64)
+        check_square(X, "X")
+        return check_similarity(X, name="X", symmetrize=self.symmetrize, dtype_of=given)
+
+    def _check_rows(self, X: Any) -> Array:
+        check_is_fitted(self)
+        refuse_odd_arrays(X)
+        return validate_data(self, X, reset=False, dtype=np.float64)
+
+
+class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
+    """Make a similarity positive semidefinite, and map new rows the same way.
+
+    ``fit`` takes the square training similarity, ``transform`` maps rows of raw
+    similarities by the map P fitted there, so that it can stand before
+    ``SVC(kernel="precomputed")`` in a pipeline. For ``"shift"`` and
+    ``"exponential"`` ``fit_transform(K)`` returns the transformed training matrix,
+    which differs from ``transform(K)`` (new rows of the same items): the shift and
+    exp(0) = 1 belong to training items only.
+
+    Parameters
+    ----------
+    method : str
+        As in `SpectrumSVC`.
+    t : float
+        Time of the diffusion.
+    symmetrize : bool
+        Use (K + K') / 2 instead of refusing an asymmetric similarity.
+
+    Attributes
+    ----------
+    transform_ : Transform
+        The fitted map.
+    eigenvalues_ : ndarray
+        Eigenvalues of the training similarity (None for "shift" and "none").
+
+    References
+    ----------
+    Chen, Garcia, Gupta, Rahimi, Cazzanti (2009), JMLR 10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVC
+    >>> from krein import SpectrumTransformer
+    >>> K = np.array([[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]])
+    >>> model = make_pipeline(SpectrumTransformer("flip"), SVC(kernel="precomputed"))
+    >>> model.fit(K, [0, 0, 1]).predict(K).shape
+    (3,)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **METHOD_CONSTRAINTS,
+        "symmetrize": ["boolean"],
+    }
+
+    def __init__(self, method="clip", *, t=1.0, symmetrize=False):
+        self.method = method
+        self.t = t
+        self.symmetrize = symmetrize
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Fit the map on the square training similarity.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n)
+            Raw similarities of the training items.
+        y : ignored
+            For the common interface.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X)
+        return self
+
+    def _fit(self, X: Any) -> Array:
+        K = self._check_square(X)
+        self.transform_ = Transform.fit(K, self.method, t=self.t)
+        spectrum = self.transform_.spectrum
+        self.eigenvalues_ = None if spectrum is None else spectrum.eigenvalues
+        self._n_features_out = K.shape[0]
+        return K
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X, y=None):
+        """Fit, and return the transformed training similarity.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n)
+            Raw similarities of the training items.
+        y : ignored
+            For the common interface.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+        """
+        K = self._fit(X)
+        return self.transform_.kernel(K)
+
+    def transform(self, X):
+        """Map rows of raw similarities to the training items.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train)
+            Raw similarities of new items.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_train)
+        """
+        return self.transform_.rows(self._check_rows(X))
+
+
+class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, _SquareInput):
+    """Coordinates whose signed inner products give the similarity back.
+
+    ``F = U |l|^1/2`` with ``signature_ = sign(l)``, so that
+    ``F diag(signature_) F'`` is the similarity (its best approximation of rank
+    `n_components` by magnitude). New items are placed by their raw similarities.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of coordinates, by magnitude of the eigenvalue; all that are not zero
+        to rounding when not given.
+    symmetrize : bool
+        Use (K + K') / 2 instead of refusing an asymmetric similarity.
+
+    Attributes
+    ----------
+    signature_ : ndarray of shape (n_components,)
+        +1 or -1 per coordinate.
+    eigenvalues_ : ndarray of shape (n_components,)
+        By falling magnitude.
+
+    References
+    ----------
+    Goldfarb (1984); Pekalska, Duin (2005), The Dissimilarity Representation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import PseudoEuclideanEmbedding
+    >>> K = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> embedding = PseudoEuclideanEmbedding()
+    >>> F = embedding.fit_transform(K)
+    >>> np.round((F * embedding.signature_) @ F.T, 12) + 0.0
+    array([[0., 1.],
+           [1., 0.]])
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "symmetrize": ["boolean"],
+    }
+
+    def __init__(self, n_components=None, *, symmetrize=False):
+        self.n_components = n_components
+        self.symmetrize = symmetrize
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Fit on the square training similarity.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n)
+            Raw similarities of the training items.
+        y : ignored
+            For the common interface.
+
+        Returns
+        -------
+        self
+        """
+        spectrum = Spectrum.exact(self._check_square(X))
+        values = spectrum.eigenvalues
+        order = np.argsort(-np.abs(values), kind="stable")
+        order = order[np.abs(values[order]) > spectrum.tolerance]
+        if self.n_components is not None:
+            if self.n_components > spectrum.n:
+                raise ValueError(
+                    f"n_components={self.n_components} is larger than the number of "
+                    f"items, {spectrum.n}"
+                )
+            order = order[: self.n_components]
+        self.eigenvalues_ = values[order]
+        self.signature_ = np.sign(self.eigenvalues_).astype(int)
+        root = np.sqrt(np.abs(self.eigenvalues_))
+        # New coordinates: s U sign(l) |l|^-1/2, which is U |l|^1/2 on training rows.
+        self.projection_ = spectrum.eigenvectors[:, order] * (self.signature_ / root)
+        self._n_features_out = order.size
+        return self
+
+    def transform(self, X):
+        """Coordinates of items from their raw similarities to the training items.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train)
+            Raw similarities.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_components)
+        """
+        return self._check_rows(X) @ self.projection_

@@ -1,0 +1,81 @@
+"""Say how much memory is needed before it is taken."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["available_memory", "require_memory"]
+
+_GIGABYTE = 1e9
+
+
+def available_memory() -> int | None:
+    """Bytes that can still be allocated, or None where the system does not tell.
+
+    The environment variable ``KREIN_MEMORY_LIMIT`` (bytes, or ``"4GB"``) takes
+    precedence, then the smaller of free memory and what the control group leaves.
+    """
+    limit = os.environ.get("KREIN_MEMORY_LIMIT")
+    if limit:
+        return parse_bytes(limit)
+    known = [m for m in (_free_memory(), _cgroup_memory()) if m is not None]
+    return min(known) if known else None
+
+
+def parse_bytes(text: str) -> int:
+    """Read ``"500MB"``, ``"4GB"`` or a number of bytes."""
+    units = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+    word = text.strip().upper()
+    try:
+        for unit, factor in units.items():
+            if word.endswith(unit):
+                return int(float(word.removesuffix(unit)) * factor)
+        return int(float(word))
+    except ValueError:
+        raise ValueError(
+            f"a memory limit must be bytes or a number with KB, MB, GB or TB, "
+            f"got {text!r}"
+        ) from None
+
+
+def _free_memory() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _cgroup_memory() -> int | None:
+    try:
+        folder = Path("/sys/fs/cgroup")
+        limit = int((folder / "memory.max").read_text())
+        return max(0, limit - int((folder / "memory.current").read_text()))
+    except (OSError, ValueError):
+        return None
+
+
+def require_memory(n_bytes: float, what: str, instead: str) -> None:
+    """Raise MemoryError, before anything is allocated, if `n_bytes` will not fit.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Peak memory needed.
+    what : str
+        What needs it, as the subject of the message.
+    instead : str
+        What the user can do.
+    """
+    available = available_memory()
+    if available is not None and n_bytes > available:
+        raise MemoryError(
+            f"{what} needs about {n_bytes / _GIGABYTE:.3g} GB, "
+            f"{available / _GIGABYTE:.3g} GB are available. {instead}"
+        )

@@ -1,0 +1,144 @@
+"""The one loop: record, certify, stop.
+
+A solver is a generator that yields an `Iterate` per step, the starting point first;
+`run` consumes it. State lives in the generator, so that the rules for time, history,
+divergence, interruption and the best point are written once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from krein.result import Array, Certificate, History, Result, Status
+
+__all__ = ["Iterate", "run"]
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """One step of a solver; `x` must not be changed after it was yielded.
+
+    Parameters
+    ----------
+    x : ndarray
+        The point.
+    value : float
+        Objective at `x`.
+    certificate : Certificate
+        How good `x` is.
+    bound : float
+        The bound from the other side, where there is one.
+    stop : {"converged", "diverged"} or None
+        A solver's own (published) rule; None leaves it to the certificate.
+    facts : mapping
+        Further numbers for the history, such as ``size``.
+    info : mapping
+        What goes into ``Result.info`` if this iterate is returned.
+    """
+
+    x: Array
+    value: float
+    certificate: Certificate
+    bound: float = float("nan")
+    stop: Literal["converged", "diverged"] | None = None
+    facts: Mapping[str, float] = field(default_factory=dict)
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+def run(
+    iterates: Iterable[Iterate],
+    *,
+    tol: float,
+    max_iter: int,
+    callback: Callable[[Iterate], bool | None] | None = None,
+    on_interrupt: Literal["raise", "return"] = "raise",
+    stop_by_certificate: bool = True,
+) -> Result:
+    """Run a solver to its tolerance and return the best point by certificate.
+
+    Parameters
+    ----------
+    iterates : iterable of Iterate
+        The solver, starting point first.
+    tol : float
+        The run has converged when ``certificate.relative <= tol``.
+    max_iter : int
+        Number of steps after the starting point.
+    callback : callable, optional
+        Called with every iterate, outside the clock; a true answer stops the run
+        with status ``"interrupted"``.
+    on_interrupt : {"raise", "return"}
+        What Ctrl-C does between two steps: raise, or return the best point so far
+        with status ``"interrupted"``.
+    stop_by_certificate : bool
+        False leaves the decision to the solver's own rule (``Iterate.stop``).
+
+    Returns
+    -------
+    Result
+    """
+    history = History()
+    best: Iterate | None = None
+    status: Status = "max_iter"
+    n_iter = -1
+    clock = 0.0
+    started = time.perf_counter()
+    try:
+        for iterate in iterates:
+            clock += time.perf_counter() - started
+            n_iter += 1
+            if not (np.isfinite(iterate.value) and np.isfinite(iterate.x).all()):
+                status = "diverged"
+                break
+            _record(history, iterate, clock)
+            if best is None or not (
+                iterate.certificate.relative > best.certificate.relative
+            ):
+                best = iterate
+            if callback is not None and callback(iterate):
+                status = "interrupted"
+                break
+            if iterate.stop is not None:
+                status = iterate.stop
+                if status == "converged":
+                    best = iterate
+                break
+            if stop_by_certificate and iterate.certificate.relative <= tol:
+                status = "converged"
+                break
+            if n_iter >= max_iter:
+                break
+            started = time.perf_counter()
+    except KeyboardInterrupt:
+        if on_interrupt == "raise" or best is None:
+            raise
+        status = "interrupted"
+    if best is None:
+        raise ValueError("the starting point of the solver is not finite")
+    return Result(
+        x=best.x,
+        value=best.value,
+        certificate=best.certificate,
+        status=status,
+        n_iter=max(n_iter, 0),
+        history=history,
+        info=dict(best.info),
+    )
+
+
+def _record(history: History, iterate: Iterate, seconds: float) -> None:
+    certificate = iterate.certificate
+    kind = "gap" if certificate.kind == "gap" else "residual"
+    history.record(
+        value=iterate.value,
+        bound=iterate.bound,
+        **{kind: certificate.value},
+        relative=certificate.relative,
+        seconds=seconds,
+        **iterate.facts,
+    )

@@ -1,0 +1,123 @@
+"""One path for bad input: what was given, what was expected, what to do."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils.validation import check_array
+
+__all__ = [
+    "check_labels",
+    "check_similarity",
+    "check_symmetric",
+    "refuse_odd_arrays",
+]
+
+_BLOCK = 1024
+
+
+def refuse_odd_arrays(X: Any, name: str = "X") -> None:
+    """Refuse what would be converted silently: sparse, masked, dates, ragged."""
+    if scipy.sparse.issparse(X):
+        raise TypeError(
+            f"{name} is a sparse matrix; krein works on dense similarities: pass "
+            f"{name}.toarray()"
+        )
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise TypeError(
+            f"{name} is a masked array with masked entries; fill them first "
+            f"({name}.filled(...)): a mask would be dropped silently"
+        )
+    if getattr(X, "dtype", None) is not None and getattr(X.dtype, "kind", "") in "mM":
+        raise TypeError(
+            f"{name} has dtype {X.dtype}; expected numbers. Convert times first"
+        )
+
+
+def check_similarity(
+    K: Any, *, name: str = "K", symmetrize: bool = False, dtype_of: Any = None
+) -> np.ndarray:
+    """Return a square, finite, symmetric float64 matrix; the input is not changed.
+
+    Parameters
+    ----------
+    K : array-like of shape (n, n)
+        Numbers of any real dtype, frames included.
+    name : str
+        What the caller calls it, for messages.
+    symmetrize : bool
+        Replace K by (K + K') / 2 instead of refusing asymmetry.
+    dtype_of : array-like, optional
+        What K was converted from, so that float32 rounding is judged as such.
+    """
+    refuse_odd_arrays(K, name)
+    single = getattr(K if dtype_of is None else dtype_of, "dtype", None) == np.dtype(
+        np.float32
+    )
+    K = check_array(K, dtype=np.float64, input_name=name, ensure_min_samples=1)
+    check_square(K, name)
+    if symmetrize:
+        return 0.5 * (K + K.T)
+    check_symmetric(K, name=name, rtol=1e-5 if single else 1e-8)
+    return K
+
+
+def check_square(K: np.ndarray, name: str) -> None:
+    """Raise if K is not square."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"{name} must be a square matrix of similarities between training items, "
+            f"got shape {K.shape}. For feature vectors choose a kernel by name "
+            "(kernel='rbf'); to split a matrix use krein.split_kernel"
+        )
+
+
+def asymmetry(K: np.ndarray) -> float:
+    """Largest |K_ij - K_ji|, in blocks: no n x n temporary."""
+    worst = 0.0
+    for i in range(0, K.shape[0], _BLOCK):
+        rows = slice(i, i + _BLOCK)
+        difference = K[rows, i:] - K[i:, rows].T
+        worst = max(worst, float(np.abs(difference).max()))
+    return worst
+
+
+def check_symmetric(K: np.ndarray, *, name: str, rtol: float = 1e-8) -> None:
+    """Raise if K differs from its transpose by more than rounding."""
+    largest = float(max(K.max(), -K.min()))
+    worst = asymmetry(K)
+    if worst > rtol * largest:
+        raise ValueError(
+            f"{name} is not symmetric: the largest |{name}[i, j] - {name}[j, i]| is "
+            f"{worst:.3g}, with entries up to {largest:.3g}. If both directions "
+            "measure the same thing, pass symmetrize=True to use their mean"
+        )
+
+
+def warn_if_distances(K: np.ndarray, name: str) -> None:
+    """Warn when the matrix looks like distances: zero diagonal, nothing negative."""
+    if K.shape[0] < 2:
+        return
+    diagonal = np.diagonal(K)
+    if not diagonal.any() and K.any() and float(K.min()) >= 0.0:
+        warnings.warn(
+            f"{name} looks like a matrix of distances (zero diagonal, no negative "
+            "entry), but similarities are expected: large must mean similar. Try "
+            "exp(-gamma * D), or krein.diagnose(D, kind='distance')",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def check_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted classes and the code of each label; two or more classes."""
+    classes, codes = np.unique(y, return_inverse=True)
+    if classes.size < 2:
+        raise ValueError(
+            f"y must contain samples of at least two classes, got one class: "
+            f"{classes[0]!r}"
+        )
+    return classes, codes
