@@ -1,0 +1,23 @@
+"""Every estimator of krein; what is listed here is tested by the contract tests."""
+
+from krein import (
+    KreinSVC,
+    SpectrumOneClassSVM,
+    SpectrumSVC,
+    SpectrumSVR,
+)
+
+# Unfitted estimators that take a kernel: checked with kernel="rbf" and "precomputed".
+ESTIMATORS = [
+    KreinSVC(),
+    KreinSVC(sparse=True),
+    SpectrumOneClassSVM(),
+    SpectrumSVC("clip"),
+    SpectrumSVC("diffusion"),
+    SpectrumSVC("flip"),
+    SpectrumSVC("none"),
+    SpectrumSVC("shift"),
+    SpectrumSVC("square"),
+    SpectrumSVR("clip"),
+    SpectrumSVR("flip"),
+]

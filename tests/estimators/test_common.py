@@ -1,0 +1,21 @@
+"""scikit-learn's own checks, with a computed and with a precomputed kernel."""
+
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from krein import PseudoEuclideanEmbedding, SpectrumTransformer
+from tests.estimators.cases import ESTIMATORS
+
+BOTH_KERNELS = [
+    clone(estimator).set_params(kernel=kernel)
+    for estimator in ESTIMATORS
+    for kernel in ("rbf", "precomputed")
+]
+TRANSFORMERS = [SpectrumTransformer("clip"), PseudoEuclideanEmbedding()]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(BOTH_KERNELS + TRANSFORMERS, xfail_strict=True)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
