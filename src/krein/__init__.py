@@ -27,6 +27,10 @@ _WHERE = {
     "rbf_kernel": "krein.kernels",
     "sigmoid_kernel": "krein.kernels",
     "tl1_kernel": "krein.kernels",
+    # diagnosis and splitting
+    "Diagnosis": "krein.diagnostics",
+    "diagnose": "krein.diagnostics",
+    "split_kernel": "krein.splitting",
     # results
     "Certificate": "krein.result",
     "History": "krein.result",
