@@ -27,6 +27,9 @@ _WHERE = {
     "rbf_kernel": "krein.kernels",
     "sigmoid_kernel": "krein.kernels",
     "tl1_kernel": "krein.kernels",
+    # data
+    "list_datasets": "krein.datasets",
+    "load_dataset": "krein.datasets",
     # results
     "Certificate": "krein.result",
     "History": "krein.result",
