@@ -31,6 +31,9 @@ _WHERE = {
     "Diagnosis": "krein.diagnostics",
     "diagnose": "krein.diagnostics",
     "split_kernel": "krein.splitting",
+    # data
+    "list_datasets": "krein.datasets",
+    "load_dataset": "krein.datasets",
     # results
     "Certificate": "krein.result",
     "History": "krein.result",
