@@ -27,6 +27,10 @@ _WHERE = {
     "rbf_kernel": "krein.kernels",
     "sigmoid_kernel": "krein.kernels",
     "tl1_kernel": "krein.kernels",
+    # model files
+    "ModelFileError": "krein.models",
+    "load_model": "krein.models",
+    "save_model": "krein.models",
     # results
     "Certificate": "krein.result",
     "History": "krein.result",
