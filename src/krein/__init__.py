@@ -42,6 +42,10 @@ _WHERE = {
     # data
     "list_datasets": "krein.datasets",
     "load_dataset": "krein.datasets",
+    # model files
+    "ModelFileError": "krein.models",
+    "load_model": "krein.models",
+    "save_model": "krein.models",
     # results
     "Certificate": "krein.result",
     "History": "krein.result",
