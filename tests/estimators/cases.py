@@ -1,6 +1,7 @@
 """Every estimator of krein; what is listed here is tested by the contract tests."""
 
 from krein import (
+    KreinLogisticRegression,
     KreinSVC,
     SpectrumOneClassSVM,
     SpectrumSVC,
@@ -9,6 +10,9 @@ from krein import (
 
 # Unfitted estimators that take a kernel: checked with kernel="rbf" and "precomputed".
 ESTIMATORS = [
+    KreinLogisticRegression(),
+    KreinLogisticRegression(multi_class="ovr", fit_intercept=False),
+    KreinLogisticRegression(solver="krein-gd", tol=1e-6),
     KreinSVC(),
     KreinSVC(sparse=True),
     SpectrumOneClassSVM(),

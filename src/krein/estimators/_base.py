@@ -239,22 +239,31 @@ class KernelModel(BaseEstimator):
         self, K: Array, sample_weight: Any, extra: Array | None = None
     ) -> Training:
         """Drop samples of zero weight; None stands for all weights equal to 1."""
-        n = K.shape[0]
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, K, dtype=np.float64, ensure_non_negative=True
-            )
-        if extra is not None:
-            weight = extra if weight is None else weight * extra
-        if weight is None or np.all(weight == 1.0):
-            return Training(K, None, None, n)
-        if np.all(weight > 0.0):
-            return Training(K, weight, None, n)
-        kept = np.flatnonzero(weight > 0.0)
-        if kept.size == 0:
-            raise ValueError("sample_weight is zero for every sample")
-        return Training(K[np.ix_(kept, kept)], weight[kept], kept, n)
+        weight, kept = _positive_weight(K, sample_weight, extra)
+        if kept is None:
+            return Training(K, weight, None, K.shape[0])
+        return Training(K[np.ix_(kept, kept)], weight, kept, K.shape[0])
+
+
+def _positive_weight(
+    items: Any, sample_weight: Any, extra: Array | None
+) -> tuple[Array | None, np.ndarray | None]:
+    """Weights of the samples kept (None: all 1), and which (None: all)."""
+    weight = None
+    if sample_weight is not None:
+        weight = _check_sample_weight(
+            sample_weight, items, dtype=np.float64, ensure_non_negative=True
+        )
+    if extra is not None:
+        weight = extra if weight is None else weight * extra
+    if weight is None or np.all(weight == 1.0):
+        return None, None
+    if np.all(weight > 0.0):
+        return weight, None
+    kept = np.flatnonzero(weight > 0.0)
+    if kept.size == 0:
+        raise ValueError("sample_weight is zero for every sample")
+    return weight[kept], kept
 
 
 def _take(items: Any, indices: np.ndarray) -> Any:
@@ -306,11 +315,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
                 "y must contain samples of at least two classes of positive weight: "
                 "a class has only samples of zero weight"
             )
-        shared = self._share(training)
-        rows = [
-            self._fit_row(shared, training, signs)
-            for signs in one_vs_rest(kept, self.classes_.size)
-        ]
+        rows = self._fit_rows(self._share(training), training, kept)
         self._store_rows(rows, training)
         if getattr(self, "probability", False):
             self._calibrate(training, kept)
@@ -318,6 +323,15 @@ class KernelClassifier(ClassifierMixin, KernelModel):
 
     def _share(self, training: Training) -> Any:
         raise NotImplementedError("a subclass says what its rows share")
+
+    def _fit_rows(
+        self, shared: Any, training: Training, codes: np.ndarray
+    ) -> list[Row]:
+        """All rows of the model, one against the rest; joint models override it."""
+        return [
+            self._fit_row(shared, training, signs)
+            for signs in one_vs_rest(codes, self.classes_.size)
+        ]
 
     def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
         raise NotImplementedError("a subclass fits one row")
