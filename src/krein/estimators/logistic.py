@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,6 +24,7 @@ from krein.problems.logistic import (
     uniqueness_threshold,
 )
 from krein.result import Array, Result
+from krein.solvers.cccp import CCCP_DEFAULTS, CCCPSettings, cccp_logistic
 from krein.solvers.newton_logistic import krein_gd, newton_logistic
 from krein.spectrum import Spectrum, Transform
 
@@ -31,10 +32,12 @@ __all__ = ["KreinLogisticRegression"]
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _MARGIN = 1.05  # above the floor of alpha, so that the solution is safely unique
-_MAX_ITER = {"newton": 100, "krein-gd": 100_000}
+_PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")
+_MAX_ITER = {"newton": 100, "krein-gd": 100_000, **dict.fromkeys(_PAPER, 20)}
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "newton": ("init", "linear"),
     "krein-gd": ("init",),
+    **dict.fromkeys(_PAPER, ("init", *(f.name for f in fields(CCCPSettings)))),
 }
 
 
@@ -92,7 +95,9 @@ class KreinLogisticRegression(KernelClassifier):
     solver_options : dict, optional
         ``init``: starting coefficients, "zeros", "ones", "minus-ones", "uniform" (those
         of the paper's Table VI) or an array (n_rows, n_train). newton: ``linear`` is
-        "auto", "cholesky" or "cg". Paper's solvers: see `krein.solvers.cccp`.
+        "auto", "cholesky" or "cg". The paper's solvers: ``epsilon`` (1 with ccicp-sgd
+        is the paper's SGD-I), ``eta, decay, reset_eta, step, tau, max_inner``, see
+        `krein.solvers.cccp.CCCPSettings`.
     tol : float
         On the stationarity residual.
     max_iter : int, optional
@@ -200,17 +205,22 @@ class KreinLogisticRegression(KernelClassifier):
         self._check_options()
         weight = training.weight
         total = training.K.shape[0] if weight is None else float(weight.sum())
-        threshold = uniqueness_threshold(self.alpha, total, self._n_columns)
-        smallest = smallest_eigenvalue(training.K, weight, atol=0.005 * threshold)
-        plan = self._plan(smallest, total)
-        if self.indefinite != "flip" or plan.ratio < 1.0:
-            return Plan(training.K, plan.alpha, plan.ratio)
-        transform = Transform.fit(training.K, "flip", weight=weight)
-        kernel = transform.kernel(training.K)
-        return Plan(kernel, plan.alpha, plan.ratio, transform)
+        spectrum = None
+        if self.solver in _PAPER:
+            spectrum = Spectrum.exact(training.K, weight)
+            smallest = float(spectrum.eigenvalues[0])
+        else:
+            threshold = uniqueness_threshold(self.alpha, total, self._n_columns)
+            smallest = smallest_eigenvalue(training.K, weight, atol=0.005 * threshold)
+        alpha, ratio = self._penalty(smallest, total)
+        if self.indefinite != "flip" or ratio < 1.0:
+            return Plan(training.K, alpha, ratio, None, spectrum)
+        flip = Transform.fit(training.K, "flip", weight=weight, spectrum=spectrum)
+        spectrum = None if spectrum is None else spectrum.map(np.abs)
+        return Plan(flip.kernel(training.K), alpha, ratio, flip, spectrum)
 
-    def _plan(self, smallest: float, total: float) -> Plan:
-        """Apply `indefinite`, and say what was done."""
+    def _penalty(self, smallest: float, total: float) -> tuple[float, float]:
+        """Alpha and ratio after `indefinite` was applied; says what was done."""
         columns = self._n_columns
         alpha = float(self.alpha)
         ratio = uniqueness_ratio(smallest, alpha, total, columns)
@@ -228,7 +238,7 @@ class KreinLogisticRegression(KernelClassifier):
             else:
                 told = "several solutions may exist, and they generalise badly"
             warnings.warn(f"{given}: {told} (indefinite=)", UserWarning, stacklevel=6)
-        return Plan(np.empty((0, 0)), alpha, ratio)
+        return alpha, ratio
 
     def _check_options(self) -> None:
         known = _OPTIONS[self.solver]
@@ -300,17 +310,29 @@ class KreinLogisticRegression(KernelClassifier):
         common: dict[str, Any] = {"tol": self.tol, "max_iter": limit}
         if self.solver == "newton":
             return newton_logistic(problem, start, **common, **options)
-        largest = largest_eigenvalue(plan.K, training.weight)
-        return krein_gd(problem, start, largest=largest, **common)
+        if self.solver == "krein-gd":
+            largest = largest_eigenvalue(plan.K, training.weight)
+            return krein_gd(problem, start, largest=largest, **common)
+        settings = replace(CCCP_DEFAULTS[self.solver], **options)
+        random = check_random_state(self.random_state)
+        spectrum = plan.spectrum or Spectrum.exact(plan.K, training.weight)
+        return cccp_logistic(
+            problem, spectrum, settings, start, random_state=random, **common
+        )
 
     def _warn_unconverged(self, results: Sequence[Result]) -> None:
         diverged = [result for result in results if result.status == "diverged"]
         if diverged:
             worst = max(diverged, key=lambda result: result.certificate.value)
+            reason = "the step eta is too long for this kernel"
+            if self.ratio_[0] > 1e-10 and not self.flipped_:
+                reason = (
+                    "the objective is unbounded below because the kernel has negative "
+                    "eigenvalues"
+                )
             warnings.warn(
                 f"{type(self).__name__}(solver={self.solver!r}) diverged after "
-                f"{worst.n_iter} steps: the objective is unbounded below because the "
-                "kernel has negative eigenvalues. The coefficients kept have residual "
+                f"{worst.n_iter} steps: {reason}. The coefficients kept have residual "
                 f"{worst.certificate.value:.2g}. Use solver='newton'",
                 ConvergenceWarning,
                 stacklevel=4,

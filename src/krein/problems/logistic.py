@@ -316,7 +316,7 @@ def smallest_eigenvalue(
     Exact for small matrices; Lanczos with the stated tolerance for large ones, because
     only products with K are needed and a few digits decide.
     """
-    n = K.shape[0]
+    n = int(K.shape[0])
     if n <= _DENSE_EIGENVALUES or atol <= 0.0:
         return -largest_shift(K, weight)
     root = np.ones(n) if weight is None else np.sqrt(weight)
@@ -348,9 +348,9 @@ def smallest_eigenvalue(
 
 def largest_eigenvalue(K: Any, weight: Array | None = None) -> float:
     """Bound on the spectral norm of W^1/2 K W^1/2, about ten per cent too large."""
-    n = K.shape[0]
+    n = int(K.shape[0])
     root = np.ones(n) if weight is None else np.sqrt(weight)
-    start: Array = np.random.default_rng(0).standard_normal(n)
+    start = np.random.default_rng(0).standard_normal(n)
     return _norm_bound(lambda v: root * (K @ (root * v)), start)
 
 

@@ -21,17 +21,22 @@ from typing import Literal
 import numpy as np
 import scipy.linalg
 
+from krein.problems.feature_kernel import FeatureKernel
 from krein.problems.logistic import Curvature, IndefiniteLogistic, Point
 from krein.result import Array, Result
 from krein.solvers._loop import Iterate, run
+from krein.solvers.low_rank_logistic import solve_by_features
 
-__all__ = ["krein_gd", "newton_logistic"]
+__all__ = ["krein_gd", "newton_logistic", "newton_low_rank"]
 
-_CHOLESKY_SIZE = 2500
+_CHOLESKY_SIZE = 1000
 _DAMPING = (1.0, 0.5, 0.2, 0.05, 0.01, 0.001, 0.0)
 _ARMIJO = 1e-4
 
 LinearSolver = Literal["auto", "cholesky", "cg"]
+NewtonStep = Callable[
+    [IndefiniteLogistic, Curvature, Array], tuple[Array, float] | None
+]
 
 
 def newton_logistic(
@@ -57,7 +62,7 @@ def newton_logistic(
         Newton steps.
     linear : {"auto", "cholesky", "cg"}
         How the systems are solved; auto takes Cholesky's factors for two classes and
-        up to 2500 samples, else conjugate gradients.
+        up to 1000 samples, else conjugate gradients; features have their own.
     callback : callable, optional
         See `krein.solvers._loop.run`.
 
@@ -72,18 +77,82 @@ def newton_logistic(
     procedure", eq. (5), for the model; the algorithm is krein's.
     """
     A = np.zeros(problem.targets.shape) if start is None else start
-    direct = linear == "cholesky" or (
-        linear == "auto" and problem.targets.shape[0] <= _CHOLESKY_SIZE
-    )
-    direct = direct and problem.n_columns == 1
-    iterates = _newton(problem, problem.point(problem.K @ A), direct)
+    solve = _linear_solver(problem, linear)
+    iterates = _newton(problem, problem.point(problem.K @ A), solve)
     return run(iterates, tol=tol, max_iter=max_iter, callback=callback)
 
 
+def newton_low_rank(
+    features: Array,
+    signature: Array,
+    codes: Array,
+    alpha: float,
+    weight: Array | None = None,
+    *,
+    fit_intercept: bool = True,
+    tol: float = 1e-9,
+    max_iter: int = 100,
+    callback: Callable[[Iterate], bool | None] | None = None,
+) -> Result:
+    """Solve kernel logistic regression with the kernel ``F diag(signature) F'``.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, r)
+        F, such as the output of `krein.KreinNystroem`.
+    signature : ndarray of shape (r,)
+        Signs of the features.
+    codes : ndarray of shape (n,)
+        Class of each sample, 0, 1, ..., k - 1.
+    alpha : float
+        Penalty, see `krein.problems.logistic`.
+    weight : ndarray of shape (n,), optional
+        Sample weights.
+    fit_intercept : bool
+        Unpenalised intercept.
+    tol, max_iter, callback
+        See `krein.solvers._loop.run`.
+
+    Returns
+    -------
+    Result
+        ``x`` of shape (n, k) on the kernel, ``info["intercept"]`` (k,) and
+        ``info["feature_coef"]`` (r, k): decision values are ``F @ feature_coef +
+        intercept``. k is 1 for two classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein.solvers.newton_logistic import newton_low_rank
+    >>> F = np.array([[1.0, 0.2], [0.8, 0.1], [-0.9, 0.3], [-1.1, 0.2]])
+    >>> result = newton_low_rank(F, np.array([1, -1]), np.array([1, 1, 0, 0]), 0.1)
+    >>> bool(result.certificate.value < 1e-9), result.info["feature_coef"].shape
+    (True, (2, 1))
+    """
+    n_classes = int(codes.max()) + 1
+    targets = np.eye(n_classes)[codes]
+    if n_classes == 2:
+        targets = targets[:, 1:]
+    kernel = FeatureKernel(features, np.asarray(signature, dtype=float))
+    problem = IndefiniteLogistic(kernel, targets, alpha, weight, fit_intercept)
+    result = newton_logistic(problem, tol=tol, max_iter=max_iter, callback=callback)
+    result.info["feature_coef"] = kernel.feature_coef(result.x)
+    return result
+
+
+def _linear_solver(problem: IndefiniteLogistic, linear: LinearSolver) -> NewtonStep:
+    if isinstance(problem.K, FeatureKernel):
+        return solve_by_features
+    if problem.n_columns > 1:
+        return _by_conjugate_gradients
+    small = problem.targets.shape[0] <= _CHOLESKY_SIZE
+    direct = linear == "cholesky" or (linear == "auto" and small)
+    return _by_cholesky if direct else _by_conjugate_gradients
+
+
 def _newton(
-    problem: IndefiniteLogistic, point: Point, direct: bool
+    problem: IndefiniteLogistic, point: Point, solve: NewtonStep
 ) -> Iterator[Iterate]:
-    solve = _by_cholesky if direct else _by_conjugate_gradients
     facts: dict[str, float] = {}
     while True:
         yield _iterate(problem, point, facts)
