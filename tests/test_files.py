@@ -19,12 +19,14 @@ def test_content_appears_when_the_block_ends(tmp_path):
 def test_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with (
-        pytest.raises(RuntimeError, match="stop"),
-        atomic_write(path, overwrite=True, text=True) as handle,
-    ):
-        handle.write("half")
-        raise RuntimeError("stop")
+
+    def write_half():
+        with atomic_write(path, overwrite=True, text=True) as handle:
+            handle.write("half")
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        write_half()
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
 
