@@ -10,38 +10,23 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 
+from krein.diagnostics import Diagnosis, diagnose
 from krein.estimators.spectral import SpectrumSVC
-from krein.spectrum import Spectrum
 
-__all__ = ["NEARLY_PSD", "case", "cross_validated_errors", "spectrum_facts", "verdict"]
-
-# Below this share of negative spectrum no fix moved an error on the sets tried.
-NEARLY_PSD = 0.01
+__all__ = ["case", "cross_validated_errors", "diagnosis_facts", "verdict"]
 
 
-def spectrum_facts(K: np.ndarray) -> dict[str, Any]:
-    """Signature, extreme eigenvalues, negative mass and all eigenvalues.
+def diagnosis_facts(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return a diagnosis as plain numbers, with its words and all eigenvalues.
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Raw similarity.
-
-    Returns
-    -------
-    dict
-        Negative mass is the sum of |negative| over the sum of |all| eigenvalues.
+    diagnosis : krein.Diagnosis
     """
-    spectrum = Spectrum.exact(K)
-    values = spectrum.eigenvalues
-    positive, negative, zero = spectrum.signature
-    below = values[values < -spectrum.tolerance]
     return {
-        "signature": [positive, negative, zero],
-        "smallest": float(values[0]),
-        "largest": float(values[-1]),
-        "negative_mass": float(np.abs(below).sum() / np.abs(values).sum()),
-        "eigenvalues": [float(value) for value in values],
+        **diagnosis.to_dict(),
+        "facts": diagnosis.facts(),
+        "eigenvalues": [float(value) for value in diagnosis.eigenvalues],
     }
 
 
@@ -91,16 +76,17 @@ def verdict(facts: dict[str, Any], scores: list[dict[str, Any]]) -> str:
     Parameters
     ----------
     facts : dict
-        Of `spectrum_facts`.
+        Of `diagnosis_facts`.
     scores : list of dict
         Of `cross_validated_errors`; the method "none" is the yardstick.
     """
     mass = facts["negative_mass"]
     raw = next(row for row in scores if row["method"] == "none")
-    if mass < NEARLY_PSD:
+    if facts["verdict"] != "indefinite":
+        nearly = "nearly " if facts["verdict"] == "nearly psd" else ""
         return (
-            f"negative mass {mass:.4f}: positive semidefinite for all practical "
-            f"purposes, a plain SVC is right (error {raw['error']:.1f} %)."
+            f"negative mass {mass:.2g}, {nearly}positive semidefinite: a plain SVC is "
+            f"right (error {raw['error']:.1f} %)."
         )
     best = min(scores, key=lambda row: row["error"])
     better = sum(a < b for a, b in zip(best["folds"], raw["folds"], strict=True))
@@ -127,7 +113,7 @@ def case(title: str, about: str, K: np.ndarray, y: np.ndarray, *, C: float) -> d
     C : float
         Penalty of the support vector machines.
     """
-    facts = spectrum_facts(K)
+    facts = diagnosis_facts(diagnose(K, y))
     scores = cross_validated_errors(
         K, y, methods=("none", "shift", "clip", "flip", "square"), C=C
     )
@@ -138,7 +124,7 @@ def case(title: str, about: str, K: np.ndarray, y: np.ndarray, *, C: float) -> d
         "n": int(K.shape[0]),
         "classes": {str(a): int(b) for a, b in zip(labels, counts, strict=True)},
         "C": C,
-        "spectrum": facts,
+        "diagnosis": facts,
         "scores": scores,
         "verdict": verdict(facts, scores),
     }

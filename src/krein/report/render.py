@@ -33,33 +33,24 @@ def render(report: dict[str, Any]) -> str:
 def _section(case: dict[str, Any]) -> str:
     names = [row["method"] for row in case["scores"]]
     errors = [row["error"] for row in case["scores"]]
+    diagnosis = case["diagnosis"]
+    advice = "".join(f"<li>{escape(line)}</li>" for line in diagnosis["advice"])
     return f"""<section>
 <h2>{escape(case["title"])}</h2>
 <p>{escape(case["about"])}</p>
 <p class="verdict"><b>Verdict:</b> {escape(case["verdict"])}</p>
-{_table(_facts(case))}
+{_table(diagnosis["facts"])}
+<ul>{advice}</ul>
 <h3>Spectrum</h3>
 <p>Eigenvalues from the largest to the smallest, on a square-root scale; negative ones
 in red.</p>
-{spectrum_chart(case["spectrum"]["eigenvalues"])}
+{spectrum_chart(diagnosis["eigenvalues"])}
 <h3>Error by method</h3>
 <p>Support vector machine with C = {case["C"]:g}, 5-fold cross-validation repeated five
 times, the same folds for all; each fix is fitted on the training part of a fold and its
 map is applied to the test part.</p>
 {error_chart(names, errors)}
 </section>"""
-
-
-def _facts(case: dict[str, Any]) -> dict[str, str]:
-    spectrum = case["spectrum"]
-    positive, negative, zero = spectrum["signature"]
-    return {
-        "items": f"{case['n']}",
-        "classes": ", ".join(f"{k}: {v}" for k, v in case["classes"].items()),
-        "eigenvalues": f"{positive} positive, {negative} negative, {zero} zero",
-        "smallest, largest": f"{spectrum['smallest']:.3g}, {spectrum['largest']:.3g}",
-        "negative mass": f"{spectrum['negative_mass']:.4f}",
-    }
 
 
 def _table(facts: dict[str, str]) -> str:
