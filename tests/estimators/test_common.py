@@ -41,7 +41,6 @@ def expected_failures(estimator):
 @parametrize_with_checks(
     both_kernels(ESTIMATORS) + TRANSFORMERS,
     expected_failed_checks=expected_failures,
-    xfail_strict=True,
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)
@@ -51,7 +50,6 @@ def test_scikit_learn_check(estimator, check):
 @parametrize_with_checks(
     both_kernels(VARIANTS),
     expected_failed_checks=expected_failures,
-    xfail_strict=True,
 )
 def test_scikit_learn_check_of_variants(estimator, check):
     check(estimator)
