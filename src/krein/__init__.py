@@ -49,6 +49,13 @@ _WHERE = {
     "twe_kernel": "krein.kernels",
     "wasserstein_1d_kernel": "krein.kernels",
     "wl_kernel": "krein.kernels",
+    # files
+    "FormatError": "krein.formats",
+    "Named": "krein.formats",
+    "read_items": "krein.formats",
+    "read_labels": "krein.formats",
+    "read_matrix": "krein.formats",
+    "write_matrix": "krein.formats",
     # results
     "Certificate": "krein.result",
     "History": "krein.result",
