@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 # Public name -> module that defines it, by theme.
 _WHERE = {
     # estimators
+    "KreinLogisticRegression": "krein.estimators.logistic",
     "KreinSVC": "krein.estimators.krein_svm",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
     "SpectrumOneClassSVM": "krein.estimators.spectral",
@@ -56,6 +57,17 @@ _WHERE = {
     "read_labels": "krein.formats",
     "read_matrix": "krein.formats",
     "write_matrix": "krein.formats",
+    # diagnosis and splitting
+    "Diagnosis": "krein.diagnostics",
+    "diagnose": "krein.diagnostics",
+    "split_kernel": "krein.splitting",
+    # data
+    "list_datasets": "krein.datasets",
+    "load_dataset": "krein.datasets",
+    # model files
+    "ModelFileError": "krein.models",
+    "load_model": "krein.models",
+    "save_model": "krein.models",
     # results
     "Certificate": "krein.result",
     "History": "krein.result",
