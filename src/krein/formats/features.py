@@ -11,6 +11,7 @@ from krein.formats.named import (
     FormatError,
     Named,
     as_labels,
+    parse_count,
     parse_number,
     text_lines,
 )
@@ -98,7 +99,8 @@ def read_libsvm(path: Path) -> Named:
             index, colon, value = field.partition(":")
             if index == "qid":
                 continue
-            if not colon or not index.isdigit() or int(index) < 1:
+            position = parse_count(index)
+            if not colon or position is None:
                 raise FormatError(
                     path,
                     f"expected index:value with an index from 1, got {field!r}",
@@ -106,7 +108,7 @@ def read_libsvm(path: Path) -> Named:
                     column=column,
                 )
             number = parse_number(value, path, line, column)
-            entries.append((len(labels), int(index) - 1, number))
+            entries.append((len(labels), position - 1, number))
         labels.append(fields[0])
     if not labels:
         raise FormatError(path, "there are no rows in the file")

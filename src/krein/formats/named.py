@@ -18,6 +18,7 @@ __all__ = [
     "Named",
     "as_labels",
     "is_number",
+    "parse_count",
     "parse_number",
     "text_lines",
     "unique_names",
@@ -125,6 +126,15 @@ def parse_number(
             column=column,
         )
     return value
+
+
+def parse_count(text: str) -> int | None:
+    """Read an integer from 1 on, or None."""
+    word = text.strip()
+    # More digits than a file can have items, or digits of other scripts, are no count.
+    if not (word.isascii() and word.isdigit() and len(word) < 16):
+        return None
+    return int(word) or None
 
 
 def is_number(text: str) -> bool:

@@ -12,6 +12,7 @@ from krein.formats.named import (
     FormatError,
     Named,
     is_number,
+    parse_count,
     parse_number,
     text_lines,
     unique_names,
@@ -106,11 +107,11 @@ def read_phylip(path: Path) -> Named:
     if not lines:
         raise FormatError(path, "the file is empty; expected the number of items")
     number, first = lines[0]
-    if not first.strip().isdigit() or int(first) < 1:
+    n = parse_count(first)
+    if n is None:
         raise FormatError(
             path, f"expected the number of items, got {first.strip()!r}", line=number
         )
-    n = int(first)
     if n > len(lines) - 1:
         raise FormatError(
             path,
