@@ -27,6 +27,12 @@ _WHERE = {
     "rbf_kernel": "krein.kernels",
     "sigmoid_kernel": "krein.kernels",
     "tl1_kernel": "krein.kernels",
+    # comparison
+    "Comparison": "krein.comparison",
+    "SimilarityFeaturesClassifier": "krein.comparison.yardsticks",
+    "SimilarityNeighborsClassifier": "krein.comparison.yardsticks",
+    "compare": "krein.comparison",
+    "list_methods": "krein.comparison",
     # model files
     "ModelFileError": "krein.models",
     "load_model": "krein.models",

@@ -2,6 +2,8 @@
 
 from krein import (
     KreinSVC,
+    SimilarityFeaturesClassifier,
+    SimilarityNeighborsClassifier,
     SpectrumOneClassSVM,
     SpectrumSVC,
     SpectrumSVR,
@@ -11,6 +13,8 @@ from krein import (
 ESTIMATORS = [
     KreinSVC(),
     KreinSVC(sparse=True),
+    SimilarityFeaturesClassifier(),
+    SimilarityNeighborsClassifier(),
     SpectrumOneClassSVM(),
     SpectrumSVC("clip"),
     SpectrumSVC("diffusion"),
