@@ -46,9 +46,9 @@ def outer_splits(
         if cv < 2:
             raise ValueError(f"cv must be at least 2 folds, got {cv}")
         splits = _folds(codes, groups, int(cv), seed)
-    elif hasattr(cv, "split"):
+    elif hasattr(cv, "split") and not isinstance(cv, str):
         splits = list(cv.split(np.zeros((codes.size, 1)), codes, groups))
-    elif isinstance(cv, Iterable):
+    elif isinstance(cv, Iterable) and not isinstance(cv, str):
         splits = [(np.asarray(train), np.asarray(test)) for train, test in cv]
     else:
         raise TypeError(
