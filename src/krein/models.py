@@ -84,7 +84,7 @@ def save_model(est: Any, path: str | Path) -> Path:
     }
     text = json.dumps(tree, allow_nan=False, ensure_ascii=False).encode()
     path = Path(path)
-    with atomic_write(path) as file:
+    with atomic_write(path, overwrite=True) as file:
         _write_zip(file, text, arrays)
     return path
 
