@@ -14,7 +14,12 @@ from krein.comparison.evaluation import Problem, search
 from krein.comparison.methods import METHODS
 from krein.comparison.scores import SCORES
 from krein.comparison.splits import Split, inner_folds
-from krein.comparison.statistics import corrected_test, holm, score_interval
+from krein.comparison.statistics import (
+    corrected_error,
+    corrected_test,
+    holm,
+    score_interval,
+)
 from krein.optional import import_optional
 from krein.result import Array
 
@@ -30,7 +35,7 @@ class Recommendation:
     Attributes
     ----------
     method : str
-        The simplest of those that cannot be told from the best.
+        The simplest whose mean is within one corrected standard error of the best.
     clear : bool
         False when no method is clearly better than all others.
     equals : tuple of str
@@ -166,11 +171,23 @@ class Comparison:
 
     @cached_property
     def recommendation(self) -> Recommendation:
-        """Which method to use, in words, with the reason."""
+        """Which method to use, in words, with the reason.
+
+        Few splits cannot prove a large difference, so that "not proven worse" alone
+        is no reason to use a method: the simplest one is taken among those whose mean
+        is also within one standard error of the best.
+        """
         equals = tuple(m for m in self.ranking if self.p_values[m] > LEVEL)
-        chosen = min(equals, key=lambda m: METHODS[m].simplicity)
-        clear = len(equals) == 1
-        return Recommendation(chosen, clear, equals, self._words(equals, chosen))
+        near = [m for m in equals if self._is_near(m)]
+        chosen = min(near, key=lambda m: METHODS[m].simplicity)
+        text = self._words(equals, chosen) + self._about_raw(equals, near)
+        return Recommendation(chosen, len(equals) == 1, equals, text)
+
+    def _is_near(self, method: str) -> bool:
+        """Whether the mean is within one standard error of the best (one-SE rule)."""
+        difference = self.scores(self.best) - self.scores(method)
+        error = corrected_error(difference, self.test_share)
+        return float(difference.mean()) <= error + 1e-12
 
     def _words(self, equals: tuple[str, ...], chosen: str) -> str:
         label = SCORES[self.scoring][0]
@@ -180,37 +197,38 @@ class Comparison:
         if len(self.ranking) == 1:
             return f"Only {best} was run: mean {label} {mean} over {splits}."
         if len(equals) == 1:
-            text = (
+            return (
                 f"Use {best}: its mean {label} of {mean} over {splits} is clearly "
                 "better than that of every other method."
             )
-        elif len(equals) == len(self.ranking):
-            text = (
-                f"No clear winner: no method can be told from the best one, {best} "
-                f"(mean {label} {mean} over {splits}). Use the simplest, "
-                f"{METHODS[chosen].title}."
-            )
-        else:
-            others = ", ".join(METHODS[m].title for m in equals[1:])
-            text = (
-                f"No single winner: {best} is highest (mean {label} {mean} over "
-                f"{splits}) but cannot be told from {others}. Use the simplest of "
-                f"these, {METHODS[chosen].title}."
-            )
-        return text + self._about_raw(equals)
+        others = ", ".join(METHODS[m].title for m in equals[1:])
+        if len(equals) == len(self.ranking):
+            others = "any other"
+        reason = (
+            "It is also the simplest of those near it."
+            if chosen == self.best
+            else f"Use {METHODS[chosen].title}, the simplest of those near it."
+        )
+        return (
+            f"No clear winner: {best} is highest (mean {label} {mean} over {splits}) "
+            f"but cannot be told from {others}. {reason}"
+        )
 
-    def _about_raw(self, equals: tuple[str, ...]) -> str:
+    def _about_raw(self, equals: tuple[str, ...], near: list[str]) -> str:
         """Say whether the treatment of the negative part matters here."""
-        if "svc" not in self.ranking:
+        if "svc" not in self.ranking or len(self.ranking) == 1:
             return ""
+        if "svc" in near:
+            return (
+                " The SVM on the raw matrix is as good: what is done about negative "
+                "eigenvalues makes no difference that these data can show."
+            )
+        gain = float((self.scores(self.best) - self.scores("svc")).mean())
         if "svc" in equals:
             return (
-                " The SVM on the raw matrix is among them: what is done about "
-                "negative eigenvalues makes no difference that these data can show."
+                f" The SVM on the raw matrix is lower by {gain:.3f}; these splits are "
+                "too few to be sure that the treatment matters."
             )
-        gain, _ = corrected_test(
-            self.scores(self.best), self.scores("svc"), self.test_share
-        )
         return (
             f" The SVM on the raw matrix is worse by {gain:.3f} "
             f"(p = {self.p_values['svc']:.2g}): the treatment matters."

@@ -148,7 +148,7 @@ def _spectral(
 ) -> Method:
     return Method(
         method,
-        f"SVM, {method}",
+        f"SVM with {method}",
         about,
         "similarity",
         "SpectrumSVC",
@@ -161,7 +161,7 @@ def _spectral(
 _ALL = (
     Method(
         "svc",
-        "SVM on the raw matrix",
+        "SVM on raw matrix",
         "LIBSVM on the similarity as it is, as SVC(kernel='precomputed') does.",
         "similarity",
         "SpectrumSVC",
@@ -206,7 +206,7 @@ _ALL = (
     ),
     Method(
         "logistic",
-        "Indefinite logistic regression",
+        "Indefinite logistic",
         "Kernel logistic regression that keeps the negative part; gives "
         "probabilities directly.",
         "similarity",
@@ -237,7 +237,7 @@ _ALL = (
     ),
     Method(
         "gaussian",
-        "Gaussian SVM on the vectors",
+        "Gaussian SVM (vectors)",
         "The usual SVM with a tuned Gaussian kernel, which is positive definite.",
         "vectors",
         "SpectrumSVC",
@@ -247,7 +247,7 @@ _ALL = (
     ),
     Method(
         "thin_plate",
-        "Thin-plate SVM on the vectors",
+        "Thin-plate SVM (vectors)",
         "SVM with a conditionally positive definite spline, no width to tune.",
         "vectors",
         "CPDSVC",

@@ -245,6 +245,6 @@ class _Store:
     def write(self, method: Method, split: Split, record: dict[str, Any]) -> dict:
         """Store the record and return it."""
         if self.folder is not None:
-            with atomic_write(self._path(method, split)) as file:
+            with atomic_write(self._path(method, split), overwrite=True) as file:
                 file.write(json.dumps(record).encode())
         return record

@@ -9,11 +9,26 @@ from scipy.stats import t as student
 
 from krein.result import Array
 
-__all__ = ["corrected_test", "holm", "score_interval"]
+__all__ = ["corrected_error", "corrected_test", "holm", "score_interval"]
 
 
-def _corrected_error(values: Array, test_share: float) -> float:
-    """Standard error of a mean over splits whose training sets overlap."""
+def corrected_error(values: Array, test_share: float) -> float:
+    """Standard error of a mean over splits whose training sets overlap.
+
+    Parameters
+    ----------
+    values : ndarray of shape (J,)
+        One number per split.
+    test_share : float
+        n_test / n_train.
+
+    Returns
+    -------
+    float
+        ``sqrt((1/J + test_share) s^2)``.
+    """
+    if values.size < 2:
+        return 0.0
     return math.sqrt((1.0 / values.size + test_share) * float(values.var(ddof=1)))
 
 
@@ -40,7 +55,7 @@ def corrected_test(a: Array, b: Array, test_share: float) -> tuple[float, float]
     mean = float(difference.mean())
     if difference.size < 2:
         return mean, 1.0
-    error = _corrected_error(difference, test_share)
+    error = corrected_error(difference, test_share)
     if error == 0.0:
         return mean, 1.0 if mean == 0.0 else 0.0
     return mean, float(2.0 * student.sf(abs(mean) / error, difference.size - 1))
@@ -54,7 +69,7 @@ def score_interval(
     mean = float(values.mean())
     if values.size < 2:
         return mean, mean
-    half = _corrected_error(values, test_share) * float(
+    half = corrected_error(values, test_share) * float(
         student.ppf(0.5 + level / 2, values.size - 1)
     )
     return mean - half, mean + half
