@@ -11,7 +11,11 @@ TRANSFORMERS = [SpectrumTransformer("clip"), PseudoEuclideanEmbedding()]
 
 # The checks fit C = 1 to unscaled features, a hard-margin problem on some of their
 # matrices; saying that the tolerance was not reached is right there.
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# Some pass indefinite matrices; that alpha is raised is said, as it should be.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:the kernel's smallest eigenvalue:UserWarning"),
+]
 
 
 def both_kernels(estimators):

@@ -318,11 +318,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         K = self._training_kernel(items, getattr(X, "dtype", None))
         training = keep_positive(K, weight)
         kept = codes if training.kept is None else codes[training.kept]
-        shared = self._share(training)
-        rows = [
-            self._fit_row(shared, training, signs)
-            for signs in one_vs_rest(kept, self.classes_.size)
-        ]
+        rows = self._fit_rows(self._share(training), training, kept)
         self._store_rows(rows, training)
         if getattr(self, "probability", False):
             self._calibrate(training, kept)
@@ -330,6 +326,15 @@ class KernelClassifier(ClassifierMixin, KernelModel):
 
     def _share(self, training: Training) -> Any:
         raise NotImplementedError("a subclass says what its rows share")
+
+    def _fit_rows(
+        self, shared: Any, training: Training, codes: np.ndarray
+    ) -> list[Row]:
+        """All rows of the model, one against the rest; joint models override it."""
+        return [
+            self._fit_row(shared, training, signs)
+            for signs in one_vs_rest(codes, self.classes_.size)
+        ]
 
     def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
         raise NotImplementedError("a subclass fits one row")
