@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from krein.comparison.evaluation import Problem, search
+from krein.comparison.evaluation import Problem, fit_method
 from krein.comparison.methods import METHODS
 from krein.comparison.scores import SCORES
-from krein.comparison.splits import Split, inner_folds
+from krein.comparison.splits import Split
 from krein.comparison.statistics import (
     corrected_error,
     corrected_test,
@@ -350,23 +350,5 @@ class Comparison:
         estimator
             Fitted; on the items where a kernel was given, on the matrix otherwise.
         """
-        chosen = METHODS[method or self.recommendation.method]
-        problem = self.problem
-        everything = np.arange(problem.codes.size)
-        inputs = {
-            "similarity": problem.on(everything)
-            if chosen.needs == "similarity"
-            else None,
-            "vectors": problem.vectors,
-        }
-        folds = inner_folds(problem.codes, problem.groups, self.random_state)
-        found = search(inputs, problem.codes, [chosen], folds, self.scoring)[0]
-        if found.error:
-            raise ValueError(f"{chosen.title} failed: {found.error}")
-        model = chosen.build(**found.grid[found.best])
-        labels = problem.classes[problem.codes]
-        if chosen.needs == "vectors":
-            return model.fit(problem.vectors, labels)
-        if problem.kernel is None:
-            return model.fit(problem.K, labels)
-        return model.set_params(kernel=problem.kernel).fit(problem.items, labels)
+        name = method or self.recommendation.method
+        return fit_method(self.problem, name, self.scoring, self.random_state)

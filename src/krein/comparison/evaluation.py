@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from krein.comparison.methods import Method
+from krein.comparison.methods import METHODS, Method
 from krein.comparison.scores import SCORES, score
 from krein.comparison.splits import Split, inner_folds
 from krein.estimators._base import _take
@@ -20,7 +20,7 @@ from krein.kernels.registry import Kernel
 from krein.result import Array
 from krein.sharing import SharedWork, shared_work
 
-__all__ = ["Problem", "evaluate_split", "search"]
+__all__ = ["Problem", "evaluate_split", "fit_method", "search"]
 
 # What a method may raise on a split without ending the comparison.
 _FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
@@ -96,6 +96,61 @@ def evaluate_split(
             yield _final_fit(
                 method, found, inputs[method.needs], problem.codes, split, work
             )
+
+
+def fit_method(
+    problem: Problem,
+    name: str,
+    scoring: str = "accuracy",
+    seed: int = 0,
+    params: dict[str, Any] | None = None,
+) -> Any:
+    """Fit one method on all data, hyperparameters by cross-validation.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    name : str
+        A key of `METHODS`.
+    scoring : str
+        What chooses the hyperparameters.
+    seed : int
+        Seed of the folds.
+    params : dict, optional
+        Hyperparameters; nothing is searched when they are given.
+
+    Returns
+    -------
+    estimator
+        Fitted; on the items where a kernel was given, on the matrix otherwise.
+    """
+    method = METHODS[name]
+    labels = problem.classes[problem.codes]
+    if params is None:
+        params = _best_params(problem, method, scoring, seed)
+    model = method.build(**params)
+    if method.needs == "vectors":
+        return model.fit(problem.vectors, labels)
+    if problem.kernel is None:
+        return model.fit(problem.K, labels)
+    return model.set_params(kernel=problem.kernel).fit(problem.items, labels)
+
+
+def _best_params(
+    problem: Problem, method: Method, scoring: str, seed: int
+) -> dict[str, Any]:
+    everything = np.arange(problem.codes.size)
+    needs_matrix = method.needs == "similarity"
+    inputs = {
+        "similarity": problem.on(everything) if needs_matrix else None,
+        "vectors": problem.vectors,
+    }
+    folds = inner_folds(problem.codes, problem.groups, seed)
+    found = search(inputs, problem.codes, [method], folds, scoring)[0]
+    if found.error:
+        raise ValueError(f"{method.title} failed: {found.error}")
+    return found.grid[found.best]
 
 
 @dataclass

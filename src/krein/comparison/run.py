@@ -100,9 +100,33 @@ def compare(
     >>> sorted(comparison.methods)
     ['flip', 'svc']
     """
+    problem = make_problem(X, y, kernel, kernel_params, groups, symmetrize)
+    return compare_problem(
+        problem,
+        methods,
+        cv=cv,
+        scoring=scoring,
+        n_jobs=n_jobs,
+        cache=cache,
+        progress=progress,
+        random_state=random_state,
+    )
+
+
+def compare_problem(
+    problem: Problem,
+    methods: Any = None,
+    *,
+    cv: Any = None,
+    scoring: str = "accuracy",
+    n_jobs: int | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+    random_state: int = 0,
+) -> Comparison:
+    """Compare on data that are checked already; arguments as in `compare`."""
     if scoring not in SCORES:
         raise ValueError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}")
-    problem = make_problem(X, y, kernel, kernel_params, groups, symmetrize)
     chosen = select_methods(methods, has_vectors=problem.vectors is not None)
     splits = outer_splits(problem.codes, cv, problem.groups, random_state)
     store = _Store(cache, problem, scoring)

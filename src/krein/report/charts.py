@@ -1,4 +1,4 @@
-"""Charts as inline SVG. What a mouse or a key can reach carries its text in data-tip."""
+"""Charts as inline SVG; marks that mouse and keys can reach have a data-tip."""
 
 from __future__ import annotations
 
