@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -89,7 +89,7 @@ def save_model(est: Any, path: str | Path) -> Path:
     return path
 
 
-def _write_zip(file: Any, tree: bytes, arrays: list[np.ndarray]) -> None:
+def _write_zip(file: IO[bytes], tree: bytes, arrays: list[np.ndarray]) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_TREE), tree)
         for i, array in enumerate(arrays):
@@ -224,7 +224,7 @@ def _known_class(name: str) -> Any:
     if name in _FOREIGN:
         return getattr(importlib.import_module(_FOREIGN[name]), name)
     module = krein._WHERE.get(name, "")
-    if not module.startswith(("krein.estimators.", "krein.comparison.")):
+    if not module.startswith(("krein.estimators.", "krein.compare.")):
         return None
     try:
         found = getattr(krein, name)
