@@ -54,12 +54,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Compare, and write report and model if asked for."""
     page = check_output(args.html, args.force)
     saved = check_output(args.model, args.force)
-    from krein.cli.inputs import read_column
     from krein.comparison.run import compare_problem
     from krein.kernels.progress import progress_bar
 
-    groups = read_column(args.groups) if args.groups else None
-    problem, names = load_problem(args, groups)
+    problem, names = load_problem(args)
     with progress_bar("comparing", 100, unit="%") as advance:
         done = 0
 
@@ -121,12 +119,12 @@ def _command(args: argparse.Namespace) -> str:
     """Return the command that repeats this run."""
     import shlex
 
-    words = ["krein", "compare", args.file, "--labels", args.labels]
+    words = ["krein", "compare", args.file]
     if args.kernel != "precomputed":
         words += ["--kernel", args.kernel]
     for pair in args.param:
         words += ["--param", pair]
-    for name in ("methods", "groups", "folds"):
+    for name in ("labels", "methods", "groups", "folds"):
         if getattr(args, name) is not None:
             words += [f"--{name}", str(getattr(args, name))]
     if args.symmetrize:

@@ -32,8 +32,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     from krein.cli.inputs import read_input, read_target
     from krein.kernels.registry import Kernel, as_kernel
 
-    data, names = read_input(args.file, args.kernel)
-    K, X = data, None
+    read = read_input(args.file, args.kernel)
+    data = K = read.data
+    X = None
     if args.kernel != "precomputed":
         kernel = as_kernel(args.kernel, read_params(args.param) or None)
         if isinstance(kernel, Kernel):
@@ -42,7 +43,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         K = kernel(data)
     if args.symmetrize:
         K = 0.5 * (np.asarray(K) + np.asarray(K).T)
-    target = read_target(args.labels, names, len(data)) if args.labels else None
+    known = args.labels is not None or read.target is not None
+    target = read_target(args.labels, read) if known else None
     diagnosis = diagnose(K, target, X, kind=args.kind)
     return {"file": args.file, **diagnosis.to_dict(), "facts": diagnosis.facts()}
 

@@ -34,14 +34,15 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if args.input is None or args.out is None:
         raise ValueError("give the input and the file to write: INPUT -o K.npy")
     out = check_output(args.out, args.force)
-    from krein.cli.inputs import read_input, write_matrix
+    from krein.formats import read_items, write_matrix
     from krein.kernels import Kernel, kernel_matrix
 
     kernel = Kernel(args.name, **read_params(args.param))
-    items, names = read_input(args.input, args.name)
-    kernel = kernel.fit(items)
+    read = read_items(args.input)
+    items, kernel = read.data, kernel.fit(read.data)
     K = kernel_matrix(kernel, items, n_jobs=args.jobs, progress=True)
-    write_matrix(out, K, names, overwrite=args.force)
+    names = None if str(out).endswith(".npy") else read.names
+    write_matrix(out, K, names=names, overwrite=args.force)
     return {"kernel": repr(kernel), "items": len(items), "out": str(out)}
 
 

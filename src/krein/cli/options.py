@@ -25,7 +25,9 @@ def add_input(parser: argparse.ArgumentParser, *, labels: bool) -> None:
     parser.add_argument("file", help="similarity matrix, or items with --kernel")
     if labels:
         parser.add_argument(
-            "--labels", required=True, metavar="FILE", help="class labels of the items"
+            "--labels",
+            metavar="FILE",
+            help="class labels of the items (needed unless the input has them)",
         )
 
 
@@ -89,21 +91,22 @@ def read_params(pairs: Sequence[str]) -> dict[str, Any]:
     return params
 
 
-def load_problem(args: argparse.Namespace, groups: Any = None) -> tuple[Any, Any]:
-    """Read input and labels; return the problem and the names of the items."""
+def load_problem(args: argparse.Namespace) -> tuple[Any, list[str] | None]:
+    """Read input, labels and groups; return the problem and the names of the items."""
     from krein.cli.inputs import read_input, read_target
     from krein.comparison.run import make_problem
 
-    data, names = read_input(args.file, args.kernel)
+    read = read_input(args.file, args.kernel)
+    groups = getattr(args, "groups", None)
     problem = make_problem(
-        data,
-        read_target(args.labels, names, len(data)),
+        read.data,
+        read_target(args.labels, read),
         args.kernel,
         read_params(args.param) or None,
-        groups,
+        None if groups is None else read_target(groups, read),
         args.symmetrize,
     )
-    return problem, names
+    return problem, read.names
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -29,18 +29,19 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, check the names of the columns, predict."""
     out = check_output(args.out, args.force)
     from krein import load_model
-    from krein.cli.inputs import read_input, read_rows
+    from krein.formats import read_items, read_matrix
 
     model = load_model(args.model)
     last = model[-1] if hasattr(model, "steps") else model
-    kernel = last.kernel
-    if kernel == "precomputed":
-        data, rows, columns = read_rows(args.file)
-        check_columns(columns, getattr(model, "item_names_", None), data.shape[1])
+    if last.kernel == "precomputed":
+        read = read_matrix(args.file)
+        # For a square matrix the columns have the names of the rows.
+        columns = read.columns or read.names
+        check_columns(columns, getattr(model, "item_names_", None), read.data.shape[1])
     else:
-        data, rows = read_input(args.file, getattr(kernel, "name", kernel))
-    labels = [str(label) for label in model.predict(data)]
-    names = rows if rows is not None else [str(i) for i in range(len(labels))]
+        read = read_items(args.file)
+    labels = [str(label) for label in model.predict(read.data)]
+    names = read.names or [str(i) for i in range(len(labels))]
     payload = {
         "items": [
             {"item": name, "label": label}

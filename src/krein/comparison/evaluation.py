@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from krein.comparison.methods import METHODS, Method
 from krein.comparison.scores import SCORES, score
 from krein.comparison.splits import Split, inner_folds
-from krein.estimators._base import _take
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
+from krein.kernels.items import take
 from krein.kernels.registry import Kernel
 from krein.result import Array
 from krein.sharing import SharedWork, shared_work
@@ -61,7 +61,7 @@ class Problem:
         """Similarities of all items (rows) to the training items (columns)."""
         if self.K is not None:
             return self.K[:, train]
-        items = _take(self.items, train)
+        items = take(self.items, train)
         kernel = self.kernel.fit(items) if isinstance(self.kernel, Kernel) else None
         return np.asarray((kernel or self.kernel)(self.items, items), dtype=float)
 

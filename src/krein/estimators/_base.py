@@ -31,6 +31,8 @@ from krein.estimators._probability import (
     sigmoid_calibration,
     sigmoid_probabilities,
 )
+from krein.kernels.blocks import kernel_matrix
+from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.memory import require_memory
 from krein.result import Array, Result
@@ -178,12 +180,7 @@ class KernelModel(BaseEstimator):
         kernel = as_kernel(self.kernel, self.kernel_params)
         self.kernel_ = kernel.fit(X) if isinstance(kernel, Kernel) else kernel
         self.X_fit_ = X
-        K = np.asarray(self.kernel_(X, X))
-        if K.shape != (n, n):
-            raise ValueError(
-                f"kernel must return a matrix of shape ({n}, {n}) for {n} items, got "
-                f"{K.shape}"
-            )
+        K = kernel_matrix(self.kernel_, X, X)
         return check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
 
     def _similarities(self, X: Any) -> Array:
@@ -193,8 +190,8 @@ class KernelModel(BaseEstimator):
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
         items = self.X_fit_
         if self.support_.size < _num_samples(items):
-            items = _take(items, self.support_)
-        return np.asarray(self.kernel_(X, items), dtype=np.float64)
+            items = take(items, self.support_)
+        return kernel_matrix(self.kernel_, X, items)
 
     # ------------------------------------------------------------------ coefficients
 
@@ -265,15 +262,6 @@ def keep_positive(K: Array, weight: Array | None) -> Training:
         return Training(K, weight, None, K.shape[0])
     kept = np.flatnonzero(weight > 0.0)
     return Training(K[np.ix_(kept, kept)], weight[kept], kept, K.shape[0])
-
-
-def _take(items: Any, indices: np.ndarray) -> Any:
-    """Items at the given positions, whatever holds them."""
-    if hasattr(items, "iloc"):
-        return items.iloc[indices]
-    if isinstance(items, np.ndarray):
-        return items[indices]
-    return [items[i] for i in indices]
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):
