@@ -47,6 +47,12 @@ _WHERE = {
     "smith_waterman_kernel": "krein.kernels",
     "stein_kernel": "krein.kernels",
     "tl1_kernel": "krein.kernels",
+    # comparison
+    "Comparison": "krein.comparison",
+    "SimilarityFeaturesClassifier": "krein.comparison.yardsticks",
+    "SimilarityNeighborsClassifier": "krein.comparison.yardsticks",
+    "compare": "krein.comparison",
+    "list_methods": "krein.comparison",
     "twe_kernel": "krein.kernels",
     "wasserstein_1d_kernel": "krein.kernels",
     "wl_kernel": "krein.kernels",

@@ -27,7 +27,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from krein.estimators._probability import sigmoid_calibration
+from krein.estimators._probability import (
+    sigmoid_calibration,
+    sigmoid_probabilities,
+)
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
@@ -393,17 +396,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         ndarray of shape (n_new, n_classes)
         """
         check_is_fitted(self, "calibration_")
-        slope, offset = self.calibration_
-        scores = self._decision_rows(X) * slope + offset
-        positive = 1.0 / (1.0 + np.exp(-np.clip(scores, -700, 700)))
-        if positive.shape[1] == 1:
-            return np.hstack([1.0 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        return np.where(
-            total > 0,
-            positive / np.where(total > 0, total, 1.0),
-            1.0 / positive.shape[1],
-        )
+        return sigmoid_probabilities(self._decision_rows(X), *self.calibration_)
 
     def _calibrate(self, training: Training, codes: np.ndarray) -> None:
         self.calibration_ = sigmoid_calibration(
