@@ -3,6 +3,8 @@
 from krein import (
     KreinLogisticRegression,
     KreinSVC,
+    SimilarityFeaturesClassifier,
+    SimilarityNeighborsClassifier,
     SpectrumOneClassSVM,
     SpectrumSVC,
     SpectrumSVR,
@@ -12,6 +14,9 @@ from krein import (
 ESTIMATORS = [
     KreinLogisticRegression(),
     KreinSVC(),
+    KreinSVC(sparse=True),
+    SimilarityFeaturesClassifier(),
+    SimilarityNeighborsClassifier(),
     SpectrumOneClassSVM(),
     SpectrumSVC("clip"),
     SpectrumSVR("clip"),

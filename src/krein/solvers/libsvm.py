@@ -165,13 +165,14 @@ def _solve(
             machine.fit(unit, y, sample_weight=weight)
         v = np.zeros(K.shape[0])
         v[machine.support_] = machine.dual_coef_[0]
-        np.clip(v, -bound, bound, out=v)
+        # LIBSVM multiplies C by the weights again: bounds are met to rounding only.
+        v = np.where(np.abs(v) >= bound * (1 - 1e-12), np.sign(v) * bound, v)
         b = float(machine.intercept_[0])
         v, b, polished = _polish(unit, v, bound, b, target(v))
         if one_class:
             b *= scale
         else:
-            v = v / scale
+            v = np.where(np.abs(v) == bound, np.sign(v) * upper, v / scale)
         worst = violation(v, _outputs(K, v) + b)
         steps = int(np.max(machine.n_iter_))
         spent += steps
