@@ -4,8 +4,6 @@ import os
 import sys
 from pathlib import Path
 
-from sphinx_gallery.sorting import FileNameSortKey
-
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 sys.path.insert(0, str(HERE.parent / "src"))
@@ -30,7 +28,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "api/kernel_facts.md", "api/commands.md"]
 templates_path = ["_templates"]
 html_math_renderer = "mathml"
 math_number_all = False
@@ -50,12 +48,12 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"plot_",
-    "within_subsection_order": FileNameSortKey,
+    "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,
     "min_reported_time": 5,
-    "abort_on_example_error": False,
+    
     "download_all_examples": False,
     "image_srcset": ["2x"],
     "backreferences_dir": None,

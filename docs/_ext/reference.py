@@ -1,9 +1,11 @@
-"""The reference by theme, written from the package's own list of public names."""
+"""Pages written from what the package knows: public names, kernels, commands."""
 
-import inspect
+import os
 from pathlib import Path
 
 import krein
+from krein.cli import COMMANDS, build_parser
+from krein.kernels.registry import KERNELS
 
 __all__ = ["setup", "themes"]
 
@@ -68,26 +70,56 @@ def themes():
     return {title: entry for title, entry in found.items() if entry[1]}
 
 
-def one_line(name):
-    """First line of a docstring, as text for a table."""
-    return inspect.getdoc(getattr(krein, name)).splitlines()[0]
-
-
-def write_reference(app):
-    """Write api/index.rst; autosummary makes a page of each name."""
+def reference_page():
+    """Return the text of api/index.rst; autosummary makes a page of each name."""
     lines = ["Reference", "=========", "", "Everything is importable from ``krein``.", ""]
     lines += [".. currentmodule:: krein", ""]
     for title, (words, names) in themes().items():
         lines += [title, "-" * len(title), "", words.replace("`", "``"), ""]
         lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
         lines += [f"   {name}" for name in names] + [""]
-    page = Path(app.srcdir) / "api" / "index.rst"
-    page.parent.mkdir(exist_ok=True)
-    text = "\n".join(lines)
-    if not page.exists() or page.read_text("utf-8") != text:
-        page.write_text(text, "utf-8")
+    return "\n".join(lines)
+
+
+def kernel_table():
+    """Return a table of the registered kernels and their facts."""
+    lines = ["| name | items | definiteness | extra | source |", "|---|---|---|---|---|"]
+    for name in krein.list_kernels():
+        facts = KERNELS[name]
+        words = {"pd": "positive definite", "cpd": "conditionally p.d."}
+        kind = words.get(facts.definiteness, facts.definiteness)
+        note = f" ({facts.note})" if facts.note else ""
+        extra = f"`{facts.extra}`" if facts.extra else ""
+        cells = [f"`{name}`", facts.input, kind + note, extra, facts.reference]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def command_pages():
+    """Return the help of every command, as the command line prints it."""
+    parser = build_parser()
+    parts = []
+    for name in COMMANDS:
+        command = next(a for a in parser._actions if a.dest == "command").choices[name]
+        parts.append(f"## krein {name}\n\n```text\n{command.format_help()}```\n")
+    return "\n".join(parts)
+
+
+def write_pages(app):
+    """Write what the package knows about itself; files that did not change stay."""
+    os.environ["COLUMNS"] = "88"
+    folder = Path(app.srcdir) / "api"
+    folder.mkdir(exist_ok=True)
+    for name, text in (
+        ("index.rst", reference_page()),
+        ("kernel_facts.md", kernel_table()),
+        ("commands.md", command_pages()),
+    ):
+        page = folder / name
+        if not page.exists() or page.read_text("utf-8") != text:
+            page.write_text(text, "utf-8")
 
 
 def setup(app):
-    app.connect("config-inited", lambda app, config: write_reference(app), priority=1)
+    app.connect("config-inited", lambda app, config: write_pages(app), priority=1)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
