@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _WHERE = {
     # estimators
     "KreinSVC": "krein.estimators.krein_svm",
+    "ProxySVC": "krein.estimators.proxy",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
     "SpectrumOneClassSVM": "krein.estimators.spectral",
     "SpectrumSVC": "krein.estimators.spectral",

@@ -2,6 +2,7 @@
 
 from krein import (
     KreinSVC,
+    ProxySVC,
     SpectrumOneClassSVM,
     SpectrumSVC,
     SpectrumSVR,
@@ -11,6 +12,8 @@ from krein import (
 ESTIMATORS = [
     KreinSVC(),
     KreinSVC(sparse=True),
+    ProxySVC(tol=1e-10),
+    ProxySVC(new_points="project", tol=1e-10),
     SpectrumOneClassSVM(),
     SpectrumSVC("clip"),
     SpectrumSVC("diffusion"),

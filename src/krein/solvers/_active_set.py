@@ -1,0 +1,131 @@
+"""A convex quadratic model over a box with one equality row, by active sets."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from krein.result import Array
+
+__all__ = ["QuadraticModel"]
+
+
+class QuadraticModel:
+    """Maximise ``g'h - h'Hh / 2`` over 0 <= x + h <= upper, y'h = 0.
+
+    H is positive semidefinite up to rounding; a ridge makes it definite. The last
+    Cholesky factor is kept: a step with an unchanged active set costs O(m^2).
+
+    Parameters
+    ----------
+    H : ndarray of shape (m, m)
+        Curvature, owned (and changed) by the model.
+    y : ndarray of shape (m,)
+        Labels, the equality row.
+    upper : ndarray of shape (m,)
+        Upper bounds; lower bounds are 0.
+    """
+
+    def __init__(self, H: Array, y: Array, upper: Array) -> None:
+        self.H, self.y, self.upper = H, y, upper
+        self.mean = float(np.trace(H)) / max(1, y.size)
+        self.ridge = 0.0
+        self.n_factorizations = 0
+        self._free: np.ndarray | None = None
+        self._factor: Array = H[:0, :0]
+        self._border: Array = y[:0]
+
+    def set_ridge(self, ridge: float) -> None:
+        """Replace the number added to the diagonal of H."""
+        if ridge != self.ridge:
+            self.H[np.diag_indices_from(self.H)] += ridge - self.ridge
+            self.ridge = ridge
+            self._free = None
+
+    def update(self, h: Array, change: Array) -> None:
+        """Make H satisfy ``H h = change`` (BFGS), change = minus the gradient's.
+
+        The curvature is then right along the step just taken, so that it need not be
+        computed anew for the next one.
+        """
+        Hh = self.H @ h
+        inner, bend = float(h @ Hh), float(h @ change)
+        if inner <= 0.0 or bend <= 1e-3 * inner:
+            return
+        self.H += np.outer(change / bend, change)
+        self.H -= np.outer(Hh / inner, Hh)
+        self._free = None
+
+    def maximise(
+        self, x: Array, g: Array, tau: float, *, max_sets: int = 12
+    ) -> tuple[Array, int]:
+        """Step of the primal-dual active-set method.
+
+        Parameters
+        ----------
+        x : ndarray of shape (m,)
+            Current point.
+        g : ndarray of shape (m,)
+            Gradient of the objective there.
+        tau : float
+            Multiplier of the equality row there: the first active set is read off
+            ``g - tau y``.
+        max_sets : int
+            Largest number of active sets tried; the last step then leaves the box.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The step h.
+        int
+            Number of active sets tried.
+
+        References
+        ----------
+        Hintermueller, Ito, Kunisch (2002), SIAM Journal on Optimization 13.
+        """
+        y, upper = self.y, self.upper
+        slack = 1e-9 * upper
+        reduced = g - tau * y
+        low = (x <= slack) & (reduced <= 0.0)
+        high = (x >= upper - slack) & (reduced >= 0.0)
+        h = np.zeros_like(x)
+        for sets in range(1, max_sets + 1):
+            free = ~(low | high)
+            h[low], h[high] = -x[low], upper[high] - x[high]
+            if not free.any():
+                break
+            residual = self._solve_free(h, g, free)
+            new_low = np.where(free, x + h < 0.0, low & (residual <= 0.0))
+            new_high = np.where(free, x + h > upper, high & (residual >= 0.0))
+            if np.array_equal(new_low, low) and np.array_equal(new_high, high):
+                break
+            low, high = new_low, new_high
+        return h, sets
+
+    def _solve_free(self, h: Array, g: Array, free: np.ndarray) -> Array:
+        """Set h on the free variables, the rest given; return the reduced gradient.
+
+        ``H_FF h_F + mu y_F = (g - H h_fixed)_F`` and ``y'h = 0``, by bordering.
+        """
+        y = self.y
+        moved = ~free & (h != 0.0)
+        slope = g - self.H[:, moved] @ h[moved] if moved.any() else g
+        if self._free is None or not np.array_equal(free, self._free):
+            self._factorize(free)
+        solution = dpotrs(self._factor, slope[free])[0]
+        excess = float(y[free] @ solution) + float(y[moved] @ h[moved])
+        mu = excess / float(y[free] @ self._border)
+        h[free] = solution - mu * self._border
+        return slope - self.H[:, free] @ h[free] - mu * y
+
+    def _factorize(self, free: np.ndarray) -> None:
+        index = np.flatnonzero(free)
+        while True:
+            factor, info = dpotrf(self.H[np.ix_(index, index)].T, overwrite_a=1)
+            self.n_factorizations += 1
+            if info == 0:
+                break
+            self.set_ridge(max(10.0 * self.ridge, 1e-12 * self.mean, 1e-300))
+        self._free, self._factor = free, factor
+        self._border = dpotrs(factor, self.y[free])[0]
