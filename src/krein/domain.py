@@ -50,10 +50,17 @@ class BalancedBox:
         """
         signed = self.y * a
         low, high = self._signed_bounds
+        tau = self._root(signed, low, high)
+        signed -= tau
+        if abs(tau) > float(high.max()):
+            # tau is rounded like the input; its last digits are found from the
+            # differences, which are exact for all variables between their bounds.
+            signed -= self._root(signed, low, high)
+        return self.rebalance(self.y * np.minimum(np.maximum(signed, low), high))
+
+    def _root(self, signed: Array, low: Array, high: Array) -> float:
         tau = self._newton_root(signed, low, high)
-        if tau is None:
-            tau = self._sorted_root(signed, low, high)
-        return self.rebalance(np.clip(a - tau * self.y, 0.0, self.upper))
+        return self._sorted_root(signed, low, high) if tau is None else tau
 
     @cached_property
     def _signed_bounds(self) -> tuple[Array, Array]:
@@ -81,23 +88,30 @@ class BalancedBox:
 
     @staticmethod
     def _sorted_root(signed: Array, low: Array, high: Array) -> float:
-        """Root between two neighbouring break points, found by sorting."""
-        n = signed.size
-        # Variable i moves, as tau grows, from its upper to its lower signed bound.
-        points = np.concatenate([signed - high, signed - low])
-        order = np.argsort(points, kind="stable")
-        slopes = np.cumsum(np.where(order < n, -1.0, 1.0))[:-1]
-        points = points[order]
-        falls = np.concatenate([[0.0], np.cumsum(slopes * np.diff(points))])
-        balance = float(high.sum()) + falls
-        k = int(np.searchsorted(-balance, 0.0))
-        if k == 0:
-            return float(points[0])
-        if k >= points.size:
-            return float(points[-1])
-        if slopes[k - 1] == 0.0:
-            return float(points[k])
-        return float(points[k - 1] - balance[k - 1] / slopes[k - 1])
+        """Root by bisection over the sorted break points, then on one linear piece.
+
+        The balance is summed anew at every point tried: running sums of differences
+        would lose it when the input is huge.
+        """
+
+        def balance(tau: float) -> float:
+            return float(np.minimum(np.maximum(signed - tau, low), high).sum())
+
+        points = np.sort(np.concatenate([signed - high, signed - low]))
+        left, right = 0, points.size - 1
+        while right - left > 1:
+            middle = (left + right) // 2
+            if balance(points[middle]) > 0.0:
+                left = middle
+            else:
+                right = middle
+        start, end = float(points[left]), float(points[right])
+        at_start, at_end = balance(start), balance(end)
+        if at_start <= 0.0:
+            return start
+        if at_end >= 0.0:
+            return end
+        return start + (end - start) * at_start / (at_start - at_end)
 
     def rebalance(self, a: Array) -> Array:
         """Remove the rounding error of ``y'a`` on the variables with most room."""

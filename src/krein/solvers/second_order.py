@@ -23,6 +23,7 @@ __all__ = ["second_order"]
 
 _MARGIN = 0.2  # share of the bound variables that may become free in the model
 _RIDGE = 1e-7  # of the mean curvature, at first
+_ROUNDING = 1e-9  # relative changes of f that its rounding errors may hide
 _PATIENCE = 15  # steps without a better gap before the method gives up
 
 
@@ -175,7 +176,9 @@ class _Block:
             a = target if length == 1.0 else point.a + length * direction
             new = _Point.at(problem, a)
             end = float(new.gradient @ direction)
-            if new.rise > point.rise or end >= 0.0:
+            # Near the optimum f is flat to rounding, its slope is not.
+            flat = new.rise > (1.0 - _ROUNDING) * point.rise and -end < 0.5 * slope
+            if new.rise > point.rise or end >= 0.0 or flat:
                 return new, length == 1.0
             length *= min(0.9, max(0.05, slope / (slope - end)))
         return None, False
