@@ -287,12 +287,14 @@ class RankOnePositivePart:
         absolute += kappa * (b @ (table.d * z) + (state.q0 + k) * bz)
         return 0.5 * (bz + absolute) * table.scale**1.5
 
-    def jacobian(self, z: Array) -> DiagonalPlusLowRank:
-        """Jacobian of p at z, to about 1e-7 of its norm.
+    def jacobian(self, z: Array, *, accurate: bool = False) -> DiagonalPlusLowRank:
+        """Jacobian of p at z, to about 1e-7 of its norm, or 1e-13 if `accurate`.
 
         Parameters
         ----------
         z : ndarray of shape (n,)
+        accurate : bool
+            Use all nodes of the rule, which doubles the rank.
 
         Returns
         -------
@@ -302,12 +304,13 @@ class RankOnePositivePart:
         table, kappa, q0 = state.table, state.table.kappa, state.q0
         diagonal = state.diagonal()
         diagonal += 0.5 * kappa * (q0 * table.d + state.q1 + q0 * q0)
-        rows = np.arange(0, table.nodes.size, _STRIDE)
+        stride, weak = (1, _NEGLIGIBLE) if accurate else (_STRIDE, _WEAK)
+        rows = np.arange(0, table.nodes.size, stride)
         F = 1.0 + state.re[rows] + 1j * state.im[rows]
-        gamma = (-2.0j / np.pi) * _STRIDE * table.weights[rows] * table.nodes[rows]
+        gamma = (-2.0j / np.pi) * stride * table.weights[rows] * table.nodes[rows]
         # Besides the rule: zz' itself and the tail, outer products of z and Dz.
         head = np.array([[1.0 + 2.0 * kappa * q0, kappa], [kappa, 0.0]])
-        factor, core = _low_rank(state, rows, gamma / (F * F), head, _WEAK)
+        factor, core = _low_rank(state, rows, gamma / (F * F), head, weak)
         scale = table.scale
         return DiagonalPlusLowRank(scale * diagonal, factor, scale * core)
 

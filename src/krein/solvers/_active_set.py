@@ -9,6 +9,8 @@ from krein.result import Array
 
 __all__ = ["QuadraticModel"]
 
+_JUMPS, _CLIMBS = 12, 100
+
 
 class QuadraticModel:
     """Maximise ``g'h - h'Hh / 2`` over 0 <= x + h <= upper, y'h = 0.
@@ -56,55 +58,83 @@ class QuadraticModel:
         self.H -= np.outer(Hh / inner, Hh)
         self._free = None
 
-    def maximise(
-        self, x: Array, g: Array, tau: float, *, max_sets: int = 12
-    ) -> tuple[Array, int]:
-        """Step of the primal-dual active-set method.
+    def maximise(self, x: Array, g: Array, tau: float) -> Array:
+        """Step h that maximises the model from x, or at least improves it.
 
         Parameters
         ----------
         x : ndarray of shape (m,)
-            Current point.
+            Current point, in the box.
         g : ndarray of shape (m,)
             Gradient of the objective there.
         tau : float
             Multiplier of the equality row there: the first active set is read off
             ``g - tau y``.
-        max_sets : int
-            Largest number of active sets tried; the last step then leaves the box.
 
-        Returns
-        -------
-        ndarray of shape (m,)
-            The step h.
-        int
-            Number of active sets tried.
-
-        References
-        ----------
-        Hintermueller, Ito, Kunisch (2002), SIAM Journal on Optimization 13.
+        Notes
+        -----
+        The primal-dual method of Hintermueller, Ito and Kunisch (2002) changes all sets
+        at once and ends after a few of them as a rule. Where it does not (curvatures
+        that differ by many orders), a feasible active-set method climbs one bound at a
+        time.
         """
-        y, upper = self.y, self.upper
-        slack = 1e-9 * upper
-        reduced = g - tau * y
+        reduced = g - tau * self.y
+        slack = 1e-9 * self.upper
         low = (x <= slack) & (reduced <= 0.0)
-        high = (x >= upper - slack) & (reduced >= 0.0)
+        high = (x >= self.upper - slack) & (reduced >= 0.0)
+        h = self._jump(x, g, low, high)
+        return self._climb(x, g, low, high) if h is None else h
+
+    def _jump(
+        self, x: Array, g: Array, low: np.ndarray, high: np.ndarray
+    ) -> Array | None:
+        """Primal-dual active sets; None if they do not settle."""
         h = np.zeros_like(x)
-        for sets in range(1, max_sets + 1):
+        for _ in range(_JUMPS):
             free = ~(low | high)
-            h[low], h[high] = -x[low], upper[high] - x[high]
+            h[low], h[high] = -x[low], self.upper[high] - x[high]
+            if not free.any():
+                return None
+            h, residual = self._solve_free(h, g, free)
+            new_low = np.where(free, x + h < 0.0, low & (residual <= 0.0))
+            new_high = np.where(free, x + h > self.upper, high & (residual >= 0.0))
+            if np.array_equal(new_low, low) and np.array_equal(new_high, high):
+                return h
+            low, high = new_low, new_high
+        return None
+
+    def _climb(self, x: Array, g: Array, low: np.ndarray, high: np.ndarray) -> Array:
+        """Feasible active sets: the model rises with every set, the box is kept."""
+        h = np.zeros_like(x)
+        low, high = low.copy(), high.copy()
+        for _ in range(_CLIMBS):
+            free = ~(low | high)
             if not free.any():
                 break
-            residual = self._solve_free(h, g, free)
-            new_low = np.where(free, x + h < 0.0, low & (residual <= 0.0))
-            new_high = np.where(free, x + h > upper, high & (residual >= 0.0))
-            if np.array_equal(new_low, low) and np.array_equal(new_high, high):
+            goal, residual = self._solve_free(h, g, free)
+            p = goal - h
+            with np.errstate(divide="ignore", invalid="ignore"):
+                room = np.where(p < 0.0, -(x + h) / p, (self.upper - x - h) / p)
+            room[(p == 0.0) | ~free] = np.inf
+            first = float(room.min())
+            if first < 1.0:
+                h = h + max(first, 0.0) * p
+                stop = room <= first * (1.0 + 1e-12)
+                low |= stop & (p < 0.0)
+                high |= stop & (p > 0.0)
+                continue
+            h = goal
+            wrong = (low & (residual > 0.0)) | (high & (residual < 0.0))
+            if not wrong.any():
                 break
-            low, high = new_low, new_high
-        return h, sets
+            low &= ~wrong
+            high &= ~wrong
+        return h
 
-    def _solve_free(self, h: Array, g: Array, free: np.ndarray) -> Array:
-        """Set h on the free variables, the rest given; return the reduced gradient.
+    def _solve_free(
+        self, h: Array, g: Array, free: np.ndarray
+    ) -> tuple[Array, Array]:
+        """Best step on the free variables with the others as in h; reduced gradient.
 
         ``H_FF h_F + mu y_F = (g - H h_fixed)_F`` and ``y'h = 0``, by bordering.
         """
@@ -116,8 +146,9 @@ class QuadraticModel:
         solution = dpotrs(self._factor, slope[free])[0]
         excess = float(y[free] @ solution) + float(y[moved] @ h[moved])
         mu = excess / float(y[free] @ self._border)
-        h[free] = solution - mu * self._border
-        return slope - self.H[:, free] @ h[free] - mu * y
+        new = h.copy()
+        new[free] = solution - mu * self._border
+        return new, slope - self.H[:, free] @ new[free] - mu * y
 
     def _factorize(self, free: np.ndarray) -> None:
         index = np.flatnonzero(free)

@@ -92,10 +92,11 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
     yield iterate
     ridge, best, idle = _RIDGE, iterate.certificate.value, 0
     block: _Block | None = None
+    accurate = False
     while idle < _PATIENCE:
         fresh = block is None
         if block is None:
-            block = _Block.around(problem, point)
+            block = _Block.around(problem, point, accurate=accurate)
         new, full = block.step(problem, point, ridge * block.model.mean)
         if new is None:  # the model is of no use here
             new, full = _first_order(problem, point, tol, np.float64, 100), False
@@ -109,10 +110,13 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
         iterate = new.iterate(problem, **facts)
         yield iterate
         keep = full and iterate.certificate.value < 0.25 * gap
+        accurate = fresh and not keep  # a new Hessian that did not help much
         block = block.follow(problem, point, new) if keep else None
-        point = new
-        idle = 0 if iterate.certificate.value < 0.9 * best else idle + 1
+        risen = new.rise > (1.0 + 1e-4) * point.rise
+        better = iterate.certificate.value < 0.9 * best
+        idle = 0 if better or risen else idle + 1
         best = min(best, iterate.certificate.value)
+        point = new
 
 
 def _first_order(
@@ -139,7 +143,7 @@ class _Block:
     model: QuadraticModel
 
     @classmethod
-    def around(cls, problem: ProxySVM, point: _Point) -> _Block:
+    def around(cls, problem: ProxySVM, point: _Point, accurate: bool) -> _Block:
         domain = problem.domain
         reduced, settled = _settled(problem, point)
         outside = np.flatnonzero(settled)
@@ -149,7 +153,7 @@ class _Block:
             order = np.argpartition(np.abs(reduced[outside]), extra)
             outside = outside[order[:extra]]
         rows = np.sort(np.concatenate([np.flatnonzero(~settled), outside]))
-        H = problem.hessian_block(point.a, rows)
+        H = problem.hessian_block(point.a, rows, accurate=accurate)
         return cls(rows, QuadraticModel(H, domain.y[rows], domain.upper[rows]))
 
     def step(
@@ -159,7 +163,7 @@ class _Block:
         domain, rows = problem.domain, self.rows
         self.model.set_ridge(ridge)
         _, tau = domain.maximise(point.gradient)
-        h, _ = self.model.maximise(point.a[rows], point.gradient[rows], tau)
+        h = self.model.maximise(point.a[rows], point.gradient[rows], tau)
         target = point.a.copy()
         target[rows] = np.clip(target[rows] + h, 0.0, domain.upper[rows])
         imbalance = abs(float(domain.y @ target))
@@ -171,17 +175,7 @@ class _Block:
         slope = float(point.gradient @ direction)
         if not slope > 0.0:
             return None, False
-        length = 1.0
-        for _ in range(12):
-            a = target if length == 1.0 else point.a + length * direction
-            new = _Point.at(problem, a)
-            end = float(new.gradient @ direction)
-            # Near the optimum f is flat to rounding, its slope is not.
-            flat = new.rise > (1.0 - _ROUNDING) * point.rise and -end < 0.5 * slope
-            if new.rise > point.rise or end >= 0.0 or flat:
-                return new, length == 1.0
-            length *= min(0.9, max(0.05, slope / (slope - end)))
-        return None, False
+        return _search(problem, point, direction, slope)
 
     def follow(self, problem: ProxySVM, old: _Point, new: _Point) -> _Block | None:
         """Keep the model for the next step, unless a variable outside wants to move."""
@@ -192,6 +186,32 @@ class _Block:
         change = (old.gradient - new.gradient)[self.rows]
         self.model.update((new.a - old.a)[self.rows], change)
         return self
+
+
+def _search(
+    problem: ProxySVM, point: _Point, direction: Array, slope: float
+) -> tuple[_Point | None, bool]:
+    """Point on the way to ``a + direction`` where f has risen; True for the full step.
+
+    The slope of f falls along the way; where it has changed sign too far, its zero is
+    bracketed (regula falsi).
+    """
+    low, at_low, high, at_high = 0.0, slope, 1.0, 0.0
+    length = 1.0
+    for trial in range(12):
+        new = _Point.at(problem, point.a + length * direction)
+        end = float(new.gradient @ direction)
+        # Near the optimum f is flat to rounding, its slope is not.
+        risen = new.rise > (1.0 - _ROUNDING) * point.rise
+        if risen and (-0.5 * slope < end < 0.5 * slope or (trial == 0 and end >= 0.0)):
+            return new, trial == 0
+        if end > 0.0:
+            low, at_low = length, end
+        else:
+            high, at_high = length, end
+        fraction = at_low / (at_low - at_high)
+        length = low + (high - low) * min(0.9, max(0.1, fraction))
+    return (new, False) if risen else (None, False)
 
 
 def _settled(problem: ProxySVM, point: _Point) -> tuple[Array, np.ndarray]:
