@@ -148,11 +148,31 @@ class _State:
         return (self.diagonal() + 0.5 * kappa * tail) * self.z
 
     def value(self) -> float:
+        """V in units of the scale squared, to full relative precision.
+
+        The terms ``q0 - t arg F`` of the rule fall like 1 / t^2: they are computed as
+        ``(q0 - t Im F) + t (Im F - arg F)``, neither of which cancels.
+        """
         table, q0, q1 = self.table, self.q0, self.q1
-        angle = np.arctan2(self.im, 1.0 + self.re)
-        rule = float(table.weights @ (q0 - table.nodes * angle))
+        z2 = self.z * self.z
+        terms = table.inverse @ (z2 * table.d * table.d)
+        terms += table.nodes * _imaginary_minus_angle(self.re, self.im)
         tail = table.kappa * (self.q2 + q0 * q1 + q0**3 / 3.0)
+        rule = float(table.weights @ terms)
         return q1 + 0.5 * q0 * q0 + (2.0 / np.pi) * rule + tail
+
+
+def _imaginary_minus_angle(re: Array, im: Array) -> Array:
+    """Return im - arg(1 + re + i im), accurate where both are small."""
+    direct = im - np.arctan2(im, 1.0 + re)
+    small = (np.abs(re) < 0.5) & (im < 0.1)
+    r, x = re[small], im[small]
+    y = x / (1.0 + r)
+    y2 = y * y
+    # im - y = im re / (1 + re), and y - arctan(y) by its series.
+    series = y2 * (1 / 9 - y2 * (1 / 11 - y2 * (1 / 13 - y2 * (1 / 15 - y2 / 17))))
+    direct[small] = y * (r + y2 * (1 / 3 - y2 * (1 / 5 - y2 * (1 / 7 - series))))
+    return direct
 
 
 class RankOnePositivePart:

@@ -203,7 +203,7 @@ def _search(
         end = float(new.gradient @ direction)
         # Near the optimum f is flat to rounding, its slope is not.
         risen = new.rise > (1.0 - _ROUNDING) * point.rise
-        if risen and (-0.5 * slope < end < 0.5 * slope or (trial == 0 and end >= 0.0)):
+        if risen and (-0.5 * slope < end < 0.0 or (trial == 0 and end >= 0.0)):
             return new, trial == 0
         if end > 0.0:
             low, at_low = length, end
