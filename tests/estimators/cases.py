@@ -11,9 +11,7 @@ from krein import (
 # Unfitted estimators that take a kernel: checked with kernel="rbf" and "precomputed".
 ESTIMATORS = [
     KreinSVC(),
-    KreinSVC(sparse=True),
     ProxySVC(tol=1e-10),
-    ProxySVC(new_points="project", tol=1e-10),
     SpectrumOneClassSVM(),
     SpectrumSVC("clip"),
     SpectrumSVR("clip"),
@@ -22,6 +20,8 @@ ESTIMATORS = [
 # The same classes with other settings: checked by the slow tests.
 VARIANTS = [
     KreinSVC(sparse=True),
+    ProxySVC(new_points="project", tol=1e-10),
+    ProxySVC(new_points="raw", tol=1e-10),
     SpectrumSVC("diffusion"),
     SpectrumSVC("flip"),
     SpectrumSVC("none"),

@@ -24,6 +24,8 @@ def balanced_ray(problem: ProxySVM) -> Array:
     domain = problem.domain
     positive = domain.y > 0
     direction = domain.upper.copy()
+    if positive.all() or not positive.any():
+        return np.zeros(domain.n)  # one class alone: the only feasible point
     totals = direction[positive].sum(), direction[~positive].sum()
     direction[positive] *= min(totals) / totals[0]
     direction[~positive] *= min(totals) / totals[1]
