@@ -139,16 +139,15 @@ class QuadraticModel:
         ``H_FF h_F + mu y_F = (g - H h_fixed)_F`` and ``y'h = 0``, by bordering.
         """
         y = self.y
-        moved = ~free & (h != 0.0)
-        slope = g - self.H[:, moved] @ h[moved] if moved.any() else g
+        new = np.where(free, 0.0, h)
+        slope = g - self.H @ new if new.any() else g
         if self._free is None or not np.array_equal(free, self._free):
             self._factorize(free)
         solution = dpotrs(self._factor, slope[free])[0]
-        excess = float(y[free] @ solution) + float(y[moved] @ h[moved])
+        excess = float(y[free] @ solution) + float(y @ new)
         mu = excess / float(y[free] @ self._border)
-        new = h.copy()
         new[free] = solution - mu * self._border
-        return new, slope - self.H[:, free] @ new[free] - mu * y
+        return new, g - self.H @ new - mu * y
 
     def _factorize(self, free: np.ndarray) -> None:
         index = np.flatnonzero(free)

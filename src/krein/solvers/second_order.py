@@ -24,6 +24,7 @@ __all__ = ["second_order"]
 _MARGIN = 0.2  # share of the bound variables that may become free in the model
 _RIDGE = 1e-7  # of the mean curvature, at first
 _ROUNDING = 1e-9  # relative changes of f that its rounding errors may hide
+_SINGLE = 1e-4  # relative gap at which single precision may have been the limit
 _PATIENCE = 15  # steps without a better gap before the method gives up
 
 
@@ -90,6 +91,10 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
     point = _first_order(problem, point, tol, np.float32, 200 if x0 is None else 60)
     iterate = point.iterate(problem)
     yield iterate
+    if tol < iterate.certificate.relative < _SINGLE:  # single precision was the limit
+        point = _first_order(problem, point, tol, np.float64, 60)
+        iterate = point.iterate(problem)
+        yield iterate
     ridge, best, idle = _RIDGE, iterate.certificate.value, 0
     block: _Block | None = None
     accurate = False
