@@ -14,7 +14,9 @@ __version__ = "0.1.0"
 _WHERE = {
     # estimators
     "KreinSVC": "krein.estimators.krein_svm",
+    "MKLSVC": "krein.estimators.mkl",
     "ProxySVC": "krein.estimators.proxy",
+    "ProxySVCCV": "krein.estimators.proxy_cv",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
     "SpectrumOneClassSVM": "krein.estimators.spectral",
     "SpectrumSVC": "krein.estimators.spectral",

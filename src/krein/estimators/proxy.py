@@ -26,7 +26,10 @@ from krein.problems.new_points import (
 from krein.problems.proxy import ProxySVM
 from krein.result import Array, Result
 from krein.solvers._loop import Iterate
+from krein.solvers.accpm import accpm
+from krein.solvers.gradient import smm, spgm
 from krein.solvers.second_order import second_order
+from krein.solvers.siqclp import siqclp
 from krein.spectrum import Spectrum
 
 __all__ = ["SOLVERS", "ProxySVC"]
@@ -34,7 +37,13 @@ __all__ = ["SOLVERS", "ProxySVC"]
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 # Name of the paper's method -> solver(problem, x0, *, tol, max_iter, ...).
-SOLVERS: dict[str, Callable[..., Result]] = {"auto": second_order}
+SOLVERS: dict[str, Callable[..., Result]] = {
+    "accpm": accpm,
+    "auto": second_order,
+    "siqclp": siqclp,
+    "smm": smm,
+    "spgm": spgm,
+}
 
 # Options that the estimator reads itself; the others go to the solver.
 _OWN_OPTIONS = {"init": None, "oracle": "quadrature", "max_exact": 8000, "rank": 1000}
@@ -133,7 +142,7 @@ class ProxySVC(KernelClassifier):
         **KernelClassifier._parameter_constraints,
         "C": [_POSITIVE],
         "rho": [_POSITIVE],
-        "solver": [StrOptions({"auto", "spgm", "smm", "accpm", "siqclp"})],
+        "solver": [StrOptions(set(SOLVERS))],
         "new_points": [StrOptions(set(RULES))],
         "solver_options": [dict, None],
     }
@@ -176,7 +185,11 @@ class ProxySVC(KernelClassifier):
     def _share(self, training: Training) -> Spectrum:
         own, _ = self._split_options()
         n = training.K.shape[0]
-        if n <= own["max_exact"]:
+        # Cross-validation hands in the spectrum that its grid shares.
+        given: Spectrum | None = getattr(self, "_given_spectrum", None)
+        if given is not None:
+            self.spectrum_ = given
+        elif n <= own["max_exact"]:
             self.spectrum_ = Spectrum.exact(training.K, training.weight)
         else:
             rank = min(int(own["rank"]), n - 1)
@@ -186,6 +199,36 @@ class ProxySVC(KernelClassifier):
         self._problems: list[ProxySVM] = []
         self._kept = training.kept
         return self.spectrum_
+
+    def fit_checked(
+        self, spectrum: Spectrum, training: Training, codes: np.ndarray, classes: Any
+    ) -> ProxySVC:
+        """Fit on checked data and a known spectrum; for the grids of `ProxySVCCV`.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            Of ``training.K`` with its weights.
+        training : Training
+            Raw similarities and weights.
+        codes : ndarray of shape (n,)
+            Class numbers.
+        classes : ndarray
+            Class labels.
+
+        Returns
+        -------
+        self
+        """
+        self.classes_, self.X_fit_ = classes, None
+        self.n_features_in_ = training.n
+        self._given_spectrum = spectrum
+        rows = self._fit_rows(self._share(training), training, codes)
+        del self._given_spectrum
+        self._store_rows(rows, training)
+        if self.probability:
+            self._calibrate(training, codes)
+        return self
 
     def _split_options(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Options of the estimator, and those of the solver; unknown ones are errors."""

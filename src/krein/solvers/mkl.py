@@ -110,6 +110,10 @@ def _solve_lp(table: Array) -> tuple[Array, Array]:
         b_eq=[1.0],
         bounds=[(0.0, None)] * p + [(None, None)],
         method="highs-ds",
+        options={
+            "primal_feasibility_tolerance": 1e-10,
+            "dual_feasibility_tolerance": 1e-10,
+        },
     )
     weights = np.maximum(solution.x[:p], 0.0)
     shares = np.maximum(-solution.ineqlin.marginals, 0.0)

@@ -17,7 +17,8 @@ from krein.solvers.mkl import kernel_weights
 __all__ = ["siqclp"]
 
 _MASTER_TOL = 1e-7  # of the master problem, relative to f - f(0)
-_PRUNE_TOL = 1e-5  # slack of a constraint that counts as inactive; above the former
+_MASTER_SHARE = 0.2  # of the gap between the bounds, where that is more
+_PRUNE_TOL = 1e-5  # slack of a constraint that counts as inactive, at least
 
 
 def siqclp(
@@ -95,9 +96,10 @@ def _iterates(
         costs.append(_cost(problem, alpha, kernels[-1], rise))
         restricted = MKLWeights(kernels, np.array(costs), problem.domain)
         scale = max(lower, 1e-300)
+        accuracy = max(_MASTER_TOL * scale, _MASTER_SHARE * (upper - max(lower, 0.0)))
         if master == "mkl":
             result = kernel_weights(
-                restricted, tol=_MASTER_TOL, cuts=np.array(cuts), scale=scale
+                restricted, tol=accuracy, cuts=np.array(cuts), scale=1.0
             )
             alpha, cuts, top = result.info["alpha"], result.info["cuts"], result.value
         else:
@@ -107,7 +109,7 @@ def _iterates(
         if prune:
             slack = restricted.cut(alpha)
             slack = slack - slack.min()
-            active = slack <= _PRUNE_TOL * scale
+            active = slack <= max(_PRUNE_TOL * scale, 3.0 * accuracy)
             kernels = [K for K, keep in zip(kernels, active, strict=True) if keep]
             costs = [c for c, keep in zip(costs, active, strict=True) if keep]
 
