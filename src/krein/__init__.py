@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 # Public name -> module that defines it, by theme.
 _WHERE = {
     # estimators
+    "KreinLogisticRegression": "krein.estimators.logistic",
     "KreinSVC": "krein.estimators.krein_svm",
     "MKLSVC": "krein.estimators.mkl",
     "ProxySVC": "krein.estimators.proxy",
@@ -27,17 +28,44 @@ _WHERE = {
     "affine_invariant_kernel": "krein.kernels",
     "bures_kernel": "krein.kernels",
     "covariance_descriptors": "krein.kernels",
+    "damerau_kernel": "krein.kernels",
+    "dtw_kernel": "krein.kernels",
+    "edit_kernel": "krein.kernels",
+    "erp_kernel": "krein.kernels",
     "euclidean_spd_kernel": "krein.kernels",
     "geodesic_rbf_kernel": "krein.kernels",
+    "haversine_kernel": "krein.kernels",
+    "jaro_winkler_kernel": "krein.kernels",
     "kernel_matrix": "krein.kernels",
     "laplacian_kernel": "krein.kernels",
+    "lcs_kernel": "krein.kernels",
     "list_kernels": "krein.kernels",
     "log_euclidean_kernel": "krein.kernels",
+    "msm_kernel": "krein.kernels",
+    "needleman_wunsch_kernel": "krein.kernels",
+    "optimal_assignment_kernel": "krein.kernels",
     "polynomial_kernel": "krein.kernels",
     "rbf_kernel": "krein.kernels",
     "sigmoid_kernel": "krein.kernels",
+    "smith_waterman_kernel": "krein.kernels",
     "stein_kernel": "krein.kernels",
     "tl1_kernel": "krein.kernels",
+    # comparison
+    "Comparison": "krein.comparison",
+    "SimilarityFeaturesClassifier": "krein.comparison.yardsticks",
+    "SimilarityNeighborsClassifier": "krein.comparison.yardsticks",
+    "compare": "krein.comparison",
+    "list_methods": "krein.comparison",
+    "twe_kernel": "krein.kernels",
+    "wasserstein_1d_kernel": "krein.kernels",
+    "wl_kernel": "krein.kernels",
+    # files
+    "FormatError": "krein.formats",
+    "Named": "krein.formats",
+    "read_items": "krein.formats",
+    "read_labels": "krein.formats",
+    "read_matrix": "krein.formats",
+    "write_matrix": "krein.formats",
     # diagnosis and splitting
     "Diagnosis": "krein.diagnostics",
     "diagnose": "krein.diagnostics",
@@ -45,6 +73,10 @@ _WHERE = {
     # data
     "list_datasets": "krein.datasets",
     "load_dataset": "krein.datasets",
+    # model files
+    "ModelFileError": "krein.models",
+    "load_model": "krein.models",
+    "save_model": "krein.models",
     # results
     "Certificate": "krein.result",
     "History": "krein.result",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -60,67 +59,34 @@ def plot_spectrum(
     return ax
 
 
-def plot_history(
-    result: Result,
-    *,
-    x: Literal["iteration", "seconds"] = "iteration",
-    axes: Sequence[Any] | None = None,
-    label: str | None = None,
-) -> np.ndarray:
-    """Draw objective and bound, and the certificate on a logarithmic axis.
+def plot_history(result: Result, *, x: str = "iteration", axes: Any = None) -> Any:
+    """Draw objective and bound, and beside them the relative certificate.
 
     Parameters
     ----------
     result : Result
-        With a recorded history.
+        With a history.
     x : {"iteration", "seconds"}
         What the horizontal axis counts.
     axes : sequence of two matplotlib Axes, optional
-        Where to draw; made when not given. Several results can share them.
-    label : str, optional
-        Name in the legend.
+        Where to draw; made when not given.
 
     Returns
     -------
     ndarray of two matplotlib Axes
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from krein import ProxySVC
-    >>> from krein.plotting import plot_history
-    >>> model = ProxySVC().fit(np.array([[1.0, 2.0], [2.0, 1.0]]), [0, 1])
-    >>> axes = plot_history(model.result_, label="auto")
-    >>> axes[1].get_ylabel()
-    'relative gap'
     """
     if x not in ("iteration", "seconds"):
         raise ValueError(f"x must be 'iteration' or 'seconds', got {x!r}")
-    if axes is None:
-        axes = new_axes(2, figsize=(9, 3.5))
     history = result.history
-    if x == "seconds" and "seconds" in history:
-        positions = history["seconds"]
-    else:
-        positions = np.arange(history.n_rows)
-    left, right = axes
-    (line,) = left.plot(positions, history["value"], label=label or "objective")
-    bound = history["bound"] if "bound" in history else np.full(1, np.nan)
-    if np.isfinite(bound).any():
-        left.plot(
-            positions,
-            bound,
-            linestyle="--",
-            color=line.get_color(),
-            label="bound" if label is None else f"{label}, bound",
-        )
-    relative = history["relative"]
-    shown = np.where(np.isfinite(relative) & (relative > 0), relative, np.nan)
-    right.semilogy(positions, shown, color=line.get_color(), label=label)
-    kind = "gap" if result.certificate.kind == "gap" else "residual"
-    left.set_ylabel("objective")
-    right.set_ylabel(f"relative {kind}")
-    for ax in (left, right):
-        ax.set_xlabel(x)
-    left.legend()
-    return np.asarray(axes)
+    if history.n_rows == 0:
+        raise ValueError("this result has no history: its solver recorded no steps")
+    axes = new_axes(2, figsize=(9, 3)) if axes is None else axes
+    at = np.arange(history.n_rows) if x == "iteration" else history["seconds"]
+    for column, colour in (("value", _POSITIVE), ("bound", _NEGATIVE)):
+        if column in history:
+            axes[0].plot(at, history[column], color=colour, label=column)
+    axes[0].set(xlabel=x, title="objective")
+    axes[0].legend(frameon=False)
+    axes[1].plot(at, history["relative"], color=_POSITIVE)
+    axes[1].set(xlabel=x, title=f"relative {result.certificate.kind}", yscale="log")
+    return axes

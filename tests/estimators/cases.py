@@ -1,8 +1,11 @@
 """Every estimator of krein; what is listed here is tested by the contract tests."""
 
 from krein import (
+    KreinLogisticRegression,
     KreinSVC,
     ProxySVC,
+    SimilarityFeaturesClassifier,
+    SimilarityNeighborsClassifier,
     SpectrumOneClassSVM,
     SpectrumSVC,
     SpectrumSVR,
@@ -10,8 +13,12 @@ from krein import (
 
 # Unfitted estimators that take a kernel: checked with kernel="rbf" and "precomputed".
 ESTIMATORS = [
+    KreinLogisticRegression(),
     KreinSVC(),
     ProxySVC(tol=1e-10),
+    KreinSVC(sparse=True),
+    SimilarityFeaturesClassifier(),
+    SimilarityNeighborsClassifier(),
     SpectrumOneClassSVM(),
     SpectrumSVC("clip"),
     SpectrumSVR("clip"),
@@ -19,6 +26,8 @@ ESTIMATORS = [
 
 # The same classes with other settings: checked by the slow tests.
 VARIANTS = [
+    KreinLogisticRegression(multi_class="ovr", fit_intercept=False),
+    KreinLogisticRegression(solver="krein-gd", tol=1e-6),
     KreinSVC(sparse=True),
     ProxySVC(new_points="project", tol=1e-10),
     ProxySVC(new_points="raw", tol=1e-10),

@@ -21,12 +21,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
+    _check_y,
     _num_samples,
     check_is_fitted,
     validate_data,
 )
 
-from krein.estimators._probability import sigmoid_calibration
+from krein.estimators._probability import (
+    sigmoid_calibration,
+    sigmoid_probabilities,
+)
+from krein.kernels.blocks import kernel_matrix
+from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.memory import require_memory
 from krein.result import Array, Result
@@ -151,6 +157,12 @@ class KernelModel(BaseEstimator):
             raise ValueError("X has no items; at least one is required")
         return X
 
+    def _check_y(self, y: Any, *, numeric: bool = False) -> np.ndarray:
+        """Validate targets alone: X was checked already, its names included."""
+        if y is None:
+            validate_data(self, X="no_validation", y=None, reset=False)
+        return _check_y(y, y_numeric=numeric, estimator=self)
+
     def _training_kernel(self, X: Any, dtype: Any = None) -> Array:
         """Kernel matrix of checked training items; sets `kernel_` and `X_fit_`."""
         if self._precomputed:
@@ -168,12 +180,7 @@ class KernelModel(BaseEstimator):
         kernel = as_kernel(self.kernel, self.kernel_params)
         self.kernel_ = kernel.fit(X) if isinstance(kernel, Kernel) else kernel
         self.X_fit_ = X
-        K = np.asarray(self.kernel_(X, X))
-        if K.shape != (n, n):
-            raise ValueError(
-                f"kernel must return a matrix of shape ({n}, {n}) for {n} items, got "
-                f"{K.shape}"
-            )
+        K = kernel_matrix(self.kernel_, X, X)
         return check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
 
     def _similarities(self, X: Any) -> Array:
@@ -183,8 +190,8 @@ class KernelModel(BaseEstimator):
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
         items = self.X_fit_
         if self.support_.size < _num_samples(items):
-            items = _take(items, self.support_)
-        return np.asarray(self.kernel_(X, items), dtype=np.float64)
+            items = take(items, self.support_)
+        return kernel_matrix(self.kernel_, X, items)
 
     # ------------------------------------------------------------------ coefficients
 
@@ -257,15 +264,6 @@ def keep_positive(K: Array, weight: Array | None) -> Training:
     return Training(K[np.ix_(kept, kept)], weight[kept], kept, K.shape[0])
 
 
-def _take(items: Any, indices: np.ndarray) -> Any:
-    """Items at the given positions, whatever holds them."""
-    if hasattr(items, "iloc"):
-        return items.iloc[indices]
-    if isinstance(items, np.ndarray):
-        return items[indices]
-    return [items[i] for i in indices]
-
-
 class KernelClassifier(ClassifierMixin, KernelModel):
     """One-vs-rest classifier; a subclass says how to share work and fit one row.
 
@@ -308,11 +306,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         K = self._training_kernel(items, getattr(X, "dtype", None))
         training = keep_positive(K, weight)
         kept = codes if training.kept is None else codes[training.kept]
-        shared = self._share(training)
-        rows = [
-            self._fit_row(shared, training, signs)
-            for signs in one_vs_rest(kept, self.classes_.size)
-        ]
+        rows = self._fit_rows(self._share(training), training, kept)
         self._store_rows(rows, training)
         if getattr(self, "probability", False):
             self._calibrate(training, kept)
@@ -321,11 +315,20 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     def _share(self, training: Training) -> Any:
         raise NotImplementedError("a subclass says what its rows share")
 
+    def _fit_rows(
+        self, shared: Any, training: Training, codes: np.ndarray
+    ) -> list[Row]:
+        """All rows of the model, one against the rest; joint models override it."""
+        return [
+            self._fit_row(shared, training, signs)
+            for signs in one_vs_rest(codes, self.classes_.size)
+        ]
+
     def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
         raise NotImplementedError("a subclass fits one row")
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
-        y = validate_data(self, X="no_validation", y=y, reset=False)
+        y = self._check_y(y)
         check_classification_targets(y)
         if y.shape[0] != n:
             raise ValueError(
@@ -393,17 +396,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         ndarray of shape (n_new, n_classes)
         """
         check_is_fitted(self, "calibration_")
-        slope, offset = self.calibration_
-        scores = self._decision_rows(X) * slope + offset
-        positive = 1.0 / (1.0 + np.exp(-np.clip(scores, -700, 700)))
-        if positive.shape[1] == 1:
-            return np.hstack([1.0 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        return np.where(
-            total > 0,
-            positive / np.where(total > 0, total, 1.0),
-            1.0 / positive.shape[1],
-        )
+        return sigmoid_probabilities(self._decision_rows(X), *self.calibration_)
 
     def _calibrate(self, training: Training, codes: np.ndarray) -> None:
         self.calibration_ = sigmoid_calibration(
@@ -447,7 +440,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         return self
 
     def _check_regression_targets(self, y: Any, n: int) -> Array:
-        y = validate_data(self, X="no_validation", y=y, reset=False, y_numeric=True)
+        y = self._check_y(y, numeric=True)
         if y.shape[0] != n:
             raise ValueError(
                 f"y has {y.shape[0]} targets for {n} samples; they must agree"
