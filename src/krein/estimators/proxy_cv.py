@@ -234,8 +234,7 @@ tol, max_iter, random_state
         final.set_params(C=self.C_, rho=self.rho_, probability=self.probability)
         final.fit_checked(spectrum, training, codes, self.classes_)
         self.best_estimator_ = final
-        self.dual_coef_ = training.expand(final.dual_coef_)
-        self.alpha_ = training.expand(final.alpha_)
+        self.dual_coef_, self.alpha_ = final.dual_coef_, final.alpha_
         self.intercept_, self.result_ = final.intercept_, final.result_
         self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
         if self.probability:
