@@ -224,7 +224,7 @@ def _known_class(name: str) -> Any:
     if name in _FOREIGN:
         return getattr(importlib.import_module(_FOREIGN[name]), name)
     module = krein._WHERE.get(name, "")
-    if not module.startswith(("krein.estimators.", "krein.compare.")):
+    if not module.startswith(("krein.estimators.", "krein.comparison.")):
         return None
     try:
         found = getattr(krein, name)
