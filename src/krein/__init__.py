@@ -13,7 +13,9 @@ __version__ = "0.1.0"
 # Public name -> module that defines it, by theme.
 _WHERE = {
     # estimators
+    "DCSVC": "krein.estimators.dc",
     "KreinLogisticRegression": "krein.estimators.logistic",
+    "KreinRidge": "krein.estimators.ridge",
     "KreinSVC": "krein.estimators.krein_svm",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
     "SpectrumOneClassSVM": "krein.estimators.spectral",

@@ -13,7 +13,7 @@ __all__ = ["BalancedBox"]
 
 @dataclass(frozen=True)
 class BalancedBox:
-    """The set Q = {a : 0 <= a_i <= upper_i, sum_i y_i a_i = 0}.
+    """The set Q = {a : 0 <= a_i <= upper_i, sum_i y_i a_i = balance}.
 
     Parameters
     ----------
@@ -21,10 +21,14 @@ class BalancedBox:
         Upper bounds C_i > 0 (C times the sample weight).
     y : ndarray of shape (n,)
         Labels -1 and +1, both present.
+    balance: float
+        Right-hand side of the equality: 0 for a whole problem, something else for a
+        block of it. The certificates (`gap`, `intercept`) are those of a whole one.
     """
 
     upper: Array
     y: Array
+    balance: float = 0.0
 
     def __post_init__(self) -> None:
         if self.upper.shape != self.y.shape:
@@ -57,7 +61,7 @@ class BalancedBox:
         slopes = np.cumsum(slope_change)[:-1]
         points = points[order]
         # Balance left of all break points: y=+1 at the upper bound, y=-1 at 0.
-        start = float(self.upper[self.y > 0].sum())
+        start = float(self.upper[self.y > 0].sum()) - self.balance
         balance = start + np.concatenate([[0.0], np.cumsum(slopes * np.diff(points))])
         k = int(np.searchsorted(-balance, 0.0))
         if k == 0:
@@ -73,7 +77,7 @@ class BalancedBox:
     def rebalance(self, a: Array) -> Array:
         """Remove the rounding error of ``y'a`` on the variables with most room."""
         for _ in range(3):
-            excess = float(self.y @ a)
+            excess = float(self.y @ a) - self.balance
             if abs(excess) <= 1e-15 * float(a.sum()) + 1e-300:
                 break
             down = (self.y > 0) == (excess > 0)  # lowering these lowers |excess|
@@ -99,14 +103,15 @@ class BalancedBox:
         signed = self.y * gradient
         order = np.argsort(signed, kind="stable")
         reached = np.cumsum(self.upper[order])
-        target = float(self.upper[self.y > 0].sum())
+        target = float(self.upper[self.y > 0].sum()) - self.balance
         k = int(np.searchsorted(reached, target * (1 - 1e-15)))
         k = min(k, self.n - 1)
         tau = float(signed[order[k]])
         b = np.where(gradient > tau * self.y, self.upper, 0.0)
         pivot = order[k]
         b[pivot] = 0.0
-        b[pivot] = np.clip(-self.y[pivot] * (self.y @ b), 0.0, self.upper[pivot])
+        missing = self.balance - float(self.y @ b)
+        b[pivot] = np.clip(self.y[pivot] * missing, 0.0, self.upper[pivot])
         return self.rebalance(b), tau
 
     def gap(self, a: Array, gradient: Array) -> float:
@@ -163,4 +168,5 @@ class BalancedBox:
         inside = bool(
             np.all(a >= -tol * scale) and np.all(a <= self.upper + tol * scale)
         )
-        return inside and abs(float(self.y @ a)) <= tol * max(float(a.sum()), scale)
+        excess = abs(float(self.y @ a) - self.balance)
+        return inside and excess <= tol * max(float(a.sum()), scale)

@@ -38,7 +38,15 @@ from krein.validation import (
     warn_if_distances,
 )
 
-__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor", "Row", "Training"]
+__all__ = [
+    "KernelClassifier",
+    "KernelModel",
+    "KernelRegressor",
+    "Row",
+    "Training",
+    "one_vs_rest",
+    "positive_weight",
+]
 
 
 @dataclass(frozen=True)
@@ -239,13 +247,13 @@ class KernelModel(BaseEstimator):
         self, K: Array, sample_weight: Any, extra: Array | None = None
     ) -> Training:
         """Drop samples of zero weight; None stands for all weights equal to 1."""
-        weight, kept = _positive_weight(K, sample_weight, extra)
+        weight, kept = positive_weight(K, sample_weight, extra)
         if kept is None:
             return Training(K, weight, None, K.shape[0])
         return Training(K[np.ix_(kept, kept)], weight, kept, K.shape[0])
 
 
-def _positive_weight(
+def positive_weight(
     items: Any, sample_weight: Any, extra: Array | None
 ) -> tuple[Array | None, np.ndarray | None]:
     """Weights of the samples kept (None: all 1), and which (None: all)."""

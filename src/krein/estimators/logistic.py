@@ -15,7 +15,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from krein.estimators._base import KernelClassifier, Row, Training, one_vs_rest
+from krein.estimators._base import (
+    KernelClassifier,
+    Row,
+    Training,
+    one_vs_rest,
+    positive_weight,
+)
+from krein.problems.feature_kernel import FeatureKernel
 from krein.problems.logistic import (
     IndefiniteLogistic,
     largest_eigenvalue,
@@ -45,7 +52,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 class Plan:
     """What is solved: the kernel, the penalty used and how unique the solution is."""
 
-    K: Array
+    K: Any
     alpha: float
     ratio: float
     transform: Transform | None = None
@@ -190,6 +197,61 @@ class KreinLogisticRegression(KernelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    # ------------------------------------------------------------------------ features
+
+    @property
+    def _by_features(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "features"
+
+    def _takes_vectors(self, X: Any) -> bool:
+        return self._by_features or super()._takes_vectors(X)
+
+    def _training_kernel(self, X: Any) -> Any:
+        """The kernel matrix, or features with signs that stand for it."""
+        if not self._by_features:
+            return super()._training_kernel(X)
+        F = self._check_items(X, reset=True)
+        signature = np.ones(F.shape[1])
+        if self.signature is not None:
+            signature = np.asarray(self.signature, dtype=float)
+        if signature.shape != (F.shape[1],) or not np.all(np.abs(signature) == 1.0):
+            raise ValueError(
+                f"signature must hold +1 or -1 for each of the {F.shape[1]} features, "
+                f"got {self.signature!r}"
+            )
+        if self.solver in _PAPER or self.indefinite == "flip":
+            raise ValueError(
+                "kernel='features' works with solver='newton' or 'krein-gd' and "
+                f"indefinite='raise-alpha' or 'allow', got solver={self.solver!r}, "
+                f"indefinite={self.indefinite!r}; to flip, set signature=None"
+            )
+        self.X_fit_ = None
+        return FeatureKernel(F, signature)
+
+    def _keep_weighted(
+        self, K: Any, sample_weight: Any, extra: Array | None = None
+    ) -> Training:
+        if not isinstance(K, FeatureKernel):
+            return super()._keep_weighted(K, sample_weight, extra)
+        weight, kept = positive_weight(K.features, sample_weight, extra)
+        n = K.shape[0]
+        if kept is not None:
+            K = FeatureKernel(K.features[kept], K.signature)
+        return Training(K, weight, kept, n)
+
+    def _store_rows(self, rows: Sequence[Row], training: Training) -> None:
+        super()._store_rows(rows, training)
+        if isinstance(training.K, FeatureKernel):
+            coef = np.column_stack([row.coef for row in rows])
+            self.coef_ = training.K.feature_coef(coef).T
+
+    def _decision_rows(self, X: Any) -> Array:
+        if not self._by_features:
+            return super()._decision_rows(X)
+        check_is_fitted(self, "coef_")
+        F = self._check_items(X, reset=False)
+        return F @ self.coef_.T + self.intercept_
+
     # ---------------------------------------------------------------------------- plan
 
     @property
@@ -209,6 +271,8 @@ class KreinLogisticRegression(KernelClassifier):
         if self.solver in _PAPER:
             spectrum = Spectrum.exact(training.K, weight)
             smallest = float(spectrum.eigenvalues[0])
+        elif isinstance(training.K, FeatureKernel):
+            smallest, _ = training.K.extreme_eigenvalues(weight)
         else:
             threshold = uniqueness_threshold(self.alpha, total, self._n_columns)
             smallest = smallest_eigenvalue(training.K, weight, atol=0.005 * threshold)
