@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -20,7 +21,9 @@ from krein.solvers.libsvm import svm_dual
 
 __all__ = ["DCSVC"]
 
-_MAX_ITER = {"tdca": 10_000, "dc-primal": 300}
+# On an indefinite kernel LIBSVM may crawl; blocks go on from where it is.
+_LIBSVM_ITERATIONS = 200_000
+_MAX_ITER = {"tdca": 500, "dc-primal": 300}
 _OPTIONS = {"tdca": ("init", "block", "mu"), "dc-primal": ("published_stop",)}
 
 
@@ -48,7 +51,7 @@ class DCSVC(KernelClassifier):
     tol : float
         On `kkt_gap_`; for dc-primal relative to the gradient at the origin.
     max_iter : int, optional
-        Blocks (10 000) or DCA steps (300, as published).
+        Blocks after LIBSVM (500) or DCA steps (300, as published).
 
     Attributes
     ----------
@@ -94,7 +97,7 @@ class DCSVC(KernelClassifier):
         class_weight=None,
         probability=False,
         solver_options=None,
-        tol=1e-5,
+        tol=1e-6,
         max_iter=None,
         random_state=None,
         verbose=0,
@@ -141,12 +144,19 @@ class DCSVC(KernelClassifier):
     def _fit_dual(self, options: dict[str, Any], training: Training, y: Array) -> Row:
         domain = BalancedBox(training.upper(self.C), y)
         problem = IndefiniteDual(training.K, domain)
-        start = None
+        start, before = None, 0
         if options.pop("init", "libsvm") == "libsvm":
-            # Half the tolerance: LIBSVM judges by its own, slightly stale, gradient.
-            found, _ = svm_dual(training.K, domain, tol=0.5 * self.tol, psd=False)
-            start = domain.project(found.x)
+            # A tenth of the tolerance: LIBSVM judges by a slightly stale gradient.
+            found, _ = svm_dual(
+                training.K,
+                domain,
+                tol=0.1 * self.tol,
+                max_iter=_LIBSVM_ITERATIONS,
+                psd=False,
+            )
+            start, before = domain.project(found.x), found.n_iter
         result = tdca(problem, start, **options)
+        result = replace(result, n_iter=before + result.n_iter)
         coef = y * result.x
         outputs = y * (1.0 - problem.gradient(result.x))
         return Row(coef, domain.intercept(result.x, outputs), result, result.x)

@@ -14,7 +14,7 @@ from krein.solvers._loop import Iterate, run
 
 __all__ = ["dc_primal", "tdca"]
 
-_INNER = 300  # steps of the accelerated gradient method on a block
+_INNER = 60  # steps of the accelerated gradient method on a block
 
 
 def tdca(
@@ -22,7 +22,7 @@ def tdca(
     start: Array | None = None,
     *,
     block: int = 64,
-    mu: float = 1e-3,
+    mu: float = 1e-6,
     tol: float = 1e-4,
     max_iter: int = 10_000,
     callback: Callable[[Iterate], bool | None] | None = None,
@@ -116,28 +116,53 @@ def _block_minimum(
 ) -> Array:
     """Minimise d'Qd/2 - gradient'd, d = x - a, over the block; never worse than a.
 
-    Accelerated projected gradient with restarts when the objective rises.
+    Accelerated projected gradient, restarted when the objective rises, finds the face;
+    linear systems then find the minimum on it.
     """
-    x = best = a
-    z, t = a, 1.0
-    value = best_value = 0.0
+    x = z = a
+    t, value = 1.0, 0.0
     for _ in range(_INNER):
-        slope = Q @ (z - a) - gradient
-        new = domain.project(z - slope / lipschitz)
+        new = domain.project(z - (Q @ (z - a) - gradient) / lipschitz)
         d = new - a
         new_value = float(0.5 * d @ (Q @ d) - gradient @ d)
-        if new_value > value and t > 1.0:
+        if new_value >= value:
+            if t == 1.0:
+                break
             z, t = x, 1.0
             continue
         t_new = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
         z = new + (t - 1.0) / t_new * (new - x)
-        small = float(np.abs(new - x).max()) <= 1e-12 * float(domain.upper.max())
         x, t, value = new, t_new, new_value
-        if value < best_value:
-            best, best_value = x, value
-        if small:
+    return _face_minimum(Q, gradient, a, x, domain)
+
+
+def _face_minimum(
+    Q: Array, gradient: Array, a: Array, x: Array, domain: BalancedBox
+) -> Array:
+    """Minimise over the variables off their bounds, which drop out as they meet one."""
+    x = x.copy()
+    slack = 1e-12 * domain.upper
+    for _ in range(domain.n):
+        free = np.flatnonzero((x > slack) & (x < domain.upper - slack))
+        if free.size < 2:
             break
-    return best
+        y = domain.y[free]
+        slope = (Q @ (x - a) - gradient)[free]
+        system = np.block([[Q[np.ix_(free, free)], y[:, None]], [y, np.zeros(1)]])
+        try:
+            move = np.linalg.solve(system, -np.append(slope, 0.0))[:-1]
+        except np.linalg.LinAlgError:
+            break
+        room = np.where(move > 0, domain.upper[free] - x[free], x[free])
+        with np.errstate(divide="ignore"):
+            reach = room / np.abs(move)
+        length = min(1.0, float(reach.min()))
+        x[free] = np.clip(x[free] + length * move, 0.0, domain.upper[free])
+        if length == 1.0:
+            break
+        hit = free[reach <= length]
+        x[hit] = np.where(x[hit] > 0.5 * domain.upper[hit], domain.upper[hit], 0.0)
+    return domain.rebalance(x)
 
 
 # --------------------------------------------------------------------------------------
