@@ -58,7 +58,7 @@ class Spectrum:
             f"the eigendecomposition of a {n} x {n} matrix",
             "Use landmarks (krein.KreinNystroem) or Spectrum.truncated.",
         )
-        scale = _safe_scale(K)
+        scale = safe_scale(K)
         A = K / scale if scale != 1.0 else K.copy()
         root = None if weight is None else np.sqrt(weight)
         if root is not None:
@@ -165,7 +165,7 @@ def _outer(U: Array, d: Array) -> Array:
     return M
 
 
-def _safe_scale(K: Array) -> float:
+def safe_scale(K: Array) -> float:
     """Return a power of two near max|K| when squares of K would leave float64."""
     largest = max(float(K.max()), -float(K.min())) if K.size else 0.0
     if largest == 0.0 or 1e-100 < largest < 1e100:
@@ -319,7 +319,7 @@ class Transform:
 
 def largest_shift(K: Array, weight: Array | None = None) -> float:
     """Return max(0, -smallest eigenvalue) of the (weighted) matrix."""
-    scale = _safe_scale(K)
+    scale = safe_scale(K)
     A = K / scale
     if weight is not None:
         root = np.sqrt(weight)

@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
+    _check_y,
     _num_samples,
     check_is_fitted,
     validate_data,
@@ -33,20 +34,11 @@ from krein.result import Array, Result
 from krein.validation import (
     check_labels,
     check_similarity,
-    check_square,
     refuse_odd_arrays,
     warn_if_distances,
 )
 
-__all__ = [
-    "KernelClassifier",
-    "KernelModel",
-    "KernelRegressor",
-    "Row",
-    "Training",
-    "one_vs_rest",
-    "positive_weight",
-]
+__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor", "Row", "Training"]
 
 
 @dataclass(frozen=True)
@@ -160,15 +152,16 @@ class KernelModel(BaseEstimator):
             raise ValueError("X has no items; at least one is required")
         return X
 
-    def _training_kernel(self, X: Any) -> Array:
-        """Kernel matrix of the training items; sets `kernel_` and `X_fit_`."""
-        given = X
-        X = self._check_items(X, reset=True)
+    def _check_y(self, y: Any, *, numeric: bool = False) -> np.ndarray:
+        """Validate targets alone: X was checked already, its names included."""
+        if y is None:
+            validate_data(self, X="no_validation", y=None, reset=False)
+        return _check_y(y, y_numeric=numeric, estimator=self)
+
+    def _training_kernel(self, X: Any, dtype: Any = None) -> Array:
+        """Kernel matrix of checked training items; sets `kernel_` and `X_fit_`."""
         if self._precomputed:
-            check_square(X, "X")
-            K = check_similarity(
-                X, name="X", symmetrize=self.symmetrize, dtype_of=given
-            )
+            K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
             self.X_fit_ = None
             return K
@@ -196,6 +189,8 @@ class KernelModel(BaseEstimator):
         if self._precomputed:
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
         items = self.X_fit_
+        if self.support_.size == 0:
+            return np.empty((_num_samples(X), 0))
         if self.support_.size < _num_samples(items):
             items = _take(items, self.support_)
         return np.asarray(self.kernel_(X, items), dtype=np.float64)
@@ -243,35 +238,34 @@ class KernelModel(BaseEstimator):
         values = self._similarities(X) @ self.dual_coef_[:, self.support_].T
         return values + self.intercept_
 
-    def _keep_weighted(
-        self, K: Array, sample_weight: Any, extra: Array | None = None
-    ) -> Training:
-        """Drop samples of zero weight; None stands for all weights equal to 1."""
-        weight, kept = positive_weight(K, sample_weight, extra)
-        if kept is None:
-            return Training(K, weight, None, K.shape[0])
-        return Training(K[np.ix_(kept, kept)], weight, kept, K.shape[0])
+    def _check_weight(
+        self, items: Any, sample_weight: Any, class_weight: Array | None = None
+    ) -> Array | None:
+        """Sample weight times class weight; None when all are 1."""
+        weight = class_weight
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight,
+                np.empty((_num_samples(items), 1)),
+                dtype=np.float64,
+                ensure_non_negative=True,
+            )
+            weight = weight if class_weight is None else weight * class_weight
+        if weight is None or np.all(weight == 1.0):
+            return None
+        if not np.any(weight > 0.0):
+            raise ValueError("sample_weight is zero for every sample")
+        return weight
 
 
-def positive_weight(
-    items: Any, sample_weight: Any, extra: Array | None
-) -> tuple[Array | None, np.ndarray | None]:
-    """Weights of the samples kept (None: all 1), and which (None: all)."""
-    weight = None
-    if sample_weight is not None:
-        weight = _check_sample_weight(
-            sample_weight, items, dtype=np.float64, ensure_non_negative=True
-        )
-    if extra is not None:
-        weight = extra if weight is None else weight * extra
-    if weight is None or np.all(weight == 1.0):
-        return None, None
-    if np.all(weight > 0.0):
-        return weight, None
+def keep_positive(K: Array, weight: Array | None) -> Training:
+    """Leave out samples of zero weight."""
+    if weight is None or np.all(weight > 0.0):
+        return Training(K, weight, None, K.shape[0])
     kept = np.flatnonzero(weight > 0.0)
-    if kept.size == 0:
-        raise ValueError("sample_weight is zero for every sample")
-    return weight[kept], kept
+    # Features that stand for a matrix know how to leave samples out.
+    part = K.restrict(kept) if hasattr(K, "restrict") else K[np.ix_(kept, kept)]
+    return Training(part, weight[kept], kept, K.shape[0])
 
 
 def _take(items: Any, indices: np.ndarray) -> Any:
@@ -314,15 +308,17 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         self
         """
-        K = self._training_kernel(X)
-        codes = self._check_targets(y, K.shape[0])
-        training = self._keep_weighted(K, sample_weight, self._class_weights(codes))
-        kept = codes if training.kept is None else codes[training.kept]
-        if np.unique(kept).size < self.classes_.size:
+        items = self._check_items(X, reset=True)
+        codes = self._check_targets(y, _num_samples(items))
+        weight = self._check_weight(items, sample_weight, self._class_weights(codes))
+        if weight is not None and np.unique(codes[weight > 0]).size < 2:
             raise ValueError(
                 "y must contain samples of at least two classes of positive weight: "
-                "a class has only samples of zero weight"
+                "sample_weight leaves one class"
             )
+        K = self._training_kernel(items, getattr(X, "dtype", None))
+        training = keep_positive(K, weight)
+        kept = codes if training.kept is None else codes[training.kept]
         rows = self._fit_rows(self._share(training), training, kept)
         self._store_rows(rows, training)
         if getattr(self, "probability", False):
@@ -345,7 +341,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         raise NotImplementedError("a subclass fits one row")
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
-        y = validate_data(self, X="no_validation", y=y, reset=False)
+        y = self._check_y(y)
         check_classification_targets(y)
         if y.shape[0] != n:
             raise ValueError(
@@ -457,18 +453,22 @@ class KernelRegressor(RegressorMixin, KernelModel):
         -------
         self
         """
-        K = self._training_kernel(X)
-        y = validate_data(
-            self, X="no_validation", y=y, reset=False, y_numeric=True
-        ).astype(float)
-        if y.shape[0] != K.shape[0]:
-            raise ValueError(
-                f"y has {y.shape[0]} targets for {K.shape[0]} samples; they must agree"
-            )
-        training = self._keep_weighted(K, sample_weight)
+        items = self._check_items(X, reset=True)
+        y = self._check_regression_targets(y, _num_samples(items))
+        weight = self._check_weight(items, sample_weight)
+        K = self._training_kernel(items, getattr(X, "dtype", None))
+        training = keep_positive(K, weight)
         y = y if training.kept is None else y[training.kept]
         self._store_rows([self._fit_target(training, y)], training)
         return self
+
+    def _check_regression_targets(self, y: Any, n: int) -> Array:
+        y = self._check_y(y, numeric=True)
+        if y.shape[0] != n:
+            raise ValueError(
+                f"y has {y.shape[0]} targets for {n} samples; they must agree"
+            )
+        return y.astype(np.float64)
 
     def _fit_target(self, training: Training, y: Array) -> Row:
         raise NotImplementedError("a subclass fits its target")

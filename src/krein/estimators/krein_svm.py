@@ -80,7 +80,7 @@ random_state, verbose
         class_weight=None,
         probability=False,
         tol=1e-6,
-        max_iter=10_000_000,
+        max_iter=1_000_000,
         random_state=None,
         verbose=0,
     ):

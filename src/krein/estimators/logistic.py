@@ -20,7 +20,6 @@ from krein.estimators._base import (
     Row,
     Training,
     one_vs_rest,
-    positive_weight,
 )
 from krein.problems.feature_kernel import FeatureKernel
 from krein.problems.logistic import (
@@ -206,11 +205,11 @@ class KreinLogisticRegression(KernelClassifier):
     def _takes_vectors(self, X: Any) -> bool:
         return self._by_features or super()._takes_vectors(X)
 
-    def _training_kernel(self, X: Any) -> Any:
+    def _training_kernel(self, items: Any, dtype: Any = None) -> Any:
         """The kernel matrix, or features with signs that stand for it."""
         if not self._by_features:
-            return super()._training_kernel(X)
-        F = self._check_items(X, reset=True)
+            return super()._training_kernel(items, dtype)
+        F = items
         signature = np.ones(F.shape[1])
         if self.signature is not None:
             signature = np.asarray(self.signature, dtype=float)
@@ -227,17 +226,6 @@ class KreinLogisticRegression(KernelClassifier):
             )
         self.X_fit_ = None
         return FeatureKernel(F, signature)
-
-    def _keep_weighted(
-        self, K: Any, sample_weight: Any, extra: Array | None = None
-    ) -> Training:
-        if not isinstance(K, FeatureKernel):
-            return super()._keep_weighted(K, sample_weight, extra)
-        weight, kept = positive_weight(K.features, sample_weight, extra)
-        n = K.shape[0]
-        if kept is not None:
-            K = FeatureKernel(K.features[kept], K.signature)
-        return Training(K, weight, kept, n)
 
     def _store_rows(self, rows: Sequence[Row], training: Training) -> None:
         super()._store_rows(rows, training)
@@ -318,6 +306,11 @@ class KreinLogisticRegression(KernelClassifier):
     def _fit_rows(
         self, shared: Plan, training: Training, codes: np.ndarray
     ) -> list[Row]:
+        if np.unique(codes).size < self.classes_.size:
+            raise ValueError(
+                "y must contain samples of positive weight of every class: a class has "
+                "only samples of zero weight"
+            )
         self.alpha_used_ = shared.alpha
         self.unique_ = shared.unique
         self.flipped_ = shared.transform is not None

@@ -9,7 +9,6 @@ from sklearn.base import (
     OutlierMixin,
     _fit_context,
 )
-from sklearn.svm import SVR, OneClassSVM
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.domain import BalancedBox
@@ -19,9 +18,10 @@ from krein.estimators._base import (
     KernelRegressor,
     Row,
     Training,
+    keep_positive,
 )
 from krein.result import Array
-from krein.solvers.libsvm import svm_dual
+from krein.solvers.libsvm import one_class_dual, svm_dual, svr_dual
 from krein.spectrum import METHODS, Transform
 
 __all__ = [
@@ -51,10 +51,11 @@ class SpectrumSVC(KernelClassifier):
     ----------
     method : {"clip", "denoise", "flip", "shift", "square", "diffusion", \
 "exponential", "none"}
-        What becomes of an eigenvalue l: ``clip`` (= denoise) max(l, 0); ``flip`` |l|;
-        ``shift`` l - min(l), new rows stay raw; ``square`` l^2, a linear model on the
-        similarities as features; ``diffusion`` exp(t l / max|l|) - 1; ``exponential``
-        exp(t l); ``none`` l, LIBSVM on the raw matrix as everybody does it.
+        What becomes of an eigenvalue l: ``clip`` (= denoise) max(l, 0); ``flip``
+        abs(l); ``shift`` l - min(l), new rows stay raw; ``square`` l^2, a linear model
+        on the similarities as features; ``diffusion`` ``exp(t l / max|l|) - 1``;
+        ``exponential`` exp(t l); ``none`` l, LIBSVM on the raw matrix as everybody does
+        it.
     C : float
         Upper bound of the dual variables.
     t : float
@@ -70,7 +71,7 @@ class SpectrumSVC(KernelClassifier):
     probability : bool
         Offer `predict_proba`: a sigmoid on out-of-fold scores (five more fits).
     tol : float
-        LIBSVM's tolerance.
+        Largest violation of the KKT conditions, in units of the decision function.
     max_iter : int
         Largest number of LIBSVM iterations.
     random_state : int, RandomState or None
@@ -130,7 +131,7 @@ class SpectrumSVC(KernelClassifier):
         class_weight=None,
         probability=False,
         tol=1e-6,
-        max_iter=10_000_000,
+        max_iter=1_000_000,
         random_state=None,
         verbose=0,
     ):
@@ -221,7 +222,7 @@ class SpectrumSVR(KernelRegressor):
         kernel_params=None,
         symmetrize=False,
         tol=1e-6,
-        max_iter=10_000_000,
+        max_iter=1_000_000,
         random_state=None,
         verbose=0,
     ):
@@ -241,17 +242,16 @@ class SpectrumSVR(KernelRegressor):
         transform = Transform.fit(
             training.K, self.method, t=self.t, weight=training.weight
         )
-        svr = SVR(
-            kernel="precomputed",
-            C=self.C,
+        machine = svr_dual(
+            transform.kernel(training.K),
+            y,
+            training.upper(self.C),
             epsilon=self.epsilon,
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        svr.fit(transform.kernel(training.K), y, sample_weight=training.weight)
-        coef = np.zeros(y.shape[0])
-        coef[svr.support_] = svr.dual_coef_[0]
-        return Row(transform.coef(coef), float(svr.intercept_[0]))
+        self.n_iter_ = np.array([machine.n_iter])
+        return Row(transform.coef(machine.v), machine.intercept)
 
 
 class SpectrumOneClassSVM(OutlierMixin, KernelModel):
@@ -305,7 +305,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         kernel_params=None,
         symmetrize=False,
         tol=1e-6,
-        max_iter=10_000_000,
+        max_iter=1_000_000,
         random_state=None,
         verbose=0,
     ):
@@ -337,19 +337,24 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         -------
         self
         """
-        training = self._keep_weighted(self._training_kernel(X), sample_weight)
+        items = self._check_items(X, reset=True)
+        weight = self._check_weight(items, sample_weight)
+        K = self._training_kernel(items, getattr(X, "dtype", None))
+        training = keep_positive(K, weight)
         transform = Transform.fit(
             training.K, self.method, t=self.t, weight=training.weight
         )
-        svm = OneClassSVM(
-            kernel="precomputed", nu=self.nu, tol=self.tol, max_iter=self.max_iter
+        machine = one_class_dual(
+            transform.kernel(training.K),
+            training.weight,
+            nu=self.nu,
+            tol=self.tol,
+            max_iter=self.max_iter,
         )
-        svm.fit(transform.kernel(training.K), sample_weight=training.weight)
-        coef = np.zeros(training.K.shape[0])
-        coef[svm.support_] = svm.dual_coef_[0]
-        row = Row(transform.coef(coef), float(svm.intercept_[0]))
-        self._store_rows([row], training)
-        self.offset_ = -float(svm.intercept_[0])
+        # Free support vectors lie on the boundary exactly; it counts as inside.
+        self.offset_ = -machine.intercept * (1.0 - 1e-9)
+        self._store_rows([Row(transform.coef(machine.v), -self.offset_)], training)
+        self.n_iter_ = np.array([machine.n_iter])
         return self
 
     def decision_function(self, X):

@@ -1,0 +1,1 @@
+"""Measured figures: ``make bench`` runs every module of this package."""
