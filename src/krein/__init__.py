@@ -15,6 +15,7 @@ _WHERE = {
     # estimators
     "DCSVC": "krein.estimators.dc",
     "KreinLogisticRegression": "krein.estimators.logistic",
+    "KreinLogisticRegressionCV": "krein.estimators.logistic_cv",
     "KreinRidge": "krein.estimators.ridge",
     "KreinSVC": "krein.estimators.krein_svm",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",

@@ -3,6 +3,7 @@
 from krein import (
     DCSVC,
     KreinLogisticRegression,
+    KreinLogisticRegressionCV,
     KreinRidge,
     KreinSVC,
     SpectrumOneClassSVM,
@@ -23,6 +24,7 @@ ESTIMATORS = [
 
 # The same classes with other settings: checked by the slow tests.
 VARIANTS = [
+    KreinLogisticRegressionCV(alphas=[0.01, 0.1], cv=2),
     DCSVC(solver="dc-primal", max_iter=20),
     KreinLogisticRegression(multi_class="ovr", fit_intercept=False),
     KreinLogisticRegression(solver="krein-gd", tol=1e-6),

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
-from krein import KreinLogisticRegression, tl1_kernel
+from krein import KreinLogisticRegression, KreinLogisticRegressionCV, tl1_kernel
 
 SETS = [
     "monks1",
@@ -305,3 +305,55 @@ def test_features_pass_the_checks_of_scikit_learn():
     results = check_estimator(KreinLogisticRegression(kernel="features"), on_skip=None)
     assert len(results) > 30
     assert {r["status"] for r in results} <= {"passed", "skipped"}
+
+
+# ----------------------------------------------------------------------- path and CV
+
+
+def test_the_path_gives_the_models_of_single_fits(rng):
+    K, y = indefinite_data(rng)
+    alphas = [0.05, 1.0, 0.2]
+    models = KreinLogisticRegression.path(K, y, alphas)
+    for alpha, model in zip(alphas, models, strict=True):
+        single = KreinLogisticRegression(alpha).fit(K, y)
+        assert model.alpha == alpha
+        np.testing.assert_allclose(model.dual_coef_, single.dual_coef_, atol=1e-8)
+
+
+def test_cross_validation_is_that_of_scikit_learn_with_log_loss():
+    from sklearn.model_selection import GridSearchCV
+
+    X, y = load_iris(return_X_y=True)
+    K = tl1_kernel(unit_box(X))
+    alphas = [1e-3, 1e-2, 0.1]
+    ours = KreinLogisticRegressionCV(alphas, cv=4).fit(K, y)
+    theirs = GridSearchCV(
+        KreinLogisticRegression(), {"alpha": alphas}, cv=4, scoring="neg_log_loss"
+    ).fit(K, y)
+    scores = np.array([theirs.cv_results_[f"split{i}_test_score"] for i in range(4)]).T
+    np.testing.assert_allclose(ours.scores_, scores, rtol=1e-6)
+    assert ours.best_alpha_ == theirs.best_params_["alpha"]
+    np.testing.assert_allclose(
+        ours.dual_coef_, theirs.best_estimator_.dual_coef_, atol=1e-8
+    )
+
+
+def test_cross_validation_on_features_and_by_accuracy(rng):
+    F = rng.standard_normal((90, 4))
+    y = F[:, 0] - F[:, 1] > 0
+    model = KreinLogisticRegressionCV(
+        [0.01, 1.0],
+        kernel="features",
+        signature=[1, 1, 1, -1],
+        cv=3,
+        scoring="accuracy",
+    ).fit(F, y)
+    assert model.scores_.shape == (2, 3)
+    assert np.all((model.scores_ >= 0) & (model.scores_ <= 1))
+    assert model.score(F, y) > 0.7
+
+
+def test_bad_grids_are_named(rng):
+    K, y = indefinite_data(rng)
+    with pytest.raises(ValueError, match="alphas must be one or more positive"):
+        KreinLogisticRegressionCV([0.1, -1.0]).fit(K, y)

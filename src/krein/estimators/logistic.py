@@ -240,7 +240,39 @@ class KreinLogisticRegression(KernelClassifier):
         F = self._check_items(X, reset=False)
         return F @ self.coef_.T + self.intercept_
 
+    # ---------------------------------------------------------------------------- path
+
+    @classmethod
+    def path(cls, X, y, alphas, *, sample_weight=None, **params):
+        """Fit for several penalties, each from the solution for the next larger one.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        alphas : array-like of shape (n_alphas,)
+            Penalties, in any order.
+        **params
+            Parameters of the estimator other than `alpha`.
+
+        Returns
+        -------
+        list of KreinLogisticRegression
+            Fitted, in the order of `alphas`.
+        """
+        options = params.pop("solver_options", None) or {}
+        models: dict[int, KreinLogisticRegression] = {}
+        for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
+            model = cls(alpha=alphas[i], solver_options=options, **params)
+            models[int(i)] = model.fit(X, y, sample_weight)
+            options = {**options, "init": model.dual_coef_}
+        return [models[i] for i in range(len(alphas))]
+
     # ---------------------------------------------------------------------------- plan
+
+    @property
+    def _alpha(self) -> float:
+        return float(self.alpha)
 
     @property
     def _joint(self) -> bool:
@@ -262,7 +294,7 @@ class KreinLogisticRegression(KernelClassifier):
         elif isinstance(training.K, FeatureKernel):
             smallest, _ = training.K.extreme_eigenvalues(weight)
         else:
-            threshold = uniqueness_threshold(self.alpha, total, self._n_columns)
+            threshold = uniqueness_threshold(self._alpha, total, self._n_columns)
             smallest = smallest_eigenvalue(training.K, weight, atol=0.005 * threshold)
         alpha, ratio = self._penalty(smallest, total)
         if self.indefinite != "flip" or ratio < 1.0:
@@ -274,7 +306,7 @@ class KreinLogisticRegression(KernelClassifier):
     def _penalty(self, smallest: float, total: float) -> tuple[float, float]:
         """Alpha and ratio after `indefinite` was applied; says what was done."""
         columns = self._n_columns
-        alpha = float(self.alpha)
+        alpha = self._alpha
         ratio = uniqueness_ratio(smallest, alpha, total, columns)
         if ratio >= 1.0:
             given = (

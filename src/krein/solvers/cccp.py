@@ -123,7 +123,8 @@ def cccp_logistic(
     Result
         ``x`` (n, k): the last point, as in the paper. Status "diverged" when
         coefficients left the box of all stationary points a thousandfold, or were no
-        longer finite; then the point of smallest residual. ``info``: "intercept", "theorem1_bound", "tau".
+        longer finite; then the point of smallest residual. ``info``: "intercept",
+        "theorem1_bound", "tau".
 
     References
     ----------
