@@ -175,7 +175,7 @@ class KreinLogisticRegression(KernelClassifier):
         symmetrize=False,
         class_weight=None,
         solver_options=None,
-        tol=1e-9,
+        tol=1e-10,
         max_iter=None,
         random_state=None,
         verbose=0,

@@ -61,11 +61,11 @@ flipped_, result_
     Examples
     --------
     >>> import numpy as np
-    >>> from krein import KreinLogisticRegressionCV, tl1_kernel
+    >>> from krein import KreinLogisticRegressionCV
     >>> X = np.random.default_rng(0).uniform(size=(60, 2))
-    >>> model = KreinLogisticRegressionCV(kernel="tl1", cv=3).fit(X, X[:, 0] > 0.5)
-    >>> model.scores_.shape, bool(model.best_alpha_ in model.alphas_)
-    ((11, 3), True)
+    >>> model = KreinLogisticRegressionCV([0.01, 0.1, 1.0], kernel="tl1", cv=4)
+    >>> model.fit(X, X[:, 0] > 0.5).best_alpha_, model.scores_.shape
+    (0.01, (3, 4))
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
@@ -94,7 +94,7 @@ flipped_, result_
         symmetrize=False,
         class_weight=None,
         solver_options=None,
-        tol=1e-9,
+        tol=1e-10,
         max_iter=None,
         random_state=None,
         verbose=0,
@@ -138,9 +138,10 @@ flipped_, result_
         folds = self._folds(training, codes)
         work = (delayed(self._score_fold)(training, codes, *fold) for fold in folds)
         self.scores_ = np.column_stack(Parallel(n_jobs=self.n_jobs)(work))
-        # Of equal means the larger penalty: the simpler model.
+        # Of equal means the larger penalty; penalties raised to the same floor give
+        # the same model up to the tolerance.
         means = self.scores_.mean(axis=1)
-        best = np.flatnonzero(means >= means.max())
+        best = np.flatnonzero(means >= means.max() - 1e-7 * abs(means.max()))
         self.best_alpha_ = float(self.alphas_[best].max())
         return super()._fit_rows(super()._share(training), training, codes)
 
