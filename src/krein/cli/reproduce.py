@@ -105,7 +105,14 @@ def _run(args: argparse.Namespace, out: Path) -> dict[str, Any]:
         payload["claims"] = [
             {
                 name: getattr(claim, name)
-                for name in ("dataset", "method", "quantity", "paper", "ours", "verdict")
+                for name in (
+                    "dataset",
+                    "method",
+                    "quantity",
+                    "paper",
+                    "ours",
+                    "verdict",
+                )
             }
             for claim in judge_paper(table.paper, out)
             if claim.table == args.table
@@ -150,7 +157,9 @@ def _show_run(payload: dict[str, Any]) -> None:
     if payload["quick"]:
         for row in payload["measured"]:
             shown = row["value"] if isinstance(row["value"], str) else _digits(row)
-            print(f"{row['dataset']:18} {row['method']:24} {row['quantity']:32} {shown}")
+            print(
+                f"{row['dataset']:18} {row['method']:24} {row['quantity']:32} {shown}"
+            )
     for row in payload.get("claims", []):
         print(
             f"{row['dataset']:18} {row['method']:20} {row['quantity']:24} "

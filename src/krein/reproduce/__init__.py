@@ -124,9 +124,7 @@ def states(out: Path) -> list[State]:
                 verdicts[claim.verdict] = verdicts.get(claim.verdict, 0) + 1
         wanted = len(table.tasks(False))
         listed.append(
-            State(
-                table.name, table.title, len(done), wanted, store.outdated, verdicts
-            )
+            State(table.name, table.title, len(done), wanted, store.outdated, verdicts)
         )
     return listed
 

@@ -81,9 +81,7 @@ def _derive_table1(measured: Means, runs: list[Run]) -> Means:
     """Is the indefinite SVM the best of the five, and on which sets?"""
     extra: Means = {}
     for name in SETS:
-        row = {
-            m: measured.get((name, m, "accuracy")) for m in (*_FIXES, _INDEFINITE)
-        }
+        row = {m: measured.get((name, m, "accuracy")) for m in (*_FIXES, _INDEFINITE)}
         if None in row.values():
             continue
         best = max(found.value for m, found in row.items() if m != _INDEFINITE)
