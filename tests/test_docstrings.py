@@ -19,7 +19,8 @@ MODULES = sorted(
 SOURCED = [
     name
     for name in krein.__all__
-    if (name.endswith("_kernel") and name != "split_kernel") or hasattr(getattr(krein, name), "fit")
+    if (name.endswith("_kernel") and name != "split_kernel")
+    or hasattr(getattr(krein, name), "fit")
 ]
 YARDSTICKS = {"SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier", "Kernel"}
 # scikit-learn's own kernels, described there.
