@@ -2,10 +2,10 @@
 Ridge regression near a resonance
 =================================
 
-On an indefinite kernel, (K + alpha I) a = y is singular where alpha meets the magnitude of
-a negative eigenvalue, and amplifies what lies near. The error of the raw equation jumps
-wherever that happens; the stabilised one, and flip, do not. Disease progression of 200
-diabetes patients, sigmoid kernel.
+On an indefinite kernel, (K + alpha I) a = y is singular where alpha meets the magnitude
+of a negative eigenvalue, and amplifies what lies near. The error of the raw equation
+jumps wherever that happens; the stabilised one, and flip, do not. Disease progression
+of 200 diabetes patients, sigmoid kernel.
 """
 
 import matplotlib.pyplot as plt
