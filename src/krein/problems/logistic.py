@@ -261,10 +261,12 @@ class IndefiniteLogistic:
         dual = entropy + 0.5 * float(np.sum(A * image))
         return Point(H, b, G, A, image, dual)
 
-    def value(self, A: Array, image: Array | None = None) -> float:
-        """L(A, b) at the best intercept, eq. (5)."""
+    def value(
+        self, A: Array, image: Array | None = None, b: Array | None = None
+    ) -> float:
+        """L(A, b), eq. (5), at the best intercept where none is given."""
         H = self.K @ A if image is None else image
-        F = H + self.intercept(H)
+        F = H + (self.intercept(H) if b is None else b)
         loss = float(self.column_weight[:, 0] @ self.losses(F)) / self.total
         return loss + 0.5 * self.alpha * float(np.sum(A * H))
 
