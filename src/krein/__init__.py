@@ -43,6 +43,7 @@ _WHERE = {
     "Diagnosis": "krein.diagnostics",
     "diagnose": "krein.diagnostics",
     "split_kernel": "krein.splitting",
+    "unbounded_direction": "krein.problems.logistic",
     # data
     "list_datasets": "krein.datasets",
     "load_dataset": "krein.datasets",
