@@ -27,7 +27,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from krein.estimators._probability import sigmoid_calibration
+from krein.estimators._probability import (
+    sigmoid_calibration,
+    sigmoid_probabilities,
+)
+from krein.kernels.blocks import kernel_matrix
+from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.memory import require_memory
 from krein.result import Array, Result
@@ -175,12 +180,7 @@ class KernelModel(BaseEstimator):
         kernel = as_kernel(self.kernel, self.kernel_params)
         self.kernel_ = kernel.fit(X) if isinstance(kernel, Kernel) else kernel
         self.X_fit_ = X
-        K = np.asarray(self.kernel_(X, X))
-        if K.shape != (n, n):
-            raise ValueError(
-                f"kernel must return a matrix of shape ({n}, {n}) for {n} items, got "
-                f"{K.shape}"
-            )
+        K = kernel_matrix(self.kernel_, X, X)
         return check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
 
     def _similarities(self, X: Any) -> Array:
@@ -192,8 +192,8 @@ class KernelModel(BaseEstimator):
         if self.support_.size == 0:
             return np.empty((_num_samples(X), 0))
         if self.support_.size < _num_samples(items):
-            items = _take(items, self.support_)
-        return np.asarray(self.kernel_(X, items), dtype=np.float64)
+            items = take(items, self.support_)
+        return kernel_matrix(self.kernel_, X, items)
 
     # ------------------------------------------------------------------ coefficients
 
@@ -266,15 +266,6 @@ def keep_positive(K: Array, weight: Array | None) -> Training:
     # Features that stand for a matrix know how to leave samples out.
     part = K.restrict(kept) if hasattr(K, "restrict") else K[np.ix_(kept, kept)]
     return Training(part, weight[kept], kept, K.shape[0])
-
-
-def _take(items: Any, indices: np.ndarray) -> Any:
-    """Items at the given positions, whatever holds them."""
-    if hasattr(items, "iloc"):
-        return items.iloc[indices]
-    if isinstance(items, np.ndarray):
-        return items[indices]
-    return [items[i] for i in indices]
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):
@@ -409,17 +400,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         ndarray of shape (n_new, n_classes)
         """
         check_is_fitted(self, "calibration_")
-        slope, offset = self.calibration_
-        scores = self._decision_rows(X) * slope + offset
-        positive = 1.0 / (1.0 + np.exp(-np.clip(scores, -700, 700)))
-        if positive.shape[1] == 1:
-            return np.hstack([1.0 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        return np.where(
-            total > 0,
-            positive / np.where(total > 0, total, 1.0),
-            1.0 / positive.shape[1],
-        )
+        return sigmoid_probabilities(self._decision_rows(X), *self.calibration_)
 
     def _calibrate(self, training: Training, codes: np.ndarray) -> None:
         self.calibration_ = sigmoid_calibration(
