@@ -24,7 +24,7 @@ def test_the_published_algorithm_gives_the_same_machine(with_spectrum, rng):
     new = rng.standard_normal((9, 50))
     published = new @ (y * a) + svc.intercept_[0]
     model = KreinSVC(C=2.0, tol=1e-9).fit(K, y)
-    np.testing.assert_allclose(model.decision_function(new), published, atol=1e-7)
+    np.testing.assert_allclose(model.decision_function(new), published, atol=5e-6)
     # The KKT conditions hold for alpha_, not for the coefficients on the raw kernel.
     assert np.all((model.alpha_ >= 0) & (model.alpha_ <= 2.0))
     raw = y * model.dual_coef_[0]
@@ -46,5 +46,5 @@ def test_two_strengths_are_the_published_kernel_and_coefficients(with_spectrum, 
     np.testing.assert_allclose(
         K @ model.dual_coef_[0] + model.intercept_[0],
         svc.decision_function(K_r),
-        atol=1e-7,
+        atol=5e-6,
     )
