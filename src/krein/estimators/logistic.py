@@ -131,7 +131,7 @@ class KreinLogisticRegression(KernelClassifier):
     coef_ : ndarray of shape (n_rows, r)
         Coefficients of the features, for ``kernel="features"``.
     result_, n_iter_, objective_, support_
-        As in `SpectrumSVC`; ``objective_`` is the (unbounded) objective at the solution.
+        As in `SpectrumSVC`; ``objective_`` is the value of the (unbounded) objective.
 
     References
     ----------
