@@ -10,10 +10,10 @@ import sys
 import time
 
 import numpy as np
+from benchmarks.foundation import alternate, seconds
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
-from benchmarks.foundation import alternate, seconds
 from krein import kernel_matrix, smith_waterman_kernel, tl1_kernel
 from krein.kernels import KERNELS
 from krein.kernels.items import fill_pairs

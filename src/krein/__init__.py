@@ -13,8 +13,14 @@ __version__ = "0.1.0"
 # Public name -> module that defines it, by theme.
 _WHERE = {
     # estimators
+    "DCSVC": "krein.estimators.dc",
     "KreinLogisticRegression": "krein.estimators.logistic",
+    "KreinLogisticRegressionCV": "krein.estimators.logistic_cv",
+    "KreinRidge": "krein.estimators.ridge",
     "KreinSVC": "krein.estimators.krein_svm",
+    "MKLSVC": "krein.estimators.mkl",
+    "ProxySVC": "krein.estimators.proxy",
+    "ProxySVCCV": "krein.estimators.proxy_cv",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
     "SpectrumOneClassSVM": "krein.estimators.spectral",
     "SpectrumSVC": "krein.estimators.spectral",
@@ -47,6 +53,12 @@ _WHERE = {
     "smith_waterman_kernel": "krein.kernels",
     "stein_kernel": "krein.kernels",
     "tl1_kernel": "krein.kernels",
+    # comparison
+    "Comparison": "krein.comparison",
+    "SimilarityFeaturesClassifier": "krein.comparison.yardsticks",
+    "SimilarityNeighborsClassifier": "krein.comparison.yardsticks",
+    "compare": "krein.comparison",
+    "list_methods": "krein.comparison",
     "twe_kernel": "krein.kernels",
     "wasserstein_1d_kernel": "krein.kernels",
     "wl_kernel": "krein.kernels",

@@ -27,7 +27,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from krein.estimators._probability import sigmoid_calibration
+from krein.estimators._probability import (
+    sigmoid_calibration,
+    sigmoid_probabilities,
+)
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
@@ -186,6 +189,8 @@ class KernelModel(BaseEstimator):
         if self._precomputed:
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
         items = self.X_fit_
+        if self.support_.size == 0:
+            return np.empty((_num_samples(X), 0))
         if self.support_.size < _num_samples(items):
             items = take(items, self.support_)
         return kernel_matrix(self.kernel_, X, items)
@@ -258,7 +263,9 @@ def keep_positive(K: Array, weight: Array | None) -> Training:
     if weight is None or np.all(weight > 0.0):
         return Training(K, weight, None, K.shape[0])
     kept = np.flatnonzero(weight > 0.0)
-    return Training(K[np.ix_(kept, kept)], weight[kept], kept, K.shape[0])
+    # Features that stand for a matrix know how to leave samples out.
+    part = K.restrict(kept) if hasattr(K, "restrict") else K[np.ix_(kept, kept)]
+    return Training(part, weight[kept], kept, K.shape[0])
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):
@@ -393,17 +400,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         ndarray of shape (n_new, n_classes)
         """
         check_is_fitted(self, "calibration_")
-        slope, offset = self.calibration_
-        scores = self._decision_rows(X) * slope + offset
-        positive = 1.0 / (1.0 + np.exp(-np.clip(scores, -700, 700)))
-        if positive.shape[1] == 1:
-            return np.hstack([1.0 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        return np.where(
-            total > 0,
-            positive / np.where(total > 0, total, 1.0),
-            1.0 / positive.shape[1],
-        )
+        return sigmoid_probabilities(self._decision_rows(X), *self.calibration_)
 
     def _calibrate(self, training: Training, codes: np.ndarray) -> None:
         self.calibration_ = sigmoid_calibration(

@@ -16,7 +16,13 @@ from sklearn.model_selection import StratifiedKFold
 
 from krein.result import Array
 
-__all__ = ["fit_sigmoid", "out_of_fold_scores", "sigmoid_calibration"]
+__all__ = [
+    "fit_sigmoid",
+    "fit_sigmoids",
+    "out_of_fold_scores",
+    "sigmoid_calibration",
+    "sigmoid_probabilities",
+]
 
 _FOLDS = 5
 
@@ -26,6 +32,13 @@ def sigmoid_calibration(
 ) -> tuple[Array, Array]:
     """Slopes and offsets (n_rows,) of the sigmoids of a one-vs-rest model."""
     scores = out_of_fold_scores(estimator, K, codes, weight)
+    return fit_sigmoids(scores, codes, weight, n_classes)
+
+
+def fit_sigmoids(
+    scores: Array, codes: np.ndarray, weight: Array | None, n_classes: int
+) -> tuple[Array, Array]:
+    """Slopes and offsets (n_rows,) from out-of-fold scores (n, n_rows)."""
     positives = [1] if n_classes == 2 else range(n_classes)
     fits = [
         fit_sigmoid(scores[:, row], codes == k, weight)
@@ -33,6 +46,19 @@ def sigmoid_calibration(
     ]
     slopes, offsets = np.array(fits).T
     return slopes, offsets
+
+
+def sigmoid_probabilities(scores: Array, slope: Array, offset: Array) -> Array:
+    """Class probabilities (n, n_classes) from one-vs-rest scores (n, n_rows)."""
+    positive = expit(scores * slope + offset)
+    if positive.shape[1] == 1:
+        return np.hstack([1.0 - positive, positive])
+    total = positive.sum(axis=1, keepdims=True)
+    return np.where(
+        total > 0,
+        positive / np.where(total > 0, total, 1.0),
+        1.0 / positive.shape[1],
+    )
 
 
 def out_of_fold_scores(

@@ -1,1 +1,0 @@
-"""Measured figures: ``make bench`` runs every module of this package."""
