@@ -1,6 +1,6 @@
 """Kernels: TL1 against cdist, adapters against bare libraries, cores, and memory.
 
-``python -m benchmarks kernels``. Ratios are of minima over alternating runs, so that
+``python benchmarks/kernels.py``. Ratios are of minima over alternating runs, so that
 what else the machine does counts for both sides. Overheads are of processor time on
 one core, which other work on the machine does not change.
 """
@@ -10,7 +10,6 @@ import sys
 import time
 
 import numpy as np
-from benchmarks.foundation import alternate, seconds
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
@@ -19,6 +18,18 @@ from krein.kernels import KERNELS
 from krein.kernels.items import fill_pairs
 
 N = 500
+
+
+def seconds(call, clock=time.perf_counter):
+    start = clock()
+    call()
+    return clock() - start
+
+
+def alternate(first, second, repeats=3, clock=time.perf_counter):
+    """Return the smallest time of each of two calls, run in turn."""
+    times = [(seconds(first, clock), seconds(second, clock)) for _ in range(repeats)]
+    return tuple(min(column) for column in zip(*times, strict=True))
 
 
 def tl1():
@@ -121,12 +132,6 @@ def msm_against_aeon():
     )
 
 
-def cpu_seconds(call):
-    start = time.process_time()
-    call()
-    return time.process_time() - start
-
-
 def overhead():
     cases = {
         "dtw / dtaidistance": dtw_pair,
@@ -141,8 +146,7 @@ def overhead():
             yield f"{name}: skipped, {error}"
             continue
         with threadpool_limits(1):
-            times = [(cpu_seconds(adapter), cpu_seconds(bare)) for _ in range(5)]
-        ours, theirs = (min(column) for column in zip(*times, strict=True))
+            ours, theirs = alternate(adapter, bare, 5, clock=time.process_time)
         pair = theirs / (N * (N - 1) / 2) * 1e6
         yield (
             f"{name}, n={N}: {ours:.2f} s / {theirs:.2f} s = {ours / theirs:.2f} "
@@ -202,9 +206,11 @@ def memory():
     )
 
 
-def run():
-    yield from tl1()
-    yield from overhead()
-    yield from msm_against_aeon()
-    yield from cores()
-    yield from memory()
+def main():
+    for figures in (tl1, overhead, msm_against_aeon, cores, memory):
+        for line in figures():
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
