@@ -1,4 +1,4 @@
-"""Kernels: TL1 against cdist, adapters against bare libraries, cores, and memory.
+"""Kernels: adapters against bare libraries, cores, and memory.
 
 ``python benchmarks/kernels.py``. Ratios are of minima over alternating runs, so that
 what else the machine does counts for both sides. Overheads are of processor time on
@@ -10,10 +10,9 @@ import sys
 import time
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
-from krein import kernel_matrix, smith_waterman_kernel, tl1_kernel
+from krein import kernel_matrix, smith_waterman_kernel
 from krein.kernels import KERNELS
 from krein.kernels.items import fill_pairs
 
@@ -30,19 +29,6 @@ def alternate(first, second, repeats=3, clock=time.perf_counter):
     """Return the smallest time of each of two calls, run in turn."""
     times = [(seconds(first, clock), seconds(second, clock)) for _ in range(repeats)]
     return tuple(min(column) for column in zip(*times, strict=True))
-
-
-def tl1():
-    rng = np.random.default_rng(0)
-    for n, m in ((2000, 20), (2000, 100), (4000, 10)):
-        X = rng.random((n, m))
-        ours, theirs = alternate(
-            lambda X=X: tl1_kernel(X), lambda X=X: cdist(X, X, "cityblock"), repeats=7
-        )
-        yield (
-            f"tl1 n={n} m={m}: {ours * 1e3:.0f} ms, cdist {theirs * 1e3:.0f} ms, "
-            f"ratio {ours / theirs:.2f} (at most 1)"
-        )
 
 
 # --------------------------------------------------- adapter against bare library
@@ -207,7 +193,7 @@ def memory():
 
 
 def main():
-    for figures in (tl1, overhead, msm_against_aeon, cores, memory):
+    for figures in (overhead, msm_against_aeon, cores, memory):
         for line in figures():
             print(line, flush=True)
 
