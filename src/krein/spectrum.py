@@ -293,8 +293,6 @@ class Transform:
         if method == "none":
             return cls(method, None, None, 0.0, weight)
         if method == "shift":
-            if spectrum is None and is_sharing():
-                spectrum = Spectrum.exact(K, weight)
             if spectrum is None:
                 eta = largest_shift(K, weight)
             else:
@@ -342,6 +340,8 @@ class Transform:
 
 def largest_shift(K: Array, weight: Array | None = None) -> float:
     """Return max(0, -smallest eigenvalue) of the (weighted) matrix."""
+    if is_sharing():  # other methods need all eigenvalues anyway
+        return max(0.0, -float(Spectrum.exact(K, weight).eigenvalues[0]))
     scale = safe_scale(K)
     A = K / scale
     if weight is not None:
