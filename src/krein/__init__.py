@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 # Public name -> module that defines it, by theme.
 _WHERE = {
     # estimators
+    "KreinNystroem": "krein.estimators.nystroem",
     "KreinSVC": "krein.estimators.krein_svm",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
     "SpectrumOneClassSVM": "krein.estimators.spectral",

@@ -30,6 +30,7 @@ from krein.estimators._probability import sigmoid_calibration
 from krein.kernels.registry import Kernel, as_kernel
 from krein.memory import require_memory
 from krein.result import Array, Result
+from krein.similarities import take_items
 from krein.validation import (
     check_labels,
     check_similarity,
@@ -171,8 +172,7 @@ class KernelModel(BaseEstimator):
             "Use landmarks: krein.KreinNystroem(n_components=500) before a linear "
             "model.",
         )
-        kernel = as_kernel(self.kernel, self.kernel_params)
-        self.kernel_ = kernel.fit(X) if isinstance(kernel, Kernel) else kernel
+        self._settle_kernel(X)
         self.X_fit_ = X
         K = np.asarray(self.kernel_(X, X))
         if K.shape != (n, n):
@@ -182,6 +182,11 @@ class KernelModel(BaseEstimator):
             )
         return check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
 
+    def _settle_kernel(self, X: Any) -> None:
+        """Set `kernel_`, its data-dependent settings taken from the training items."""
+        kernel = as_kernel(self.kernel, self.kernel_params)
+        self.kernel_ = kernel.fit(X) if isinstance(kernel, Kernel) else kernel
+
     def _similarities(self, X: Any) -> Array:
         """Similarities of items to those training items that matter (`support_`)."""
         X = self._check_items(X, reset=False)
@@ -189,7 +194,7 @@ class KernelModel(BaseEstimator):
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
         items = self.X_fit_
         if self.support_.size < _num_samples(items):
-            items = _take(items, self.support_)
+            items = take_items(items, self.support_)
         return np.asarray(self.kernel_(X, items), dtype=np.float64)
 
     # ------------------------------------------------------------------ coefficients
@@ -255,15 +260,6 @@ class KernelModel(BaseEstimator):
         if kept.size == 0:
             raise ValueError("sample_weight is zero for every sample")
         return Training(K[np.ix_(kept, kept)], weight[kept], kept, n)
-
-
-def _take(items: Any, indices: np.ndarray) -> Any:
-    """Items at the given positions, whatever holds them."""
-    if hasattr(items, "iloc"):
-        return items.iloc[indices]
-    if isinstance(items, np.ndarray):
-        return items[indices]
-    return [items[i] for i in indices]
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):
