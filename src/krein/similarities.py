@@ -44,6 +44,17 @@ class Similarities:
         return _num_samples(self.items)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n), as of the matrix it stands for."""
+        return self.n, self.n
+
+    def subset(self, indices: np.ndarray) -> Similarities:
+        """Return the similarities of the items at `indices`."""
+        if self.kernel is None:
+            return Similarities(self.items[np.ix_(indices, indices)])
+        return Similarities(take_items(self.items, indices), self.kernel)
+
+    @property
     def vectors(self) -> Array | None:
         """The items when they are rows of numbers, else None."""
         rows = self.kernel is not None and isinstance(self.items, np.ndarray)

@@ -49,7 +49,7 @@ def tree_reduce(items: Iterable[_T], combine: Callable[[_T, _T], _T]) -> _T:
 
 def triangular(A: Array) -> Array:
     """Upper triangular T with T'T = A'A and a diagonal that is not negative."""
-    T = np.linalg.qr(A, mode="r")
+    T: Array = np.linalg.qr(A, mode="r")  # type: ignore[assignment]
     return T * np.where(np.diagonal(T) < 0, -1.0, 1.0)[:, None]
 
 

@@ -1,4 +1,4 @@
-"""Landmark features: exact at m = n, honest about their error, on all kinds of input."""
+"""Landmark features: exact at m = n, honest about their error, on all input."""
 
 import numpy as np
 import pytest

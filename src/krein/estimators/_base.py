@@ -13,7 +13,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    _fit_context,
+    clone,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -22,15 +28,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     _num_samples,
+    check_array,
     check_is_fitted,
     validate_data,
 )
 
 from krein.estimators._probability import sigmoid_calibration
 from krein.kernels.registry import Kernel, as_kernel
+from krein.lowrank import LowRank
 from krein.memory import require_memory
 from krein.result import Array, Result
-from krein.similarities import take_items
+from krein.similarities import Similarities, take_items
+from krein.spectrum import Spectrum
 from krein.validation import (
     check_labels,
     check_similarity,
@@ -48,20 +57,30 @@ class Training:
 
     Attributes
     ----------
-    K : ndarray of shape (m, m)
-        Raw similarities; never to be changed.
+    K : ndarray of shape (m, m) or LowRank
+        Raw similarities, never to be changed; with landmarks their approximation.
     weight : ndarray of shape (m,) or None
         Sample weight times class weight; None when all are 1.
     kept : ndarray of shape (m,) or None
         Indices of the samples in what was passed to fit; None when all were kept.
     n : int
         Number of samples passed to fit.
+    landmarks : ndarray or None
+        With landmarks: their indices in what was passed to fit. Coefficients are
+        then those on the landmarks.
     """
 
-    K: Array
+    K: Any
     weight: Array | None
     kept: np.ndarray | None
     n: int
+    landmarks: np.ndarray | None = None
+
+    def spectrum(self) -> Spectrum:
+        """Return the eigendecomposition of the (weighted) K: exact, or of low rank."""
+        if isinstance(self.K, LowRank):
+            return self.K.spectrum()
+        return Spectrum.exact(self.K, self.weight)
 
     def upper(self, C: float) -> Array:
         """Upper bounds C w_i of the dual variables."""
@@ -71,10 +90,17 @@ class Training:
 
     def expand(self, rows: Array) -> Array:
         """Put zeros where samples of zero weight were left out."""
-        if self.kept is None:
-            return rows
+        return rows if self.kept is None else self._placed(rows, self.kept)
+
+    def expand_coef(self, rows: Array) -> Array:
+        """Put zeros where samples have no coefficient."""
+        if self.landmarks is not None:
+            return self._placed(rows, self.landmarks)
+        return self.expand(rows)
+
+    def _placed(self, rows: Array, positions: np.ndarray) -> Array:
         full = np.zeros((rows.shape[0], self.n))
-        full[:, self.kept] = rows
+        full[:, positions] = rows
         return full
 
 
@@ -153,8 +179,11 @@ class KernelModel(BaseEstimator):
             raise ValueError("X has no items; at least one is required")
         return X
 
-    def _training_kernel(self, X: Any) -> Array:
-        """Kernel matrix of the training items; sets `kernel_` and `X_fit_`."""
+    def _training_kernel(self, X: Any) -> Any:
+        """Kernel matrix of the training items; sets `kernel_` and `X_fit_`.
+
+        With an approximation the similarities are not computed yet.
+        """
         given = X
         X = self._check_items(X, reset=True)
         if self._precomputed:
@@ -164,13 +193,16 @@ class KernelModel(BaseEstimator):
             )
             warn_if_distances(K, "X")
             self.X_fit_ = None
-            return K
+            return K if self._approximation is None else Similarities(K)
+        if self._approximation is not None:
+            self._settle_kernel(X)
+            return Similarities(X, self.kernel_)
         n = _num_samples(X)
         require_memory(
             6 * 8 * n * n,
             f"a spectral fit on {n} items",
-            "Use landmarks: krein.KreinNystroem(n_components=500) before a linear "
-            "model.",
+            "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
+            "KreinNystroem before a linear model.",
         )
         self._settle_kernel(X)
         self.X_fit_ = X
@@ -189,6 +221,8 @@ class KernelModel(BaseEstimator):
 
     def _similarities(self, X: Any) -> Array:
         """Similarities of items to those training items that matter (`support_`)."""
+        if self._precomputed and self._approximation is not None:
+            return landmark_columns(self, X, self.support_)
         X = self._check_items(X, reset=False)
         if self._precomputed:
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
@@ -201,9 +235,12 @@ class KernelModel(BaseEstimator):
 
     def _store_rows(self, rows: Sequence[Row], training: Training) -> None:
         """Set the fitted attributes from one Row per output."""
-        self.dual_coef_ = training.expand(np.vstack([row.coef for row in rows]))
+        self.dual_coef_ = training.expand_coef(np.vstack([row.coef for row in rows]))
         self.intercept_ = np.array([row.intercept for row in rows], dtype=float)
-        self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
+        if training.landmarks is None:
+            self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
+        else:
+            self.support_ = training.landmarks
         alphas = [row.alpha for row in rows if row.alpha is not None]
         if len(alphas) == len(rows):
             self.alpha_ = training.expand(np.vstack(alphas))
@@ -241,25 +278,74 @@ class KernelModel(BaseEstimator):
         return values + self.intercept_
 
     def _keep_weighted(
-        self, K: Array, sample_weight: Any, extra: Array | None = None
+        self, K: Any, sample_weight: Any, extra: Array | None = None
     ) -> Training:
         """Drop samples of zero weight; None stands for all weights equal to 1."""
         n = K.shape[0]
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, K, dtype=np.float64, ensure_non_negative=True
+        weight, kept = _positive_weight(n, sample_weight, extra)
+        if isinstance(K, Similarities):
+            return self._approximated(K, weight, kept)
+        if kept is not None:
+            K = K[np.ix_(kept, kept)]
+        return Training(K, weight, kept, n)
+
+    # ----------------------------------------------------------------- approximation
+
+    @property
+    def _approximation(self) -> Any:
+        return getattr(self, "approximation", None)
+
+    def _approximated(
+        self, source: Similarities, weight: Array | None, kept: np.ndarray | None
+    ) -> Training:
+        """Training at low rank; only the landmarks are kept for prediction."""
+        nystroem = clone(self._approximation)
+        if nystroem.kernel not in ("precomputed", self.kernel):
+            raise ValueError(
+                f"approximation has kernel={nystroem.kernel!r}, the estimator has "
+                f"kernel={self.kernel!r}: give the kernel to the estimator only"
             )
-        if extra is not None:
-            weight = extra if weight is None else weight * extra
-        if weight is None or np.all(weight == 1.0):
-            return Training(K, None, None, n)
-        if np.all(weight > 0.0):
-            return Training(K, weight, None, n)
-        kept = np.flatnonzero(weight > 0.0)
-        if kept.size == 0:
-            raise ValueError("sample_weight is zero for every sample")
-        return Training(K[np.ix_(kept, kept)], weight[kept], kept, n)
+        nystroem.set_params(kernel=self.kernel, symmetrize=self.symmetrize)
+        found = nystroem.approximate(
+            source if kept is None else source.subset(kept),
+            weight=weight,
+            columns_of=getattr(self, "_columns_of", None),
+        )
+        positions = found.landmarks if kept is None else kept[found.landmarks]
+        self.approximation_error_ = found.error
+        self.X_fit_ = None if self._precomputed else take_items(source.items, positions)
+        return Training(found.low_rank, weight, kept, source.n, positions)
+
+
+def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:
+    """Columns of the landmarks in precomputed rows, of all items or landmarks only."""
+    if estimator.n_features_in_ != landmarks.size:
+        given = check_array(X, dtype=np.float64, input_name="X")
+        if given.shape[1] == landmarks.size:
+            return given
+    X = estimator._check_items(X, reset=False)
+    return X if X.shape[1] == landmarks.size else X[:, landmarks]
+
+
+def _positive_weight(
+    n: int, sample_weight: Any, extra: Array | None
+) -> tuple[Array | None, np.ndarray | None]:
+    """Weights of the samples kept, and which are kept; None: all 1, all kept."""
+    weight = None
+    if sample_weight is not None:
+        weight = _check_sample_weight(
+            sample_weight, np.zeros((n, 1)), dtype=np.float64, ensure_non_negative=True
+        )
+    if extra is not None:
+        weight = extra if weight is None else weight * extra
+    if weight is None or np.all(weight == 1.0):
+        return None, None
+    if np.all(weight > 0.0):
+        return weight, None
+    kept = np.flatnonzero(weight > 0.0)
+    if kept.size == 0:
+        raise ValueError("sample_weight is zero for every sample")
+    return weight[kept], kept
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):
