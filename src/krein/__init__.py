@@ -22,12 +22,31 @@ _WHERE = {
     "SpectrumTransformer": "krein.estimators.transformers",
     # kernels
     "Kernel": "krein.kernels",
+    "affine_invariant_kernel": "krein.kernels",
+    "bures_kernel": "krein.kernels",
+    "covariance_descriptors": "krein.kernels",
+    "euclidean_spd_kernel": "krein.kernels",
+    "geodesic_rbf_kernel": "krein.kernels",
+    "kernel_matrix": "krein.kernels",
     "laplacian_kernel": "krein.kernels",
     "list_kernels": "krein.kernels",
+    "log_euclidean_kernel": "krein.kernels",
     "polynomial_kernel": "krein.kernels",
     "rbf_kernel": "krein.kernels",
     "sigmoid_kernel": "krein.kernels",
+    "stein_kernel": "krein.kernels",
     "tl1_kernel": "krein.kernels",
+    # diagnosis and splitting
+    "Diagnosis": "krein.diagnostics",
+    "diagnose": "krein.diagnostics",
+    "split_kernel": "krein.splitting",
+    # data
+    "list_datasets": "krein.datasets",
+    "load_dataset": "krein.datasets",
+    # model files
+    "ModelFileError": "krein.models",
+    "load_model": "krein.models",
+    "save_model": "krein.models",
     # results
     "Certificate": "krein.result",
     "History": "krein.result",

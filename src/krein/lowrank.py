@@ -14,7 +14,7 @@ the landmarks would not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -22,7 +22,7 @@ import scipy.linalg
 
 from krein.result import Array
 from krein.spectrum import Spectrum, _rescale
-from krein.tiles import TiledMatrix
+from krein.tiles import DenseTiles, TiledMatrix
 
 __all__ = ["Core", "LowRank", "Range", "Sample"]
 
@@ -186,6 +186,14 @@ class LowRank:
         kept = size > 0
         projection = self.basis[:, kept] * np.sqrt(size[kept])
         return self.columns.mapped(projection), projection
+
+    def restricted(self, rows: np.ndarray) -> LowRank:
+        """Return the same approximation for some of the items only, in memory.
+
+        Its basis is that of all items, so it is not orthonormal on these.
+        """
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, columns=DenseTiles(self.columns.rows(rows)), weight=weight)
 
     def landmark_coef(self, coef: Array) -> Array:
         """Coefficients on the landmarks of the function ``K^(., X) coef``."""

@@ -38,7 +38,7 @@ def refuse_odd_arrays(X: Any, name: str = "X") -> None:
 
 
 def check_similarity(
-    K: Any, *, name: str = "K", symmetrize: bool = False, dtype_of: Any = None
+    K: Any, *, name: str = "K", symmetrize: bool = False, given: Any = None
 ) -> np.ndarray:
     """Return a square, finite, symmetric float64 matrix; the input is not changed.
 
@@ -50,13 +50,11 @@ def check_similarity(
         What the caller calls it, for messages.
     symmetrize : bool
         Replace K by (K + K') / 2 instead of refusing asymmetry.
-    dtype_of : array-like, optional
+    given : dtype, optional
         What K was converted from, so that float32 rounding is judged as such.
     """
     refuse_odd_arrays(K, name)
-    single = getattr(K if dtype_of is None else dtype_of, "dtype", None) == np.dtype(
-        np.float32
-    )
+    single = np.float32 in (given, getattr(K, "dtype", None))
     K = check_array(K, dtype=np.float64, input_name=name, ensure_min_samples=1)
     check_square(K, name)
     if symmetrize:

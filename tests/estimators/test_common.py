@@ -5,17 +5,49 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from krein import PseudoEuclideanEmbedding, SpectrumTransformer
-from tests.estimators.cases import ESTIMATORS
+from tests.estimators.cases import ESTIMATORS, VARIANTS
 
-BOTH_KERNELS = [
-    clone(estimator).set_params(kernel=kernel)
-    for estimator in ESTIMATORS
-    for kernel in ("rbf", "precomputed")
-]
 TRANSFORMERS = [SpectrumTransformer("clip"), PseudoEuclideanEmbedding()]
 
+# The checks fit C = 1 to unscaled features, a hard-margin problem on some of their
+# matrices; saying that the tolerance was not reached is right there.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(BOTH_KERNELS + TRANSFORMERS, xfail_strict=True)
+
+def both_kernels(estimators):
+    return [
+        clone(estimator).set_params(kernel=kernel)
+        for estimator in estimators
+        for kernel in ("rbf", "precomputed")
+    ]
+
+
+def expected_failures(estimator):
+    """Checks that cannot hold, each with its reason."""
+    precomputed = getattr(estimator, "kernel", None) == "precomputed"
+    if precomputed and hasattr(estimator, "score_samples"):
+        reason = (
+            "the check fits a 300 x 2 matrix of features, whatever the pairwise tag "
+            "says; a precomputed similarity is square"
+        )
+        return {"check_outliers_train": reason, "check_outliers_fit_predict": reason}
+    return {}
+
+
+@parametrize_with_checks(
+    both_kernels(ESTIMATORS) + TRANSFORMERS,
+    expected_failed_checks=expected_failures,
+    xfail_strict=True,
+)
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    both_kernels(VARIANTS),
+    expected_failed_checks=expected_failures,
+    xfail_strict=True,
+)
+def test_scikit_learn_check_of_variants(estimator, check):
     check(estimator)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -27,13 +28,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
+    _check_y,
     _num_samples,
     check_array,
     check_is_fitted,
     validate_data,
 )
 
-from krein.estimators._probability import sigmoid_calibration
+from krein.estimators._probability import (
+    FoldScores,
+    kernel_fold_scores,
+    sigmoid_calibration,
+)
 from krein.kernels.registry import Kernel, as_kernel
 from krein.lowrank import LowRank
 from krein.memory import require_memory
@@ -43,7 +49,6 @@ from krein.spectrum import Spectrum
 from krein.validation import (
     check_labels,
     check_similarity,
-    check_square,
     refuse_odd_arrays,
     warn_if_distances,
 )
@@ -66,8 +71,8 @@ class Training:
     n : int
         Number of samples passed to fit.
     landmarks : ndarray or None
-        With landmarks: their indices in what was passed to fit. Coefficients are
-        then those on the landmarks.
+        With landmarks: their indices in what was passed to fit. The coefficients of
+        a row are then those on the landmarks.
     """
 
     K: Any
@@ -179,24 +184,19 @@ class KernelModel(BaseEstimator):
             raise ValueError("X has no items; at least one is required")
         return X
 
-    def _training_kernel(self, X: Any) -> Any:
-        """Kernel matrix of the training items; sets `kernel_` and `X_fit_`.
+    def _check_y(self, y: Any, *, numeric: bool = False) -> np.ndarray:
+        """Validate targets alone: X was checked already, its names included."""
+        if y is None:
+            validate_data(self, X="no_validation", y=None, reset=False)
+        return _check_y(y, y_numeric=numeric, estimator=self)
 
-        With an approximation the similarities are not computed yet.
-        """
-        given = X
-        X = self._check_items(X, reset=True)
+    def _training_kernel(self, X: Any, dtype: Any = None) -> Array:
+        """Kernel matrix of checked training items; sets `kernel_` and `X_fit_`."""
         if self._precomputed:
-            check_square(X, "X")
-            K = check_similarity(
-                X, name="X", symmetrize=self.symmetrize, dtype_of=given
-            )
+            K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
             self.X_fit_ = None
-            return K if self._approximation is None else Similarities(K)
-        if self._approximation is not None:
-            self._settle_kernel(X)
-            return Similarities(X, self.kernel_)
+            return K
         n = _num_samples(X)
         require_memory(
             6 * 8 * n * n,
@@ -277,17 +277,24 @@ class KernelModel(BaseEstimator):
         values = self._similarities(X) @ self.dual_coef_[:, self.support_].T
         return values + self.intercept_
 
-    def _keep_weighted(
-        self, K: Any, sample_weight: Any, extra: Array | None = None
-    ) -> Training:
-        """Drop samples of zero weight; None stands for all weights equal to 1."""
-        n = K.shape[0]
-        weight, kept = _positive_weight(n, sample_weight, extra)
-        if isinstance(K, Similarities):
-            return self._approximated(K, weight, kept)
-        if kept is not None:
-            K = K[np.ix_(kept, kept)]
-        return Training(K, weight, kept, n)
+    def _check_weight(
+        self, items: Any, sample_weight: Any, class_weight: Array | None = None
+    ) -> Array | None:
+        """Sample weight times class weight; None when all are 1."""
+        weight = class_weight
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight,
+                np.empty((_num_samples(items), 1)),
+                dtype=np.float64,
+                ensure_non_negative=True,
+            )
+            weight = weight if class_weight is None else weight * class_weight
+        if weight is None or np.all(weight == 1.0):
+            return None
+        if not np.any(weight > 0.0):
+            raise ValueError("sample_weight is zero for every sample")
+        return weight
 
     # ----------------------------------------------------------------- approximation
 
@@ -295,10 +302,19 @@ class KernelModel(BaseEstimator):
     def _approximation(self) -> Any:
         return getattr(self, "approximation", None)
 
-    def _approximated(
-        self, source: Similarities, weight: Array | None, kept: np.ndarray | None
-    ) -> Training:
-        """Training at low rank; only the landmarks are kept for prediction."""
+    def _train_on(self, items: Any, dtype: Any, weight: Array | None) -> Training:
+        """Similarities of checked items of positive weight, or an approximation."""
+        if self._approximation is None:
+            return keep_positive(self._training_kernel(items, dtype), weight)
+        if self._precomputed:
+            return self._approximated(
+                Similarities(self._training_kernel(items, dtype)), weight
+            )
+        self._settle_kernel(items)
+        return self._approximated(Similarities(items, self.kernel_), weight)
+
+    def _approximated(self, source: Similarities, weight: Array | None) -> Training:
+        """Train at low rank; only the landmarks are kept for prediction."""
         nystroem = clone(self._approximation)
         if nystroem.kernel not in ("precomputed", self.kernel):
             raise ValueError(
@@ -306,6 +322,10 @@ class KernelModel(BaseEstimator):
                 f"kernel={self.kernel!r}: give the kernel to the estimator only"
             )
         nystroem.set_params(kernel=self.kernel, symmetrize=self.symmetrize)
+        kept = None
+        if weight is not None and not np.all(weight > 0.0):
+            kept = np.flatnonzero(weight > 0.0)
+            weight = weight[kept]
         found = nystroem.approximate(
             source if kept is None else source.subset(kept),
             weight=weight,
@@ -317,6 +337,14 @@ class KernelModel(BaseEstimator):
         return Training(found.low_rank, weight, kept, source.n, positions)
 
 
+def keep_positive(K: Array, weight: Array | None) -> Training:
+    """Leave out samples of zero weight."""
+    if weight is None or np.all(weight > 0.0):
+        return Training(K, weight, None, K.shape[0])
+    kept = np.flatnonzero(weight > 0.0)
+    return Training(K[np.ix_(kept, kept)], weight[kept], kept, K.shape[0])
+
+
 def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:
     """Columns of the landmarks in precomputed rows, of all items or landmarks only."""
     if estimator.n_features_in_ != landmarks.size:
@@ -325,27 +353,6 @@ def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:
             return given
     X = estimator._check_items(X, reset=False)
     return X if X.shape[1] == landmarks.size else X[:, landmarks]
-
-
-def _positive_weight(
-    n: int, sample_weight: Any, extra: Array | None
-) -> tuple[Array | None, np.ndarray | None]:
-    """Weights of the samples kept, and which are kept; None: all 1, all kept."""
-    weight = None
-    if sample_weight is not None:
-        weight = _check_sample_weight(
-            sample_weight, np.zeros((n, 1)), dtype=np.float64, ensure_non_negative=True
-        )
-    if extra is not None:
-        weight = extra if weight is None else weight * extra
-    if weight is None or np.all(weight == 1.0):
-        return None, None
-    if np.all(weight > 0.0):
-        return weight, None
-    kept = np.flatnonzero(weight > 0.0)
-    if kept.size == 0:
-        raise ValueError("sample_weight is zero for every sample")
-    return weight[kept], kept
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):
@@ -379,15 +386,16 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         self
         """
-        K = self._training_kernel(X)
-        codes = self._check_targets(y, K.shape[0])
-        training = self._keep_weighted(K, sample_weight, self._class_weights(codes))
-        kept = codes if training.kept is None else codes[training.kept]
-        if np.unique(kept).size < self.classes_.size:
+        items = self._check_items(X, reset=True)
+        codes = self._check_targets(y, _num_samples(items))
+        weight = self._check_weight(items, sample_weight, self._class_weights(codes))
+        if weight is not None and np.unique(codes[weight > 0]).size < 2:
             raise ValueError(
                 "y must contain samples of at least two classes of positive weight: "
-                "a class has only samples of zero weight"
+                "sample_weight leaves one class"
             )
+        training = self._train_on(items, getattr(X, "dtype", None), weight)
+        kept = codes if training.kept is None else codes[training.kept]
         shared = self._share(training)
         rows = [
             self._fit_row(shared, training, signs)
@@ -405,7 +413,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         raise NotImplementedError("a subclass fits one row")
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
-        y = validate_data(self, X="no_validation", y=y, reset=False)
+        y = self._check_y(y)
         check_classification_targets(y)
         if y.shape[0] != n:
             raise ValueError(
@@ -486,9 +494,35 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         )
 
     def _calibrate(self, training: Training, codes: np.ndarray) -> None:
+        if isinstance(training.K, LowRank):
+            fold_scores: FoldScores = partial(self._fold_scores, training, codes)
+        else:
+            fold_scores = kernel_fold_scores(self, training.K, codes, training.weight)
         self.calibration_ = sigmoid_calibration(
-            self, training.K, codes, training.weight, self.classes_.size
+            fold_scores, codes, training.weight, self.classes_.size, self.random_state
         )
+
+    def _fold_scores(
+        self,
+        training: Training,
+        codes: np.ndarray,
+        train: np.ndarray,
+        test: np.ndarray,
+    ) -> Array:
+        """Scores of the `test` samples by a model of the `train` samples.
+
+        At low rank the landmarks are shared by the folds; they know no labels.
+        """
+        weight = None if training.weight is None else training.weight[train]
+        part = replace(training, K=training.K.restricted(train), weight=weight)
+        shared = self._share(part)
+        rows = [
+            self._fit_row(shared, part, signs)
+            for signs in one_vs_rest(codes[train], self.classes_.size)
+        ]
+        coef = np.column_stack([row.coef for row in rows])
+        scores = training.K.columns.rows(test) @ coef
+        return scores + np.array([row.intercept for row in rows])
 
 
 def one_vs_rest(codes: np.ndarray, n_classes: int) -> Iterator[Array]:
@@ -517,18 +551,21 @@ class KernelRegressor(RegressorMixin, KernelModel):
         -------
         self
         """
-        K = self._training_kernel(X)
-        y = validate_data(
-            self, X="no_validation", y=y, reset=False, y_numeric=True
-        ).astype(float)
-        if y.shape[0] != K.shape[0]:
-            raise ValueError(
-                f"y has {y.shape[0]} targets for {K.shape[0]} samples; they must agree"
-            )
-        training = self._keep_weighted(K, sample_weight)
+        items = self._check_items(X, reset=True)
+        y = self._check_regression_targets(y, _num_samples(items))
+        weight = self._check_weight(items, sample_weight)
+        training = self._train_on(items, getattr(X, "dtype", None), weight)
         y = y if training.kept is None else y[training.kept]
         self._store_rows([self._fit_target(training, y)], training)
         return self
+
+    def _check_regression_targets(self, y: Any, n: int) -> Array:
+        y = self._check_y(y, numeric=True)
+        if y.shape[0] != n:
+            raise ValueError(
+                f"y has {y.shape[0]} targets for {n} samples; they must agree"
+            )
+        return y.astype(np.float64)
 
     def _fit_target(self, training: Training, y: Array) -> Row:
         raise NotImplementedError("a subclass fits its target")

@@ -205,7 +205,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         if self._precomputed and (K_RR is not None or X.shape[0] != X.shape[1]):
             found = self._from_block(X, K_RR, rows)
         else:
-            found = self.approximate(self._source(X, given))
+            found = self.approximate(self._source(X, getattr(given, "dtype", None)))
         self.landmarks_ = found.landmarks
         self.landmark_items_ = (
             None if self._precomputed else take_items(X, found.landmarks)
@@ -220,12 +220,9 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         self._n_features_out = order.size
         return found.low_rank.columns
 
-    def _source(self, X: Any, given: Any) -> Similarities:
+    def _source(self, X: Any, dtype: Any) -> Similarities:
         if self._precomputed:
-            K = check_similarity(
-                X, name="X", symmetrize=self.symmetrize, dtype_of=given
-            )
-            return Similarities(K)
+            return Similarities(self._training_kernel(X, dtype))
         self._settle_kernel(X)
         return Similarities(X, self.kernel_)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import (
     OutlierMixin,
     _fit_context,
 )
-from sklearn.svm import SVR, OneClassSVM
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.domain import BalancedBox
@@ -19,9 +19,13 @@ from krein.estimators._base import (
     KernelRegressor,
     Row,
     Training,
+    keep_positive,
 )
+from krein.estimators._low_rank import LowRankSVM, low_rank_gain
+from krein.estimators.nystroem import KreinNystroem
+from krein.lowrank import LowRank
 from krein.result import Array
-from krein.solvers.libsvm import svm_dual
+from krein.solvers.libsvm import one_class_dual, svm_dual, svr_dual
 from krein.spectrum import METHODS, Transform
 
 __all__ = [
@@ -70,9 +74,12 @@ class SpectrumSVC(KernelClassifier):
     probability : bool
         Offer `predict_proba`: a sigmoid on out-of-fold scores (five more fits).
     tol : float
-        LIBSVM's tolerance.
+        Largest violation of the KKT conditions, in units of the decision function.
     max_iter : int
         Largest number of LIBSVM iterations.
+    approximation : KreinNystroem, optional
+        Train on landmarks: time n m^2, memory n m, and prediction needs similarities
+        to the m landmarks only. The kernel is that of the estimator.
     random_state : int, RandomState or None
         Seed of the folds of `probability`.
     verbose : int
@@ -95,6 +102,8 @@ class SpectrumSVC(KernelClassifier):
         ``method="none"``, whose problem is not convex).
     result_ : Result or list of Result
         Full account of the fit.
+    approximation_error_ : float
+        With `approximation`: estimated relative error of the similarity.
 
     References
     ----------
@@ -116,6 +125,7 @@ class SpectrumSVC(KernelClassifier):
         **KernelClassifier._parameter_constraints,
         **METHOD_CONSTRAINTS,
         "C": [_POSITIVE],
+        "approximation": [KreinNystroem, None],
     }
 
     def __init__(
@@ -129,8 +139,9 @@ class SpectrumSVC(KernelClassifier):
         symmetrize=False,
         class_weight=None,
         probability=False,
+        approximation=None,
         tol=1e-6,
-        max_iter=10_000_000,
+        max_iter=1_000_000,
         random_state=None,
         verbose=0,
     ):
@@ -142,21 +153,27 @@ class SpectrumSVC(KernelClassifier):
         self.symmetrize = symmetrize
         self.class_weight = class_weight
         self.probability = probability
+        self.approximation = approximation
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
 
-    def _share(self, training: Training) -> tuple[Transform, Array]:
+    def _share(self, training: Training) -> Any:
+        if isinstance(training.K, LowRank):
+            gain = low_rank_gain(training.K, self.method, self.t)
+            return LowRankSVM.share(training.K, gain)
         transform = Transform.fit(
             training.K, self.method, t=self.t, weight=training.weight
         )
         kernel = training.K if self.method == "none" else transform.kernel(training.K)
         return transform, kernel
 
-    def _fit_row(
-        self, shared: tuple[Transform, Array], training: Training, signs: Array
-    ) -> Row:
+    def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
+        if isinstance(shared, LowRankSVM):
+            return shared.fit_row(
+                training, signs, C=self.C, tol=self.tol, max_iter=self.max_iter
+            )
         transform, kernel = shared
         domain = BalancedBox(training.upper(self.C), signs)
         result, intercept = svm_dual(
@@ -221,7 +238,7 @@ class SpectrumSVR(KernelRegressor):
         kernel_params=None,
         symmetrize=False,
         tol=1e-6,
-        max_iter=10_000_000,
+        max_iter=1_000_000,
         random_state=None,
         verbose=0,
     ):
@@ -241,17 +258,16 @@ class SpectrumSVR(KernelRegressor):
         transform = Transform.fit(
             training.K, self.method, t=self.t, weight=training.weight
         )
-        svr = SVR(
-            kernel="precomputed",
-            C=self.C,
+        machine = svr_dual(
+            transform.kernel(training.K),
+            y,
+            training.upper(self.C),
             epsilon=self.epsilon,
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        svr.fit(transform.kernel(training.K), y, sample_weight=training.weight)
-        coef = np.zeros(y.shape[0])
-        coef[svr.support_] = svr.dual_coef_[0]
-        return Row(transform.coef(coef), float(svr.intercept_[0]))
+        self.n_iter_ = np.array([machine.n_iter])
+        return Row(transform.coef(machine.v), machine.intercept)
 
 
 class SpectrumOneClassSVM(OutlierMixin, KernelModel):
@@ -305,7 +321,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         kernel_params=None,
         symmetrize=False,
         tol=1e-6,
-        max_iter=10_000_000,
+        max_iter=1_000_000,
         random_state=None,
         verbose=0,
     ):
@@ -337,19 +353,24 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         -------
         self
         """
-        training = self._keep_weighted(self._training_kernel(X), sample_weight)
+        items = self._check_items(X, reset=True)
+        weight = self._check_weight(items, sample_weight)
+        K = self._training_kernel(items, getattr(X, "dtype", None))
+        training = keep_positive(K, weight)
         transform = Transform.fit(
             training.K, self.method, t=self.t, weight=training.weight
         )
-        svm = OneClassSVM(
-            kernel="precomputed", nu=self.nu, tol=self.tol, max_iter=self.max_iter
+        machine = one_class_dual(
+            transform.kernel(training.K),
+            training.weight,
+            nu=self.nu,
+            tol=self.tol,
+            max_iter=self.max_iter,
         )
-        svm.fit(transform.kernel(training.K), sample_weight=training.weight)
-        coef = np.zeros(training.K.shape[0])
-        coef[svm.support_] = svm.dual_coef_[0]
-        row = Row(transform.coef(coef), float(svm.intercept_[0]))
-        self._store_rows([row], training)
-        self.offset_ = -float(svm.intercept_[0])
+        # Free support vectors lie on the boundary exactly; it counts as inside.
+        self.offset_ = -machine.intercept * (1.0 - 1e-9)
+        self._store_rows([Row(transform.coef(machine.v), -self.offset_)], training)
+        self.n_iter_ = np.array([machine.n_iter])
         return self
 
     def decision_function(self, X):

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.result import Array
 from krein.spectrum import Spectrum, Transform
-from krein.validation import check_similarity, check_square, refuse_odd_arrays
+from krein.validation import check_similarity, refuse_odd_arrays
 
 __all__ = ["PseudoEuclideanEmbedding", "SpectrumTransformer"]
 
@@ -33,10 +33,9 @@ class _SquareInput(TransformerMixin, BaseEstimator):
 
     def _check_square(self, X: Any) -> Array:
         refuse_odd_arrays(X)
-        given = X
+        given = getattr(X, "dtype", None)
         X = validate_data(self, X, dtype=np.float64)
-        check_square(X, "X")
-        return check_similarity(X, name="X", symmetrize=self.symmetrize, dtype_of=given)
+        return check_similarity(X, name="X", symmetrize=self.symmetrize, given=given)
 
     def _check_rows(self, X: Any) -> Array:
         check_is_fitted(self)

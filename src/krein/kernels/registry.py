@@ -16,7 +16,9 @@ import numpy as np
 
 __all__ = ["KERNELS", "Kernel", "KernelFacts", "as_kernel", "list_kernels", "register"]
 
-Input = Literal["vectors", "strings", "series", "spd", "graphs", "places", "any"]
+Input = Literal[
+    "vectors", "strings", "series", "spd", "graphs", "places", "distributions", "any"
+]
 Definiteness = Literal["pd", "cpd", "indefinite", "depends"]
 
 
@@ -40,6 +42,12 @@ class KernelFacts:
         Order of conditional positive definiteness, possibly of the parameters.
     extra : str or None
         The extra that brings the library that does the work.
+    distance : callable or None
+        For kernels of a distance: ``distance(X, Y=None, **params)``, before it is
+        turned into a similarity; "pd" then speaks of the default, exp(-gamma d).
+    parallel : {"threads", "processes"}
+        How blocks are evaluated side by side: threads where the library releases
+        the interpreter lock.
     resolve : mapping of parameter to callable
         Data-dependent settings: ``{"gamma": {"median": function(X, params)}}``.
     reference, note, witness : str
@@ -52,6 +60,8 @@ class KernelFacts:
     definiteness: Definiteness
     order: int | Callable[..., int] = 0
     extra: str | None = None
+    distance: Callable[..., np.ndarray] | None = None
+    parallel: Literal["threads", "processes"] = "threads"
     resolve: Mapping[str, Mapping[str, Callable[..., Any]]] = field(
         default_factory=dict
     )

@@ -6,9 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from joblib import cpu_count
+from scipy.spatial.distance import cdist, pdist
 from sklearn.metrics import pairwise
 
+from krein.kernels.items import same_items
 from krein.kernels.registry import register
 
 __all__ = [
@@ -20,19 +22,30 @@ __all__ = [
 ]
 
 
+def _same_or(X: Any, Y: Any) -> Any:
+    """X where Y holds the same rows, Y otherwise.
+
+    BLAS multiplies a matrix with itself by another routine than with a copy, and
+    scikit-learn sets the diagonal of distances for the same object only.
+    """
+    if Y is None or Y is X:
+        return Y
+    return X if same_items(np.asarray(X), np.asarray(Y)) else Y
+
+
 def _gamma_scale(X: Any, params: dict) -> float:
+    """1 / (n_features var(X)), as in scikit-learn's SVC."""
     variance = float(np.var(np.asarray(X, dtype=float)))
     return 1.0 / (np.shape(X)[1] * variance) if variance > 0 else 1.0
 
 
 def _gamma_median(X: Any, params: dict) -> float:
     """1 / (2 med^2), med the median Euclidean distance between training items."""
-    from scipy.spatial.distance import pdist
-
     median = float(np.median(pdist(np.asarray(X, dtype=float))))
     return 0.5 / median**2 if median > 0 else 1.0
 
 
+_TL1_BLOCK = 2**16
 _GAMMA_RULES = {"gamma": {"scale": _gamma_scale, "median": _gamma_median}}
 
 
@@ -46,10 +59,13 @@ _GAMMA_RULES = {"gamma": {"scale": _gamma_scale, "median": _gamma_median}}
 def tl1_kernel(X, Y=None, *, tau=None):
     """Truncated L1 distance kernel ``max(tau - ||x - y||_1, 0)``.
 
+    Blocks of rows are evaluated on all cores, whatever the number of jobs.
+
     Parameters
     ----------
     X, Y : array-like of shape (n_X, n_features), (n_Y, n_features)
-        Items; Y defaults to X. Scale features to [0, 1] for the default `tau`.
+        Items; Y defaults to X. For the default `tau` scale features to [0, 1] with
+        scikit-learn's ``MinMaxScaler``, which leaves constant columns at 0.
     tau : float, optional
         Radius; 0.7 times the number of features as in Liu et al., Section VI.
 
@@ -60,6 +76,13 @@ def tl1_kernel(X, Y=None, *, tau=None):
     References
     ----------
     Huang et al. (2018), "Classification with truncated L1 distance kernel".
+
+    Examples
+    --------
+    >>> from krein import tl1_kernel
+    >>> tl1_kernel([[0.0, 0.0], [1.0, 0.5]], tau=2.0)
+    array([[2. , 0.5],
+           [0.5, 2. ]])
     """
     X, Y = pairwise.check_pairwise_arrays(X, Y, dtype=np.float64)
     if tau is None:
@@ -69,16 +92,19 @@ def tl1_kernel(X, Y=None, *, tau=None):
     K = np.empty((X.shape[0], Y.shape[0]))
 
     def fill(rows: slice) -> None:
-        block = cdist(X[rows], Y, metric="cityblock")
+        block = K[rows]
+        cdist(X[rows], Y, metric="cityblock", out=block)
         np.subtract(tau, block, out=block)
-        np.maximum(block, 0.0, out=K[rows])
+        np.maximum(block, 0.0, out=block)
 
-    rows = [slice(i, i + 256) for i in range(0, X.shape[0], 256)]
+    # Few rows at a time: the block is still in the cache when it is truncated.
+    step = max(1, _TL1_BLOCK // max(1, Y.shape[0]))
+    rows = [slice(i, i + step) for i in range(0, X.shape[0], step)]
     if len(rows) == 1:
         fill(rows[0])
     else:
-        # cdist releases the GIL; rows are independent.
-        with ThreadPoolExecutor() as pool:
+        # cdist releases the interpreter lock; rows are independent.
+        with ThreadPoolExecutor(max_workers=cpu_count()) as pool:
             list(pool.map(fill, rows))
     return K
 
@@ -103,8 +129,15 @@ def rbf_kernel(X, Y=None, *, gamma=None):
     Returns
     -------
     ndarray of shape (n_X, n_Y)
+
+    Examples
+    --------
+    >>> from krein import rbf_kernel
+    >>> rbf_kernel([[0.0], [1.0]], gamma=1.0).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
     """
-    return pairwise.rbf_kernel(X, Y, gamma=gamma)
+    return pairwise.rbf_kernel(X, _same_or(X, Y), gamma=gamma)
 
 
 @register(
@@ -127,8 +160,15 @@ def laplacian_kernel(X, Y=None, *, gamma=None):
     Returns
     -------
     ndarray of shape (n_X, n_Y)
+
+    Examples
+    --------
+    >>> from krein import laplacian_kernel
+    >>> laplacian_kernel([[0.0], [2.0]], gamma=1.0).round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
     """
-    return pairwise.laplacian_kernel(X, Y, gamma=gamma)
+    return pairwise.laplacian_kernel(X, _same_or(X, Y), gamma=gamma)
 
 
 @register(
@@ -153,8 +193,15 @@ def sigmoid_kernel(X, Y=None, *, gamma=None, coef0=0.0):
     Returns
     -------
     ndarray of shape (n_X, n_Y)
+
+    Examples
+    --------
+    >>> from krein import sigmoid_kernel
+    >>> sigmoid_kernel([[1.0], [-1.0]]).round(4)
+    array([[ 0.7616, -0.7616],
+           [-0.7616,  0.7616]])
     """
-    return pairwise.sigmoid_kernel(X, Y, gamma=gamma, coef0=coef0)
+    return pairwise.sigmoid_kernel(X, _same_or(X, Y), gamma=gamma, coef0=coef0)
 
 
 @register(
@@ -181,5 +228,14 @@ def polynomial_kernel(X, Y=None, *, degree=3, gamma=None, coef0=1.0):
     Returns
     -------
     ndarray of shape (n_X, n_Y)
+
+    Examples
+    --------
+    >>> from krein import polynomial_kernel
+    >>> polynomial_kernel([[1.0], [2.0]], degree=2)
+    array([[ 4.,  9.],
+           [ 9., 25.]])
     """
-    return pairwise.polynomial_kernel(X, Y, degree=degree, gamma=gamma, coef0=coef0)
+    return pairwise.polynomial_kernel(
+        X, _same_or(X, Y), degree=degree, gamma=gamma, coef0=coef0
+    )

@@ -1,1 +1,1 @@
-"""report."""
+"""The HTML report: results -> dict (`data`), dict -> one HTML file (`render`)."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -32,6 +33,7 @@ __all__ = ["linear_svm"]
 
 _MAX_STEPS = 200
 _TO_BOUNDARY = 0.995
+_FREE_PER_FEATURE = 4  # beyond, the equations for the free variables are not solved
 
 
 @dataclass
@@ -129,32 +131,49 @@ def _gap(gap: float, value: float) -> Certificate:
 def _snapped(
     features: TiledMatrix, domain: BalancedBox, result: Result, tol: float
 ) -> tuple[Result, Array, float]:
-    """Put on their bounds the variables that tend there, if the gap allows it.
+    """Put on their bounds the variables that tend there, and solve for the others.
 
     An interior point has no zeros and, where no variable is free, an arbitrary
-    intercept; after snapping, both follow the rules that other SVM solvers have.
+    intercept; after snapping, both follow the rules that other SVM solvers have. It is
+    taken if the gap is no larger than before, or small enough.
     """
     state: _State = result.info["state"]
     room = domain.upper - state.a
     a = np.where(state.a < state.s * domain.upper, 0.0, state.a)
     a = np.where(room < state.xi * domain.upper, domain.upper, a)
-    a = domain.rebalance(a)
+    a = _polished(features, domain, a)
     w = features.transpose_dot(domain.y * a)
     outputs = features @ w
     value = float(a.sum()) - 0.5 * float(w @ w)
     gap = domain.gap(a, 1.0 - domain.y * outputs)
     if gap <= max(result.certificate.value, tol * abs(value)):
         b = domain.intercept(a, outputs)
-        found = replace(
-            result, x=a, value=value, certificate=_gap(gap, value), info={}
-        )
+        found = replace(result, x=a, value=value, certificate=_gap(gap, value), info={})
         return found, w, b
     return replace(result, info={}), state.w, state.b
 
 
-def _newton(
-    features: TiledMatrix, domain: BalancedBox, state: _State
-) -> _State | None:
+def _polished(features: TiledMatrix, domain: BalancedBox, a: Array) -> Array:
+    """Solve ``y_i (f_i'w + b) = 1`` for the free variables, the others on bounds.
+
+    The smallest change of the free variables that satisfies these equations and
+    ``y'a = 0`` is taken, then put back into the box.
+    """
+    free = np.flatnonzero((a > 0.0) & (a < domain.upper))
+    if 0 < free.size <= _FREE_PER_FEATURE * (features.shape[1] + 1):
+        signed = domain.y * a
+        F = features.rows(free)
+        miss = domain.y[free] - F @ features.transpose_dot(signed)
+        border = np.ones((free.size, 1))
+        system = np.block([[F @ F.T, border], [border.T, np.zeros((1, 1))]])
+        right = np.append(miss, -signed.sum())
+        change = np.linalg.lstsq(system, right, rcond=1e-13)[0][:-1]
+        a = a.copy()
+        a[free] = np.clip(a[free] + domain.y[free] * change, 0.0, domain.upper[free])
+    return domain.rebalance(a)
+
+
+def _newton(features: TiledMatrix, domain: BalancedBox, state: _State) -> _State | None:
     """One predictor-corrector step; None if the equations cannot be solved."""
     y, room = domain.y, domain.upper - state.a
     if not (room.min() > 0.0 and state.a.min() > 0.0):
@@ -171,7 +190,7 @@ def _newton(
     miss = 1.0 - y * (state.z + state.b) - state.xi + state.s
     drift = np.append(state.v - state.w, y @ state.a)
 
-    def direction(r_s: Array, r_xi: Array) -> tuple[Array, ...]:
+    def direction(r_s: Array, r_xi: Array) -> tuple[Any, ...]:
         rho = miss - r_xi / room + r_s / state.a
         weighted = theta * rho * y
         right = np.append(features.transpose_dot(weighted), weighted.sum()) + drift
@@ -181,7 +200,7 @@ def _newton(
         da = theta * (rho - y * (dz + db))
         ds = (r_s - state.s * da) / state.a
         dxi = (r_xi + state.xi * da) / room
-        return da, ds, dxi, dw, np.float64(db), dz
+        return da, ds, dxi, dw, db, dz
 
     mu = float(state.a @ state.s + room @ state.xi) / (2 * room.size)
     r_s, r_xi = -state.a * state.s, -room * state.xi
@@ -200,7 +219,7 @@ def _newton(
         state.s + length * ds,
         state.xi + length * dxi,
         state.w + length * dw,
-        state.b + length * float(db),
+        state.b + length * db,
         state.z + length * dz,
         features.transpose_dot(y * a),
     )

@@ -1,0 +1,99 @@
+# Every target works from a bare clone: it makes .venv, installs what it needs (once),
+# and runs. Another interpreter: make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO_EXTRAS := cli,plot,bio
+OLDEST := numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* joblib==1.3.* threadpoolctl==3.2.*
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Two test workers with one BLAS thread each, not two times all cores.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+# Benchmark data beside the clone, unless the user names another folder.
+BESIDE := $(abspath ../shared/data)
+ifndef KREIN_DATA
+ifneq ($(wildcard $(BESIDE)),)
+export KREIN_DATA := $(BESIDE)
+endif
+endif
+
+.PHONY: help demo test test-all test-oldest lint docs bench dist clean
+.DELETE_ON_ERROR:
+.SECONDARY: $(VENV)/.made $(VENV)-oldest/.made
+
+help:
+	@echo "make demo         run the main job on bundled data, write krein-demo/index.html"
+	@echo "make test         run the fast tests"
+	@echo "make test-all     run all tests, the slow ones too"
+	@echo "make test-oldest  run the fast tests on the oldest supported versions"
+	@echo "make lint         ruff, mypy, codespell"
+	@echo "make docs         build the documentation in docs/_build/html"
+	@echo "make bench        print the measured figures"
+	@echo "make dist         build, install the wheel in a new environment, run the demo"
+	@echo "make clean        remove environments and build output"
+
+demo: $(VENV)/.with-$(DEMO_EXTRAS)
+	$(BIN)/krein demo
+
+test: $(VENV)/.with-test
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(VENV)/.with-test
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
+
+test-oldest: $(VENV)-oldest/.with-test
+	$(ONE_THREAD) $(VENV)-oldest/bin/python -m pytest -n 2 -m "not slow"
+
+lint: $(VENV)/.with-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/codespell
+
+docs: $(VENV)/.with-docs
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "documentation: docs/_build/html/index.html"
+
+bench: $(VENV)/.with-test
+	$(BIN)/python -m benchmarks
+
+dist: $(VENV)/.with-dev
+	rm -rf dist $(VENV)-dist
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv $(VENV)-dist
+	$(VENV)-dist/bin/pip install --quiet "$$(ls dist/*.whl)[$(DEMO_EXTRAS)]"
+	cd dist && ../$(VENV)-dist/bin/krein demo
+
+clean:
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-dist build dist docs/_build krein-demo
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ------------------------------------------------------------------- environments
+
+# One stamp per group of extras, so that nothing is installed twice.
+$(VENV)/.with-%: pyproject.toml | $(VENV)/.made
+	@echo "installing krein[$*] into $(VENV)"
+	@$(BIN)/pip install --quiet --editable ".[$*]"
+	@touch $@
+
+$(VENV)-oldest/.with-%: pyproject.toml | $(VENV)-oldest/.made
+	@echo "installing krein[$*] and the oldest supported versions into $(VENV)-oldest"
+	@$(VENV)-oldest/bin/pip install --quiet --editable ".[$*]" $(patsubst %,'%',$(OLDEST))
+	@touch $@
+
+%/.made:
+	@$(PYTHON) -c 'import sys' 2>/dev/null || { \
+	  echo "krein: '$(PYTHON)' was not found. Install Python 3.11 or newer," \
+	    "or name it: make PYTHON=/path/to/python3"; exit 1; } >&2
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "krein: Python 3.11 or newer is needed, but '$(PYTHON)' is" \
+	    "$$($(PYTHON) -V 2>&1). Name another: make PYTHON=python3.12"; exit 1; } >&2
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "krein: '$(PYTHON)' lacks the modules venv and ensurepip. On Debian and" \
+	    "Ubuntu: apt install python3-venv; or name another: make PYTHON=python3.12"; \
+	  exit 1; } >&2
+	$(PYTHON) -m venv $*
+	@touch $@

@@ -1,0 +1,32 @@
+"""``krein demo``: the main job on bundled real data, with an HTML report."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+SUMMARY = "run the main job on bundled real data and write an HTML report"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "--output",
+        default="krein-demo",
+        metavar="FOLDER",
+        help="folder of the report (default: krein-demo)",
+    )
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Compute the demo and write the report."""
+    from krein.report.demo import write_demo
+
+    return write_demo(args.output)
+
+
+def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
+    """Print the verdicts and where the report is."""
+    for case in payload["cases"]:
+        print(f"{case['title']}: {case['verdict']}")
+    print(f"report: {payload['report']}")

@@ -1,0 +1,161 @@
+"""From a distance to a similarity, in stated ways.
+
+Pointwise forms need nothing but the distance. What depends on the data shown
+(``gamma="median"``, ``similarity="centred"``, ``similarity="max"``) exists only
+through `krein.Kernel.fit` on training data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from krein.kernels.items import check_items, same_items
+
+__all__ = ["DoubleCentred", "MaxMinus", "distance_facts", "similarity_of"]
+
+Distance = Callable[..., np.ndarray]
+
+POINTWISE: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
+    "exponential": lambda D, gamma: np.exp(-gamma * D),
+    "gaussian": lambda D, gamma: np.exp(-gamma * D**2),
+    "inverse": lambda D, gamma: 1.0 / (1.0 + gamma * D),
+    "negative": lambda D, gamma: -gamma * D,
+}
+FITTED = ("centred", "max")
+
+
+@dataclass(frozen=True, eq=False)
+class MaxMinus:
+    """``gamma * (largest - d)``, the largest distance being that of training data."""
+
+    largest: float
+
+    def __call__(self, D: np.ndarray, X: Any, Y: Any, distance: Distance) -> np.ndarray:
+        """Turn distances into similarities."""
+        return self.largest - D
+
+
+@dataclass(frozen=True, eq=False)
+class DoubleCentred:
+    """Double centring of squared distances around the training items.
+
+    ``-1/2 (d(x, y)^2 - mean_t d(x, t)^2 - mean_t d(y, t)^2 + mean_st d(s, t)^2)``
+    with s, t over training items: the Gram matrix of classical scaling on training
+    data, and its extension to new items (Gower 1968, with the training centroid).
+    """
+
+    items: Any = field(repr=False)
+    row_means: np.ndarray = field(repr=False)
+
+    def _means(self, X: Any, distance: Distance) -> np.ndarray:
+        if same_items(X, self.items):
+            return self.row_means
+        return np.mean(distance(X, self.items) ** 2, axis=1)
+
+    def __call__(self, D: np.ndarray, X: Any, Y: Any, distance: Distance) -> np.ndarray:
+        """Turn distances into similarities."""
+        rows = self._means(X, distance)
+        columns = rows if same_items(X, Y) else self._means(Y, distance)
+        # Row and column means are added first: the sum is symmetric to the last bit.
+        shift = rows[:, None] + columns[None, :]
+        return 0.5 * (shift - D**2 - self.row_means.mean())
+
+
+def similarity_of(
+    distance: Distance, X: Any, Y: Any, *, gamma: float, similarity: Any
+) -> np.ndarray:
+    """Evaluate a distance on all pairs and turn it into a similarity.
+
+    Parameters
+    ----------
+    distance : callable
+        ``distance(X, Y=None)`` returns the matrix of distances.
+    X, Y : items
+        Y may be None.
+    gamma : float
+        Positive factor of the distance.
+    similarity : str or fitted form
+        ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2), ``"inverse"``
+        1 / (1 + gamma d), ``"negative"`` -gamma d.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+    """
+    if not (isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf):
+        raise ValueError(f"gamma must be a positive number, got {gamma!r}")
+    check_items(X, "X")
+    if Y is not None:
+        check_items(Y, "Y")
+    if isinstance(similarity, str):
+        if similarity in FITTED:
+            raise ValueError(
+                f"similarity={similarity!r} depends on training data: use "
+                "krein.Kernel(...).fit(X_train) (estimators do)"
+            )
+        if similarity not in POINTWISE:
+            raise ValueError(
+                f"similarity must be one of {', '.join([*POINTWISE, *FITTED])}, got "
+                f"{similarity!r}"
+            )
+        return POINTWISE[similarity](distance(X, Y), float(gamma))
+    if not isinstance(similarity, MaxMinus | DoubleCentred):
+        raise TypeError(
+            f"similarity must be a word, got {type(similarity).__name__}; one of "
+            f"{', '.join([*POINTWISE, *FITTED])}"
+        )
+    return float(gamma) * similarity(distance(X, Y), X, Y, distance)
+
+
+def distance_facts(distance: Distance) -> dict[str, Any]:
+    """Registry entries that every kernel of a distance has.
+
+    Parameters
+    ----------
+    distance : callable
+        ``distance(X, Y=None, **params)``.
+
+    Returns
+    -------
+    dict with keys "distance" and "resolve", to be passed to `register`
+    """
+
+    def training_distances(X: Any, params: Mapping[str, Any]) -> np.ndarray:
+        own = {k: v for k, v in params.items() if k not in ("gamma", "similarity")}
+        return distance(X, **own)
+
+    def median(X: Any, params: Mapping[str, Any]) -> float:
+        D = training_distances(X, params)
+        pairs = D[np.triu_indices_from(D, k=1)]
+        middle = float(np.median(pairs)) if pairs.size else 0.0
+        if middle <= 0:
+            raise ValueError(
+                "gamma='median' needs a positive median distance between training "
+                "items; at least half of the pairs are at distance 0: give a number"
+            )
+        gaussian = params.get("similarity") == "gaussian"
+        return 0.5 / middle**2 if gaussian else 1.0 / middle
+
+    def largest(X: Any, params: Mapping[str, Any]) -> MaxMinus:
+        return MaxMinus(float(training_distances(X, params).max()))
+
+    def centred(X: Any, params: Mapping[str, Any]) -> DoubleCentred:
+        return DoubleCentred(X, np.mean(training_distances(X, params) ** 2, axis=1))
+
+    return {
+        "distance": distance,
+        "resolve": {
+            "gamma": {"median": median},
+            "similarity": {"max": largest, "centred": centred},
+        },
+        "order": _order,
+    }
+
+
+def _order(similarity: Any) -> int:
+    """-d is conditionally positive definite of order 1 where exp(-d) is p.d."""
+    return int(similarity == "negative")

@@ -1,0 +1,59 @@
+"""Pictures; matplotlib is imported when one is drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from krein.optional import import_optional
+from krein.result import Array
+
+__all__ = ["plot_spectrum"]
+
+_POSITIVE, _NEGATIVE, _BAND = "#2a6f97", "#c1121f", "#c9c9c9"
+
+
+def new_axes(n_columns: int = 1, **options: Any) -> Any:
+    """Make axes in a new figure; the error names the extra if matplotlib is missing."""
+    plt = import_optional("matplotlib.pyplot", extra="plot", needed_for="plot()")
+    return plt.subplots(1, n_columns, layout="constrained", **options)[1]
+
+
+def plot_spectrum(
+    eigenvalues: Array, noise_edge: float | None = None, ax: Any = None
+) -> Any:
+    """Draw eigenvalues by rank, negative ones marked, with the band of noise.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray
+        In any order.
+    noise_edge : float, optional
+        Radius of the semicircle fitted to the negative part.
+    ax : matplotlib Axes, optional
+        Where to draw; made when not given.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = new_axes() if ax is None else ax
+    values = np.sort(eigenvalues)[::-1]
+    rank = np.arange(1, values.size + 1)
+    if noise_edge is not None:
+        ax.axhspan(-noise_edge, noise_edge, color=_BAND, alpha=0.5, label="noise band")
+    negative = values < 0
+    for part, colour, label in (
+        (~negative, _POSITIVE, "not negative"),
+        (negative, _NEGATIVE, "negative"),
+    ):
+        if part.any():
+            ax.plot(rank[part], values[part], ".", color=colour, label=label)
+    ax.axhline(0.0, color="black", linewidth=0.6)
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > 0:
+        ax.set_yscale("symlog", linthresh=largest * 1e-4)
+    ax.set(xlabel="rank", ylabel="eigenvalue", title="Spectrum of the similarity")
+    ax.legend(frameon=False)
+    return ax

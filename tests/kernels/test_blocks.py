@@ -1,0 +1,193 @@
+"""Blocks: memory, cores, files, and a run that is killed in the middle."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from krein import Kernel, kernel_matrix, rbf_kernel, tl1_kernel
+from krein.kernels.block_store import Tiling
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def X(rng):
+    return rng.random((60, 4))
+
+
+def scaled_dot(X, Y):
+    """A kernel as a user writes it."""
+    return 2.0 * np.asarray(X) @ np.asarray(Y).T
+
+
+def test_tiles_cover_each_pair_once():
+    for symmetric in (True, False):
+        tiling = Tiling(11, 11, 4, symmetric)
+        count = np.zeros((11, 11))
+        for tile in tiling:
+            block = np.ones((11, 11))[tile]
+            tiling.place(count, tile, block)
+        np.testing.assert_array_equal(count, 1)
+        assert sum(tiling.pairs_of(tile) for tile in tiling) == tiling.n_pairs
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_jobs_and_blocks_give_the_same_matrix(X, n_jobs, monkeypatch):
+    monkeypatch.setattr("krein.kernels.blocks._LARGEST_BLOCK", 13)
+    K = kernel_matrix("tl1", X, n_jobs=n_jobs)
+    np.testing.assert_array_equal(K, tl1_kernel(X))
+    rows = kernel_matrix("tl1", X, X[:7], n_jobs=n_jobs)
+    np.testing.assert_array_equal(rows, tl1_kernel(X, X[:7]))
+    own = kernel_matrix(scaled_dot, X, n_jobs=n_jobs)
+    np.testing.assert_allclose(own, 2 * X @ X.T)
+
+
+def test_half_of_a_symmetric_matrix_is_evaluated(X, monkeypatch):
+    monkeypatch.setattr("krein.kernels.blocks._LARGEST_BLOCK", 10)
+    seen = []
+
+    def counting(A, B):
+        seen.append(len(A) * len(B))
+        return A @ B.T
+
+    kernel_matrix(counting, X, progress=True)
+    assert sum(seen) == 21 * 100
+
+
+def test_too_little_memory_is_said_before_allocation(X):
+    with pytest.raises(MemoryError, match=r"out='K\.npy'"):
+        kernel_matrix("rbf", X, memory_limit="20KB")
+    with pytest.raises(MemoryError, match="one pair per job"):
+        kernel_matrix("rbf", X, memory_limit=20, out="K.npy")
+    assert not Path("K.npy.partial").exists()
+
+
+def test_file_holds_the_matrix_and_nothing_else_is_left(X, tmp_path):
+    out = tmp_path / "K.npy"
+    K = kernel_matrix(Kernel("rbf", gamma=2.0), X, memory_limit="20KB", out=out)
+    np.testing.assert_allclose(K, rbf_kernel(X, gamma=2.0), rtol=1e-14)
+    assert os.listdir(tmp_path) == ["K.npy"]
+    np.testing.assert_array_equal(np.load(out), K)
+    with pytest.raises(FileExistsError, match=r"K\.npy exists"):
+        kernel_matrix("rbf", X, out=out)
+
+
+def test_failing_kernel_leaves_nothing(X, tmp_path):
+    with pytest.raises(ValueError, match="tau must be positive"):
+        kernel_matrix(Kernel("tl1", tau=-1), X, out=tmp_path / "K.npy")
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(ValueError, match="must return a matrix of shape"):
+        kernel_matrix(lambda A, B: A, X, out=tmp_path / "K.npy")
+    with pytest.raises(ValueError, match=r"a \.npy file"):
+        kernel_matrix("rbf", X, out=tmp_path / "K.csv")
+    assert os.listdir(tmp_path) == []
+
+
+class StopRunError(Exception):
+    """Stands for what stops a run."""
+
+
+def stop_after(n_calls):
+    calls = []
+
+    def kernel(A, B):
+        if len(calls) == n_calls:
+            raise StopRunError
+        calls.append((len(A), len(B)))
+        return scaled_dot(A, B)
+
+    return kernel, calls
+
+
+def test_interrupted_run_goes_on(X, tmp_path):
+    out = tmp_path / "K.npy"
+    first, done = stop_after(3)
+    with pytest.raises(StopRunError):
+        kernel_matrix(first, X, out=out)
+    assert not out.exists()
+    second, rest = stop_after(100)
+    # Another memory limit would mean other blocks; the begun ones are kept.
+    K = kernel_matrix(second, X, out=out, memory_limit="1KB")
+    np.testing.assert_allclose(K, 2 * X @ X.T)
+    assert len(done) == 3
+    fresh, all_blocks = stop_after(100)
+    kernel_matrix(fresh, X, out=tmp_path / "again.npy")
+    assert len(done) + len(rest) == len(all_blocks)
+    assert (tmp_path / "again.npy").read_bytes() == out.read_bytes()
+
+
+def test_partial_file_of_other_items_is_refused(X, tmp_path):
+    out = tmp_path / "K.npy"
+    kernel, _ = stop_after(2)
+    with pytest.raises(StopRunError):
+        kernel_matrix(kernel, X, out=out)
+    left = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match="other items"):
+        kernel_matrix(kernel, X + 1, out=out)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == left
+
+
+def test_torn_line_of_the_list_is_ignored(X, tmp_path):
+    out = tmp_path / "K.npy"
+    kernel, _ = stop_after(3)
+    with pytest.raises(StopRunError):
+        kernel_matrix(kernel, X, out=out)
+    path = tmp_path / "K.npy.partial.done"
+    path.write_bytes(path.read_bytes()[:-1])
+    kernel, _ = stop_after(100)
+    np.testing.assert_allclose(kernel_matrix(kernel, X, out=out), 2 * X @ X.T)
+
+
+SCRIPT = """
+import sys, time
+import numpy as np
+from krein import kernel_matrix
+
+log = open(sys.argv[2], "a")
+
+def slow(A, B):
+    time.sleep(float(sys.argv[3]))
+    log.write("block\\n")
+    log.flush()
+    return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+X = np.random.default_rng(3).random((80, 4))
+kernel_matrix(slow, X, out=sys.argv[1])
+"""
+
+
+def run_script(out, log, pause):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(out), str(log), str(pause)], env=environment
+    )
+
+
+def n_lines(path):
+    return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+def test_killed_run_continues_bit_for_bit(tmp_path):
+    out, log = tmp_path / "K.npy", tmp_path / "log"
+    process = run_script(out, log, 0.2)
+    deadline = time.monotonic() + 60
+    listed = tmp_path / "K.npy.partial.done"
+    while n_lines(listed) < 4 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    finished = n_lines(listed) - 1
+    assert finished >= 3
+    assert not out.exists()
+    log.unlink()
+    assert run_script(out, log, 0).wait() == 0
+    whole, whole_log = tmp_path / "whole.npy", tmp_path / "whole-log"
+    assert run_script(whole, whole_log, 0).wait() == 0
+    assert n_lines(log) == n_lines(whole_log) - finished
+    assert out.read_bytes() == whole.read_bytes()

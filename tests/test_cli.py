@@ -1,0 +1,121 @@
+"""The command line: exit codes, one-line errors, JSON."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import krein
+from krein.cli import COMMANDS, main
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"krein {krein.__version__}\n"
+
+
+def test_help_names_every_command(capsys):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for command in COMMANDS:
+        assert command in shown
+
+
+@pytest.mark.parametrize("argv", [[], ["nosuch"], ["datasets", "--nosuch"]])
+def test_bad_usage_is_2(argv, capsys):
+    assert main(argv) == 2
+    assert "krein" in capsys.readouterr().err
+
+
+def test_bad_input_is_2_and_one_line(capsys):
+    assert main(["datasets", "nosuch"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("krein: error: no data set named 'nosuch'")
+
+
+def test_failure_is_1(monkeypatch, capsys):
+    def fails(args):
+        raise ConnectionError("no network\nat all")
+
+    monkeypatch.setattr("krein.cli.datasets.run", fails)
+    assert main(["datasets"]) == 1
+    assert capsys.readouterr().err == "krein: error: no network at all\n"
+
+
+def test_datasets(capsys):
+    assert main(["datasets", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["datasets"]
+    assert {"name": "sonar", "kind": "vectors", "source": "bundled"} in listed
+    assert [row["name"] for row in listed] == krein.list_datasets()
+    assert main(["datasets"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(listed) + 2
+
+
+def test_one_dataset(capsys):
+    assert main(["datasets", "promoters", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["classes"] == {"+": 53, "-": 53}
+    assert facts["items"] == 106
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m krein datasets | head -n 1"
+    ended = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0
+    assert ended.stderr == ""
+    assert ended.stdout.split()[0] == krein.list_datasets()[0]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
+    ended = subprocess.run(
+        [sys.executable, "-m", "krein", "demo", "--json", "--output", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout), (folder / "index.html").read_text("utf-8")
+
+
+def test_demo_finds_that_the_fix_matters_on_sonar(demo):
+    sonar, _ = demo[0]["cases"]
+    errors = {row["method"]: row["error"] for row in sonar["scores"]}
+    assert sonar["spectrum"]["negative_mass"] == pytest.approx(0.154, abs=0.001)
+    assert errors["none"] == pytest.approx(28, abs=2)
+    assert errors["flip"] == pytest.approx(22, abs=2)
+    assert "the fix matters" in sonar["verdict"]
+
+
+def test_demo_finds_that_a_plain_svc_is_right_on_promoters(demo):
+    _, promoters = demo[0]["cases"]
+    assert promoters["spectrum"]["negative_mass"] < 0.01
+    assert "a plain SVC is right" in promoters["verdict"]
+
+
+def test_the_report_is_one_file_without_network(demo):
+    report, page = demo
+    for case in report["cases"]:
+        assert case["title"] in page
+    assert page.count("<svg") == 2 * len(report["cases"])
+    for outside in ("http:", "https:", "<script", "<link", "src="):
+        assert outside not in page
+
+
+def test_names_in_the_report_are_escaped(demo):
+    from krein.report.render import render
+
+    report = demo[0]
+    hostile = {**report["cases"][0], "title": "<script>alert(1)</script>"}
+    page = render({**report, "cases": [hostile]})
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
