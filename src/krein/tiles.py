@@ -88,13 +88,17 @@ class TiledMatrix(ABC):
         parts = (tile.T @ v[rows] for rows, tile in self.tiles())
         return tree_reduce(parts, np.add)
 
-    def gram(self, weight: Array) -> Array:
-        """Return ``[A 1]' diag(weight) [A 1]``, weights not negative.
+    def gram(self, weight: Array, target: Array) -> Array:
+        """Return ``[A 1 target]' diag(weight) [A 1 target]``, weights not negative.
 
-        The last row and column belong to a column of ones: an intercept.
+        The column of ones belongs to an intercept, the last one to a right-hand side:
+        one pass serves a whole system of normal equations.
         """
         root = np.sqrt(weight)
-        parts = (_bordered(tile, root[rows]) for rows, tile in self.tiles())
+        scaled = root * target
+        parts = (
+            _bordered(tile, root[rows], scaled[rows]) for rows, tile in self.tiles()
+        )
         return tree_reduce(parts, np.add)
 
     def triangle(self, scale: Array | None = None) -> Array:
@@ -115,11 +119,12 @@ def combine_triangles(first: Array, second: Array) -> Array:
     return triangular(np.vstack([first, second]))
 
 
-def _bordered(tile: Array, root: Array) -> Array:
+def _bordered(tile: Array, root: Array, target: Array) -> Array:
     m = tile.shape[1]
-    scaled = np.empty((tile.shape[0], m + 1))
+    scaled = np.empty((tile.shape[0], m + 2))
     np.multiply(tile, root[:, None], out=scaled[:, :m])
     scaled[:, m] = root
+    scaled[:, m + 1] = target
     return scaled.T @ scaled
 
 

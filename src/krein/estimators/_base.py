@@ -298,6 +298,10 @@ class KernelModel(BaseEstimator):
 
     # ----------------------------------------------------------------- approximation
 
+    # How the block of similarities to landmarks is made and kept; None: in memory.
+    # `krein.scale.fit` sets it for the time of a fit.
+    _columns_of: Any = None
+
     @property
     def _approximation(self) -> Any:
         return getattr(self, "approximation", None)
@@ -329,7 +333,7 @@ class KernelModel(BaseEstimator):
         found = nystroem.approximate(
             source if kept is None else source.subset(kept),
             weight=weight,
-            columns_of=getattr(self, "_columns_of", None),
+            columns_of=self._columns_of,
         )
         positions = found.landmarks if kept is None else kept[found.landmarks]
         self.approximation_error_ = found.error

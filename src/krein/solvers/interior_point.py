@@ -25,7 +25,7 @@ import numpy as np
 import scipy.linalg
 
 from krein.domain import BalancedBox
-from krein.result import Array, Certificate, Result
+from krein.result import Array, Certificate, Result, Status
 from krein.solvers._loop import Iterate, run
 from krein.tiles import TiledMatrix
 
@@ -33,6 +33,7 @@ __all__ = ["linear_svm"]
 
 _MAX_STEPS = 200
 _TO_BOUNDARY = 0.995
+_AIM = 1e-2  # one more step or two, and the variables on bounds are told apart
 _FREE_PER_FEATURE = 4  # beyond, the equations for the free variables are not solved
 
 
@@ -79,8 +80,11 @@ def linear_svm(
         b.
     """
     iterates = _steps(features, domain)
-    result = run(iterates, tol=tol, max_iter=min(max_iter, _MAX_STEPS))
-    return _snapped(features, domain, result, tol)
+    result = run(iterates, tol=_AIM * tol, max_iter=min(max_iter, _MAX_STEPS))
+    result, w, b = _snapped(features, domain, result, tol)
+    reached = result.certificate.relative <= tol  # rounding may stop it further on
+    status: Status = "converged" if reached else "max_iter"
+    return replace(result, status=status), w, b
 
 
 def _steps(features: TiledMatrix, domain: BalancedBox) -> Iterator[Iterate]:
@@ -138,6 +142,8 @@ def _snapped(
     taken if the gap is no larger than before, or small enough.
     """
     state: _State = result.info["state"]
+    state.v = features.transpose_dot(domain.y * state.a)  # without piled-up rounding
+    interior = _certified(state, domain)
     room = domain.upper - state.a
     a = np.where(state.a < state.s * domain.upper, 0.0, state.a)
     a = np.where(room < state.xi * domain.upper, domain.upper, a)
@@ -146,11 +152,14 @@ def _snapped(
     outputs = features @ w
     value = float(a.sum()) - 0.5 * float(w @ w)
     gap = domain.gap(a, 1.0 - domain.y * outputs)
-    if gap <= max(result.certificate.value, tol * abs(value)):
+    if gap <= max(interior.certificate.value, tol * abs(value)):
         b = domain.intercept(a, outputs)
         found = replace(result, x=a, value=value, certificate=_gap(gap, value), info={})
         return found, w, b
-    return replace(result, info={}), state.w, state.b
+    found = replace(
+        result, value=interior.value, certificate=interior.certificate, info={}
+    )
+    return found, state.w, state.b
 
 
 def _polished(features: TiledMatrix, domain: BalancedBox, a: Array) -> Array:
@@ -181,20 +190,14 @@ def _newton(features: TiledMatrix, domain: BalancedBox, state: _State) -> _State
     theta = 1.0 / (state.xi / room + state.s / state.a)
     if not np.isfinite(theta).all():
         return None
-    matrix = features.gram(theta)
-    matrix[np.diag_indices(matrix.shape[0] - 1)] += 1.0
-    try:
-        factor = scipy.linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return None
     miss = 1.0 - y * (state.z + state.b) - state.xi + state.s
     drift = np.append(state.v - state.w, y @ state.a)
 
-    def direction(r_s: Array, r_xi: Array) -> tuple[Any, ...]:
-        rho = miss - r_xi / room + r_s / state.a
-        weighted = theta * rho * y
-        right = np.append(features.transpose_dot(weighted), weighted.sum()) + drift
-        solution = scipy.linalg.cho_solve(factor, right, check_finite=False)
+    def target(r_s: Array, r_xi: Array) -> Array:
+        return miss - r_xi / room + r_s / state.a
+
+    def direction(rho: Array, r_s: Array, r_xi: Array, right: Array) -> tuple[Any, ...]:
+        solution = scipy.linalg.cho_solve(factor, right + drift, check_finite=False)
         dw, db = solution[:-1], float(solution[-1])
         dz = features @ dw
         da = theta * (rho - y * (dz + db))
@@ -202,27 +205,49 @@ def _newton(features: TiledMatrix, domain: BalancedBox, state: _State) -> _State
         dxi = (r_xi + state.xi * da) / room
         return da, ds, dxi, dw, db, dz
 
-    mu = float(state.a @ state.s + room @ state.xi) / (2 * room.size)
     r_s, r_xi = -state.a * state.s, -room * state.xi
-    da, ds, dxi, *_ = direction(r_s, r_xi)
-    primal, dual = _lengths(state, room, da, ds, dxi)
-    a, s, xi = state.a + dual * da, state.s + primal * ds, state.xi + primal * dxi
-    reached = float(a @ s + (domain.upper - a) @ xi) / (2 * a.size)
-    target = mu * (reached / mu) ** 3
-    da, ds, dxi, dw, db, dz = direction(
-        r_s + target - da * ds, r_xi + target + da * dxi
-    )
-    length = _TO_BOUNDARY * min(_lengths(state, room, da, ds, dxi))
-    a = state.a + length * da
+    rho = target(r_s, r_xi)
+    matrix = features.gram(theta, y * rho)
+    right = matrix[:-1, -1].copy()
+    matrix = matrix[:-1, :-1]
+    matrix[np.diag_indices(matrix.shape[0] - 1)] += 1.0
+    try:
+        factor = scipy.linalg.cho_factor(matrix, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    da, ds, dxi, *_ = direction(rho, r_s, r_xi, right)
+    centre = _centre(domain, state, da, ds, dxi)
+    r_s, r_xi = r_s + centre - da * ds, r_xi + centre + da * dxi
+    rho = target(r_s, r_xi)
+    weighted = theta * rho * y
+    right = np.append(features.transpose_dot(weighted), weighted.sum())
+    da, ds, dxi, dw, db, dz = direction(rho, r_s, r_xi, right)
+    t = _TO_BOUNDARY * min(_lengths(state, room, da, ds, dxi))
     return _State(
-        a,
-        state.s + length * ds,
-        state.xi + length * dxi,
-        state.w + length * dw,
-        state.b + length * db,
-        state.z + length * dz,
-        features.transpose_dot(y * a),
+        a=state.a + t * da,
+        s=state.s + t * ds,
+        xi=state.xi + t * dxi,
+        w=state.w + t * dw,
+        b=state.b + t * db,
+        z=state.z + t * dz,
+        # F'Y da = dw - (v - w) by the equations just solved: no further pass.
+        v=state.v + t * (dw - (state.v - state.w)),
     )
+
+
+def _centre(
+    domain: BalancedBox, state: _State, da: Array, ds: Array, dxi: Array
+) -> float:
+    """Mehrotra's target for the products, from where the predictor would lead."""
+    upper = domain.upper
+
+    def mean(a: Array, s: Array, xi: Array) -> float:
+        return float(a @ s + (upper - a) @ xi) / (2 * a.size)
+
+    primal, dual = _lengths(state, upper - state.a, da, ds, dxi)
+    now = mean(state.a, state.s, state.xi)
+    then = mean(state.a + dual * da, state.s + primal * ds, state.xi + primal * dxi)
+    return now * (then / now) ** 3
 
 
 def _lengths(
