@@ -131,8 +131,12 @@ def ijcnn1(folder, m=500, n_train=35_000, subset=5000):
     share = max(np.mean(b_test == label) for label in np.unique(b_test))
     print(f"train {len(A)}, test {len(A_test)}, largest class {share:.4f}", flush=True)
     for name, (model, rows) in methods.items():
-        _, wall, cpu = clocked(lambda model=model, rows=rows: model.fit(A[rows], b[rows]))
-        score, predict_wall, _ = clocked(lambda model=model: model.score(A_test, b_test))
+        _, wall, cpu = clocked(
+            lambda model=model, rows=rows: model.fit(A[rows], b[rows])
+        )
+        score, predict_wall, _ = clocked(
+            lambda model=model: model.score(A_test, b_test)
+        )
         error = getattr(model, "approximation_error_", float("nan"))
         print(
             f"{name:28s} accuracy {score:.4f}  fit {wall:6.1f} s ({cpu:6.1f} cpu)  "
@@ -155,7 +159,9 @@ def dtw(X, Y):
             for s in range(1, len(a) + 1):
                 row, above = total[s], total[s - 1]
                 for t in range(1, len(b) + 1):
-                    row[t] = cost[s - 1, t - 1] + min(above[t], above[t - 1], row[t - 1])
+                    row[t] = cost[s - 1, t - 1] + min(
+                        above[t], above[t - 1], row[t - 1]
+                    )
             D[i, j] = total[-1, -1]
     return np.exp(-D)
 
@@ -171,17 +177,22 @@ def dask(n=256, m=16, length=20):
     landmarks = np.arange(0, n, n // m)[:m]
     source = Similarities(X, sys.modules["scale"].dtw)
     _, plain, plain_cpu = clocked(lambda: evaluate(dtw, X, X[landmarks]))
-    print(f"plain loop              {plain:6.2f} s wall {plain_cpu:6.2f} s cpu", flush=True)
+    print(
+        f"plain loop              {plain:6.2f} s wall {plain_cpu:6.2f} s cpu",
+        flush=True,
+    )
     times = {}
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         _, wall, cpu = clocked(
             lambda: stored_columns(f"{folder}/local", 10**9)(source, landmarks)
         )
-        print(f"store, this process     {wall:6.2f} s wall {cpu:6.2f} s cpu", flush=True)
+        print(
+            f"store, this process     {wall:6.2f} s wall {cpu:6.2f} s cpu", flush=True
+        )
         for k in (1, 2):
             with (
                 LocalCluster(
-                    n_workers=k, threads_per_worker=1, dashboard_address=None
+                    n_workers=k, threads_per_worker=1, dashboard_address=":0"
                 ) as cluster,
                 Client(cluster) as client,
             ):
@@ -190,7 +201,9 @@ def dask(n=256, m=16, length=20):
                 _, wall, cpu = clocked(lambda f=columns_of: f(source, landmarks))
                 busy = sum(client.run(time.process_time).values())
             times[k] = wall
-            print(f"{k} worker(s)             {wall:6.2f} s wall {busy:6.2f} s cpu of workers")
+            print(
+                f"{k} worker(s)             {wall:6.2f} s wall {busy:6.2f} s cpu of workers"
+            )
     print(f"2 workers against 1: {times[1] / times[2]:.2f} times")
     print(f"1 worker against the plain loop: {100 * (times[1] / plain - 1):.1f} % more")
 

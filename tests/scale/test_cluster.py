@@ -32,7 +32,7 @@ def mark_as_worker():
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -88,13 +88,13 @@ def test_missing_package_is_named(client, problem, tmp_path):
         fit(model(kernels.needs_a_package), X, y, store=tmp_path / "s", client=client)
 
 
-def test_unusable_clients_are_refused(problem, tmp_path):
+def test_unusable_clients_are_refused(client, problem, tmp_path):
     X, y = problem
     with pytest.raises(TypeError, match="Client or 'local', got int"):
         fit(model("tl1"), X, y, store=tmp_path / "s", client=3)
     with pytest.raises(ValueError, match="'local', got 'remote'"):
         fit(model("tl1"), X, y, store=tmp_path / "s", client="remote")
-    closed = distributed.Client(processes=False, n_workers=1, dashboard_address=None)
+    closed = distributed.Client(client.scheduler.address)
     closed.close()
     with pytest.raises(ValueError, match="client is closed, not running"):
         fit(model("tl1"), X, y, store=tmp_path / "s", client=closed)
@@ -131,7 +131,7 @@ def test_tile_that_kills_workers_is_named(problem, tmp_path):
     X, y = problem
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -167,7 +167,7 @@ if __name__ == "__main__":
     model = SpectrumSVC("flip", kernel=slow_tl1,
                         approximation=KreinNystroem(20, random_state=0))
     with LocalCluster(n_workers=2, threads_per_worker=1,
-                      dashboard_address=None) as cluster, Client(cluster) as client:
+                      dashboard_address=":0") as cluster, Client(cluster) as client:
         found = fit(model, X, y, store=sys.argv[1], client=client)
     print(json.dumps(found.dual_coef_[0].tolist()))
 """

@@ -47,7 +47,7 @@ def as_client(client: Any) -> Iterator[Any]:
             )
         with (
             distributed.LocalCluster(
-                threads_per_worker=1, dashboard_address=None
+                threads_per_worker=1, dashboard_address=":0"
             ) as cluster,
             distributed.Client(cluster) as own,
         ):

@@ -94,6 +94,7 @@ class TileStore:
         self.tile_rows = int(tile_rows)
         self.backend = backend
         self.slices = row_slices(self.shape[0], self.tile_rows)
+        self._array: Any = None  # the zarr array, opened when first needed
         self._checked: dict[int, str] = {}  # tile -> key, once read and found sound
         self._prepare()
 
@@ -154,7 +155,7 @@ class TileStore:
 
     def _create_block(self) -> None:
         if self.backend == "zarr":
-            self._zarr("w")
+            self._create_zarr()
             return
         array = np.lib.format.open_memmap(
             self._block, mode="w+", dtype="<f8", shape=self.shape
@@ -162,18 +163,22 @@ class TileStore:
         if array.offset != _HEADER:
             raise RuntimeError(f"unexpected .npy header of {array.offset} bytes")
 
-    def _zarr(self, mode: str) -> Any:
+    def _create_zarr(self) -> None:
         zarr = import_optional("zarr", extra="dask", needed_for="a zarr store")
-        if mode == "w":
-            return zarr.create_array(
-                str(self._block),
-                shape=self.shape,
-                chunks=(self.tile_rows, self.shape[1]),
-                dtype="<f8",
-                compressors=None,
-                overwrite=True,
-            )
-        return zarr.open_array(str(self._block), mode=mode)
+        self._array = zarr.create_array(
+            str(self._block),
+            shape=self.shape,
+            chunks=(self.tile_rows, self.shape[1]),
+            dtype="<f8",
+            compressors=None,
+            overwrite=True,
+        )
+
+    def _zarr(self) -> Any:
+        if self._array is None:
+            zarr = import_optional("zarr", extra="dask", needed_for="a zarr store")
+            self._array = zarr.open_array(str(self._block), mode="r+")
+        return self._array
 
     # ------------------------------------------------------------------------- tiles
 
@@ -206,7 +211,7 @@ class TileStore:
             # The old marker goes first: its checksum may not stand for new numbers.
             self.marker(tile).unlink(missing_ok=True)
             if self.backend == "zarr":
-                self._zarr("r+")[rows] = numbers
+                self._zarr()[rows] = numbers
             else:
                 with self._block.open("r+b") as file:
                     file.seek(_HEADER + 8 * self.shape[1] * rows.start)
@@ -244,7 +249,7 @@ class TileStore:
     def _numbers(self, tile: int) -> Array:
         rows = self.slices[tile]
         if self.backend == "zarr":
-            return np.asarray(self._zarr("r")[rows])
+            return np.asarray(self._zarr()[rows])
         # Read, not mapped: mapped pages would count as memory of the process.
         n_rows, m = rows.stop - rows.start, self.shape[1]
         with self._block.open("rb") as file:

@@ -140,13 +140,12 @@ class StoredTiles(TiledMatrix):
         return out
 
     def mapped(self, projection: Array) -> StoredTiles:
-        """Return ``A @ projection`` in a store beside this one."""
+        """Return ``A @ projection`` in a store beside this one, for this process."""
         digest = joblib.hash(projection)
         store = TileStore(
             self.store.path.with_name(f"{self.store.path.name}-features"),
             (self.shape[0], projection.shape[1]),
             self.store.tile_rows,
-            self.store.backend,
         )
         keys = [f"{key}-{digest}" for key in self.keys]
         features = StoredTiles(store, keys, lambda i: self.tile(i) @ projection)
