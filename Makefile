@@ -57,7 +57,8 @@ docs: $(VENV)/.with-docs
 	@echo "documentation: docs/_build/html/index.html"
 
 bench: $(VENV)/.with-test
-	$(BIN)/python -m benchmarks
+	@for script in benchmarks/*.py; do \
+	  echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 dist: $(VENV)/.with-dev
 	rm -rf dist $(VENV)-dist

@@ -202,7 +202,7 @@ def dask(n=256, m=16, length=20):
                 busy = sum(client.run(time.process_time).values())
             times[k] = wall
             print(
-                f"{k} worker(s)             {wall:6.2f} s wall {busy:6.2f} s cpu of workers"
+                f"{k} worker(s)             {wall:6.2f} s wall {busy:6.2f} s of workers"
             )
     print(f"2 workers against 1: {times[1] / times[2]:.2f} times")
     print(f"1 worker against the plain loop: {100 * (times[1] / plain - 1):.1f} % more")

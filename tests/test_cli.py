@@ -90,7 +90,7 @@ def demo(tmp_path_factory):
 def test_demo_finds_that_the_fix_matters_on_sonar(demo):
     sonar, _ = demo[0]["cases"]
     errors = {row["method"]: row["error"] for row in sonar["scores"]}
-    assert sonar["spectrum"]["negative_mass"] == pytest.approx(0.154, abs=0.001)
+    assert sonar["diagnosis"]["negative_mass"] == pytest.approx(0.154, abs=0.001)
     assert errors["none"] == pytest.approx(28, abs=2)
     assert errors["flip"] == pytest.approx(22, abs=2)
     assert "the fix matters" in sonar["verdict"]
@@ -98,7 +98,7 @@ def test_demo_finds_that_the_fix_matters_on_sonar(demo):
 
 def test_demo_finds_that_a_plain_svc_is_right_on_promoters(demo):
     _, promoters = demo[0]["cases"]
-    assert promoters["spectrum"]["negative_mass"] < 0.01
+    assert promoters["diagnosis"]["negative_mass"] < 0.01
     assert "a plain SVC is right" in promoters["verdict"]
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -89,7 +89,7 @@ def save_model(est: Any, path: str | Path) -> Path:
     return path
 
 
-def _write_zip(file: BinaryIO, tree: bytes, arrays: list[np.ndarray]) -> None:
+def _write_zip(file: IO[bytes], tree: bytes, arrays: list[np.ndarray]) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_TREE), tree)
         for i, array in enumerate(arrays):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from krein.optional import import_optional
-from krein.result import Array
+from krein.result import Array, Result
 
-__all__ = ["plot_spectrum"]
+__all__ = ["plot_history", "plot_spectrum"]
 
 _POSITIVE, _NEGATIVE, _BAND = "#2a6f97", "#c1121f", "#c9c9c9"
 
@@ -57,3 +57,36 @@ def plot_spectrum(
     ax.set(xlabel="rank", ylabel="eigenvalue", title="Spectrum of the similarity")
     ax.legend(frameon=False)
     return ax
+
+
+def plot_history(result: Result, *, x: str = "iteration", axes: Any = None) -> Any:
+    """Draw objective and bound, and beside them the relative certificate.
+
+    Parameters
+    ----------
+    result : Result
+        With a history.
+    x : {"iteration", "seconds"}
+        What the horizontal axis counts.
+    axes : sequence of two matplotlib Axes, optional
+        Where to draw; made when not given.
+
+    Returns
+    -------
+    ndarray of two matplotlib Axes
+    """
+    if x not in ("iteration", "seconds"):
+        raise ValueError(f"x must be 'iteration' or 'seconds', got {x!r}")
+    history = result.history
+    if history.n_rows == 0:
+        raise ValueError("this result has no history: its solver recorded no steps")
+    axes = new_axes(2, figsize=(9, 3)) if axes is None else axes
+    at = np.arange(history.n_rows) if x == "iteration" else history["seconds"]
+    for column, colour in (("value", _POSITIVE), ("bound", _NEGATIVE)):
+        if column in history:
+            axes[0].plot(at, history[column], color=colour, label=column)
+    axes[0].set(xlabel=x, title="objective")
+    axes[0].legend(frameon=False)
+    axes[1].plot(at, history["relative"], color=_POSITIVE)
+    axes[1].set(xlabel=x, title=f"relative {result.certificate.kind}", yscale="log")
+    return axes

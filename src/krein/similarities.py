@@ -9,18 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
+from krein.kernels.items import take
 from krein.result import Array
 
-__all__ = ["Similarities", "evaluate", "take_items"]
-
-
-def take_items(items: Any, indices: Any) -> Any:
-    """Items at the given positions (indices or a slice), whatever holds them."""
-    if hasattr(items, "iloc"):
-        return items.iloc[indices]
-    if isinstance(items, np.ndarray) or isinstance(indices, slice):
-        return items[indices]
-    return [items[i] for i in indices]
+__all__ = ["Similarities", "evaluate"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +44,7 @@ class Similarities:
         """Return the similarities of the items at `indices`."""
         if self.kernel is None:
             return Similarities(self.items[np.ix_(indices, indices)])
-        return Similarities(take_items(self.items, indices), self.kernel)
+        return Similarities(take(self.items, indices), self.kernel)
 
     @property
     def vectors(self) -> Array | None:
@@ -66,7 +58,7 @@ class Similarities:
             if isinstance(rows, slice):
                 return np.array(self.items[rows][:, columns], dtype=np.float64)
             return np.array(self.items[np.ix_(rows, columns)], dtype=np.float64)
-        left, right = take_items(self.items, rows), take_items(self.items, columns)
+        left, right = take(self.items, rows), take(self.items, columns)
         return evaluate(self.kernel, left, right)
 
 

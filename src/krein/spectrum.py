@@ -22,6 +22,7 @@ import scipy.sparse.linalg
 
 from krein.memory import require_memory
 from krein.result import Array
+from krein.sharing import fingerprint, is_sharing, once
 
 __all__ = ["METHODS", "Spectrum", "Transform", "largest_shift"]
 
@@ -51,14 +52,24 @@ class Spectrum:
 
     @classmethod
     def exact(cls, K: Array, weight: Array | None = None) -> Spectrum:
-        """All eigenpairs by LAPACK's divide and conquer; K is not changed."""
+        """All eigenpairs by LAPACK's divide and conquer; K is not changed.
+
+        Computed once per matrix inside of `krein.sharing.shared_work`.
+        """
+        return once(
+            lambda: (cls, fingerprint(K), fingerprint(weight)),
+            lambda: cls._decompose(K, weight),
+        )
+
+    @classmethod
+    def _decompose(cls, K: Array, weight: Array | None) -> Spectrum:
         n = K.shape[0]
         require_memory(
             5 * 8 * n * n,
             f"the eigendecomposition of a {n} x {n} matrix",
             "Use landmarks (krein.KreinNystroem) or Spectrum.truncated.",
         )
-        scale = _safe_scale(K)
+        scale = safe_scale(K)
         A = K / scale if scale != 1.0 else K.copy()
         root = None if weight is None else np.sqrt(weight)
         if root is not None:
@@ -140,6 +151,16 @@ class Spectrum:
 
     def matrix(self) -> Array:
         """Return the (unweighted) matrix itself, exactly symmetric."""
+        return once(
+            lambda: (
+                fingerprint(self.eigenvectors),
+                fingerprint(self.eigenvalues),
+                fingerprint(self.sqrt_weight),
+            ),
+            self._matrix,
+        )
+
+    def _matrix(self) -> Array:
         M = _outer(self.eigenvectors, self.eigenvalues)
         if self.sqrt_weight is not None:
             M /= self.sqrt_weight
@@ -165,7 +186,7 @@ def _outer(U: Array, d: Array) -> Array:
     return M
 
 
-def _safe_scale(K: Array) -> float:
+def safe_scale(K: Array) -> float:
     """Return a power of two near max|K| when squares of K would leave float64."""
     largest = max(float(K.max()), -float(K.min())) if K.size else 0.0
     if largest == 0.0 or 1e-100 < largest < 1e100:
@@ -272,6 +293,8 @@ class Transform:
         if method == "none":
             return cls(method, None, None, 0.0, weight)
         if method == "shift":
+            if spectrum is None and is_sharing():
+                spectrum = Spectrum.exact(K, weight)
             if spectrum is None:
                 eta = largest_shift(K, weight)
             else:
@@ -319,7 +342,7 @@ class Transform:
 
 def largest_shift(K: Array, weight: Array | None = None) -> float:
     """Return max(0, -smallest eigenvalue) of the (weighted) matrix."""
-    scale = _safe_scale(K)
+    scale = safe_scale(K)
     A = K / scale
     if weight is not None:
         root = np.sqrt(weight)

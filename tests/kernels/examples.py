@@ -3,6 +3,7 @@
 The contract tests run over the registry: a kernel without an example here fails.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from tests.reference import vectors
+from tests.reference import objects, series, strings, vectors
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,44 @@ VECTORS = np.random.default_rng(1).random((9, 3))
 CORNERS = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], float)
 SPD = _spd_matrices(7, 3) + np.eye(3)
 SPD_WITNESS = (_spd_matrices(60, 2), {"similarity": "gaussian", "gamma": 0.05})
+
+
+WORDS = ["kernel", "krein", "colonel", "krien", "ab", "abba", "k"]
+BINARY_WORDS = [
+    "".join(word) for n in range(1, 5) for word in itertools.product("ab", repeat=n)
+]
+DNA = ["ACGTACGT", "ACGGT", "TTTACG", "ACGTTCGT", "GGCA", "acgta"]
+DNA_WORDS = [
+    "".join(word) for n in (2, 3) for word in itertools.product("ACGT", repeat=n)
+]
+DNA_PARAMS = {"matrix": (2, -1), "gap_open": 1, "gap_extend": 1}
+DNA_WITNESS = (DNA_WORDS, {"matrix": (1, -1), "gap_open": 1, "gap_extend": 1})
+_draw = np.random.default_rng(5)
+SERIES = [_draw.standard_normal(n) for n in (6, 9, 4, 9, 7, 1)]
+SHORT_SERIES = [
+    np.array(values, float)
+    for n in (1, 2, 3)
+    for values in itertools.product((0, 1, 2), repeat=n)
+]
+SERIES_WITNESS = (SHORT_SERIES, {"gamma": 0.1})
+GRAPHS = [
+    (4, [(0, 1), (1, 2), (2, 3)], ["a", "b", "a", "b"]),
+    (3, [(0, 1), (1, 2), (2, 0)], ["a", "a", "b"]),
+    (5, [(0, 1), (0, 2), (0, 3)], ["b", "a", "a", "c", "a"]),
+    (4, [(0, 1), (1, 2), (2, 3), (3, 0)], ["a", "b", "a", "c"]),
+    (1, [], ["a"]),
+]
+PATHS = [
+    (n, [(k, k + 1) for k in range(n - 1)], list(labels))
+    for n in (4, 5)
+    for labels in itertools.product("ab", repeat=n)
+]
+PLACES = np.array([[48.9, 2.4], [52.5, 13.4], [-33.9, 151.2], [0.0, 0.0], [90.0, 0.0]])
+SAMPLES = [_draw.standard_normal(n) for n in (5, 8, 5, 3, 8)]
+
+
+def upper(reference):
+    return lambda a, b, **params: reference(a.upper(), b.upper(), **params)
 
 
 def _frobenius(A, B):
@@ -94,4 +133,24 @@ EXAMPLES = {
     "geodesic_rbf": Example(
         VECTORS, _gaussian_of, {"distance": absolute_difference, "gamma": 0.5}
     ),
+    "dtw": Example(SERIES, series.dtw, {"window": 0.2}, SERIES_WITNESS),
+    "msm": Example(SERIES, series.msm, {"c": 0.5}, SERIES_WITNESS),
+    "twe": Example(SERIES, series.twe, {"window": 2, "nu": 0.1}, SERIES_WITNESS),
+    "erp": Example(SERIES, series.erp, {"g": 0.3, "window": 1}, SERIES_WITNESS),
+    "edit": Example(WORDS, strings.edit, {}, (BINARY_WORDS, {"gamma": 0.1})),
+    "damerau": Example(WORDS, strings.damerau, {}, (BINARY_WORDS, {"gamma": 0.1})),
+    "jaro_winkler": Example(WORDS, strings.jaro_winkler, {}, (BINARY_WORDS, {})),
+    "lcs": Example(WORDS, strings.lcs, {"normalize": True}, (BINARY_WORDS, {})),
+    "smith_waterman": Example(
+        DNA, upper(strings.smith_waterman), DNA_PARAMS, DNA_WITNESS
+    ),
+    "needleman_wunsch": Example(
+        DNA, upper(strings.needleman_wunsch), DNA_PARAMS, DNA_WITNESS
+    ),
+    "wl": Example(GRAPHS, objects.wl, {"n_iter": 2}),
+    "optimal_assignment": Example(
+        GRAPHS, objects.optimal_assignment, {"depth": 2, "decay": 0.7}, (PATHS, {})
+    ),
+    "haversine": Example(PLACES, objects.great_circle, rtol=1e-9, atol=1e-6),
+    "wasserstein_1d": Example(SAMPLES, objects.wasserstein),
 }

@@ -3,8 +3,8 @@
 One module per command in this package. Each has ``SUMMARY`` (one line for
 ``krein --help``), ``add_arguments(parser)``, ``run(args) -> payload`` and
 ``show(payload, args)``: the payload is a dict that ``--json`` prints as it is and
-``show`` prints for people. At the top they import nothing but the standard library:
-``krein --help`` must not pay for numpy.
+``show`` prints for people; ``EXAMPLE`` ends its ``--help``. At the top they import
+nothing but the standard library: ``krein --help`` must not pay for numpy.
 
 Exit codes: 0, 1 (failed), 2 (bad usage or input).
 """
@@ -20,7 +20,16 @@ from collections.abc import Sequence
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = ("demo", "datasets")
+COMMANDS = ("demo", "inspect", "compare", "kernel", "fit", "predict", "datasets")
+
+
+# What is wrong with a path that the user gave; other OSErrors are failures.
+_BAD_PATHS = (
+    FileNotFoundError,
+    FileExistsError,
+    IsADirectoryError,
+    NotADirectoryError,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -36,7 +45,11 @@ def build_parser() -> argparse.ArgumentParser:
     for name in COMMANDS:
         module = importlib.import_module(f"krein.cli.{name}")
         command = commands.add_parser(
-            name, help=module.SUMMARY, description=module.SUMMARY
+            name,
+            help=module.SUMMARY,
+            description=module.SUMMARY,
+            epilog=f"example:\n  {module.EXAMPLE}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_arguments(command)
         command.add_argument(
@@ -76,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return _failed("interrupted", 1)
-    except (ValueError, TypeError, FileNotFoundError, IsADirectoryError) as error:
+    except (ValueError, TypeError, *_BAD_PATHS) as error:
         return _failed(error, 2)
     except (OSError, ImportError, MemoryError, ArithmeticError) as error:
         return _failed(error, 1)

@@ -45,13 +45,13 @@ class Diagnosis:
     symmetric : bool
         Symmetric to rounding; otherwise the facts are of (K + K') / 2.
     asymmetry : float
-        Largest |K_ij - K_ji| over largest |K_ij|.
+        Largest ``|K_ij - K_ji|`` over largest ``|K_ij|``.
     eigenvalues : ndarray
         Ascending; all of them, or both ends when n is large (``exact=False``).
     signature : tuple of int
         Number of positive, negative and zero eigenvalues.
     negative_mass : float
-        Sum of |negative eigenvalues| over sum of |all eigenvalues|.
+        Sum of the magnitudes of negative eigenvalues over that of all.
     exact : bool
         False: signature and negative mass are estimates by stochastic Lanczos.
     negative_part : NegativePart

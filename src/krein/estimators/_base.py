@@ -39,12 +39,15 @@ from krein.estimators._probability import (
     FoldScores,
     kernel_fold_scores,
     sigmoid_calibration,
+    sigmoid_probabilities,
 )
+from krein.kernels.blocks import kernel_matrix
+from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.lowrank import LowRank
 from krein.memory import require_memory
 from krein.result import Array, Result
-from krein.similarities import Similarities, take_items
+from krein.similarities import Similarities
 from krein.spectrum import Spectrum
 from krein.validation import (
     check_labels,
@@ -206,12 +209,7 @@ class KernelModel(BaseEstimator):
         )
         self._settle_kernel(X)
         self.X_fit_ = X
-        K = np.asarray(self.kernel_(X, X))
-        if K.shape != (n, n):
-            raise ValueError(
-                f"kernel must return a matrix of shape ({n}, {n}) for {n} items, got "
-                f"{K.shape}"
-            )
+        K = kernel_matrix(self.kernel_, X, X)
         return check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
 
     def _settle_kernel(self, X: Any) -> None:
@@ -228,8 +226,8 @@ class KernelModel(BaseEstimator):
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
         items = self.X_fit_
         if self.support_.size < _num_samples(items):
-            items = take_items(items, self.support_)
-        return np.asarray(self.kernel_(X, items), dtype=np.float64)
+            items = take(items, self.support_)
+        return kernel_matrix(self.kernel_, X, items)
 
     # ------------------------------------------------------------------ coefficients
 
@@ -337,7 +335,7 @@ class KernelModel(BaseEstimator):
         )
         positions = found.landmarks if kept is None else kept[found.landmarks]
         self.approximation_error_ = found.error
-        self.X_fit_ = None if self._precomputed else take_items(source.items, positions)
+        self.X_fit_ = None if self._precomputed else take(source.items, positions)
         return Training(found.low_rank, weight, kept, source.n, positions)
 
 
@@ -400,11 +398,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
             )
         training = self._train_on(items, getattr(X, "dtype", None), weight)
         kept = codes if training.kept is None else codes[training.kept]
-        shared = self._share(training)
-        rows = [
-            self._fit_row(shared, training, signs)
-            for signs in one_vs_rest(kept, self.classes_.size)
-        ]
+        rows = self._fit_rows(self._share(training), training, kept)
         self._store_rows(rows, training)
         if getattr(self, "probability", False):
             self._calibrate(training, kept)
@@ -412,6 +406,15 @@ class KernelClassifier(ClassifierMixin, KernelModel):
 
     def _share(self, training: Training) -> Any:
         raise NotImplementedError("a subclass says what its rows share")
+
+    def _fit_rows(
+        self, shared: Any, training: Training, codes: np.ndarray
+    ) -> list[Row]:
+        """All rows of the model, one against the rest; joint models override it."""
+        return [
+            self._fit_row(shared, training, signs)
+            for signs in one_vs_rest(codes, self.classes_.size)
+        ]
 
     def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
         raise NotImplementedError("a subclass fits one row")
@@ -485,17 +488,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         ndarray of shape (n_new, n_classes)
         """
         check_is_fitted(self, "calibration_")
-        slope, offset = self.calibration_
-        scores = self._decision_rows(X) * slope + offset
-        positive = 1.0 / (1.0 + np.exp(-np.clip(scores, -700, 700)))
-        if positive.shape[1] == 1:
-            return np.hstack([1.0 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        return np.where(
-            total > 0,
-            positive / np.where(total > 0, total, 1.0),
-            1.0 / positive.shape[1],
-        )
+        return sigmoid_probabilities(self._decision_rows(X), *self.calibration_)
 
     def _calibrate(self, training: Training, codes: np.ndarray) -> None:
         if isinstance(training.K, LowRank):

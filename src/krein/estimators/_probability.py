@@ -18,10 +18,13 @@ from sklearn.model_selection import StratifiedKFold
 from krein.result import Array
 
 __all__ = [
+    "FoldScores",
     "fit_sigmoid",
+    "fit_sigmoids",
     "kernel_fold_scores",
     "out_of_fold_scores",
     "sigmoid_calibration",
+    "sigmoid_probabilities",
 ]
 
 _FOLDS = 5
@@ -42,6 +45,13 @@ def sigmoid_calibration(
     ``fold_scores(train, test)`` fits on the samples `train` and scores `test`.
     """
     scores = out_of_fold_scores(fold_scores, codes, random_state)
+    return fit_sigmoids(scores, codes, weight, n_classes)
+
+
+def fit_sigmoids(
+    scores: Array, codes: np.ndarray, weight: Array | None, n_classes: int
+) -> tuple[Array, Array]:
+    """Slopes and offsets (n_rows,) from out-of-fold scores (n, n_rows)."""
     positives = [1] if n_classes == 2 else range(n_classes)
     fits = [
         fit_sigmoid(scores[:, row], codes == k, weight)
@@ -49,6 +59,19 @@ def sigmoid_calibration(
     ]
     slopes, offsets = np.array(fits).T
     return slopes, offsets
+
+
+def sigmoid_probabilities(scores: Array, slope: Array, offset: Array) -> Array:
+    """Class probabilities (n, n_classes) from one-vs-rest scores (n, n_rows)."""
+    positive = expit(scores * slope + offset)
+    if positive.shape[1] == 1:
+        return np.hstack([1.0 - positive, positive])
+    total = positive.sum(axis=1, keepdims=True)
+    return np.where(
+        total > 0,
+        positive / np.where(total > 0, total, 1.0),
+        1.0 / positive.shape[1],
+    )
 
 
 def out_of_fold_scores(

@@ -19,11 +19,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.estimators._base import KernelModel, landmark_columns
+from krein.kernels.items import take
 from krein.landmarks import LANDMARKS, check_count, choose_landmarks
 from krein.lowrank import LowRank, Range, Sample
 from krein.memory import require_memory
 from krein.result import Array
-from krein.similarities import Similarities, evaluate, take_items
+from krein.similarities import Similarities, evaluate
 from krein.tiles import DenseTiles, TiledMatrix
 from krein.validation import check_similarity
 
@@ -207,9 +208,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         else:
             found = self.approximate(self._source(X, getattr(given, "dtype", None)))
         self.landmarks_ = found.landmarks
-        self.landmark_items_ = (
-            None if self._precomputed else take_items(X, found.landmarks)
-        )
+        self.landmark_items_ = None if self._precomputed else take(X, found.landmarks)
         self.approximation_error_ = found.error
         values = found.low_rank.eigenvalues
         order = np.argsort(-np.abs(values), kind="stable")

@@ -55,10 +55,11 @@ class SpectrumSVC(KernelClassifier):
     ----------
     method : {"clip", "denoise", "flip", "shift", "square", "diffusion", \
 "exponential", "none"}
-        What becomes of an eigenvalue l: ``clip`` (= denoise) max(l, 0); ``flip`` |l|;
-        ``shift`` l - min(l), new rows stay raw; ``square`` l^2, a linear model on the
-        similarities as features; ``diffusion`` exp(t l / max|l|) - 1; ``exponential``
-        exp(t l); ``none`` l, LIBSVM on the raw matrix as everybody does it.
+        What becomes of an eigenvalue l: ``clip`` (= denoise) max(l, 0); ``flip``
+        abs(l); ``shift`` l - min(l), new rows stay raw; ``square`` l^2, a linear model
+        on the similarities as features; ``diffusion`` ``exp(t l / max|l|) - 1``;
+        ``exponential`` exp(t l); ``none`` l, LIBSVM on the raw matrix as everybody does
+        it.
     C : float
         Upper bound of the dual variables.
     t : float

@@ -1,7 +1,11 @@
 """Kernels: plain functions by field, and the registry that knows facts about them."""
 
+from krein.kernels.alignment import needleman_wunsch_kernel, smith_waterman_kernel
 from krein.kernels.blocks import kernel_matrix
+from krein.kernels.distributions import wasserstein_1d_kernel
+from krein.kernels.graphs import optimal_assignment_kernel, wl_kernel
 from krein.kernels.images import covariance_descriptors
+from krein.kernels.places import haversine_kernel
 from krein.kernels.registry import (
     KERNELS,
     Kernel,
@@ -9,6 +13,7 @@ from krein.kernels.registry import (
     as_kernel,
     list_kernels,
 )
+from krein.kernels.series import dtw_kernel, erp_kernel, msm_kernel, twe_kernel
 from krein.kernels.spd import (
     affine_invariant_kernel,
     bures_kernel,
@@ -16,6 +21,12 @@ from krein.kernels.spd import (
     geodesic_rbf_kernel,
     log_euclidean_kernel,
     stein_kernel,
+)
+from krein.kernels.strings import (
+    damerau_kernel,
+    edit_kernel,
+    jaro_winkler_kernel,
+    lcs_kernel,
 )
 from krein.kernels.vectors import (
     laplacian_kernel,
@@ -33,15 +44,29 @@ __all__ = [
     "as_kernel",
     "bures_kernel",
     "covariance_descriptors",
+    "damerau_kernel",
+    "dtw_kernel",
+    "edit_kernel",
+    "erp_kernel",
     "euclidean_spd_kernel",
     "geodesic_rbf_kernel",
+    "haversine_kernel",
+    "jaro_winkler_kernel",
     "kernel_matrix",
     "laplacian_kernel",
+    "lcs_kernel",
     "list_kernels",
     "log_euclidean_kernel",
+    "msm_kernel",
+    "needleman_wunsch_kernel",
+    "optimal_assignment_kernel",
     "polynomial_kernel",
     "rbf_kernel",
     "sigmoid_kernel",
+    "smith_waterman_kernel",
     "stein_kernel",
     "tl1_kernel",
+    "twe_kernel",
+    "wasserstein_1d_kernel",
+    "wl_kernel",
 ]

@@ -1,1 +1,48 @@
-"""The HTML report: results -> dict (`data`), dict -> one HTML file (`render`)."""
+"""The HTML report: data in `data`, the page in `render`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+__all__ = ["write_report"]
+
+
+def write_report(
+    comparison: Any, path: str | Path, *, force: bool = False, **context: Any
+) -> Path:
+    """Write the report of one comparison.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What was found.
+    path : str or Path
+        Where to write.
+    force : bool
+        Replace an existing file.
+    **context
+        Of `krein.report.data.case`.
+
+    Returns
+    -------
+    Path
+    """
+    from krein.files import atomic_write, check_writable
+    from krein.report.data import case
+    from krein.report.render import render
+
+    path = check_writable(path, overwrite=force)
+    found = case(comparison, **context)
+    page = render(
+        {
+            "title": f"krein: {found['title']}",
+            "intro": "Which method for this similarity, and does it matter that it is "
+            "not positive semidefinite?",
+            "footer": f"Made by krein {found['run']['krein']}.",
+            "cases": [found],
+        }
+    )
+    with atomic_write(path, overwrite=force, text=True) as file:
+        file.write(page)
+    return path

@@ -1,73 +1,261 @@
-"""Two small charts as inline SVG: no script, no font, no network."""
+"""Charts as inline SVG; marks that mouse and keys can reach have a data-tip."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from html import escape
+from typing import Any
 
-__all__ = ["error_chart", "spectrum_chart"]
+__all__ = ["interval_chart", "scatter_chart", "spectrum_chart", "time_chart"]
 
-_WIDTH, _HEIGHT = 640, 220
+_WIDTH = 680
+_SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 
 
-def _svg(label: str, body: str, height: float = _HEIGHT) -> str:
+def _svg(label: str, body: str, height: float) -> str:
+    """Wrap a picture; arrow keys walk through its marks (see script.js)."""
     return (
-        f'<svg role="img" aria-label="{escape(label)}" '
-        f'viewBox="0 0 {_WIDTH} {height:g}">{body}</svg>'
+        f'<svg role="img" tabindex="0" class="chart" aria-label="{escape(label)}" '
+        f'viewBox="0 0 {_WIDTH} {height:g}"><title>{escape(label)}</title>{body}</svg>'
     )
 
 
-def spectrum_chart(eigenvalues: Sequence[float]) -> str:
-    """Eigenvalues in order of size on a signed square-root axis, negative ones in red.
+def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">'
+        f"{escape(text)}</text>"
+    )
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> str:
+    ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+    return f'<line class="{kind}" {ends}/>'
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers between two values."""
+    span = (high - low) or abs(high) or 1.0
+    step = 10.0 ** math.floor(math.log10(span / about))
+    step *= next(f for f in (1, 2, 5, 10) if span / (step * f) <= about)
+    first = math.ceil(low / step)
+    return [step * k for k in range(first, math.floor(high / step) + 1)]
+
+
+def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> str:
+    """Eigenvalues by rank on a signed square-root axis, with the band of noise.
 
     Parameters
     ----------
     eigenvalues : sequence of float
+    noise_edge : float or None
+        Half width of the band.
 
     Returns
     -------
     str
         An ``<svg>`` element.
     """
-    heights = [abs(value) ** 0.5 * (1 if value > 0 else -1) for value in eigenvalues]
-    ordered = sorted(heights, reverse=True)
+    height, left = 260.0, 64.0
+    ordered = sorted(eigenvalues, reverse=True)
     top, bottom = max(ordered[0], 0.0), min(ordered[-1], 0.0)
-    unit = (_HEIGHT - 20) / ((top - bottom) or 1.0)
-    zero = 10 + top * unit
-    step = _WIDTH / len(ordered)
-    bars = "".join(
-        f'<rect class="{"plus" if h > 0 else "minus"}" x="{i * step:.2f}" '
-        f'y="{min(zero, zero - h * unit):.2f}" width="{0.8 * step:.2f}" '
-        f'height="{abs(h) * unit:.2f}"/>'
-        for i, h in enumerate(ordered)
+
+    def root(value: float) -> float:
+        return math.copysign(math.sqrt(abs(value)), value)
+
+    unit = (height - 40) / ((root(top) - root(bottom)) or 1.0)
+
+    def y(value: float) -> float:
+        return 14 + (root(top) - root(value)) * unit
+
+    step = (_WIDTH - left - 8) / len(ordered)
+    body = ""
+    if noise_edge is not None and noise_edge > 0:
+        upper, lower = y(min(noise_edge, top)), y(max(-noise_edge, bottom))
+        body += (
+            f'<rect class="band" x="{left}" y="{upper:.1f}" width="{_WIDTH - left}" '
+            f'height="{max(lower - upper, 1):.1f}" data-tip="noise band: within '
+            f'&#177;{noise_edge:.3g}"/>'
+        )
+    for i, value in enumerate(ordered):
+        kind = "plus" if value >= 0 else "minus"
+        body += (
+            f'<rect class="{kind}" x="{left + i * step:.2f}" '
+            f'y="{min(y(0), y(value)):.2f}" width="{max(0.85 * step, 0.4):.2f}" '
+            f'height="{max(abs(y(value) - y(0)), 0.6):.2f}" '
+            f'data-tip="eigenvalue {i + 1}: {value:.4g}"/>'
+        )
+    for tick in dict.fromkeys([top, top / 4, 0.0, bottom]):
+        if tick and abs(y(tick) - y(0.0)) < 12:
+            continue
+        body += _text(left - 6, y(tick) + 4, f"{tick:.3g}", "tick", "end")
+    body += _line(left, y(0), _WIDTH, y(0))
+    body += _text(left, height - 6, f"rank 1 to {len(ordered)}", "tick")
+    negative = sum(value < 0 for value in ordered)
+    label = (
+        f"Spectrum: {len(ordered)} eigenvalues from {top:.3g} to {bottom:.3g}, "
+        f"{negative} below zero"
     )
-    axis = f'<line x1="0" x2="{_WIDTH}" y1="{zero:.2f}" y2="{zero:.2f}"/>'
-    return _svg("eigenvalues, largest to smallest", bars + axis)
+    return _svg(label, body, height)
 
 
-def error_chart(names: Sequence[str], errors: Sequence[float]) -> str:
-    """One horizontal bar per method, with its error in percent.
+def interval_chart(
+    rows: Sequence[dict[str, Any]], score: str, label: str, marked: str
+) -> str:
+    """Mean scores with their intervals, one line per method.
 
     Parameters
     ----------
-    names : sequence of str
-    errors : sequence of float
-        In percent, not negative.
+    rows : sequence of dict
+        Of `Comparison.table`.
+    score, label : str
+        Key of the score and what to call it.
+    marked : str
+        The recommended method.
 
     Returns
     -------
     str
         An ``<svg>`` element.
     """
-    unit = (_WIDTH - 180) / (max(errors) or 1.0)
-    rows = []
-    for i, (name, error) in enumerate(zip(names, errors, strict=True)):
-        y = 6 + 26 * i
-        best = "plus" if error == min(errors) else "other"
-        rows.append(
-            f'<text x="0" y="{y + 15}">{escape(name)}</text>'
-            f'<rect class="{best}" x="90" y="{y}" width="{error * unit:.2f}" '
-            f'height="20"/>'
-            f'<text x="{96 + error * unit:.2f}" y="{y + 15}">{error:.1f} %</text>'
+    left, right, line = 236.0, _WIDTH - 60.0, 28.0
+    lows = [row[f"{score}_interval"][0] for row in rows]
+    highs = [row[f"{score}_interval"][1] for row in rows]
+    low, high = min(lows), max(highs)
+    unit = (right - left) / ((high - low) or 1.0)
+
+    def x(value: float) -> float:
+        return left + (value - low) * unit
+
+    height = 40 + line * len(rows)
+    body = ""
+    for tick in ticks(low, high):
+        body += _line(x(tick), 4, x(tick), height - 30, "grid")
+        body += _text(x(tick), height - 14, f"{tick:g}", "tick", "middle")
+    for i, row in enumerate(rows):
+        y = 18 + line * i
+        a, b = row[f"{score}_interval"]
+        kind = "plus" if row["method"] == marked else "other"
+        mean = f"{row[score]:.3f}"
+        tip = f"{row['title']}: {label} {mean}, 95 % interval {a:.3f} to {b:.3f}"
+        body += _text(0, y + 5, row["title"])
+        body += (
+            f'<g class="{kind}" data-tip="{escape(tip)}">'
+            f'<rect class="reach" x="{x(a):.1f}" y="{y - 10}" '
+            f'width="{max(x(b) - x(a), 6):.1f}" height="20"/>'
+            f"{_line(x(a), y, x(b), y, 'whisker')}"
+            f'<circle cx="{x(row[score]):.1f}" cy="{y}" r="6"/></g>'
         )
-    return _svg("error by method", "".join(rows), height=12 + 26 * len(names))
+        body += _text(right + 8, y + 5, mean, "tick")
+    return _svg(f"{label} by method, mean and 95 % interval", body, height)
+
+
+def time_chart(rows: Sequence[dict[str, Any]]) -> str:
+    """Seconds of one fit and one prediction, one bar per method.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Of `Comparison.table`.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element.
+    """
+    left, line = 236.0, 26.0
+    longest = max(row["fit_seconds"] + row["predict_seconds"] for row in rows) or 1.0
+    unit = (_WIDTH - left - 90) / longest
+    body = ""
+    for i, row in enumerate(rows):
+        y = 6 + line * i
+        fit, predict = row["fit_seconds"], row["predict_seconds"]
+        tip = f"{row['title']}: fit {_seconds(fit)}, predict {_seconds(predict)}"
+        total = (fit + predict) * unit
+        body += _text(0, y + 15, row["title"])
+        body += (
+            f'<g data-tip="{escape(tip)}">'
+            f'<rect class="plus" x="{left}" y="{y}" '
+            f'width="{fit * unit:.1f}" height="18"/>'
+            f'<rect class="other" x="{left + fit * unit:.1f}" y="{y}" '
+            f'width="{predict * unit:.1f}" height="18"/></g>'
+        )
+        body += _text(left + total + 6, y + 14, _seconds(fit + predict), "tick")
+    return _svg("Seconds to fit and predict, by method", body, 12 + line * len(rows))
+
+
+def _seconds(value: float) -> str:
+    return f"{1000 * value:.3g} ms" if value < 1 else f"{value:.3g} s"
+
+
+def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
+    """Items in two pseudo-Euclidean coordinates, one shape and colour per class.
+
+    Parameters
+    ----------
+    points : dict
+        Of `krein.report.data.embedding`.
+    labels : sequence of str
+        Names of the classes.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element.
+    """
+    height, margin = 420.0, 36.0
+    xs = [p[0] for p in points["points"]]
+    ys = [p[1] for p in points["points"]]
+    place_x = _scale(xs, margin, _WIDTH - margin)
+    place_y = _scale(ys, height - margin, margin)
+    body = _line(margin / 2, height - 22, _WIDTH - 8, height - 22)
+    body += _line(margin / 2, height - 22, margin / 2, 8)
+    signs = ["positive" if s > 0 else "negative" for s in points["signature"]]
+    body += _text(
+        _WIDTH - 8, height - 6, f"axis 1 ({signs[0]} eigenvalue)", "tick", "end"
+    )
+    body += _text(margin / 2 + 6, 16, f"axis 2 ({signs[1]} eigenvalue)", "tick")
+    named = zip(points["points"], points["classes"], points["names"], strict=True)
+    for (px, py), k, name in named:
+        tip = escape(f"{name}: {labels[k]}")
+        body += (
+            f'<g class="class{k % 6}" data-tip="{tip}">'
+            f"{_shape(_SHAPES[k % 6], place_x(px), place_y(py))}</g>"
+        )
+    label = (
+        f"{len(xs)} items in two pseudo-Euclidean coordinates, of a {signs[0]} and a "
+        f"{signs[1]} eigenvalue"
+    )
+    return _svg(label, body, height)
+
+
+def _scale(
+    values: Sequence[float], start: float, end: float
+) -> Callable[[float], float]:
+    low, high = min(values), max(values)
+    unit = (end - start) / ((high - low) or 1.0)
+    return lambda value: start + (value - low) * unit
+
+
+def _shape(kind: str, x: float, y: float) -> str:
+    if kind == "circle":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'
+    if kind == "ring":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" class="ring"/>'
+    corners = {
+        "square": ((-4, -4), (4, -4), (4, 4), (-4, 4)),
+        "triangle": ((0, -5.5), (5, 4), (-5, 4)),
+        "diamond": ((0, -6), (5, 0), (0, 6), (-5, 0)),
+        "cross": ((-5, -2), (-2, -2), (-2, -5), (2, -5), (2, -2), (5, -2), (5, 2),
+                  (2, 2), (2, 5), (-2, 5), (-2, 2), (-5, 2)),
+    }[kind]  # fmt: skip
+    path = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
+    return f'<polygon points="{path}"/>'
+
+
+def legend_mark(k: int) -> str:
+    """Return the mark of class k, for a legend."""
+    return (
+        f'<svg class="mark" viewBox="-8 -8 16 16" aria-hidden="true">'
+        f'<g class="class{k % 6}">{_shape(_SHAPES[k % 6], 0, 0)}</g></svg>'
+    )

@@ -1,144 +1,216 @@
-"""Results as plain dicts: what a report says, ready for JSON and for a test.
+"""What a report says, as plain dicts ready for JSON and for a test.
 
 Nothing here knows HTML, and nothing in `render` computes.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
+import platform
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 
-from krein.estimators.spectral import SpectrumSVC
+import krein
+from krein.comparison import METHODS, Comparison
+from krein.comparison.scores import SCORES
+from krein.diagnostics import diagnose
+from krein.result import Array
 from krein.spectrum import Spectrum
 
-__all__ = ["NEARLY_PSD", "case", "cross_validated_errors", "spectrum_facts", "verdict"]
+__all__ = ["case", "embedding", "heat_map", "machine"]
 
-# Below this share of negative spectrum no fix moved an error on the sets tried.
-NEARLY_PSD = 0.01
+_HEAT_CELLS = 160
+_POINTS = 1500
 
 
-def spectrum_facts(K: np.ndarray) -> dict[str, Any]:
-    """Signature, extreme eigenvalues, negative mass and all eigenvalues.
+def case(
+    comparison: Comparison,
+    *,
+    title: str = "Comparison",
+    about: str = "",
+    command: str = "",
+    names: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Everything the report says about one similarity.
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Raw similarity.
+    comparison : Comparison
+        What was found.
+    title, about : str
+        Heading, and where the similarity comes from.
+    command : str
+        What to type or call to repeat it.
+    names : sequence of str, optional
+        Names of the items, shown at their points.
 
     Returns
     -------
     dict
-        Negative mass is the sum of |negative| over the sum of |all| eigenvalues.
     """
+    problem = comparison.problem
+    everything = np.arange(problem.codes.size)
+    K = problem.on(everything) if problem.K is None else problem.K
+    labels = [str(label) for label in problem.classes]
+    counts = np.bincount(problem.codes, minlength=len(labels))
+    diagnosis = diagnose(K, problem.classes[problem.codes])
     spectrum = Spectrum.exact(K)
-    values = spectrum.eigenvalues
-    positive, negative, zero = spectrum.signature
-    below = values[values < -spectrum.tolerance]
-    return {
-        "signature": [positive, negative, zero],
-        "smallest": float(values[0]),
-        "largest": float(values[-1]),
-        "negative_mass": float(np.abs(below).sum() / np.abs(values).sum()),
-        "eigenvalues": [float(value) for value in values],
-    }
-
-
-def cross_validated_errors(
-    K: np.ndarray, y: np.ndarray, *, methods: tuple[str, ...], C: float
-) -> list[dict[str, Any]]:
-    """Error of `SpectrumSVC` per method, in percent, on the same 5 x 5 folds.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Raw similarity; each method is fitted on the training part of a fold and maps
-        the rows of the test part.
-    y : ndarray of shape (n,)
-        Labels.
-    methods : tuple of str
-        Names of `SpectrumSVC` methods.
-    C : float
-        The same for all.
-
-    Returns
-    -------
-    list of dict
-        ``method``, ``error`` (mean), ``spread`` (standard deviation over folds) and
-        ``folds``.
-    """
-    splits = RepeatedStratifiedKFold(n_splits=5, n_repeats=5, random_state=0)
-    rows = []
-    for method in methods:
-        folds = 100.0 * (
-            1.0 - cross_val_score(SpectrumSVC(method, C=C), K, y, cv=splits)
-        )
-        rows.append(
-            {
-                "method": method,
-                "error": float(folds.mean()),
-                "spread": float(folds.std(ddof=1)),
-                "folds": [float(error) for error in folds],
-            }
-        )
-    return rows
-
-
-def verdict(facts: dict[str, Any], scores: list[dict[str, Any]]) -> str:
-    """Say in one sentence what the numbers mean for the user.
-
-    Parameters
-    ----------
-    facts : dict
-        Of `spectrum_facts`.
-    scores : list of dict
-        Of `cross_validated_errors`; the method "none" is the yardstick.
-    """
-    mass = facts["negative_mass"]
-    raw = next(row for row in scores if row["method"] == "none")
-    if mass < NEARLY_PSD:
-        return (
-            f"negative mass {mass:.4f}: positive semidefinite for all practical "
-            f"purposes, a plain SVC is right (error {raw['error']:.1f} %)."
-        )
-    best = min(scores, key=lambda row: row["error"])
-    better = sum(a < b for a, b in zip(best["folds"], raw["folds"], strict=True))
-    if best is raw or 2 * better <= len(raw["folds"]):
-        return f"negative mass {mass:.2f}, but no fix lowers the error reliably."
-    return (
-        f"negative mass {mass:.2f}: the fix matters. Error {raw['error']:.1f} % raw, "
-        f"{best['error']:.1f} % with method {best['method']!r} (lower in {better} of "
-        f"{len(raw['folds'])} folds)."
-    )
-
-
-def case(title: str, about: str, K: np.ndarray, y: np.ndarray, *, C: float) -> dict:
-    """Everything the report says about one similarity matrix.
-
-    Parameters
-    ----------
-    title, about : str
-        Heading, and where the matrix comes from.
-    K : ndarray of shape (n, n)
-        Raw similarity.
-    y : ndarray of shape (n,)
-        Labels.
-    C : float
-        Penalty of the support vector machines.
-    """
-    facts = spectrum_facts(K)
-    scores = cross_validated_errors(
-        K, y, methods=("none", "shift", "clip", "flip", "square"), C=C
-    )
-    labels, counts = np.unique(y, return_counts=True)
     return {
         "title": title,
         "about": about,
-        "n": int(K.shape[0]),
-        "classes": {str(a): int(b) for a, b in zip(labels, counts, strict=True)},
-        "C": C,
-        "spectrum": facts,
-        "scores": scores,
-        "verdict": verdict(facts, scores),
+        "items": int(problem.codes.size),
+        "classes": [
+            {"label": label, "count": int(count)}
+            for label, count in zip(labels, counts, strict=True)
+        ],
+        "spectrum": {
+            "eigenvalues": [float(v) for v in diagnosis.eigenvalues],
+            "signature": [int(v) for v in diagnosis.signature],
+            "negative_mass": float(diagnosis.negative_mass),
+            "noise_edge": diagnosis.negative_part.noise_edge,
+            "verdict": diagnosis.verdict,
+            "facts": diagnosis.facts(),
+            "advice": list(diagnosis.advice),
+        },
+        "heat": heat_map(K, problem.codes),
+        "embedding": embedding(spectrum, problem.codes, names),
+        "comparison": _comparison(comparison),
+        "run": _run(comparison, command),
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    answer = comparison.recommendation
+    return {
+        "scoring": comparison.scoring.removeprefix("neg_"),
+        "label": SCORES[comparison.scoring][0],
+        "table": comparison.table(),
+        "failed": dict(comparison.failed),
+        "methods": {
+            name: {
+                "title": METHODS[name].title,
+                "about": METHODS[name].about,
+                "confusion": comparison.confusion(name).tolist(),
+                "chosen": _chosen(comparison, name),
+            }
+            for name in comparison.ranking
+        },
+        "best": comparison.best,
+        "recommended": answer.method,
+        "clear": answer.clear,
+        "equals": list(answer.equals),
+        "recommendation": answer.text,
+    }
+
+
+def _chosen(comparison: Comparison, method: str) -> list[dict[str, Any]]:
+    """Hyperparameters and on how many splits each setting was chosen."""
+    settings = Counter(
+        ", ".join(f"{k} = {_show(v)}" for k, v in record["params"].items())
+        for record in comparison.of(method)
+    )
+    return [{"params": text, "splits": n} for text, n in settings.most_common(3)]
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {_show(v)}" for k, v in value.items())
+    return str(value)
+
+
+def _run(comparison: Comparison, command: str) -> dict[str, Any]:
+    sizes = [(train.size, test.size) for train, test in comparison.splits]
+    seconds = sum(
+        r.get("search_seconds", 0.0) + r.get("fit_seconds", 0.0)
+        for r in comparison.records
+    )
+    return {
+        "splits": len(comparison.splits),
+        "train_items": int(np.median([a for a, _ in sizes])),
+        "test_items": int(np.median([b for _, b in sizes])),
+        "grouped": comparison.problem.groups is not None,
+        "seed": comparison.random_state,
+        "seconds": float(seconds),
+        "command": command,
+        "not_converged": {
+            row["method"]: 1.0 - row["converged"]
+            for row in comparison.table()
+            if row["converged"] < 1.0
+        },
+        **machine(),
+    }
+
+
+def machine() -> dict[str, str]:
+    """Versions and platform, so that a run can be repeated."""
+    versions = {
+        name: importlib.metadata.version(name)
+        for name in ("numpy", "scipy", "scikit-learn")
+    }
+    return {
+        "krein": krein.__version__,
+        "python": platform.python_version(),
+        **versions,
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def heat_map(K: Array, codes: np.ndarray) -> dict[str, Any]:
+    """Return the matrix ordered by class, as at most 160 x 160 block means.
+
+    Values are scaled to -100 .. 100 by the 99th percentile of |K|, so that a few
+    large entries (often the diagonal) do not wash out the rest.
+    """
+    order = np.lexsort((-K.mean(axis=1), codes))
+    edges = np.unique(
+        np.linspace(0, codes.size, min(codes.size, _HEAT_CELLS) + 1).astype(int)
+    )
+    ordered = K[np.ix_(order, order)]
+    sums = np.add.reduceat(np.add.reduceat(ordered, edges[:-1], 0), edges[:-1], 1)
+    sizes = np.diff(edges)
+    means = sums / np.outer(sizes, sizes)
+    top = float(np.percentile(np.abs(means), 99)) or 1.0
+    scaled = np.clip(np.round(100 * means / top), -100, 100).astype(int)
+    boundaries = np.flatnonzero(np.diff(codes[order])) + 1
+    return {
+        "cells": scaled.tolist(),
+        "top": top,
+        "boundaries": (boundaries / codes.size).tolist(),
+    }
+
+
+def embedding(
+    spectrum: Spectrum, codes: np.ndarray, names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return the two pseudo-Euclidean coordinates of largest magnitude.
+
+    Coordinates are U |l|^1/2; where l is negative, distances along that axis count
+    negatively. One negative axis is shown as the second when there is one worth 1 %
+    of the largest eigenvalue: it is what the page is about.
+    """
+    values = spectrum.eigenvalues
+    first, *rest = np.argsort(-np.abs(values), kind="stable")
+    lowest = int(np.argmin(values))
+    worth = values[lowest] < -0.01 * abs(values[first]) and lowest != first
+    second = lowest if worth else (rest[0] if rest else first)
+    axes = np.array([first, second])
+    root = np.sqrt(np.abs(values[axes]))
+    points = spectrum.eigenvectors[:, axes] * root
+    shown = np.arange(codes.size)
+    if codes.size > _POINTS:
+        shown = np.sort(
+            np.random.default_rng(0).choice(codes.size, _POINTS, replace=False)
+        )
+    return {
+        "eigenvalues": values[axes].tolist(),
+        "signature": np.sign(values[axes]).astype(int).tolist(),
+        "points": np.round(points[shown], 6).tolist(),
+        "classes": codes[shown].tolist(),
+        "names": [str(i) if names is None else str(names[int(i)]) for i in shown],
+        "hidden": int(codes.size - shown.size),
     }

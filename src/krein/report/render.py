@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from importlib import resources
 from string import Template
 from typing import Any
 
-from krein.report.charts import error_chart, spectrum_chart
+from krein.report.charts import (
+    interval_chart,
+    legend_mark,
+    scatter_chart,
+    spectrum_chart,
+    time_chart,
+)
+from krein.report.glossary import GLOSSARY
+from krein.report.png import heat_png
 
 __all__ = ["render"]
 
@@ -21,49 +30,241 @@ def render(report: dict[str, Any]) -> str:
         ``title``, ``intro``, ``footer`` and ``cases``, a list of
         `krein.report.data.case`.
     """
-    page = (resources.files("krein.report") / "template.html").read_text("utf-8")
-    return Template(page).substitute(
+    cases = report["cases"]
+    return Template(_file("template.html")).substitute(
         title=escape(report["title"]),
         intro=escape(report["intro"]),
         footer=escape(report["footer"]),
-        cases="\n".join(_section(case) for case in report["cases"]),
+        style=_file("style.css"),
+        script=_file("script.js"),
+        contents=_contents(cases),
+        cases="\n".join(_section(case, i) for i, case in enumerate(cases)),
+        glossary=_glossary(),
     )
 
 
-def _section(case: dict[str, Any]) -> str:
-    names = [row["method"] for row in case["scores"]]
-    errors = [row["error"] for row in case["scores"]]
-    return f"""<section>
+def _file(name: str) -> str:
+    return (resources.files("krein.report") / name).read_text("utf-8")
+
+
+def _contents(cases: list[dict[str, Any]]) -> str:
+    links = [(f"case{i}", case["title"]) for i, case in enumerate(cases)]
+    links.append(("glossary", "Glossary"))
+    items = "".join(
+        f'<li><a href="#{where}">{escape(title)}</a></li>' for where, title in links
+    )
+    return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
+
+
+def _section(case: dict[str, Any], index: int) -> str:
+    comparison, spectrum = case["comparison"], case["spectrum"]
+    rows, label = comparison["table"], comparison["label"]
+    classes = ", ".join(f"{c['label']}: {c['count']}" for c in case["classes"])
+    about = f"{case['about']} {case['items']} items; classes {classes}."
+    scores = interval_chart(
+        rows, comparison["scoring"], label, comparison["recommended"]
+    )
+    edge = spectrum["noise_edge"]
+    return f"""<section id="case{index}">
 <h2>{escape(case["title"])}</h2>
-<p>{escape(case["about"])}</p>
-<p class="verdict"><b>Verdict:</b> {escape(case["verdict"])}</p>
-{_table(_facts(case))}
-<h3>Spectrum</h3>
-<p>Eigenvalues from the largest to the smallest, on a square-root scale; negative ones
-in red.</p>
-{spectrum_chart(case["spectrum"]["eigenvalues"])}
-<h3>Error by method</h3>
-<p>Support vector machine with C = {case["C"]:g}, 5-fold cross-validation repeated five
-times, the same folds for all; each fix is fitted on the training part of a fold and its
-map is applied to the test part.</p>
-{error_chart(names, errors)}
+<p class="about">{escape(about)}</p>
+{_answer(comparison)}
+<h3>Scores</h3>
+<figure>{scores}
+<figcaption>Mean {escape(label)} over {case["run"]["splits"]} splits with
+95 % intervals, corrected for overlapping training sets. The recommended method is
+coloured.</figcaption></figure>
+{_scores(rows, comparison)}
+{_failed(comparison["failed"])}
+<h3>The similarity</h3>
+{_facts(spectrum["facts"])}
+{_advice(spectrum["advice"])}
+<figure>{spectrum_chart(spectrum["eigenvalues"], edge)}
+<figcaption>Eigenvalues from the largest to the smallest on a square-root scale; those
+below zero in red{_band_words(edge)}.</figcaption></figure>
+<h3>Heat map, ordered by class</h3>
+{_heat(case["heat"], case["classes"])}
+<h3>Items in pseudo-Euclidean space</h3>
+{_embedding(case)}
+<h3>What each method got wrong</h3>
+{_picker(comparison, case["classes"])}
+<h3>Time</h3>
+<figure>{time_chart(rows)}
+<figcaption>Median seconds of one fit with chosen hyperparameters (dark) and one
+prediction of the test part (light). Choosing them by cross-validation is not
+included.</figcaption></figure>
+<h3>What was run</h3>
+{_run(case["run"], comparison)}
 </section>"""
 
 
-def _facts(case: dict[str, Any]) -> dict[str, str]:
-    spectrum = case["spectrum"]
-    positive, negative, zero = spectrum["signature"]
-    return {
-        "items": f"{case['n']}",
-        "classes": ", ".join(f"{k}: {v}" for k, v in case["classes"].items()),
-        "eigenvalues": f"{positive} positive, {negative} negative, {zero} zero",
-        "smallest, largest": f"{spectrum['smallest']:.3g}, {spectrum['largest']:.3g}",
-        "negative mass": f"{spectrum['negative_mass']:.4f}",
-    }
-
-
-def _table(facts: dict[str, str]) -> str:
-    rows = (
-        f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in facts.items()
+def _answer(comparison: dict[str, Any]) -> str:
+    title = comparison["methods"][comparison["recommended"]]["title"]
+    short = f"Use {title}." if comparison["clear"] else f"No clear winner: use {title}."
+    return (
+        f'<div class="answer"><p class="short">{escape(short)}</p>'
+        f"<p>{escape(comparison['recommendation'])}</p></div>"
     )
-    return f"<table>{''.join(rows)}</table>"
+
+
+_COLUMNS = (
+    ("accuracy", "Accuracy", "{:.3f}"),
+    ("balanced_accuracy", "Balanced", "{:.3f}"),
+    ("log_loss", "Log-loss", "{:.3f}"),
+    ("roc_auc", "AUC", "{:.3f}"),
+    ("p_value", "p", "{:.2g}"),
+    ("fit_seconds", "Fit, s", "{:.2g}"),
+    ("predict_seconds", "Predict, s", "{:.2g}"),
+)
+
+
+def _scores(rows: Iterable[dict[str, Any]], comparison: dict[str, Any]) -> str:
+    head = "".join(f'<th scope="col" class="number">{c[1]}</th>' for c in _COLUMNS)
+    body = ""
+    for row in rows:
+        chosen = ' class="chosen"' if row["method"] == comparison["recommended"] else ""
+        cells = "".join(
+            f'<td class="number" data-value="{row[key]!r}">'
+            f"{shape.format(row[key])}</td>"
+            for key, _, shape in _COLUMNS
+        )
+        body += f'<tr{chosen}><th scope="row">{escape(row["title"])}</th>{cells}</tr>'
+    return (
+        '<p class="note">Means over the splits; press a heading to sort. p: corrected '
+        "resampled t-test against the best, adjusted by Holm for the number of "
+        "methods; above 0.05 the two cannot be told apart.</p>"
+        '<div class="wide" tabindex="0" role="region" aria-label="Table of scores">'
+        '<table class="sortable">'
+        f'<thead><tr><th scope="col">Method</th>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _failed(failed: dict[str, str]) -> str:
+    return "".join(
+        f'<p class="note">{escape(name)} was left out, it failed: {escape(why)}</p>'
+        for name, why in failed.items()
+    )
+
+
+def _facts(facts: dict[str, str]) -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{escape(k)}</th><td>{escape(v)}</td></tr>'
+        for k, v in facts.items()
+    )
+    return f"<table><tbody>{rows}</tbody></table>"
+
+
+def _advice(advice: list[str]) -> str:
+    items = "".join(f"<li>{escape(text)}</li>" for text in advice)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def _band_words(noise_edge: float | None) -> str:
+    if noise_edge is None:
+        return ""
+    return f"; the grey band (up to {noise_edge:.3g}) is what noise alone would fill"
+
+
+def _heat(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
+    lines = "".join(
+        f'<i style="left:{100 * b:.2f}%;top:0;width:1px;height:100%"></i>'
+        f'<i style="top:{100 * b:.2f}%;left:0;height:1px;width:100%"></i>'
+        for b in heat["boundaries"]
+    )
+    order = ", ".join(c["label"] for c in classes)
+    alt = f"Similarities as colours, items ordered by class: {order}"
+    return (
+        f'<figure><div class="heat"><img alt="{escape(alt)}" '
+        f'src="{heat_png(heat["cells"])}">{lines}</div><span class="scale"></span>'
+        f'<div class="ends"><span>{-heat["top"]:.3g} and less</span><span>0</span>'
+        f"<span>{heat['top']:.3g} and more</span></div>"
+        f"<figcaption>Classes in order: {escape(order)}; thin lines part them."
+        "</figcaption></figure>"
+    )
+
+
+def _embedding(case: dict[str, Any]) -> str:
+    labels = [c["label"] for c in case["classes"]]
+    points = case["embedding"]
+    marks = "".join(
+        f"<li>{legend_mark(k)}{escape(label)}</li>" for k, label in enumerate(labels)
+    )
+    p, q, _ = case["spectrum"]["signature"]
+    values = " and ".join(f"{v:.3g}" for v in points["eigenvalues"])
+    hidden = f" {points['hidden']} items are not drawn." if points["hidden"] else ""
+    return (
+        f'<ul class="legend">{marks}</ul>'
+        f"<figure>{scatter_chart(points, labels)}<figcaption>Signature ({p}, {q}): the "
+        f"whole space has {p} positive and {q} negative axes. Shown are those of the "
+        f"eigenvalues {values}; along a negative axis distances count negatively."
+        f"{hidden}</figcaption></figure>"
+    )
+
+
+def _picker(comparison: dict[str, Any], classes: list[dict[str, Any]]) -> str:
+    labels = [c["label"] for c in classes]
+    options = "".join(
+        f'<option value="{escape(name)}"'
+        f"{' selected' if name == comparison['recommended'] else ''}>"
+        f"{escape(method['title'])}</option>"
+        for name, method in comparison["methods"].items()
+    )
+    parts = "".join(
+        _method_part(name, method, labels)
+        for name, method in comparison["methods"].items()
+    )
+    return (
+        f'<p class="picker"><label>Method: <select class="methods">{options}</select>'
+        f"</label></p>{parts}"
+    )
+
+
+def _method_part(name: str, method: dict[str, Any], labels: list[str]) -> str:
+    head = "".join(f'<th scope="col" class="number">{escape(x)}</th>' for x in labels)
+    body = ""
+    for i, counts in enumerate(method["confusion"]):
+        cells = "".join(
+            f"<td{' class=right' if i == j else ''}>{count}</td>"
+            for j, count in enumerate(counts)
+        )
+        body += f'<tr><th scope="row">{escape(labels[i])}</th>{cells}</tr>'
+    chosen = "; ".join(
+        f"{c['params'] or 'nothing to choose'} ({c['splits']} splits)"
+        for c in method["chosen"]
+    )
+    return (
+        f'<div class="pick" data-method="{escape(name)}">'
+        f"<p>{escape(method['about'])}</p>"
+        f'<div class="wide"><table class="confusion"><caption>'
+        f"{escape(method['title'])}: true class (rows), predicted class (columns), "
+        f"counted over all test parts</caption><thead><tr><td></td>{head}</tr></thead>"
+        f'<tbody>{body}</tbody></table></div><p class="note">Chosen most often: '
+        f"{escape(chosen)}.</p></div>"
+    )
+
+
+def _run(run: dict[str, Any], comparison: dict[str, Any]) -> str:
+    kind = "grouped" if run["grouped"] else "stratified"
+    facts = {
+        "splits": f"{run['splits']} {kind} splits, {run['train_items']} items to train "
+        f"and {run['test_items']} to test on, seed {run['seed']}",
+        "hyperparameters": "by cross-validation inside of each training part, for "
+        f"{comparison['label']}",
+        "computing time": f"{run['seconds']:.3g} s, summed over methods and splits",
+        "versions": f"krein {run['krein']}, Python {run['python']}, numpy "
+        f"{run['numpy']}, scipy {run['scipy']}, scikit-learn {run['scikit-learn']}, "
+        f"{run['platform']}",
+    }
+    for name, share in run["not_converged"].items():
+        title = comparison["methods"][name]["title"]
+        facts[f"{title}"] = f"the solver was cut short on {share:.0%} of the splits"
+    command = f"<pre>{escape(run['command'])}</pre>" if run["command"] else ""
+    return _facts(facts) + command
+
+
+def _glossary() -> str:
+    items = "".join(
+        f"<dt>{escape(word)}</dt><dd>{escape(text)}</dd>" for word, text in GLOSSARY
+    )
+    return f'<section id="glossary"><h2>Glossary</h2><dl>{items}</dl></section>'

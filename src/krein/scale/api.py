@@ -11,11 +11,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from krein.kernels.items import take
 from krein.memory import parse_bytes, require_memory
 from krein.result import Array
 from krein.scale.cluster import as_client, cluster_columns, map_in_order
 from krein.scale.stream import stored_columns
-from krein.similarities import evaluate, take_items
+from krein.similarities import evaluate
 from krein.tiles import row_slices
 
 __all__ = ["decision_function", "fit", "predict"]
@@ -157,11 +158,11 @@ def decision_function(model: Any, X: Any, *, client: Any = None) -> Array:
     check_is_fitted(model, "dual_coef_")
     slices = row_slices(_num_samples(X), _PREDICT_ROWS)
     if client is None:
-        parts = [model._decision_rows(take_items(X, rows)) for rows in slices]
+        parts = [model._decision_rows(take(X, rows)) for rows in slices]
     else:
         scorer = _scorer(model)
         arguments: Iterator[tuple[Any, ...]] = (
-            (scorer, _part(model, take_items(X, rows))) for rows in slices
+            (scorer, _part(model, take(X, rows))) for rows in slices
         )
         with as_client(client) as running:
             parts = list(map_in_order(running, _score, arguments))
@@ -204,5 +205,5 @@ def _scorer(model: Any) -> _Scorer:
         return _Scorer(None, None, coef, model.intercept_)
     landmarks = model.X_fit_
     if model.support_.size < _num_samples(landmarks):
-        landmarks = take_items(landmarks, model.support_)
+        landmarks = take(landmarks, model.support_)
     return _Scorer(model.kernel_, landmarks, coef, model.intercept_)

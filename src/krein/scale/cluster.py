@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from krein.kernels.items import take
 from krein.optional import import_optional
 from krein.result import Array
 from krein.scale.store import TileStore, replace_file
 from krein.scale.stream import StoredTiles, open_columns
-from krein.similarities import Similarities, evaluate, take_items
+from krein.similarities import Similarities, evaluate
 from krein.tiles import combine_triangles, triangular
 
 __all__ = ["ClusterTiles", "as_client", "cluster_columns", "map_in_order"]
@@ -261,10 +262,10 @@ def cluster_columns(
             return columns
         store = columns.store
         work = Work(str(folder_path), store.shape, store.tile_rows, source.kernel)
-        right = take_items(source.items, landmarks)
+        right = take(source.items, landmarks)
         write_items(work.items, "landmarks", right, columns.keys[0])
         for tile in columns.missing():
-            left = take_items(source.items, store.slices[tile])
+            left = take(source.items, store.slices[tile])
             write_items(work.items, f"{tile:08d}", left, columns.keys[tile])
         tiles = ClusterTiles(columns, client, work)
         tiles.fill()

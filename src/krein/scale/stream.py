@@ -12,9 +12,10 @@ import joblib
 import numpy as np
 
 import krein
+from krein.kernels.items import take
 from krein.result import Array
 from krein.scale.store import Backend, DamagedTileError, TileStore
-from krein.similarities import Similarities, evaluate, take_items
+from krein.similarities import Similarities, evaluate
 from krein.tiles import TiledMatrix
 
 __all__ = ["StoredTiles", "rows_that_fit", "stored_columns", "tile_keys"]
@@ -70,13 +71,11 @@ def tile_keys(
             f"kernel={source.kernel!r} cannot be pickled, so its results cannot be "
             "recognised in a store; define it with a name at the top of a module"
         ) from error
-    at_landmarks = (
-        landmarks if source.kernel is None else take_items(source.items, landmarks)
-    )
+    at_landmarks = landmarks if source.kernel is None else take(source.items, landmarks)
     common = f"{krein.__version__} {kernel} {joblib.hash(at_landmarks)}"
     keys = []
     for rows in slices:
-        items = joblib.hash(take_items(source.items, rows))
+        items = joblib.hash(take(source.items, rows))
         text = f"{common} {rows.start} {rows.stop} {items}"
         keys.append(hashlib.blake2b(text.encode(), digest_size=16).hexdigest())
     return keys
@@ -193,12 +192,12 @@ def open_columns(
     rows = rows_that_fit(n, m, memory)
     store = TileStore(Path(folder) / "block", (n, m), rows, backend)
     keys = tile_keys(source, landmarks, store.slices)
-    right: Any = None if source.kernel is None else take_items(source.items, landmarks)
+    right: Any = None if source.kernel is None else take(source.items, landmarks)
 
     def compute(tile: int) -> Array:
         rows = store.slices[tile]
         if source.kernel is None:
             return source.block(rows, landmarks)
-        return evaluate(source.kernel, take_items(source.items, rows), right)
+        return evaluate(source.kernel, take(source.items, rows), right)
 
     return StoredTiles(store, keys, compute)

@@ -22,6 +22,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 from krein.domain import BalancedBox
 from krein.result import Array, Certificate, History, Result, Status
+from krein.spectrum import safe_scale
 
 __all__ = ["Machine", "one_class_dual", "svm_dual", "svr_dual"]
 
@@ -78,7 +79,7 @@ def svm_dual(
         return domain.violation(y * v, 1.0 - y * f)
 
     machine = _solve(
-        SVC(kernel="precomputed", C=float(upper.max()), cache_size=_CACHE_MB),
+        SVC(kernel="precomputed", cache_size=_CACHE_MB),
         K, y, upper, target=lambda v: y, violation=violation, tol=tol,
         max_iter=max_iter,
     )  # fmt: skip
@@ -112,7 +113,7 @@ def svr_dual(
         return max(0.0, float(np.max(bad)))
 
     return _solve(
-        SVR(kernel="precomputed", C=float(upper.max()), epsilon=epsilon,
+        SVR(kernel="precomputed", epsilon=epsilon,
             cache_size=_CACHE_MB),
         K, y, upper, target=target, violation=violation, tol=tol, max_iter=max_iter,
     )  # fmt: skip
@@ -148,17 +149,30 @@ def _solve(
     max_iter: int,
 ) -> Machine:
     """LIBSVM in stages, each polished, until the KKT conditions hold to `tol`."""
-    weight = upper if isinstance(machine, OneClassSVM) else upper / upper.max()
+    # At extreme scales LIBSVM overflows; v K and v upper are what must stay the same.
+    scale = safe_scale(K)
+    one_class = isinstance(machine, OneClassSVM)
+    unit = K if scale == 1.0 else K / scale
+    bound = upper if one_class else upper * scale
+    if not one_class:
+        machine.set_params(C=float(bound.max()))
+    weight = bound if one_class else bound / bound.max()
     limit, spent = max_iter, 0
     for stage in _STAGES:
         machine.set_params(tol=stage, max_iter=limit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            machine.fit(K, y, sample_weight=weight)
+            machine.fit(unit, y, sample_weight=weight)
         v = np.zeros(K.shape[0])
         v[machine.support_] = machine.dual_coef_[0]
-        np.clip(v, -upper, upper, out=v)
-        v, b, polished = _polish(K, v, upper, float(machine.intercept_[0]), target(v))
+        # LIBSVM multiplies C by the weights again: bounds are met to rounding only.
+        v = np.where(np.abs(v) >= bound * (1 - 1e-12), np.sign(v) * bound, v)
+        b = float(machine.intercept_[0])
+        v, b, polished = _polish(unit, v, bound, b, target(v))
+        if one_class:
+            b *= scale
+        else:
+            v = np.where(np.abs(v) == bound, np.sign(v) * upper, v / scale)
         worst = violation(v, _outputs(K, v) + b)
         steps = int(np.max(machine.n_iter_))
         spent += steps

@@ -1,0 +1,354 @@
+"""The outcome of `compare`: a table, tests of differences, and words."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from krein.comparison.evaluation import Problem, fit_method
+from krein.comparison.methods import METHODS
+from krein.comparison.scores import SCORES
+from krein.comparison.splits import Split
+from krein.comparison.statistics import (
+    corrected_error,
+    corrected_test,
+    holm,
+    score_interval,
+)
+from krein.optional import import_optional
+from krein.result import Array
+
+__all__ = ["Comparison", "Recommendation"]
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Which method to use, and why.
+
+    Attributes
+    ----------
+    method : str
+        The simplest whose mean is within one corrected standard error of the best.
+    clear : bool
+        False when no method is clearly better than all others.
+    equals : tuple of str
+        Methods that cannot be told from the best one, best first.
+    text : str
+        The recommendation in words.
+    """
+
+    method: str
+    clear: bool
+    equals: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Scores of several methods on the same splits.
+
+    Attributes
+    ----------
+    records : tuple of dict
+        One per method and split: scores, seconds, chosen parameters, predictions.
+    methods : tuple of str
+        What was compared.
+    scoring : str
+        The score that decided.
+    problem : Problem
+        The data.
+    splits : tuple of (train, test)
+        Index pairs.
+    random_state : int
+        Seed of the splits.
+    """
+
+    records: tuple[dict[str, Any], ...]
+    methods: tuple[str, ...]
+    scoring: str
+    problem: Problem
+    splits: tuple[Split, ...]
+    random_state: int = 0
+
+    # ------------------------------------------------------------------------- numbers
+
+    def of(self, method: str) -> list[dict[str, Any]]:
+        """Return the records of one method, by split."""
+        return [record for record in self.records if record["method"] == method]
+
+    @cached_property
+    def failed(self) -> dict[str, str]:
+        """Methods that failed on some split, with the first reason."""
+        reasons: dict[str, str] = {}
+        for record in self.records:
+            if "error" in record:
+                reasons.setdefault(record["method"], record["error"])
+        return reasons
+
+    @property
+    def completed(self) -> list[str]:
+        """Methods with a score on every split."""
+        return [name for name in self.methods if name not in self.failed]
+
+    def scores(self, method: str, score: str | None = None) -> Array:
+        """Return one score per split."""
+        score = score or self.scoring
+        return np.array([record["scores"][score] for record in self.of(method)])
+
+    @property
+    def test_share(self) -> float:
+        """n_test / n_train, which the corrected test needs."""
+        return float(np.mean([test.size / train.size for train, test in self.splits]))
+
+    @cached_property
+    def ranking(self) -> list[str]:
+        """Completed methods, the highest mean score first; of equals the simplest."""
+        return sorted(
+            self.completed,
+            key=lambda m: (
+                -round(float(self.scores(m).mean()), 12),
+                METHODS[m].simplicity,
+            ),
+        )
+
+    @property
+    def best(self) -> str:
+        """The method of the highest mean score (see `recommendation` for its worth)."""
+        if not self.ranking:
+            reasons = "; ".join(f"{m}: {why}" for m, why in self.failed.items())
+            raise ValueError(f"no method completed every split: {reasons}")
+        return self.ranking[0]
+
+    @cached_property
+    def p_values(self) -> dict[str, float]:
+        """Of the difference to the best, corrected for overlap and for many tests."""
+        others = [name for name in self.ranking if name != self.best]
+        raw = [
+            corrected_test(self.scores(self.best), self.scores(m), self.test_share)[1]
+            for m in others
+        ]
+        return {self.best: 1.0, **dict(zip(others, holm(raw), strict=True))}
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row of plain values per completed method, best first."""
+        return [self._row(name) for name in self.ranking]
+
+    def _row(self, name: str) -> dict[str, Any]:
+        records = self.of(name)
+        row: dict[str, Any] = {"method": name, "title": METHODS[name].title}
+        for score in SCORES:
+            sign = 1.0 if SCORES[score][1] else -1.0
+            values = sign * self.scores(name, score)
+            low, high = score_interval(values, self.test_share)
+            row[score.removeprefix("neg_")] = float(values.mean())
+            row[score.removeprefix("neg_") + "_interval"] = [low, high]
+        row["p_value"] = self.p_values[name]
+        row["fit_seconds"] = float(np.median([r["fit_seconds"] for r in records]))
+        row["predict_seconds"] = float(
+            np.median([r["predict_seconds"] for r in records])
+        )
+        row["search_seconds"] = float(sum(r["search_seconds"] for r in records))
+        row["converged"] = float(np.mean([r["converged"] for r in records]))
+        return row
+
+    def confusion(self, method: str) -> np.ndarray:
+        """Return counts (true class, predicted class) over all test parts."""
+        n = self.problem.classes.size
+        counts = np.zeros((n, n), dtype=int)
+        for record in self.of(method):
+            test = self.splits[record["split"]][1]
+            np.add.at(counts, (self.problem.codes[test], record["predicted"]), 1)
+        return counts
+
+    # --------------------------------------------------------------------------- words
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """Which method to use, in words, with the reason.
+
+        Few splits cannot prove a large difference, so that "not proven worse" alone
+        is no reason to use a method: the simplest one is taken among those whose mean
+        is also within one standard error of the best.
+        """
+        equals = tuple(m for m in self.ranking if self.p_values[m] > LEVEL)
+        near = [m for m in equals if self._is_near(m)]
+        chosen = min(near, key=lambda m: METHODS[m].simplicity)
+        text = self._words(equals, chosen) + self._about_raw(equals, near)
+        return Recommendation(chosen, len(equals) == 1, equals, text)
+
+    def _is_near(self, method: str) -> bool:
+        """Whether the mean is within one standard error of the best (one-SE rule)."""
+        difference = self.scores(self.best) - self.scores(method)
+        error = corrected_error(difference, self.test_share)
+        return float(difference.mean()) <= error + 1e-12
+
+    def _words(self, equals: tuple[str, ...], chosen: str) -> str:
+        label = SCORES[self.scoring][0]
+        best = METHODS[self.best].title
+        mean = f"{abs(float(self.scores(self.best).mean())):.3f}"
+        splits = f"{len(self.splits)} splits"
+        if len(self.ranking) == 1:
+            return f"Only {best} was run: mean {label} {mean} over {splits}."
+        if len(equals) == 1:
+            return (
+                f"Use {best}: its mean {label} of {mean} over {splits} is clearly "
+                "better than that of every other method."
+            )
+        others = ", ".join(METHODS[m].title for m in equals[1:])
+        if len(equals) == len(self.ranking):
+            others = "any other"
+        reason = (
+            "It is also the simplest of those near it."
+            if chosen == self.best
+            else f"Use {METHODS[chosen].title}, the simplest of those near it."
+        )
+        return (
+            f"No clear winner: {best} is highest (mean {label} {mean} over {splits}) "
+            f"but cannot be told from {others}. {reason}"
+        )
+
+    def _about_raw(self, equals: tuple[str, ...], near: list[str]) -> str:
+        """Say whether the treatment of the negative part matters here."""
+        if "svc" not in self.ranking or len(self.ranking) == 1:
+            return ""
+        if "svc" in near:
+            return (
+                " The SVM on the raw matrix is as good: what is done about negative "
+                "eigenvalues makes no difference that these data can show."
+            )
+        gain = float((self.scores(self.best) - self.scores("svc")).mean())
+        if "svc" in equals:
+            return (
+                f" The SVM on the raw matrix is lower by {gain:.3f}; these splits are "
+                "too few to be sure that the treatment matters."
+            )
+        return (
+            f" The SVM on the raw matrix is worse by {gain:.3f} "
+            f"(p = {self.p_values['svc']:.2g}): the treatment matters."
+        )
+
+    def __str__(self) -> str:
+        rows = [self._cells(row) for row in self.table()]
+        header = ["method", *self._columns(), "p", "fit s"]
+        widths = [max(len(r[i]) for r in [header, *rows]) for i in range(len(header))]
+        lines = [
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w)
+                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in [header, *rows]
+        ]
+        lines += [f"{m} failed: {why}" for m, why in self.failed.items()]
+        return "\n".join([*lines, "", self.recommendation.text])
+
+    @staticmethod
+    def _columns() -> list[str]:
+        return [label for label, _ in SCORES.values()]
+
+    @staticmethod
+    def _cells(row: dict[str, Any]) -> list[str]:
+        scores = [f"{row[name.removeprefix('neg_')]:.3f}" for name in SCORES]
+        return [
+            row["title"],
+            *scores,
+            f"{row['p_value']:.2g}",
+            f"{row['fit_seconds']:.2g}",
+        ]
+
+    def _repr_html_(self) -> str:
+        head = "".join(
+            f"<th>{html.escape(name)}</th>"
+            for name in ["method", *self._columns(), "p", "fit s"]
+        )
+        body = "".join(
+            "<tr>"
+            + "".join(f"<td>{html.escape(cell)}</td>" for cell in self._cells(row))
+            + "</tr>"
+            for row in self.table()
+        )
+        return (
+            f"<table><caption>krein comparison</caption><tr>{head}</tr>{body}</table>"
+            f"<p>{html.escape(self.recommendation.text)}</p>"
+        )
+
+    # -------------------------------------------------------------------------- output
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame, indexed by method.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        pandas = import_optional("pandas", extra="test", needed_for="to_frame()")
+        return pandas.DataFrame(self.table()).set_index("method")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw mean scores with their intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; made when not given.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        pyplot = import_optional(
+            "matplotlib.pyplot", extra="plot", needed_for="Comparison.plot()"
+        )
+        if ax is None:
+            _, ax = pyplot.subplots(figsize=(6, 1 + 0.35 * len(self.ranking)))
+        key = self.scoring.removeprefix("neg_")
+        rows = self.table()[::-1]
+        means = np.array([row[key] for row in rows])
+        intervals = np.array([row[key + "_interval"] for row in rows])
+        errors = np.abs(intervals.T - means)
+        ax.errorbar(means, range(len(rows)), xerr=errors, fmt="o", capsize=3)
+        ax.set_yticks(range(len(rows)), [row["title"] for row in rows])
+        ax.set_xlabel(f"{SCORES[self.scoring][0]}, mean and 95 % interval")
+        return ax
+
+    def to_html(self, path: str | Path, *, force: bool = False, **context: Any) -> Path:
+        """Write the report: one self-contained page.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write.
+        force : bool
+            Replace an existing file.
+        **context
+            ``title``, ``command`` (to repeat the run) and ``names`` of the items.
+
+        Returns
+        -------
+        Path
+        """
+        from krein.report import write_report
+
+        return write_report(self, path, force=force, **context)
+
+    def fit_best(self, method: str | None = None) -> Any:
+        """Fit the recommended method (or the one named) on all data.
+
+        Parameters
+        ----------
+        method : str, optional
+            One of `methods`.
+
+        Returns
+        -------
+        estimator
+            Fitted; on the items where a kernel was given, on the matrix otherwise.
+        """
+        name = method or self.recommendation.method
+        return fit_method(self.problem, name, self.scoring, self.random_state)

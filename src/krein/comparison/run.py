@@ -1,0 +1,274 @@
+"""`compare`: every method on the same splits, in parallel, resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.utils.validation import _num_samples, column_or_1d
+
+import krein
+from krein.comparison.comparison import Comparison
+from krein.comparison.evaluation import Problem, evaluate_split
+from krein.comparison.methods import Method, select_methods
+from krein.comparison.scores import SCORES
+from krein.comparison.splits import Split, outer_splits
+from krein.files import atomic_write
+from krein.kernels.registry import Kernel, as_kernel
+from krein.sharing import fingerprint
+from krein.validation import (
+    check_labels,
+    check_similarity,
+    refuse_odd_arrays,
+    warn_if_distances,
+)
+
+__all__ = ["compare"]
+
+Progress = Callable[[int, int, str], None]
+
+
+def compare(
+    X: Any,
+    y: Any,
+    kernel: Any = "precomputed",
+    methods: Any = None,
+    *,
+    cv: Any = None,
+    scoring: str = "accuracy",
+    groups: Any = None,
+    n_jobs: int | None = None,
+    kernel_params: dict | None = None,
+    symmetrize: bool = False,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+    random_state: int = 0,
+) -> Comparison:
+    """Try all applicable methods on the same splits and say which to use.
+
+    Every method gets its hyperparameters by cross-validation inside of each training
+    part; one eigendecomposition per fold serves all methods and all their candidates.
+    Differences are judged by the corrected resampled t-test, and "no clear winner" is
+    a possible answer.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, n), or items
+        Similarities for ``kernel="precomputed"``, otherwise vectors or objects.
+    y : array-like of shape (n,)
+        Class labels.
+    kernel : "precomputed", str, Kernel or callable
+        The similarity to be judged. Settings that depend on data (such as
+        ``gamma="median"``) are settled on each training part.
+    methods : list of str, optional
+        Names of `krein.list_methods`; by default all that apply.
+    cv : int, splitter or iterable of (train, test), optional
+        Default: two times five stratified folds.
+    scoring : {"accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"}
+        What chooses hyperparameters and decides; all four are reported.
+    groups : array-like of shape (n,), optional
+        Items of a group stay on one side of every split.
+    n_jobs : int, optional
+        Splits that run at the same time.
+    kernel_params : dict, optional
+        Parameters of a kernel given by name.
+    symmetrize : bool
+        Use (K + K') / 2 instead of refusing an asymmetric matrix.
+    cache : str or Path, optional
+        Folder for finished results, one file per method and split; a comparison that
+        was interrupted goes on from there.
+    progress : callable, optional
+        Called as ``progress(done, total, what)``.
+    random_state : int
+        Seed of the splits.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import compare, sigmoid_kernel
+    >>> X = np.random.default_rng(0).standard_normal((40, 3))
+    >>> comparison = compare(sigmoid_kernel(X), X[:, 0] > 0, methods=["svc", "flip"])
+    >>> sorted(comparison.methods)
+    ['flip', 'svc']
+    """
+    problem = make_problem(X, y, kernel, kernel_params, groups, symmetrize)
+    return compare_problem(
+        problem,
+        methods,
+        cv=cv,
+        scoring=scoring,
+        n_jobs=n_jobs,
+        cache=cache,
+        progress=progress,
+        random_state=random_state,
+    )
+
+
+def compare_problem(
+    problem: Problem,
+    methods: Any = None,
+    *,
+    cv: Any = None,
+    scoring: str = "accuracy",
+    n_jobs: int | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+    random_state: int = 0,
+) -> Comparison:
+    """Compare on data that are checked already; arguments as in `compare`."""
+    if scoring not in SCORES:
+        raise ValueError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}")
+    chosen = select_methods(methods, has_vectors=problem.vectors is not None)
+    splits = outer_splits(problem.codes, cv, problem.groups, random_state)
+    store = _Store(cache, problem, scoring)
+    records = _run(problem, chosen, splits, scoring, store, n_jobs, progress)
+    return Comparison(
+        records=tuple(records),
+        methods=tuple(method.name for method in chosen),
+        scoring=scoring,
+        problem=problem,
+        splits=tuple(splits),
+        random_state=random_state,
+    )
+
+
+def make_problem(
+    X: Any,
+    y: Any,
+    kernel: Any = "precomputed",
+    kernel_params: dict | None = None,
+    groups: Any = None,
+    symmetrize: bool = False,
+) -> Problem:
+    """Check the data and evaluate the kernel, once if its settings allow it."""
+    refuse_odd_arrays(X)
+    classes, codes = check_labels(column_or_1d(np.asarray(y), warn=False))
+    n = _num_samples(X)
+    if codes.size != n:
+        raise ValueError(f"y has {codes.size} labels for {n} items; they must agree")
+    if groups is not None:
+        groups = column_or_1d(np.asarray(groups), warn=False)
+        if groups.size != n:
+            raise ValueError(f"groups has {groups.size} entries for {n} items")
+    if isinstance(kernel, str) and kernel == "precomputed":
+        given = check_similarity(X, name="X", symmetrize=symmetrize)
+        warn_if_distances(given, "X")
+        return Problem(given, codes, classes, groups=groups)
+    found = as_kernel(kernel, kernel_params)
+    vectors = None
+    if isinstance(found, Kernel) and found.facts.input == "vectors":
+        X = vectors = np.asarray(X, dtype=float)
+    K = None
+    if not isinstance(found, Kernel) or found.fit(X) == found:
+        K = check_similarity(
+            np.asarray(found(X, X), dtype=float),
+            name="kernel(X, X)",
+            symmetrize=symmetrize,
+        )
+    return Problem(K, codes, classes, X, found, vectors, groups)
+
+
+# ----------------------------------------------------------------- running, resuming
+
+
+def _run(
+    problem: Problem,
+    methods: Sequence[Method],
+    splits: Sequence[Split],
+    scoring: str,
+    store: _Store,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> list[dict[str, Any]]:
+    """Return all records, in the order of splits and methods."""
+    found: dict[tuple[int, str], dict[str, Any]] = {}
+    open_tasks = []
+    for s, split in enumerate(splits):
+        missing = []
+        for method in methods:
+            record = store.read(method, split)
+            if record is None:
+                missing.append(method)
+            else:
+                found[s, method.name] = record
+        if missing:
+            open_tasks.append((s, missing))
+    total = len(splits) * len(methods)
+    # One split is one task: its eigendecompositions serve all of its methods.
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+    tasks = (
+        joblib.delayed(_one_split)(problem, missing, splits[s], scoring)
+        for s, missing in open_tasks
+    )
+    for (s, missing), records in zip(open_tasks, parallel(tasks), strict=True):
+        for method, record in zip(missing, records, strict=True):
+            found[s, method.name] = store.write(method, splits[s], record)
+        if progress is not None:
+            progress(len(found), total, f"split {s + 1} of {len(splits)}")
+    return [
+        {**found[s, method.name], "split": s}
+        for s in range(len(splits))
+        for method in methods
+    ]
+
+
+def _one_split(
+    problem: Problem, methods: Sequence[Method], split: Split, scoring: str
+) -> list[dict[str, Any]]:
+    return list(evaluate_split(problem, methods, split, scoring))
+
+
+class _Store:
+    """Finished records on disk, one small JSON file per method and split."""
+
+    def __init__(
+        self, folder: str | Path | None, problem: Problem, scoring: str
+    ) -> None:
+        self.folder = None if folder is None else Path(folder)
+        if self.folder is None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        matrix = problem.K
+        if matrix is None:
+            matrix = problem.on(np.arange(problem.codes.size))
+        self.facts = [
+            krein.__version__,
+            scoring,
+            fingerprint(matrix),
+            fingerprint(problem.codes),
+            fingerprint(problem.vectors),
+            None if problem.groups is None else [str(g) for g in problem.groups],
+        ]
+
+    def _path(self, method: Method, split: Split) -> Path:
+        assert self.folder is not None
+        train, test = (np.asarray(part, dtype=np.int64) for part in split)
+        facts = [*self.facts, method.name, fingerprint(train), fingerprint(test)]
+        digest = hashlib.blake2b(json.dumps(facts).encode(), digest_size=12)
+        return self.folder / f"{method.name}-{digest.hexdigest()}.json"
+
+    def read(self, method: Method, split: Split) -> dict[str, Any] | None:
+        """Return the record, or None if it is not there or not whole."""
+        if self.folder is None:
+            return None
+        try:
+            record = json.loads(self._path(method, split).read_text())
+        except (OSError, ValueError):
+            return None
+        return record if isinstance(record, dict) and "method" in record else None
+
+    def write(self, method: Method, split: Split, record: dict[str, Any]) -> dict:
+        """Store the record and return it."""
+        if self.folder is not None:
+            with atomic_write(self._path(method, split), overwrite=True) as file:
+                file.write(json.dumps(record).encode())
+        return record

@@ -1,0 +1,197 @@
+"""Two simple classifiers on similarities that every method has to beat."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils._param_validation import Interval
+
+from krein.estimators._base import KernelClassifier, Row, Training
+from krein.estimators._probability import sigmoid_probabilities
+from krein.result import Array
+
+__all__ = ["SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier"]
+
+
+class _Yardstick(KernelClassifier):
+    """What both share: no solver, so no tolerance to set."""
+
+    tol = 1e-6
+    max_iter = 1000
+    verbose = 0
+    random_state = None
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        key: KernelClassifier._parameter_constraints[key]
+        for key in ("kernel", "kernel_params", "symmetrize", "class_weight")
+    }
+
+    def _proba(self, X: Any) -> Array:
+        values = self._decision_rows(X)
+        return sigmoid_probabilities(values, np.ones(1), np.zeros(1))
+
+
+class SimilarityFeaturesClassifier(_Yardstick):
+    """Logistic regression on the rows of the similarity, standardised as features.
+
+    Row i of the matrix is taken as a description of item i by its similarities to
+    the training items; no definiteness is needed. One-vs-rest for several classes.
+
+    Parameters
+    ----------
+    C : float
+        Inverse strength of the penalty, as in scikit-learn's `LogisticRegression`.
+    kernel, kernel_params, symmetrize, class_weight
+        As in `SpectrumSVC`.
+
+    Attributes
+    ----------
+    classes_, dual_coef_, intercept_, support_
+        As in `SpectrumSVC`.
+
+    References
+    ----------
+    Graepel, Herbrich, Bollmann-Sdorra, Obermayer (1999); Chen et al. (2009), section 3.
+
+    Examples
+    --------
+    >>> from krein import SimilarityFeaturesClassifier
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, -0.7], [-0.8, -0.7, 1.0]]
+    >>> SimilarityFeaturesClassifier().fit(K, ["a", "a", "b"]).predict(K)
+    array(['a', 'a', 'b'], dtype='<U1')
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **_Yardstick._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        kernel="precomputed",
+        kernel_params=None,
+        symmetrize=False,
+        class_weight=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.symmetrize = symmetrize
+        self.class_weight = class_weight
+
+    def _share(self, training: Training) -> tuple[Array, Array]:
+        mean = np.average(training.K, axis=0, weights=training.weight)
+        variance = np.average((training.K - mean) ** 2, axis=0, weights=training.weight)
+        scale = np.sqrt(variance)
+        constant = scale <= 1e-12 * np.abs(training.K).max()
+        return mean, np.where(constant, 1.0, scale)
+
+    def _fit_row(
+        self, shared: tuple[Array, Array], training: Training, signs: Array
+    ) -> Row:
+        mean, scale = shared
+        model = LogisticRegression(C=self.C, tol=1e-8, max_iter=5000)
+        model.fit((training.K - mean) / scale, signs, training.weight)
+        coef = model.coef_[0] / scale
+        return Row(coef, float(model.intercept_[0] - mean @ coef))
+
+    def predict_proba(self, X):
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+        """
+        return self._proba(X)
+
+
+class SimilarityNeighborsClassifier(_Yardstick):
+    """k nearest neighbours, nearest meaning most similar.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        How many neighbours vote; at most the number of training items.
+    kernel, kernel_params, symmetrize, class_weight
+        As in `SpectrumSVC`.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Class labels.
+
+    References
+    ----------
+    Cover, Hart (1967), IEEE Transactions on Information Theory 13.
+
+    Examples
+    --------
+    >>> from krein import SimilarityNeighborsClassifier
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, -0.7], [-0.8, -0.7, 1.0]]
+    >>> model = SimilarityNeighborsClassifier(1).fit(K, ["a", "a", "b"])
+    >>> model.predict([[0.1, 0.2, 0.8]])
+    array(['b'], dtype='<U1')
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **_Yardstick._parameter_constraints,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_neighbors=1,
+        *,
+        kernel="precomputed",
+        kernel_params=None,
+        symmetrize=False,
+        class_weight=None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.symmetrize = symmetrize
+        self.class_weight = class_weight
+
+    def _share(self, training: Training) -> None:
+        return None
+
+    def _fit_row(self, shared: None, training: Training, signs: Array) -> Row:
+        # The "coefficients" are signed votes: every training item can be asked.
+        weight = 1.0 if training.weight is None else training.weight
+        return Row(signs * weight, 0.0)
+
+    def _decision_rows(self, X: Any) -> Array:
+        """Votes per class, as shares (n_new, n_classes)."""
+        if not hasattr(self, "dual_coef_"):
+            return super()._decision_rows(X)  # raises: not fitted
+        K = self._similarities(X)
+        votes = self.dual_coef_[:, self.support_]
+        k = min(self.n_neighbors, votes.shape[1])
+        nearest = np.argsort(-K, axis=1, kind="stable")[:, :k]
+        chosen = votes[:, nearest]  # (n_rows, n_new, k)
+        weight = np.abs(chosen[0]).sum(axis=1)
+        return (chosen.sum(axis=2) / weight).T
+
+    def predict_proba(self, X):
+        """Shares of the votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+        """
+        share = 0.5 * (1.0 + self._decision_rows(X))
+        return np.hstack([1.0 - share, share]) if share.shape[1] == 1 else share

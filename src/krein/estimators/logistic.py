@@ -1,0 +1,407 @@
+"""Probabilities from an indefinite similarity: kernel logistic regression."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from krein.estimators._base import KernelClassifier, Row, Training, one_vs_rest
+from krein.problems.logistic import (
+    IndefiniteLogistic,
+    largest_eigenvalue,
+    smallest_eigenvalue,
+    uniqueness_ratio,
+    uniqueness_threshold,
+)
+from krein.result import Array, Result
+from krein.solvers.cccp import CCCP_DEFAULTS, CCCPSettings, cccp_logistic
+from krein.solvers.newton_logistic import krein_gd, newton_logistic
+from krein.spectrum import Spectrum, Transform
+
+__all__ = ["KreinLogisticRegression"]
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_MARGIN = 1.05  # above the floor of alpha, so that the solution is safely unique
+_PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")
+_MAX_ITER = {"newton": 100, "krein-gd": 100_000, **dict.fromkeys(_PAPER, 20)}
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "newton": ("init", "linear"),
+    "krein-gd": ("init",),
+    **dict.fromkeys(_PAPER, ("init", *(f.name for f in fields(CCCPSettings)))),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is solved: the kernel, the penalty used and how unique the solution is."""
+
+    K: Array
+    alpha: float
+    ratio: float
+    transform: Transform | None = None
+    spectrum: Spectrum | None = None
+
+    @property
+    def unique(self) -> bool:
+        """True if the stationarity equation has one solution."""
+        return self.transform is not None or self.ratio < 1.0
+
+
+class KreinLogisticRegression(KernelClassifier):
+    """Kernel logistic regression with a kernel that need not be positive.
+
+    Solves the stationarity equation of ``(1/n) sum log(1 + exp(-y f)) + alpha/2 a'Ka``
+    in the Krein space of the kernel. The objective has no minimum when the kernel
+    has a negative eigenvalue; the stationary point exists always and is unique if
+    ``|mu_min| < 4 n alpha`` (two classes; ``2 n alpha`` for the multinomial model). The
+    quotient of both sides is `ratio_`. Above 1 solutions are several and useless for
+    learning, so `indefinite` states what to do then.
+
+    Parameters
+    ----------
+    alpha : float
+        Penalty, the lambda of the paper. Choose it by log-loss, see
+        `KreinLogisticRegressionCV`.
+    fit_intercept : bool
+        Unpenalised intercept; the model of the paper is False.
+    solver : {"newton", "krein-gd", "cccp-gd", "ccicp-gd", "ccicp-sgd"}
+        ``newton`` solves the equation to rounding; ``krein-gd`` is the first-order
+        method that converges to the same point; the others are the algorithms of the
+        paper with corrected formulas. They descend on an objective without minimum
+        and are reported with the residual they have, which is not small.
+    multi_class : {"multinomial", "ovr"}
+        For three or more classes: one joint model or one against the rest.
+    indefinite : {"raise-alpha", "flip", "allow"}
+        When ``ratio >= 1`` at the given alpha: raise alpha to 1.05 times the
+        smallest value that makes the solution unique; solve with the flipped kernel;
+        or go on. Each of them warns.
+    kernel : "precomputed", str, Kernel, callable or "features"
+        As in `SpectrumSVC`. With ``"features"`` X holds features F (n, r), e.g. of
+        landmarks, whose kernel is ``F diag(signature) F'``: systems of size r.
+    signature : array-like of shape (r,), optional
+        Signs of the features, for ``kernel="features"``; all +1 when not given.
+    kernel_params, symmetrize, class_weight, random_state, verbose
+        As in `SpectrumSVC`.
+    solver_options : dict, optional
+        ``init``: starting coefficients, "zeros", "ones", "minus-ones", "uniform" (those
+        of the paper's Table VI) or an array (n_rows, n_train). newton: ``linear`` is
+        "auto", "cholesky" or "cg". The paper's solvers: ``epsilon`` (1 with ccicp-sgd
+        is the paper's SGD-I), ``eta, decay, reset_eta, step, tau, max_inner``, see
+        `krein.solvers.cccp.CCCPSettings`.
+    tol : float
+        On the stationarity residual.
+    max_iter : int, optional
+        Steps; by default 100 (newton), 100 000 (krein-gd), 20 (the paper's k_max).
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Class labels.
+    dual_coef_ : ndarray of shape (n_rows, n_train)
+        Coefficients on the raw kernel, at most w_i / (N alpha) in magnitude.
+    intercept_ : ndarray of shape (n_rows,)
+        Intercepts.
+    residual_ : ndarray of shape (n_rows,)
+        Largest violation of the stationarity equation, with an intercept also
+        |sum of coefficients|.
+    ratio_ : ndarray of shape (n_rows,)
+        |mu_min| over the uniqueness threshold, at `alpha_used_`.
+    unique_ : bool
+        The problem solved has one solution.
+    alpha_used_ : float
+        The penalty used.
+    flipped_ : bool
+        The flipped kernel was used.
+    coef_ : ndarray of shape (n_rows, r)
+        Coefficients of the features, for ``kernel="features"``.
+    result_, n_iter_, objective_, support_
+        As in `SpectrumSVC`; objective_ is the (unbounded) objective at the solution.
+
+    References
+    ----------
+    Liu, Huang, Peng, Yang, Suykens, "Indefinite Kernel Logistic Regression with
+    Concave-inexact-convex Procedure", eq. (5), IEEE TNNLS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import KreinLogisticRegression
+    >>> K = np.array([[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]])
+    >>> model = KreinLogisticRegression(alpha=0.1).fit(K, ["a", "a", "b"])
+    >>> model.predict(K), bool(model.residual_[0] < 1e-9)
+    (array(['a', 'a', 'b'], dtype='<U1'), True)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **KernelClassifier._parameter_constraints,
+        "alpha": [_POSITIVE],
+        "fit_intercept": ["boolean"],
+        "solver": [StrOptions(set(_MAX_ITER))],
+        "multi_class": [StrOptions({"multinomial", "ovr"})],
+        "indefinite": [StrOptions({"raise-alpha", "flip", "allow"})],
+        "signature": ["array-like", None],
+        "solver_options": [dict, None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+    }
+    _parameter_constraints.pop("probability")
+
+    def __init__(
+        self,
+        alpha=0.01,
+        *,
+        fit_intercept=True,
+        solver="newton",
+        multi_class="multinomial",
+        indefinite="raise-alpha",
+        kernel="precomputed",
+        kernel_params=None,
+        signature=None,
+        symmetrize=False,
+        class_weight=None,
+        solver_options=None,
+        tol=1e-9,
+        max_iter=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.multi_class = multi_class
+        self.indefinite = indefinite
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.signature = signature
+        self.symmetrize = symmetrize
+        self.class_weight = class_weight
+        self.solver_options = solver_options
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---------------------------------------------------------------------------- plan
+
+    @property
+    def _joint(self) -> bool:
+        return self.multi_class == "multinomial" and self.classes_.size > 2
+
+    @property
+    def _n_columns(self) -> int:
+        """Columns of one problem: all classes at once, or one row at a time."""
+        return self.classes_.size if self._joint else 1
+
+    def _share(self, training: Training) -> Plan:
+        self._check_options()
+        weight = training.weight
+        total = training.K.shape[0] if weight is None else float(weight.sum())
+        spectrum = None
+        if self.solver in _PAPER:
+            spectrum = Spectrum.exact(training.K, weight)
+            smallest = float(spectrum.eigenvalues[0])
+        else:
+            threshold = uniqueness_threshold(self.alpha, total, self._n_columns)
+            smallest = smallest_eigenvalue(training.K, weight, atol=0.005 * threshold)
+        alpha, ratio = self._penalty(smallest, total)
+        if self.indefinite != "flip" or ratio < 1.0:
+            return Plan(training.K, alpha, ratio, None, spectrum)
+        flip = Transform.fit(training.K, "flip", weight=weight, spectrum=spectrum)
+        spectrum = None if spectrum is None else spectrum.map(np.abs)
+        return Plan(flip.kernel(training.K), alpha, ratio, flip, spectrum)
+
+    def _penalty(self, smallest: float, total: float) -> tuple[float, float]:
+        """Alpha and ratio after `indefinite` was applied; says what was done."""
+        columns = self._n_columns
+        alpha = float(self.alpha)
+        ratio = uniqueness_ratio(smallest, alpha, total, columns)
+        if ratio >= 1.0:
+            given = (
+                f"the kernel's smallest eigenvalue {smallest:.4g} is {ratio:.3g} times "
+                f"what alpha={alpha:.4g} allows for a unique solution"
+            )
+            if self.indefinite == "raise-alpha":
+                alpha *= _MARGIN * ratio
+                ratio = 1.0 / _MARGIN
+                told = f"alpha was raised to {alpha:.6g}"
+            elif self.indefinite == "flip":
+                told = "the flipped kernel was used"
+            else:
+                told = "several solutions may exist, and they generalise badly"
+            warnings.warn(f"{given}: {told} (indefinite=)", UserWarning, stacklevel=6)
+        return alpha, ratio
+
+    def _check_options(self) -> None:
+        known = _OPTIONS[self.solver]
+        for name in self.solver_options or {}:
+            if name not in known:
+                raise ValueError(
+                    f"solver_options has {name!r}, which solver={self.solver!r} does "
+                    f"not know; it knows {', '.join(known)}"
+                )
+
+    # ---------------------------------------------------------------------------- rows
+
+    def _fit_rows(
+        self, shared: Plan, training: Training, codes: np.ndarray
+    ) -> list[Row]:
+        self.alpha_used_ = shared.alpha
+        self.unique_ = shared.unique
+        self.flipped_ = shared.transform is not None
+        n_rows = 1 if self.classes_.size == 2 else self.classes_.size
+        self.ratio_ = np.full(n_rows, shared.ratio)
+        rows: list[Row] = []
+        for targets in self._targets(codes):
+            part = slice(len(rows), len(rows) + targets.shape[1])
+            start = self._initial(training, targets, part)
+            result = self._solve(shared, training, targets, start)
+            rows += _split(result, shared.transform)
+        return rows
+
+    def _targets(self, codes: np.ndarray) -> list[Array]:
+        """One joint problem, or one with one column per row."""
+        if self._joint:
+            return [np.eye(self.classes_.size)[codes]]
+        signs = one_vs_rest(codes, self.classes_.size)
+        return [(row[:, None] > 0).astype(float) for row in signs]
+
+    def _initial(self, training: Training, targets: Array, part: slice) -> Array:
+        """Starting coefficients; weights act as repetition here too."""
+        init = (self.solver_options or {}).get("init", "zeros")
+        constants = {"zeros": 0.0, "ones": 1.0, "minus-ones": -1.0}
+        n = targets.shape[0]
+        weight = np.ones(n) if training.weight is None else training.weight
+        if isinstance(init, str):
+            if init == "uniform":
+                random = check_random_state(self.random_state)
+                return weight[:, None] * random.uniform(size=targets.shape)
+            if init in constants:
+                return weight[:, None] * np.full(targets.shape, constants[init])
+            raise ValueError(
+                "solver_options['init'] must be 'zeros', 'ones', 'minus-ones', "
+                f"'uniform' or an array (n_rows, n_train), got {init!r}"
+            )
+        start = np.atleast_2d(np.asarray(init, dtype=float))
+        if start.ndim != 2 or start.shape[1] != training.n or len(start) < part.stop:
+            raise ValueError(
+                "solver_options['init'] must have shape (n_rows, n_train) = "
+                f"({self.ratio_.size}, {training.n}), got {np.shape(init)}"
+            )
+        start = start if training.kept is None else start[:, training.kept]
+        return start[part].T.copy()
+
+    def _solve(
+        self, plan: Plan, training: Training, targets: Array, start: Array
+    ) -> Result:
+        problem = IndefiniteLogistic(
+            plan.K, targets, plan.alpha, training.weight, self.fit_intercept
+        )
+        options = {k: v for k, v in (self.solver_options or {}).items() if k != "init"}
+        limit = self.max_iter or _MAX_ITER[self.solver]
+        common: dict[str, Any] = {"tol": self.tol, "max_iter": limit}
+        if self.solver == "newton":
+            return newton_logistic(problem, start, **common, **options)
+        if self.solver == "krein-gd":
+            largest = largest_eigenvalue(plan.K, training.weight)
+            return krein_gd(problem, start, largest=largest, **common)
+        settings = replace(CCCP_DEFAULTS[self.solver], **options)
+        random = check_random_state(self.random_state)
+        spectrum = plan.spectrum or Spectrum.exact(plan.K, training.weight)
+        return cccp_logistic(
+            problem, spectrum, settings, start, random_state=random, **common
+        )
+
+    def _warn_unconverged(self, results: Sequence[Result]) -> None:
+        diverged = [result for result in results if result.status == "diverged"]
+        if diverged:
+            worst = max(diverged, key=lambda result: result.certificate.value)
+            reason = "the step eta is too long for this kernel"
+            if self.ratio_[0] > 1e-10 and not self.flipped_:
+                reason = (
+                    "the objective is unbounded below because the kernel has negative "
+                    "eigenvalues"
+                )
+            warnings.warn(
+                f"{type(self).__name__}(solver={self.solver!r}) diverged after "
+                f"{worst.n_iter} steps: {reason}. The coefficients kept have residual "
+                f"{worst.certificate.value:.2g}. Use solver='newton'",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            return
+        bad = [result for result in results if result.status == "max_iter"]
+        if bad:
+            worst = max(bad, key=lambda result: result.certificate.value)
+            warnings.warn(
+                f"{type(self).__name__}(solver={self.solver!r}) did not reach "
+                f"tol={self.tol:g}: residual {worst.certificate.value:.2g} after "
+                f"{worst.n_iter} steps. Raise max_iter or tol, or use solver='newton'",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # ------------------------------------------------------------------- probabilities
+
+    def predict_proba(self, X):
+        """Class probabilities: the model's own, no calibration on top.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+        """
+        check_is_fitted(self, "dual_coef_")
+        values = self._decision_rows(X)
+        if values.shape[1] == 1:
+            return np.hstack([expit(-values), expit(values)])
+        if self._joint:
+            return softmax(values, axis=1)
+        # In logarithms, so that rows of tiny sigmoids can be normalised.
+        return softmax(-np.logaddexp(0.0, -values), axis=1)
+
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+        """
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
+
+
+def _split(result: Result, transform: Transform | None) -> list[Row]:
+    """One Row per column of a joint result, on the raw kernel."""
+    coef = result.x if transform is None else transform.coef(result.x)
+    parts = [
+        Result(
+            column,
+            result.value,
+            result.certificate,
+            result.status,
+            result.n_iter,
+            result.history,
+            result.info,
+        )
+        for column in result.x.T
+    ]
+    intercept = result.info["intercept"]
+    return [
+        Row(column, float(b), part)
+        for column, b, part in zip(coef.T, intercept, parts, strict=True)
+    ]

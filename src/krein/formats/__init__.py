@@ -1,0 +1,14 @@
+"""Files of the field: similarity matrices, sequences, series, feature files, labels."""
+
+from krein.formats.named import FormatError, Named
+from krein.formats.read import read_items, read_labels, read_matrix
+from krein.formats.write import write_matrix
+
+__all__ = [
+    "FormatError",
+    "Named",
+    "read_items",
+    "read_labels",
+    "read_matrix",
+    "write_matrix",
+]

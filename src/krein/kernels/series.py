@@ -1,0 +1,355 @@
+"""Kernels on time series, by elastic distances.
+
+One convention, whatever does the work. A series is an array (length,) or (n_channels,
+length); a set is a list of them, or an array with one more axis in front. `window`
+counts cells beside the diagonal: 0 allows the diagonal only; a float is a fraction of
+the longer series of a pair. Where lengths differ, the band is widened towards the
+longer one by the difference: ``-w - max(0, n_x - n_y) <= j - i <= w + max(0, n_y -
+n_x)``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from krein.kernels.distances import distance_facts, similarity_of
+from krein.kernels.elastic import elastic_distances, erp_costs, msm_costs, twe_costs
+from krein.kernels.items import check_items, fill_pairs, same_items
+from krein.kernels.registry import register
+from krein.optional import import_optional
+
+__all__ = ["dtw_kernel", "erp_kernel", "msm_kernel", "twe_kernel"]
+
+
+def check_series(X: Any, name: str = "X") -> list[np.ndarray]:
+    """Return a list of arrays (n_channels, length), or name the series at fault."""
+    check_items(X, name)
+    series: list[np.ndarray] = []
+    for i, item in enumerate(X):
+        try:
+            values = np.asarray(item, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name}[{i}] must be a series of numbers (length,) or (n_channels, "
+                f"length), got {type(item).__name__}"
+            ) from None
+        if values.ndim not in (1, 2) or values.size == 0:
+            raise ValueError(
+                f"{name}[{i}] has shape {values.shape}; expected a series (length,) or "
+                "(n_channels, length) with at least one value"
+            )
+        values = np.atleast_2d(values)
+        bad = ~np.isfinite(values).all(axis=0)
+        if bad.any():
+            raise ValueError(
+                f"{name}[{i}] contains NaN or infinity at position {np.argmax(bad)}; "
+                "fill or cut it first"
+            )
+        if values.shape[0] != (series[0] if series else values).shape[0]:
+            raise ValueError(
+                f"{name}[{i}] has {values.shape[0]} channels, {name}[0] has "
+                f"{series[0].shape[0]}; they must agree"
+            )
+        series.append(np.ascontiguousarray(values))
+    return series
+
+
+def _check_pair(X: Any, Y: Any) -> tuple[list, list, bool]:
+    same = same_items(X, Y)
+    first = check_series(X, "X")
+    second = first if same else check_series(Y, "Y")
+    if first[0].shape[0] != second[0].shape[0]:
+        raise ValueError(
+            f"X has series of {first[0].shape[0]} channels, Y of "
+            f"{second[0].shape[0]}; they must agree"
+        )
+    return first, second, same
+
+
+def window_cells(window: float | None, n_x: int, n_y: int) -> int | None:
+    """Cells beside the diagonal for a pair of lengths; None for no band."""
+    if window is None:
+        return None
+    if isinstance(window, bool | str) or not 0 <= window < np.inf:
+        raise ValueError(
+            "window must be None, a number of cells (int) or a fraction of the longer "
+            f"series (float in [0, 1]), got {window!r}"
+        )
+    if isinstance(window, int | np.integer):
+        return int(window)
+    if window > 1:
+        raise ValueError(
+            f"window={window!r} is a float, so a fraction of the longer series, but "
+            f"larger than 1; for a number of cells pass {int(window)}"
+        )
+    return int(window * max(n_x, n_y))
+
+
+def dtw_distance(X: Any, Y: Any = None, *, window: float | None = None) -> np.ndarray:
+    """Root of the smallest sum of squared differences along a warping path."""
+    first, second, same = _check_pair(X, Y)
+    lengths = {item.shape[1] for item in (*first, *second)}
+    if len(lengths) == 1 or window is None or isinstance(window, int | np.integer):
+        cells = window_cells(window, max(lengths), max(lengths))
+        return _dtw_block(first, second, cells, same)
+
+    def row(i: int, start: int) -> list[float]:
+        # A fraction means another band for each pair of lengths.
+        return [
+            float(_dtw_block([first[i]], [y], cells, False)[0, 0])
+            for y in second[start:]
+            for cells in [window_cells(window, first[i].shape[1], y.shape[1])]
+        ]
+
+    return fill_pairs(len(first), len(second), row, symmetric=same)
+
+
+def _dtw_block(
+    first: list[np.ndarray], second: list[np.ndarray], cells: int | None, same: bool
+) -> np.ndarray:
+    """All pairs by one call of dtaidistance; its window counts the diagonal."""
+    one_channel = first[0].shape[0] == 1
+    module = "dtaidistance.dtw" if one_channel else "dtaidistance.dtw_ndim"
+    library = import_optional(module, extra="series", needed_for="the dtw kernel")
+    series = first if same else [*first, *second]
+    items = [x[0] if one_channel else np.ascontiguousarray(x.T) for x in series]
+    n, m = len(first), len(second)
+    options: dict[str, Any] = {"parallel": False, "compact": True}
+    if cells is not None:
+        options["window"] = cells + 1
+    if not one_channel:
+        options["ndim"] = first[0].shape[0]
+    if not same:
+        options["block"] = ((0, n), (n, n + m))
+        return np.asarray(library.distance_matrix_fast(items, **options)).reshape(n, m)
+    D = np.zeros((n, n))
+    if n > 1:
+        D[np.triu_indices(n, k=1)] = library.distance_matrix_fast(items, **options)
+    return D + D.T
+
+
+def _elastic(X: Any, Y: Any, window: float | None, costs: Any) -> np.ndarray:
+    first, second, same = _check_pair(X, Y)
+
+    def cells(n_x: int, n_y: int) -> int | None:
+        return window_cells(window, n_x, n_y)
+
+    return elastic_distances(first, second, costs, cells, symmetric=same)
+
+
+def msm_distance(
+    X: Any, Y: Any = None, *, c: float = 1.0, window: float | None = None
+) -> np.ndarray:
+    """Move-split-merge distance; channels are added."""
+    return _elastic(X, Y, window, partial(msm_costs, c=c))
+
+
+def twe_distance(
+    X: Any,
+    Y: Any = None,
+    *,
+    nu: float = 0.001,
+    lmbda: float = 1.0,
+    window: float | None = None,
+) -> np.ndarray:
+    """Time warp edit distance, series padded with a zero in front."""
+    return _elastic(X, Y, window, partial(twe_costs, nu=nu, lmbda=lmbda))
+
+
+def erp_distance(
+    X: Any, Y: Any = None, *, g: float = 0.0, window: float | None = None
+) -> np.ndarray:
+    """Edit distance with real penalty: a gap costs the distance to g."""
+    return _elastic(X, Y, window, partial(erp_costs, g=g))
+
+
+@register(
+    "dtw",
+    input="series",
+    definiteness="indefinite",
+    extra="series",
+    parallel="processes",
+    reference="Sakoe, Chiba (1978), IEEE Transactions on Acoustics 26",
+    witness="all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
+    **distance_facts(dtw_distance),
+)
+def dtw_kernel(X, Y=None, *, window=None, gamma=1.0, similarity="exponential"):
+    """Kernel of dynamic time warping.
+
+    The distance is the root of the smallest sum of squared differences over warping
+    paths (channels warp together). dtaidistance does the work.
+
+    Parameters
+    ----------
+    X, Y : lists of arrays (length,) or (n_channels, length), or one array
+        Series, lengths may differ; Y defaults to X.
+    window : int or float, optional
+        Sakoe-Chiba band: cells beside the diagonal (int) or a fraction of the longer
+        series (float). 0 on series of one length is the Euclidean distance.
+    gamma : float or "median"
+        Factor of the distance; the word is settled by `Kernel.fit`.
+    similarity : str
+        ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2),
+        ``"inverse"`` 1 / (1 + gamma d), ``"negative"`` -gamma d; by `Kernel.fit` also
+        ``"max"`` and ``"centred"``.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+
+    References
+    ----------
+    Sakoe, Chiba (1978), "Dynamic programming algorithm optimization for spoken word
+    recognition".
+
+    Examples
+    --------
+    >>> from krein import dtw_kernel
+    >>> dtw_kernel([[0, 0, 1, 2]], [[0, 1, 1, 2], [3, 3]], similarity="negative")
+    array([[-0.        , -4.79583152]])
+    """
+    distance = partial(dtw_distance, window=window)
+    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
+
+
+@register(
+    "msm",
+    input="series",
+    definiteness="indefinite",
+    reference="Stefan, Athitsos, Das (2013), TKDE 25",
+    witness="all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
+    **distance_facts(msm_distance),
+)
+def msm_kernel(X, Y=None, *, c=1.0, window=None, gamma=1.0, similarity="exponential"):
+    """Kernel of the move-split-merge metric.
+
+    Parameters
+    ----------
+    X, Y : lists of arrays (length,) or (n_channels, length), or one array
+        Series, lengths may differ; Y defaults to X. Channels are added.
+    c : float
+        Cost of a split or a merge.
+    window : int or float, optional
+        As in `dtw_kernel`.
+    gamma : float or "median"
+        Factor of the distance.
+    similarity : str
+        As in `dtw_kernel`.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+
+    References
+    ----------
+    Stefan, Athitsos, Das (2013), "The move-split-merge metric for time series".
+
+    Examples
+    --------
+    >>> from krein import msm_kernel
+    >>> msm_kernel([[1, 2, 3]], [[1, 2, 2, 3], [4, 5, 6]], similarity="negative")
+    array([[-1., -8.]])
+    """
+    distance = partial(msm_distance, c=c, window=window)
+    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
+
+
+@register(
+    "twe",
+    input="series",
+    definiteness="indefinite",
+    reference="Marteau (2009), TPAMI 31",
+    witness="all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
+    **distance_facts(twe_distance),
+)
+def twe_kernel(
+    X,
+    Y=None,
+    *,
+    nu=0.001,
+    lmbda=1.0,
+    window=None,
+    gamma=1.0,
+    similarity="exponential",
+):
+    """Kernel of the time warp edit distance.
+
+    Parameters
+    ----------
+    X, Y : lists of arrays (length,) or (n_channels, length), or one array
+        Series, lengths may differ; Y defaults to X. Differences of samples are
+        Euclidean over channels; time stamps are 1, 2, 3, ...
+    nu : float
+        Stiffness: cost of a difference of time stamps.
+    lmbda : float
+        Cost of a deletion.
+    window : int or float, optional
+        As in `dtw_kernel`.
+    gamma : float or "median"
+        Factor of the distance.
+    similarity : str
+        As in `dtw_kernel`.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+
+    References
+    ----------
+    Marteau (2009), "Time warp edit distance with stiffness adjustment for time series
+    matching".
+
+    Examples
+    --------
+    >>> from krein import twe_kernel
+    >>> twe_kernel([[1, 2, 3]], [[4, 5, 6]], similarity="negative").round(3)
+    array([[-11.004]])
+    """
+    distance = partial(twe_distance, nu=nu, lmbda=lmbda, window=window)
+    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
+
+
+@register(
+    "erp",
+    input="series",
+    definiteness="indefinite",
+    reference="Chen, Ng (2004), VLDB",
+    witness="all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
+    **distance_facts(erp_distance),
+)
+def erp_kernel(X, Y=None, *, g=0.0, window=None, gamma=1.0, similarity="exponential"):
+    """Kernel of the edit distance with real penalty.
+
+    Parameters
+    ----------
+    X, Y : lists of arrays (length,) or (n_channels, length), or one array
+        Series, lengths may differ; Y defaults to X. Differences of samples are
+        Euclidean over channels.
+    g : float
+        A gap costs the distance of the skipped sample to g.
+    window : int or float, optional
+        As in `dtw_kernel`.
+    gamma : float or "median"
+        Factor of the distance.
+    similarity : str
+        As in `dtw_kernel`.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+
+    References
+    ----------
+    Chen, Ng (2004), "On the marriage of Lp-norms and edit distance".
+
+    Examples
+    --------
+    >>> from krein import erp_kernel
+    >>> erp_kernel([[0, 0, 5]], [[5], [4]], similarity="negative") + 0.0
+    array([[ 0., -1.]])
+    """
+    distance = partial(erp_distance, g=g, window=window)
+    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)

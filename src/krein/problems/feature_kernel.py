@@ -1,0 +1,64 @@
+"""A kernel of low rank that is never formed: ``K = F diag(signature) F'``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from krein.result import Array
+from krein.spectrum import Spectrum
+
+__all__ = ["FeatureKernel"]
+
+
+@dataclass(frozen=True)
+class FeatureKernel:
+    """Features with signs, standing where a kernel matrix stands.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, r)
+        F, e.g. of landmarks.
+    signature : ndarray of shape (r,)
+        +1 or -1 per feature.
+    """
+
+    features: Array
+    signature: Array
+
+    @classmethod
+    def from_spectrum(cls, spectrum: Spectrum) -> FeatureKernel:
+        """Features of a (truncated) spectrum: its eigenvectors times sqrt|l|."""
+        kept = np.abs(spectrum.eigenvalues) > spectrum.tolerance
+        values = spectrum.eigenvalues[kept]
+        F = spectrum.eigenvectors[:, kept] * np.sqrt(np.abs(values))
+        if spectrum.sqrt_weight is not None:
+            F /= spectrum.sqrt_weight[:, None]
+        return cls(F, np.sign(values))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the matrix that is not formed."""
+        n = self.features.shape[0]
+        return n, n
+
+    def feature_coef(self, A: Array) -> Array:
+        """Coefficients V = diag(signature) F'A of the features: KA = FV."""
+        V = self.features.T @ A
+        return self.signature[:, None] * V if A.ndim == 2 else self.signature * V
+
+    def __matmul__(self, A: Array) -> Array:
+        """K A for a vector or a block of columns."""
+        return self.features @ self.feature_coef(A)
+
+    def extreme_eigenvalues(self, weight: Array | None = None) -> tuple[float, float]:
+        """Smallest and largest eigenvalue of W^1/2 K W^1/2, from r x r matrices."""
+        F = self.features
+        gram = F.T @ F if weight is None else F.T @ (weight[:, None] * F)
+        values, B = scipy.linalg.eigh(gram)
+        root = (B * np.sqrt(np.maximum(values, 0.0))) @ B.T
+        core = (root * self.signature) @ root
+        core_values = scipy.linalg.eigvalsh(0.5 * (core + core.T))
+        return min(0.0, float(core_values[0])), max(0.0, float(core_values[-1]))

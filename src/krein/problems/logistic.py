@@ -1,0 +1,469 @@
+"""Kernel logistic regression with an indefinite kernel: what is solved, what is true.
+
+Objective (Liu et al., eq. (5), with sample weights w, N = sum w, and an intercept b)
+
+    L(A, b) = (1/N) sum_i w_i loss(t_i, f_i) + alpha/2 tr(A'KA),   F = KA + 1b',
+
+with one column and the sigmoid for two classes, k columns and the softmax otherwise;
+targets t are 0 / 1 and the coefficients A act on the raw kernel. With c = 1/(N alpha)
+the stationary points in the Krein space are the solutions of
+
+    A = c W (T - P(F)),     1'A = 0 where there is an intercept,                  (*)
+
+so every coefficient lies in [-c w_i, c w_i]. L is unbounded below as soon as K has a
+negative eigenvalue (the penalty falls quadratically, the loss grows linearly), hence
+(*) describes saddle points, not minima. They are the stationary points of
+
+    D(P) = sum_i w_i sum p ln p + (c/2) tr(G'WKWG),   G = T - P,
+
+whose Hessian is positive definite if |mu_min(W^1/2 K W^1/2)| < 4 N alpha (two classes;
+2 N alpha for the softmax): then (*) has exactly one solution. `uniqueness_ratio` is
+the quotient of both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse.linalg
+from scipy.special import expit, logsumexp, softmax
+
+from krein.result import Array, Certificate
+from krein.spectrum import Spectrum, largest_shift
+
+__all__ = [
+    "Curvature",
+    "IndefiniteLogistic",
+    "Point",
+    "largest_eigenvalue",
+    "smallest_eigenvalue",
+    "theorem1_bound",
+    "unbounded_direction",
+    "uniqueness_ratio",
+    "uniqueness_threshold",
+]
+
+_DENSE_EIGENVALUES = 1000
+_INTERCEPT_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the dual: outputs without intercept and all that follows from them.
+
+    Attributes
+    ----------
+    outputs : ndarray of shape (n, k)
+        H, the free variable.
+    intercept : ndarray of shape (k,)
+        The intercept that solves 1'W(T - P(H + b)) = 0, or zeros.
+    scores : ndarray of shape (n, k)
+        G = T - P(H + b).
+    coef : ndarray of shape (n, k)
+        A = c W G.
+    image : ndarray of shape (n, k)
+        K A; the point is a solution exactly when it equals `outputs`.
+    dual : float
+        c D, the merit function.
+    """
+
+    outputs: Array
+    intercept: Array
+    scores: Array
+    coef: Array
+    image: Array
+    dual: float
+
+    @property
+    def defect(self) -> Array:
+        """R = H - KA."""
+        return self.outputs - self.image
+
+
+@dataclass(frozen=True)
+class Curvature:
+    """A root of the loss's Hessian, LL' = c w_i (diag p_i - p_i p_i') by rows."""
+
+    P: Array
+    scale: Array
+
+    @cached_property
+    def _root(self) -> Array:
+        return np.sqrt(self.P)
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """One column only: the n numbers s with LL' = diag(s^2)."""
+        return (self.scale * np.sqrt(self.P * (1.0 - self.P)))[:, 0]
+
+    def right(self, V: Array) -> Array:
+        """L'V."""
+        if self.P.shape[1] == 1:
+            return self.diagonal[:, None] * V
+        mean = np.sum(self.P * V, axis=1, keepdims=True)
+        return self.scale * self._root * (V - mean)
+
+    def left(self, U: Array) -> Array:
+        """L U."""
+        if self.P.shape[1] == 1:
+            return self.diagonal[:, None] * U
+        total = np.sum(self._root * U, axis=1, keepdims=True)
+        return self.scale * (self._root * U - self.P * total)
+
+    def damped(self, factor: float) -> Curvature:
+        """LL' times `factor`: what a shift of I + L'KL by 1/factor - 1 amounts to."""
+        return self if factor == 1.0 else replace(self, scale=self.scale * factor**0.5)
+
+
+@dataclass(frozen=True)
+class IndefiniteLogistic:
+    """The problem (*) of the module's docstring, frozen: it holds data, never iterates.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n), or anything with ``K @ v``
+        Raw similarity, symmetric, of any signature.
+    targets : ndarray of shape (n, k)
+        Zeros and ones; k = 1 for two classes.
+    alpha : float
+        Penalty, the paper's lambda.
+    weight : ndarray of shape (n,), optional
+        Sample weights; they act as repetition.
+    fit_intercept : bool
+        Unpenalised intercept; the paper's model has none.
+    """
+
+    K: Any
+    targets: Array
+    alpha: float
+    weight: Array | None = None
+    fit_intercept: bool = True
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns k of the coefficients."""
+        return self.targets.shape[1]
+
+    @cached_property
+    def column_weight(self) -> Array:
+        """Sample weights as a column."""
+        n = self.targets.shape[0]
+        return np.ones((n, 1)) if self.weight is None else self.weight[:, None]
+
+    @cached_property
+    def total(self) -> float:
+        """N, the sum of the weights."""
+        return float(self.column_weight.sum())
+
+    @cached_property
+    def bound(self) -> Array:
+        """Largest magnitude c w_i of a coefficient, (n, 1)."""
+        return self.column_weight / (self.total * self.alpha)
+
+    # ------------------------------------------------------------------------ the loss
+
+    def probabilities(self, F: Array) -> Array:
+        """P(F): sigmoid of the one column, softmax of several."""
+        return expit(F) if F.shape[1] == 1 else softmax(F, axis=1)
+
+    def scores(self, F: Array) -> Array:
+        """T - P(F), minus the derivative of the loss."""
+        if F.shape[1] == 1:
+            return np.where(self.targets > 0, expit(-F), -expit(F))
+        return self.targets - softmax(F, axis=1)
+
+    def losses(self, F: Array) -> Array:
+        """Logistic loss of each sample, (n,)."""
+        if F.shape[1] == 1:
+            return np.logaddexp(0.0, (1.0 - 2.0 * self.targets) * F)[:, 0]
+        return logsumexp(F, axis=1) - np.sum(self.targets * F, axis=1)
+
+    def curvature(self, F: Array) -> Curvature:
+        """Square root of the loss's Hessian times c."""
+        return Curvature(self.probabilities(F), np.sqrt(self.bound))
+
+    def intercept(self, H: Array, start: Array | None = None) -> Array:
+        """Return the b that minimises the loss of H + b, i.e. 1'W(T - P(H + b)) = 0."""
+        if not self.fit_intercept:
+            return np.zeros(self.n_columns)
+        if self.n_columns == 1:
+            return self._scalar_intercept(H, start)
+        return self._softmax_intercept(H, start)
+
+    def _scalar_intercept(self, H: Array, start: Array | None) -> Array:
+        """Newton's method kept inside a bracket of the decreasing function."""
+        odds = self._log_odds()
+        low, high = odds - float(H.max()), odds - float(H.min())
+        b = 0.5 * (low + high) if start is None else min(max(start[0], low), high)
+        w = self.column_weight
+        for _ in range(_INTERCEPT_STEPS):
+            P = expit(H + b)
+            excess = float(np.sum(w * self.scores(H + b)))
+            low, high = (b, high) if excess > 0 else (low, b)
+            slope = float(np.sum(w * P * (1.0 - P)))
+            step = excess / slope if slope > 0 else np.inf
+            new = b + step
+            if not low <= new <= high:
+                new = 0.5 * (low + high)
+            if abs(new - b) <= 1e-15 * max(1.0, abs(b)):
+                break
+            b = new
+        return np.array([b])
+
+    def _log_odds(self) -> float:
+        positive = float(np.sum(self.column_weight * self.targets))
+        return float(np.log(positive) - np.log(self.total - positive))
+
+    def _softmax_intercept(self, H: Array, start: Array | None) -> Array:
+        """Newton's method, shortened by a Levenberg term where it does not descend."""
+        w = self.column_weight
+        counts = np.sum(w * self.targets, axis=0)
+        b = np.zeros(self.n_columns) if start is None else start
+        value = float(w[:, 0] @ self.losses(H + b))
+        damping, polish = 0.0, 2  # polish: steps once the loss is flat to rounding
+        for _ in range(_INTERCEPT_STEPS):
+            P = softmax(H + b, axis=1)
+            mass = np.sum(w * P, axis=0)
+            excess = counts - mass
+            hessian = np.diag(mass + damping) - (w * P).T @ P
+            new = b + np.linalg.lstsq(hessian, excess, rcond=1e-14)[0]
+            new_value = float(w[:, 0] @ self.losses(H + new))
+            if new_value < value:
+                damping *= 0.1
+            elif np.abs(excess).max() > 1e-7 * self.total:
+                damping = max(10.0 * damping, 1e-3 * float(mass.max()))
+                continue
+            elif polish == 0:
+                break
+            else:
+                damping, polish = 0.0, polish - 1
+            b, value = new - new.mean(), new_value
+        return b
+
+    # ---------------------------------------------------------------------- the points
+
+    def point(self, H: Array, start: Array | None = None) -> Point:
+        """All that follows from outputs H; costs one product with K."""
+        b = self.intercept(H, start)
+        F = H + b
+        G = self.scores(F)
+        A = self.bound * G
+        image = self.K @ A
+        # sum p ln p = p'F - log-partition, and the loss is log-partition - t'F.
+        entropy = -float(np.sum(A * F)) - float(self.bound[:, 0] @ self.losses(F))
+        dual = entropy + 0.5 * float(np.sum(A * image))
+        return Point(H, b, G, A, image, dual)
+
+    def value(self, A: Array, image: Array | None = None) -> float:
+        """L(A, b) at the best intercept, eq. (5)."""
+        H = self.K @ A if image is None else image
+        F = H + self.intercept(H)
+        loss = float(self.column_weight[:, 0] @ self.losses(F)) / self.total
+        return loss + 0.5 * self.alpha * float(np.sum(A * H))
+
+    def residual(self, A: Array, b: Array, image: Array | None = None) -> float:
+        """Stationarity residual max |A / (c w) - (T - P(KA + b))|, with |1'A| too."""
+        H = self.K @ A if image is None else image
+        worst = float(np.abs(A / self.bound - self.scores(H + b)).max())
+        if self.fit_intercept:
+            worst = max(worst, float(np.abs(A.sum(axis=0)).max()))
+        return worst
+
+    def certificate(
+        self, A: Array, b: Array, image: Array | None = None
+    ) -> Certificate:
+        """Stationarity residual as a certificate; it is scale-free already."""
+        residual = self.residual(A, b, image)
+        return Certificate("stationarity", residual, residual)
+
+
+# --------------------------------------------------------------------------------------
+# Uniqueness
+
+
+def uniqueness_threshold(alpha: float, total: float, n_columns: int) -> float:
+    """Return 4 N alpha (two classes) or 2 N alpha (softmax), the bound on |mu_min|."""
+    return (4.0 if n_columns == 1 else 2.0) * total * alpha
+
+
+def uniqueness_ratio(smallest: float, alpha: float, total: float, n_cols: int) -> float:
+    """|mu_min| over the threshold; below 1 there is exactly one solution.
+
+    Parameters
+    ----------
+    smallest : float
+        Smallest eigenvalue of W^1/2 K W^1/2.
+    alpha : float
+        Penalty.
+    total : float
+        Sum of the sample weights.
+    n_cols : int
+        Columns of the problem, 1 for two classes.
+    """
+    return max(0.0, -smallest) / uniqueness_threshold(alpha, total, n_cols)
+
+
+def smallest_eigenvalue(
+    K: Array, weight: Array | None = None, *, atol: float = 0.0
+) -> float:
+    """Smallest eigenvalue of W^1/2 K W^1/2 to `atol`, 0 if none is negative.
+
+    Exact for small matrices; Lanczos with the stated tolerance for large ones, because
+    only products with K are needed and a few digits decide.
+    """
+    n = int(K.shape[0])
+    if n <= _DENSE_EIGENVALUES or atol <= 0.0:
+        return -largest_shift(K, weight)
+    root = np.ones(n) if weight is None else np.sqrt(weight)
+
+    def product(v: Array) -> Array:
+        return root * (K @ (root * v.ravel()))
+
+    start = np.random.default_rng(0).standard_normal(n)
+    # Moving the spectrum below zero makes the relative tolerance of ARPACK absolute.
+    size = _norm_bound(product, start)
+    if size <= atol:
+        return 0.0
+    operator = scipy.sparse.linalg.LinearOperator(
+        (n, n), matvec=lambda v: product(v) - size * v.ravel(), dtype=np.float64
+    )
+    try:
+        values = scipy.sparse.linalg.eigsh(
+            operator,
+            1,
+            which="LM",
+            v0=start,
+            tol=max(0.1 * atol / size, 1e-14),
+            return_eigenvectors=False,
+        )
+    except scipy.sparse.linalg.ArpackError:
+        return -largest_shift(K, weight)
+    return min(0.0, float(values[0]) + size)
+
+
+def largest_eigenvalue(K: Any, weight: Array | None = None) -> float:
+    """Bound on the spectral norm of W^1/2 K W^1/2, about ten per cent too large."""
+    n = int(K.shape[0])
+    root = np.ones(n) if weight is None else np.sqrt(weight)
+    start = np.random.default_rng(0).standard_normal(n)
+    return _norm_bound(lambda v: root * (K @ (root * v)), start)
+
+
+def _norm_bound(product: Callable[[Array], Array], v: Array, steps: int = 20) -> float:
+    """Estimate of the spectral norm by power steps, ten per cent up."""
+    size = 0.0
+    for _ in range(steps):
+        norm = float(np.linalg.norm(v))
+        if norm == 0.0:
+            return 0.0
+        v = product(v / norm)
+        size = float(np.linalg.norm(v))
+    return 1.1 * size
+
+
+# --------------------------------------------------------------------------------------
+# What the paper claims, and what is the case
+
+
+def theorem1_bound(
+    eigenvalues: Array, alpha: float, tau: float, n: float | None = None
+) -> float:
+    """Right-hand side of (15): ``alpha (||K+|| - ||K-||) - ||K||^2 / (4n)``.
+
+    Liu et al., Theorem 1, claim that CCICP-GD converges to a stationary point if the
+    inexactness is below this number. The number is reported for what it is worth: the
+    proof replaces ``||K+^-1|| ||K-||`` by ``||K-|| / ||K+||``, and with
+    ``K = diag(10, -1), n = 2, alpha = 5, tau = 1.1`` it is 32.5 while exact CCCP
+    diverges from every starting point with a component along the negative eigenvector.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray
+        Eigenvalues of K.
+    alpha : float
+        Penalty, the paper's lambda.
+    tau : float
+        Shift of the positive decomposition.
+    n : float, optional
+        Number of samples (sum of weights), the number of eigenvalues by default.
+
+    Returns
+    -------
+    float
+    """
+    size = eigenvalues.size if n is None else n
+    plus = max(0.0, float(eigenvalues.max())) + tau
+    minus = max(0.0, -float(eigenvalues.min())) + tau
+    norm = float(np.abs(eigenvalues).max())
+    return alpha * (plus - minus) - norm**2 / (4.0 * size)
+
+
+def unbounded_direction(
+    K: Array, y: Array, *, spectrum: Spectrum | None = None, max_iter: int = 200
+) -> Array | None:
+    """Search a direction along which loss and penalty both fall without end.
+
+    A vector v with ``v'Kv < 0`` and ``y_i (Kv)_i > 0`` for all i: at t v the loss tends
+    to 0 and the penalty to minus infinity as t grows, so the objective (5) of Liu et
+    al. has no minimum, whatever the penalty. In terms of the margins m = y * Kv > 0 it
+    is a vector of the positive orthant where ``m'(Y K^+ Y)m`` is negative; deciding
+    that is a copositivity problem, hence a search: margins near 1 bent along negative
+    eigenvectors, then projected gradient steps. The answer is verified on K.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Raw similarity.
+    y : ndarray of shape (n,)
+        Labels -1 and +1.
+    spectrum : Spectrum, optional
+        That of K without weights, if it is known already.
+    max_iter : int
+        Gradient steps per starting point.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        The direction, or None where none was found (which proves nothing).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein.problems.logistic import unbounded_direction
+    >>> K = np.array([[0.0, -1.0], [-1.0, 0.0]])
+    >>> v = unbounded_direction(K, np.array([1.0, 1.0]))
+    >>> bool(v @ K @ v < 0), (K @ v > 0).tolist()
+    (True, [True, True])
+    """
+    spectrum = Spectrum.exact(K) if spectrum is None else spectrum
+    values, V = spectrum.eigenvalues, spectrum.eigenvectors
+    kept = np.abs(values) > spectrum.tolerance
+    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    # Largest 1/|mu| first: there a small bend of the margins pays most.
+    negative = np.flatnonzero(kept & (values < 0))[::-1][:5]
+    basis = y[:, None] * V
+    for k in negative:
+        bend = basis[:, k] / np.abs(basis[:, k]).max()
+        for sign in (0.9, -0.9):
+            m = _fall(1.0 + sign * bend, basis, inverse, max_iter)
+            v = V @ (inverse * (basis.T @ m))
+            image = K @ v
+            if v @ image < 0 and np.all(y * image > 0):
+                return v
+    return None
+
+
+def _fall(m: Array, basis: Array, inverse: Array, max_iter: int) -> Array:
+    """Projected gradient descent of m'(B diag(inverse) B')m on the box [0.01, 2]^n."""
+    step = 1.0 / float(np.abs(inverse).max())
+    for _ in range(max_iter):
+        inner = basis.T @ m
+        if inner @ (inverse * inner) < 0:
+            break
+        m = np.clip(m - step * (basis @ (inverse * inner)), 0.01, 2.0)
+    return m

@@ -1,0 +1,258 @@
+"""The concave-convex procedures of Liu et al., with corrected formulas.
+
+Positive decomposition (below Prop. 1; where it prints rho, tau is meant)
+
+    K = K+ - K-,   K+ = V diag(max(mu, 0) + tau) V',   K- = V diag(max(-mu, 0) + tau) V'
+
+and the sub-problem of an outer step from A_k, eq. (9), up to a constant,
+
+    F_k(A) = loss(KA) + alpha/2 tr(A'K+A) - alpha tr(A'K-A_k),
+    grad F_k = alpha K+A - (1/N) K W(T - P(KA)) - alpha K-A_k.
+
+Corrected: eq. (10) prints y * K(beta) for K(y * beta); eq. (11) has beta inside the
+exponential for alpha; eq. (12) lacks -alpha K- A_k; line 5 of Algorithm 1 gives the
+gradient of h and calls it h~; L_F is alpha ||K+|| + ||K||^2 / (4N), not ||K|| / (4N).
+
+What is true of them: the objective has no minimum when K has a negative eigenvalue.
+Exact CCCP grows by (tau + |mu|) / tau per outer step along a negative eigenvector, so
+"cccp-gd" diverges; with the printed settings the inexact ones are gradient descent
+stopped early, near the start. The residual that is reported tells.
+
+Everything runs in the basis of eigenvectors of W^1/2 K W^1/2, where K+ and K- are
+diagonal: a step costs two products with V, and V costs one eigendecomposition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from krein.problems.logistic import IndefiniteLogistic, theorem1_bound
+from krein.result import Array, Result
+from krein.solvers._loop import Iterate, run
+from krein.spectrum import Spectrum
+
+__all__ = ["CCCP_DEFAULTS", "CCCPSettings", "cccp_logistic"]
+
+_DIVERGED = 1e3  # times the largest coefficient that a stationary point can have
+
+
+@dataclass(frozen=True)
+class CCCPSettings:
+    """What Algorithm 1 fixes and what it leaves open.
+
+    Parameters
+    ----------
+    epsilon : float
+        The inner loop ends when F_k changes by at most this: 1 for CCICP-GD and SGD-I,
+        0.0001 for CCCP-GD and CCICP-SGD.
+    stochastic : bool
+        Use the gradient of one random sample, eq. (12).
+    eta : float
+        Step length, 0.02 as printed. On data with large eigenvalues it exceeds
+        2 / L_F and overflows.
+    decay : float
+        The paper's rho: eta is multiplied by it after every inner step.
+    reset_eta : bool
+        Start every outer step with `eta` again; False is Algorithm 1 as printed,
+        where eta only shrinks.
+    step : {"printed", "lipschitz"}
+        Take `eta` and `decay`, or the constant step 1 / L_F.
+    tau : float, optional
+        Shift of the decomposition; 1.1 |mu_min| by default, and at least 1e-6 |mu|.
+    max_inner : int
+        Largest number of inner steps.
+    """
+
+    epsilon: float = 1.0
+    stochastic: bool = False
+    eta: float = 0.02
+    decay: float = 0.8
+    reset_eta: bool = True
+    step: Literal["printed", "lipschitz"] = "printed"
+    tau: float | None = None
+    max_inner: int = 1000
+
+
+CCCP_DEFAULTS = {
+    "cccp-gd": CCCPSettings(epsilon=1e-4),
+    "ccicp-gd": CCCPSettings(epsilon=1.0),
+    "ccicp-sgd": CCCPSettings(epsilon=1e-4, stochastic=True),
+    "ccicp-sgd-i": CCCPSettings(epsilon=1.0, stochastic=True),
+}
+
+
+def cccp_logistic(
+    problem: IndefiniteLogistic,
+    spectrum: Spectrum,
+    settings: CCCPSettings,
+    start: Array | None = None,
+    *,
+    random_state: np.random.RandomState | None = None,
+    tol: float = 1e-9,
+    max_iter: int = 20,
+    callback: Callable[[Iterate], bool | None] | None = None,
+) -> Result:
+    """Run Algorithm 1 of Liu et al. and say what came of it.
+
+    Parameters
+    ----------
+    problem : IndefiniteLogistic
+        The problem; the paper's has ``fit_intercept=False``.
+    spectrum : Spectrum
+        All eigenpairs of W^1/2 K W^1/2.
+    settings : CCCPSettings
+        Inexactness, steps and decomposition.
+    start : ndarray of shape (n, k), optional
+        Coefficients to start from, zeros by default.
+    random_state : RandomState, optional
+        For the stochastic variants.
+    tol : float
+        On the stationarity residual, which is krein's; the paper stops after
+        k_max = 20 outer steps.
+    max_iter : int
+        Outer steps, the paper's k_max.
+    callback : callable, optional
+        See `krein.solvers._loop.run`.
+
+    Returns
+    -------
+    Result
+        ``x`` (n, k): the point of smallest residual. Status "diverged" when
+        coefficients left the box of all stationary points a thousandfold, or were no
+        longer finite. ``info``: "intercept", "theorem1_bound", "tau".
+
+    References
+    ----------
+    Liu et al., Algorithm 1, eqs. (8)-(12), Theorem 1.
+    """
+    A = np.zeros(problem.targets.shape) if start is None else start
+    random = np.random.RandomState(0) if random_state is None else random_state
+    procedure = _Procedure(problem, spectrum, settings, random)
+    return run(procedure.iterates(A), tol=tol, max_iter=max_iter, callback=callback)
+
+
+class _Procedure:
+    """Algorithm 1 in eigenvector coordinates Z = V'W^-1/2 A."""
+
+    def __init__(
+        self,
+        problem: IndefiniteLogistic,
+        spectrum: Spectrum,
+        settings: CCCPSettings,
+        random: np.random.RandomState,
+    ) -> None:
+        self.problem, self.settings, self.random = problem, settings, random
+        mu = spectrum.eigenvalues[:, None]
+        self.mu, self.V = mu, spectrum.eigenvectors
+        root = spectrum.sqrt_weight
+        self.root = np.ones((spectrum.n, 1)) if root is None else root[:, None]
+        size = float(np.abs(mu).max())
+        tau = settings.tau
+        if tau is None:
+            tau = max(1.1 * -float(mu.min()), 1e-6 * size)
+        self.tau = tau
+        self.plus = np.maximum(mu, 0.0) + tau
+        self.minus = np.maximum(-mu, 0.0) + tau
+        self.bound = theorem1_bound(
+            spectrum.eigenvalues, problem.alpha, tau, problem.total
+        )
+        bend = 0.25 if problem.n_columns == 1 else 0.5
+        self.lipschitz = (
+            problem.alpha * float(self.plus.max()) + bend * size**2 / problem.total
+        )
+
+    def outputs(self, Z: Array) -> Array:
+        """KA."""
+        return (self.V @ (self.mu * Z)) / self.root
+
+    def iterates(self, A: Array) -> Iterator[Iterate]:
+        Z = self.V.T @ (A / self.root)
+        eta = self.settings.eta
+        limit = _DIVERGED * max(float(self.problem.bound.max()), float(np.abs(A).max()))
+        while True:
+            with np.errstate(over="ignore", invalid="ignore"):
+                A = self.root * (self.V @ Z)
+                H = self.outputs(Z)
+            finite = bool(np.abs(A).max() < 1e150 and np.abs(H).max() < 1e150)
+            yield self._iterate(A, H, limit) if finite else self._overflow(A)
+            if self.settings.reset_eta:
+                eta = self.settings.eta
+            with np.errstate(over="ignore", invalid="ignore"):
+                Z, eta = self._outer_step(Z, eta)
+
+    def _iterate(self, A: Array, H: Array, limit: float) -> Iterate:
+        b = self.problem.intercept(H)
+        escaped = float(np.abs(A).max()) > limit
+        return Iterate(
+            x=A,
+            value=self.problem.value(A, H),
+            certificate=self.problem.certificate(A, b, H),
+            stop="diverged" if escaped else None,
+            facts={"norm": float(np.linalg.norm(A))},
+            info={"intercept": b, "theorem1_bound": self.bound, "tau": self.tau},
+        )
+
+    def _overflow(self, A: Array) -> Iterate:
+        """Coefficients that are not finite: the loop ends with status diverged."""
+        certificate = self.problem.certificate(
+            np.zeros_like(A), np.zeros(A.shape[1]), np.zeros_like(A)
+        )
+        return Iterate(x=A, value=float("nan"), certificate=certificate)
+
+    def _outer_step(self, Z: Array, eta: float) -> tuple[Array, float]:
+        """Inexact minimiser of F_k, lines 6 to 14 of Algorithm 1."""
+        settings = self.settings
+        constant = settings.step == "lipschitz"
+        linear = self.problem.alpha * self.minus * Z
+        value = self._majoriser(Z, linear)
+        for _ in range(settings.max_inner):
+            gradient = self._gradient(Z) - linear
+            Z = Z - (1.0 / self.lipschitz if constant else eta) * gradient
+            eta *= settings.decay
+            new = self._majoriser(Z, linear)
+            if not abs(new - value) > settings.epsilon:  # also when not a number
+                break
+            value = new
+        return Z, eta
+
+    def _gradient(self, Z: Array) -> Array:
+        """Gradient of g, of all samples or of one drawn by weight."""
+        problem = self.problem
+        ridge = problem.alpha * self.plus * Z
+        if self.settings.stochastic and not problem.fit_intercept:
+            return ridge - self._one_sample(Z)
+        H = self.outputs(Z)
+        G = problem.scores(H + problem.intercept(H))
+        if self.settings.stochastic:
+            j = self._draw()
+            return ridge - self.mu * self.V[j][:, None] * (G[j] / self.root[j])
+        return ridge - self.mu * (self.V.T @ (self.root * G)) / problem.total
+
+    def _one_sample(self, Z: Array) -> Array:
+        """K_j (t_j - p_j) for a random j, in O(n)."""
+        j = self._draw()
+        output = (self.V[j] @ (self.mu * Z)) / self.root[j]
+        target = self.problem.targets[j : j + 1]
+        G = target - self.problem.probabilities(output[None, :])
+        return self.mu * self.V[j][:, None] * (G / self.root[j])
+
+    def _draw(self) -> int:
+        if self.problem.weight is None:
+            return int(self.random.randint(self.V.shape[0]))
+        share = self.problem.weight / self.problem.total
+        return int(self.random.choice(share.size, p=share))
+
+    def _majoriser(self, Z: Array, linear: Array) -> float:
+        """F_k up to a constant."""
+        problem = self.problem
+        H = self.outputs(Z)
+        if not np.isfinite(H).all():
+            return float("nan")
+        losses = problem.losses(H + problem.intercept(H))
+        loss = float(problem.column_weight[:, 0] @ losses) / problem.total
+        ridge = 0.5 * problem.alpha * float(np.sum(self.plus * Z * Z))
+        return loss + ridge - float(np.sum(linear * Z))

@@ -1,0 +1,321 @@
+"""compare: splits, statistics, words, failures, resuming."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ttest_rel
+from sklearn import metrics
+
+import krein.comparison.run as run_module
+from krein import Kernel, compare, list_methods, load_model, save_model
+from krein.comparison.comparison import Comparison
+from krein.comparison.evaluation import Problem
+from krein.comparison.methods import METHODS, Method
+from krein.comparison.scores import SCORES, score
+from krein.comparison.splits import inner_folds, outer_splits
+from krein.comparison.statistics import corrected_test, holm, score_interval
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.standard_normal((50, 4))
+    y = np.array(["no", "yes"])[(X[:, 0] > 0).astype(int)]
+    return X, y
+
+
+# ------------------------------------------------------------------------------- splits
+
+
+def test_splits_are_stratified_repeated_and_fixed():
+    codes = np.repeat([0, 1], [40, 20])
+    splits = outer_splits(codes)
+    assert len(splits) == 10
+    for train, test in splits:
+        assert np.bincount(codes[test]).tolist() == [8, 4]
+        assert np.intersect1d(train, test).size == 0
+    again = outer_splits(codes)
+    assert all(np.array_equal(a[1], b[1]) for a, b in zip(splits, again, strict=True))
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 1000))
+def test_groups_are_never_split(seed):
+    rng = np.random.default_rng(seed)
+    codes = np.tile([0, 1], 40)
+    groups = rng.integers(0, 16, 80)
+    for train, test in outer_splits(codes, groups=groups, cv=3, seed=seed):
+        assert not set(groups[train]) & set(groups[test])
+        for a, b in inner_folds(codes[train], groups[train]):
+            assert not set(groups[train][a]) & set(groups[train][b])
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (1, "at least 2 folds"),
+        ("five", "cv must be None"),
+        ([(np.arange(10), np.arange(5, 20))], "both to train and to test"),
+        ([(np.arange(10), np.arange(30, 40))], "no training items of some class"),
+        ([], "no split"),
+        (1.5, "cv must be None"),
+    ],
+)
+def test_bad_cv(cv, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        outer_splits(np.repeat([0, 1], 20), cv)
+
+
+def test_a_class_of_one_item_is_refused():
+    with pytest.raises(ValueError, match="single item"):
+        outer_splits(np.array([0] * 20 + [1]))
+
+
+# --------------------------------------------------------------------------- statistics
+
+
+def test_corrected_test_against_scipy(rng):
+    a, b = rng.standard_normal((2, 15))
+    mean, p = corrected_test(a, b, 0.0)
+    reference = ttest_rel(a, b)
+    assert mean == pytest.approx(np.mean(a - b))
+    assert p == pytest.approx(reference.pvalue)
+    # Nadeau and Bengio: the variance grows by the factor 1 + J n_test / n_train.
+    t = reference.statistic / np.sqrt(1 + 15 * 0.25)
+    from scipy.stats import t as student
+
+    assert corrected_test(a, b, 0.25)[1] == pytest.approx(2 * student.sf(abs(t), 14))
+
+
+def test_interval_and_test_agree(rng):
+    difference = rng.standard_normal(12) + 0.4
+    low, high = score_interval(difference, 0.25)
+    _, p = corrected_test(difference, np.zeros(12), 0.25)
+    assert (low > 0 or high < 0) == (p < 0.05)
+
+
+def test_equal_scores_are_no_difference():
+    assert corrected_test(np.ones(5), np.ones(5), 0.25) == (0.0, 1.0)
+    assert corrected_test(np.ones(5), np.zeros(5), 0.25) == (1.0, 0.0)
+    assert corrected_test(np.ones(1), np.zeros(1), 0.25) == (1.0, 1.0)
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), n_classes=st.integers(2, 4))
+def test_scores_against_scikit_learn(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    codes = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 20)])
+    proba = rng.dirichlet(np.ones(n_classes), codes.size)
+    values = np.round(proba, 1)  # with ties
+    predicted = proba.argmax(axis=1)
+    rows = values[:, 1:2] if n_classes == 2 else values
+    areas = [
+        metrics.roc_auc_score(codes == k, values[:, k])
+        for k in ([1] if n_classes == 2 else range(n_classes))
+    ]
+    expected = {
+        "accuracy": metrics.accuracy_score(codes, predicted),
+        "balanced_accuracy": metrics.balanced_accuracy_score(codes, predicted),
+        "neg_log_loss": -metrics.log_loss(codes, proba, labels=range(n_classes)),
+        "roc_auc": np.mean(areas),
+    }
+    for name, value in expected.items():
+        assert score(name, codes, predicted, rows, proba) == pytest.approx(value)
+
+
+# ---------------------------------------------------------------------------- the words
+
+
+def made_up(scores):
+    """A comparison with chosen accuracies per method and ten equal splits."""
+    n = 100
+    codes = np.tile([0, 1], n // 2)
+    splits = outer_splits(codes)
+    records = [
+        {
+            "method": method,
+            "split": s,
+            "params": {},
+            "scores": {**dict.fromkeys(SCORES, 0.5), "accuracy": float(values[s])},
+            "fit_seconds": 0.1,
+            "predict_seconds": 0.01,
+            "search_seconds": 1.0,
+            "converged": True,
+            "predicted": [0] * 20,
+        }
+        for method, values in scores.items()
+        for s in range(10)
+    ]
+    problem = Problem(np.eye(n), codes, np.array(["a", "b"]))
+    return Comparison(tuple(records), tuple(scores), "accuracy", problem, tuple(splits))
+
+
+def test_a_clear_winner_is_named(rng):
+    noise = 0.01 * rng.standard_normal(10)
+    answer = made_up({"svc": 0.7 + noise, "flip": 0.9 - noise}).recommendation
+    assert answer.method == "flip"
+    assert answer.clear
+    assert answer.text.startswith("Use SVM, flip")
+    assert "the treatment matters" in answer.text
+
+
+def test_no_clear_winner_recommends_the_simplest(rng):
+    scores = 0.8 + 0.05 * rng.standard_normal((3, 10))
+    comparison = made_up(dict(zip(["krein", "svc", "proxy"], scores, strict=True)))
+    answer = comparison.recommendation
+    assert answer.method == "svc"
+    assert not answer.clear
+    assert answer.text.startswith("No clear winner")
+
+
+def test_identical_scores_rank_the_simplest_first():
+    same = np.linspace(0.7, 0.9, 10)
+    assert made_up({"krein": same, "flip": same, "clip": same}).best == "clip"
+
+
+# ------------------------------------------------------------------------------ compare
+
+
+def test_methods_that_need_vectors(problem):
+    X, y = problem
+    K = X @ X.T
+    with pytest.raises(ValueError, match="works on feature vectors"):
+        compare(K, y, methods=["gaussian"])
+    assert "gaussian" in compare(X, y, kernel="tl1", cv=2).methods
+    assert "gaussian" not in compare(K, y, cv=2).methods
+
+
+def test_names_are_checked(problem):
+    X, y = problem
+    with pytest.raises(ValueError, match="methods must be among"):
+        compare(X @ X.T, y, methods=["magic"])
+    with pytest.raises(ValueError, match="methods is empty"):
+        compare(X @ X.T, y, methods=[])
+    with pytest.raises(ValueError, match="scoring must be one of"):
+        compare(X @ X.T, y, scoring="f1")
+    with pytest.raises(ValueError, match="49 labels for 50 items"):
+        compare(X @ X.T, y[:-1])
+    with pytest.raises(ValueError, match="is not symmetric"):
+        compare(X @ X.T + np.triu(np.ones((50, 50)), 1), y)
+    assert set(list_methods()) <= set(METHODS)
+
+
+def test_data_dependent_kernels_are_settled_on_the_training_part(problem):
+    X, y = problem
+    seen = []
+    facts = Kernel("rbf").facts
+    rule = facts.resolve["gamma"]["scale"]
+
+    def watched(Z, params):
+        seen.append(len(Z))
+        return rule(Z, params)
+
+    original = dict(facts.resolve["gamma"])
+    try:
+        facts.resolve["gamma"]["scale"] = watched
+        compare(X, y, Kernel("rbf", gamma="scale"), ["svc"], cv=2)
+    finally:
+        facts.resolve["gamma"].update(original)
+    assert seen[1:] == [25, 25]  # the first call finds out whether data matter
+
+
+def test_results_do_not_depend_on_the_number_of_jobs(problem):
+    X, y = problem
+    one = compare(X @ X.T, y, methods=["clip", "neighbors"], cv=2)
+    two = compare(X @ X.T, y, methods=["clip", "neighbors"], cv=2, n_jobs=2)
+    for a, b in zip(one.records, two.records, strict=True):
+        assert a["scores"] == b["scores"]
+        assert a["predicted"] == b["predicted"]
+
+
+def test_scaling_the_similarity_changes_nothing(problem):
+    X, y = problem
+    K = np.tanh(X @ X.T)
+    methods = ["svc", "clip", "flip", "square", "diffusion"]
+    one = compare(K, y, methods=methods, cv=2)
+    many = compare(1024.0 * K, y, methods=methods, cv=2)
+    for method in methods:
+        np.testing.assert_array_equal(one.scores(method), many.scores(method))
+
+
+def test_an_interrupted_comparison_goes_on(problem, tmp_path, monkeypatch):
+    X, y = problem
+    original, ran = run_module._one_split, []
+
+    def interrupted(problem, methods, split, scoring):
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+        ran.append([method.name for method in methods])
+        return original(problem, methods, split, scoring)
+
+    monkeypatch.setattr(run_module, "_one_split", interrupted)
+    arguments = {"methods": ["clip", "flip"], "cv": 4, "cache": tmp_path / "cache"}
+    with pytest.raises(KeyboardInterrupt):
+        compare(X @ X.T, y, **arguments)
+    kept = sorted((tmp_path / "cache").iterdir())
+    assert len(kept) == 4  # two splits, whole
+    assert all("method" in json.loads(path.read_text()) for path in kept)
+
+    monkeypatch.setattr(run_module, "_one_split", original)
+    calls = []
+    full = compare(X @ X.T, y, **arguments, progress=lambda *a: calls.append(a))
+    assert [done for done, _, _ in calls] == [6, 8]
+    fresh = compare(X @ X.T, y, methods=["clip", "flip"], cv=4)
+    assert [r["scores"] for r in full.records] == [r["scores"] for r in fresh.records]
+    # Other data, or a damaged record, are not taken from the cache.
+    kept[0].write_text("{")
+    again = compare(X @ X.T, y, **arguments)
+    assert again.scores("clip").tolist() == fresh.scores("clip").tolist()
+
+
+def test_a_failing_method_is_reported_and_the_others_go_on(problem, monkeypatch):
+    X, y = problem
+    broken = Method(
+        "svc", "Broken", "", "similarity", "SpectrumSVC", {}, lambda K: ({"C": -1},), 0
+    )
+    monkeypatch.setitem(METHODS, "svc", broken)
+    comparison = compare(X @ X.T, y, methods=["svc", "clip"], cv=2)
+    assert "InvalidParameterError" in comparison.failed["svc"]
+    assert comparison.completed == ["clip"]
+    assert "svc failed" in str(comparison)
+
+
+def test_confusion_counts_every_test_item(problem):
+    X, y = problem
+    comparison = compare(X @ X.T, y, methods=["clip"], cv=5)
+    counts = comparison.confusion("clip")
+    assert counts.sum() == 50
+    assert counts.sum(axis=1).tolist() == [np.sum(y == "no"), np.sum(y == "yes")]
+    assert np.trace(counts) / 50 == pytest.approx(comparison.scores("clip").mean())
+
+
+def test_outputs(problem):
+    X, y = problem
+    comparison = compare(X @ X.T, y, methods=["clip", "neighbors"], cv=3)
+    frame = comparison.to_frame()
+    assert set(frame.index) == {"clip", "neighbors"}
+    assert frame.loc["clip", "accuracy"] == comparison.scores("clip").mean()
+    assert "k nearest neighbours" in comparison._repr_html_()
+    axes = comparison.plot()
+    assert len(axes.get_yticklabels()) == 2
+    import matplotlib.pyplot as plt
+
+    plt.close(axes.figure)
+
+
+@pytest.mark.parametrize(
+    "method", ["svc", "krein", "neighbors", "features", "gaussian"]
+)
+def test_the_fitted_model_can_be_saved(problem, tmp_path, method):
+    X, y = problem
+    comparison = compare(X, y, kernel="tl1", methods=[method], cv=2)
+    model = comparison.fit_best()
+    loaded = load_model(save_model(model, tmp_path / "best.krein"))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert np.mean(loaded.predict(X) == y) > 0.8

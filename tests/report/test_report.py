@@ -1,0 +1,159 @@
+"""The data of the report, and the page as text."""
+
+import json
+import zlib
+from base64 import b64decode
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krein import PseudoEuclideanEmbedding
+from krein.comparison.scores import SCORES
+from krein.report.charts import spectrum_chart, ticks
+from krein.report.data import case, embedding, heat_map
+from krein.report.glossary import GLOSSARY
+from krein.report.png import heat_png
+from krein.spectrum import Spectrum
+from tests.report.conftest import HOSTILE
+
+
+@pytest.fixture(scope="module")
+def found(comparison):
+    return case(comparison, title="made up")
+
+
+def test_the_data_are_plain_and_complete(found):
+    assert json.loads(json.dumps(found)) == found
+    assert found["items"] == 60
+    assert [c["count"] for c in found["classes"]] == [30, 30]
+    assert len(found["spectrum"]["eigenvalues"]) == 60
+    assert found["run"]["splits"] == 4
+    assert found["run"]["krein"]
+
+
+def test_scores_and_confusion_agree(found, comparison):
+    for row in found["comparison"]["table"]:
+        assert row["accuracy"] == comparison.scores(row["method"]).mean()
+        counts = np.array(found["comparison"]["methods"][row["method"]]["confusion"])
+        assert counts.sum() == 60
+        assert np.trace(counts) / 60 == pytest.approx(row["accuracy"], abs=0.01)
+        for score in SCORES:
+            key = score.removeprefix("neg_")
+            low, high = row[f"{key}_interval"]
+            assert low <= row[key] <= high
+
+
+def test_heat_map_keeps_block_means(rng):
+    K = rng.standard_normal((300, 300))
+    K = K + K.T
+    codes = np.repeat([0, 1, 2], 100)
+    heat = heat_map(K, codes)
+    assert np.shape(heat["cells"]) == (160, 160)
+    assert heat["boundaries"] == pytest.approx([1 / 3, 2 / 3])
+    small = heat_map(np.diag([1.0, -1.0, 1.0]), np.array([0, 0, 1]))
+    assert sorted(np.diag(small["cells"]).tolist()) == [-100, 100, 100]
+
+
+def test_embedding_agrees_with_the_transformer(with_spectrum):
+    K = with_spectrum([5.0, 3.0, 1.0, 0.0, -2.0, -0.1])
+    found = embedding(Spectrum.exact(K), np.zeros(6, dtype=int))
+    assert found["signature"] == [1, -1]
+    assert found["eigenvalues"] == pytest.approx([5.0, -2.0])
+    transformer = PseudoEuclideanEmbedding().fit(K)
+    expected = transformer.transform(K)
+    column = int(np.argmin(transformer.eigenvalues_))
+    for i, j in ((0, 0), (1, column)):
+        ours = np.array(found["points"])[:, i]
+        assert abs(ours @ expected[:, j]) == pytest.approx(ours @ ours, abs=1e-4)
+
+
+def test_large_embeddings_are_thinned():
+    spectrum = Spectrum(np.array([1.0, 2.0]), np.ones((2000, 2)) / 2000**0.5)
+    found = embedding(spectrum, np.zeros(2000, dtype=int))
+    assert len(found["points"]) == 1500
+    assert found["hidden"] == 500
+
+
+def test_png_holds_the_cells():
+    cells = [[-100, 0], [50, 100]]
+    kind, _, content = heat_png(cells).partition(",")
+    assert kind == "data:image/png;base64"
+    raw = b64decode(content)
+    start = raw.index(b"IDAT")
+    length = int.from_bytes(raw[start - 4 : start])
+    pixels = zlib.decompress(raw[start + 4 : start + 4 + length])
+    assert list(pixels) == [0, 0, 100, 0, 150, 200]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
+def test_ticks_are_few_and_inside(low, span):
+    found = ticks(low, low + span)
+    assert 0 <= len(found) <= 7
+    assert all(low - 1e-6 * span <= tick <= low + span * (1 + 1e-6) for tick in found)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30))
+def test_spectrum_chart_stays_inside_its_box(values):
+    chart = spectrum_chart(values, 0.5)
+    assert chart.count("eigenvalue ") == len(values)
+    assert "nan" not in chart
+
+
+class Tags(HTMLParser):
+    """Collects tags and ids, and checks that they nest."""
+
+    VOID = {"meta", "link", "img", "br", "input"}
+
+    def __init__(self):
+        super().__init__()
+        self.stack, self.tags, self.images = [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if tag == "img":
+            self.images.append(dict(attributes))
+        if tag not in self.VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+
+def test_the_page_is_whole_and_names_are_text(page):
+    text = page.read_text("utf-8")
+    tags = Tags()
+    tags.feed(text)
+    assert tags.stack == []
+    assert tags.tags.count("script") == 1
+    assert HOSTILE not in text
+    assert len(tags.images) == 1
+    assert tags.images[0]["alt"]
+    assert tags.images[0]["src"].startswith("data:image/png")
+
+
+def test_the_page_has_everything(page, found):
+    text = page.read_text("utf-8")
+    assert page.stat().st_size < 3_000_000
+    assert "http:" not in text
+    assert "https:" not in text
+    for word, _ in GLOSSARY:
+        assert f"<dt>{word}</dt>" in text
+    for method in found["comparison"]["methods"].values():
+        assert method["title"] in text
+    assert text.count('role="img"') == 4
+    assert "Signature (" in text
+
+
+def test_a_report_is_not_overwritten(page, comparison):
+    before = page.read_bytes()
+    with pytest.raises(FileExistsError, match="exists"):
+        comparison.to_html(page)
+    assert page.read_bytes() == before

@@ -1,0 +1,147 @@
+"""One eigendecomposition and the maps on it, against plain linear algebra."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krein.memory import available_memory, parse_bytes
+from krein.spectrum import METHODS, Spectrum, Transform, largest_shift
+
+EIGENVALUES = [-3.0, -1.0, -0.2, 0.0, 0.5, 2.0, 7.0]
+TARGETS = {
+    "clip": lambda x: np.maximum(x, 0),
+    "denoise": lambda x: np.maximum(x, 0),
+    "flip": np.abs,
+    "square": np.square,
+    "shift": lambda x: x - x.min(),
+    "diffusion": lambda x: np.expm1(x / np.abs(x).max()),
+    "exponential": np.exp,
+    "none": lambda x: x,
+}
+
+
+def dense(K, f):
+    values, vectors = np.linalg.eigh(K)
+    return (vectors * f(values)) @ vectors.T
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_training_kernel_has_the_eigenvalues_the_method_promises(method, with_spectrum):
+    K = with_spectrum(EIGENVALUES)
+    kernel = Transform.fit(K, method).kernel(K)
+    np.testing.assert_allclose(kernel, dense(K, TARGETS[method]), atol=1e-12)
+    np.testing.assert_array_equal(kernel, kernel.T)
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"shift", "exponential"}))
+def test_training_rows_are_mapped_to_the_training_kernel(method, with_spectrum):
+    K = with_spectrum(EIGENVALUES)
+    transform = Transform.fit(K, method)
+    np.testing.assert_allclose(transform.rows(K), transform.kernel(K), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_coefficients_and_rows_are_one_map(method, with_spectrum, rng):
+    K = with_spectrum(EIGENVALUES)
+    new, v = rng.standard_normal((4, 7)), rng.standard_normal(7)
+    for weight in (None, rng.uniform(0.5, 3.0, 7)):
+        transform = Transform.fit(K, method, weight=weight)
+        np.testing.assert_allclose(
+            transform.rows(new) @ v, new @ transform.coef(v), atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_equal_repetition(method, with_spectrum, rng):
+    K = with_spectrum(EIGENVALUES)
+    weight = np.array([1, 2, 3, 1, 2, 1, 4])
+    repeated = np.repeat(np.arange(7), weight)
+    new = rng.standard_normal((3, 7))
+    v = rng.standard_normal(7)
+    weighted = Transform.fit(K, method, weight=weight.astype(float))
+    copies = Transform.fit(K[np.ix_(repeated, repeated)], method)
+    # The coefficient of an item is shared by its copies.
+    shared = (v / weight)[repeated]
+    np.testing.assert_allclose(
+        weighted.rows(new) @ v, copies.rows(new[:, repeated]) @ shared, atol=1e-10
+    )
+    quadratic = shared @ copies.kernel(K[np.ix_(repeated, repeated)]) @ shared
+    np.testing.assert_allclose(v @ weighted.kernel(K) @ v, quadratic, rtol=1e-10)
+
+
+def test_an_existing_spectrum_is_not_computed_again(with_spectrum, monkeypatch):
+    K = with_spectrum(EIGENVALUES)
+    spectrum = Spectrum.exact(K)
+
+    def fail(*args, **kwargs):
+        raise AssertionError("decomposed again")
+
+    monkeypatch.setattr("scipy.linalg.eigh", fail)
+    for method in METHODS:
+        transform = Transform.fit(K, method, spectrum=spectrum)
+        assert transform.coef(np.ones(7)).shape == (7,)
+
+
+def test_spectrum_acts_as_the_matrix(with_spectrum, rng):
+    K = with_spectrum(EIGENVALUES)
+    weight = rng.uniform(0.5, 2.0, 7)
+    for spectrum in (Spectrum.exact(K), Spectrum.exact(K, weight)):
+        V = rng.standard_normal((7, 3))
+        np.testing.assert_allclose(spectrum @ V, K @ V, atol=1e-12)
+        np.testing.assert_allclose(spectrum @ V[:, 0], K @ V[:, 0], atol=1e-12)
+        np.testing.assert_allclose(spectrum.matrix(), K, atol=1e-12)
+    assert Spectrum.exact(K).signature == (3, 3, 1)
+
+
+def test_truncated_spectrum_bounds_what_it_leaves_out(with_spectrum):
+    K = with_spectrum(EIGENVALUES)
+    spectrum = Spectrum.truncated(K, 3)
+    left_out = np.linalg.norm(K - spectrum.matrix(), 2)
+    assert left_out <= spectrum.truncation + 1e-10
+    np.testing.assert_allclose(spectrum.eigenvalues, [-3.0, 2.0, 7.0], atol=1e-9)
+    with pytest.raises(ValueError, match="rank must be between 1 and n - 1 = 6"):
+        Spectrum.truncated(K, 7)
+
+
+def test_low_rank_spectrum_is_that_of_the_signed_product(rng):
+    F, signature = rng.standard_normal((9, 4)), np.array([1, -1, 1, -1])
+    spectrum = Spectrum.low_rank(F, signature)
+    np.testing.assert_allclose(spectrum.matrix(), (F * signature) @ F.T, atol=1e-12)
+    assert spectrum.signature == (2, 2, 5)
+
+
+@given(st.integers(-150, 150), st.integers(2, 8))
+@settings(max_examples=40, deadline=None)
+def test_extreme_scales_do_not_overflow(exponent, n):
+    rng = np.random.default_rng(n)
+    A = rng.standard_normal((n, n))
+    K = (A + A.T) * 10.0**exponent
+    spectrum = Spectrum.exact(K)
+    reference = np.linalg.eigvalsh(A + A.T)
+    np.testing.assert_allclose(
+        spectrum.eigenvalues / 10.0**exponent, reference, rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        largest_shift(K) / 10.0**exponent, max(0.0, -reference[0]), atol=1e-11
+    )
+
+
+def test_too_large_a_matrix_is_refused_before_it_is_allocated(monkeypatch):
+    monkeypatch.setenv("KREIN_MEMORY_LIMIT", "1MB")
+    with pytest.raises(MemoryError, match=r"300 x 300.*GB.*KreinNystroem"):
+        Spectrum.exact(np.eye(300))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("500MB", 500_000_000), ("2e3", 2000), (" 1.5gb", 1.5e9)]
+)
+def test_memory_limits_are_read(text, expected, monkeypatch):
+    assert parse_bytes(text) == expected
+    monkeypatch.setenv("KREIN_MEMORY_LIMIT", text)
+    assert available_memory() == expected
+
+
+def test_an_unreadable_memory_limit_is_named():
+    with pytest.raises(ValueError, match="'lots'"):
+        parse_bytes("lots")
