@@ -166,7 +166,7 @@ def dtw(X, Y):
     return np.exp(-D)
 
 
-def dask(n=256, m=16, length=20):
+def dask(n=2048, m=16, length=20):
     from distributed import Client, LocalCluster
 
     from krein.scale.cluster import cluster_columns
