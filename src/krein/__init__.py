@@ -14,8 +14,14 @@ __version__ = "0.1.0"
 _WHERE = {
     # estimators
     "KreinNystroem": "krein.estimators.nystroem",
+    "DCSVC": "krein.estimators.dc",
     "KreinLogisticRegression": "krein.estimators.logistic",
+    "KreinLogisticRegressionCV": "krein.estimators.logistic_cv",
+    "KreinRidge": "krein.estimators.ridge",
     "KreinSVC": "krein.estimators.krein_svm",
+    "MKLSVC": "krein.estimators.mkl",
+    "ProxySVC": "krein.estimators.proxy",
+    "ProxySVCCV": "krein.estimators.proxy_cv",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
     "SpectrumOneClassSVM": "krein.estimators.spectral",
     "SpectrumSVC": "krein.estimators.spectral",

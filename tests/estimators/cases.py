@@ -1,8 +1,13 @@
 """Every estimator of krein; what is listed here is tested by the contract tests."""
 
 from krein import (
+    DCSVC,
     KreinLogisticRegression,
+    KreinLogisticRegressionCV,
+    KreinRidge,
     KreinSVC,
+    ProxySVC,
+    ProxySVCCV,
     SimilarityFeaturesClassifier,
     SimilarityNeighborsClassifier,
     SpectrumOneClassSVM,
@@ -12,9 +17,11 @@ from krein import (
 
 # Unfitted estimators that take a kernel: checked with kernel="rbf" and "precomputed".
 ESTIMATORS = [
+    DCSVC(),
     KreinLogisticRegression(),
+    KreinRidge(),
     KreinSVC(),
-    KreinSVC(sparse=True),
+    ProxySVC(tol=1e-10),
     SimilarityFeaturesClassifier(),
     SimilarityNeighborsClassifier(),
     SpectrumOneClassSVM(),
@@ -24,9 +31,16 @@ ESTIMATORS = [
 
 # The same classes with other settings: checked by the slow tests.
 VARIANTS = [
+    KreinLogisticRegressionCV(alphas=[0.01, 0.1], cv=2),
+    DCSVC(solver="dc-primal", max_iter=20),
     KreinLogisticRegression(multi_class="ovr", fit_intercept=False),
     KreinLogisticRegression(solver="krein-gd", tol=1e-6),
+    KreinLogisticRegression(solver="ccicp-gd"),
+    KreinRidge(method="flip"),
     KreinSVC(sparse=True),
+    ProxySVC(new_points="project", tol=1e-10),
+    ProxySVC(new_points="raw", tol=1e-10),
+    ProxySVCCV(Cs=[1.0], rhos=[1.0, 10.0], cv=2, tol=1e-9),
     SpectrumSVC("diffusion"),
     SpectrumSVC("flip"),
     SpectrumSVC("none"),

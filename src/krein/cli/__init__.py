@@ -20,7 +20,16 @@ from collections.abc import Sequence
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = ("demo", "inspect", "compare", "kernel", "fit", "predict", "datasets")
+COMMANDS = (
+    "demo",
+    "inspect",
+    "compare",
+    "kernel",
+    "fit",
+    "predict",
+    "reproduce",
+    "datasets",
+)
 
 
 # What is wrong with a path that the user gave; other OSErrors are failures.

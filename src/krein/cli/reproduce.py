@@ -1,0 +1,175 @@
+"""``krein reproduce``: run a table of a paper, or list all with their state."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+SUMMARY = "run the experiments of the papers and judge what they claim"
+EXAMPLE = "krein reproduce liu-table2 --quick"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("table", nargs="?", help="what to run; all are listed without")
+    parser.add_argument(
+        "--quick", action="store_true", help="a tiny version; claims stay untouched"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder of the results (default: benchmarks/papers if it is here, "
+        "otherwise krein-papers)",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="processes (default: 1)"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        metavar="S",
+        help="start no further run after S seconds; the same command goes on later",
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="forget what was run before"
+    )
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE", help="write the page of all claims (.md)"
+    )
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Run one table, or collect the state of all."""
+    from krein.reproduce import default_folder, find_table
+
+    out = args.out or default_folder()
+    if args.page is not None:
+        return _write_page(args.page, out)
+    if args.table is None:
+        return _list(out)
+    if args.jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, got {args.jobs}")
+    find_table(args.table)  # a wrong name is an error before anything is written
+    return _run(args, out)
+
+
+def _list(out: Path) -> dict[str, Any]:
+    from krein.reproduce import states
+
+    return {
+        "folder": str(out),
+        "tables": [
+            {
+                "table": state.table,
+                "state": state.word,
+                "finished": state.finished,
+                "wanted": state.wanted,
+                "verdicts": state.verdicts,
+                "title": state.title,
+            }
+            for state in states(out)
+        ],
+    }
+
+
+def _run(args: argparse.Namespace, out: Path) -> dict[str, Any]:
+    from krein.reproduce import find_table, judge_paper, measure, reproduce
+
+    runs = reproduce(
+        args.table,
+        out,
+        quick=args.quick,
+        fresh=args.fresh,
+        n_jobs=args.jobs,
+        seconds=args.seconds,
+        progress=_progress if sys.stderr.isatty() else None,
+    )
+    table = find_table(args.table)
+    measured = measure(table, runs)
+    payload: dict[str, Any] = {
+        "table": args.table,
+        "quick": args.quick,
+        "folder": str(out),
+        "finished": len({run.task for run in runs} & set(table.tasks(args.quick))),
+        "wanted": len(table.tasks(args.quick)),
+        "seconds": round(sum(run.seconds for run in runs), 1),
+        "measured": [
+            {"dataset": key[0], "method": key[1], "quantity": key[2], "value": m.value}
+            for key, m in sorted(measured.items())
+        ],
+    }
+    if not args.quick:
+        payload["claims"] = [
+            {
+                name: getattr(claim, name)
+                for name in (
+                    "dataset",
+                    "method",
+                    "quantity",
+                    "paper",
+                    "ours",
+                    "verdict",
+                )
+            }
+            for claim in judge_paper(table.paper, out)
+            if claim.table == args.table
+        ]
+    return payload
+
+
+def _write_page(path: Path, out: Path) -> dict[str, Any]:
+    from krein.reproduce.page import write_page
+
+    return {"page": str(path), "claims": write_page(path, out)}
+
+
+def _progress(finished: int, wanted: int, run: Any) -> None:
+    """One line on the terminal, written over."""
+    what = ""
+    if run is not None:
+        task = run.task
+        what = f"{task.dataset}, {task.method}, split {task.split}: {run.seconds:.1f} s"
+    end = "\n" if finished == wanted else ""
+    sys.stderr.write(f"\r\x1b[K{finished}/{wanted} {what}{end}")
+    sys.stderr.flush()
+
+
+def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
+    """Print states, or what was measured beside what the paper prints."""
+    if "page" in payload:
+        print(f"{payload['claims']} claims: {payload['page']}")
+    elif "tables" in payload:
+        for row in payload["tables"]:
+            runs = f"{row['finished']}/{row['wanted']} runs"
+            verdicts = ", ".join(f"{n} {v}" for v, n in sorted(row["verdicts"].items()))
+            print(f"{row['table']:16} {row['state']:9} {runs:16} {row['title']}")
+            if verdicts:
+                print(f"{'':26} claims: {verdicts}")
+        print(f"\nResults in {payload['folder']}; krein reproduce TABLE runs the rest.")
+    else:
+        _show_run(payload)
+
+
+def _show_run(payload: dict[str, Any]) -> None:
+    if payload["quick"]:
+        for row in payload["measured"]:
+            shown = row["value"] if isinstance(row["value"], str) else _digits(row)
+            print(
+                f"{row['dataset']:18} {row['method']:24} {row['quantity']:32} {shown}"
+            )
+    for row in payload.get("claims", []):
+        print(
+            f"{row['dataset']:18} {row['method']:20} {row['quantity']:24} "
+            f"paper {row['paper']:>9} ours {row['ours']:>9}  {row['verdict']}"
+        )
+    print(
+        f"{payload['table']}: {payload['finished']} of {payload['wanted']} runs, "
+        f"{payload['seconds']} s in all; results in {payload['folder']}"
+    )
+
+
+def _digits(row: dict[str, Any]) -> str:
+    return f"{row['value']:.4g}"

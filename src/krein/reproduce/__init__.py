@@ -1,0 +1,216 @@
+"""The experiments of the papers, by one command, with a ledger of what holds.
+
+``tables()`` lists them, ``reproduce(name)`` runs one (again: only what is missing),
+``states()`` says what there is. See ``krein reproduce --help``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from krein.reproduce.claims import Claim, judge, means, printed, write_claims
+from krein.reproduce.runs import Means, Run, Runner, Store, Table
+
+__all__ = [
+    "PAPERS",
+    "State",
+    "default_folder",
+    "find_table",
+    "judge_paper",
+    "reproduce",
+    "states",
+    "tables",
+]
+
+# Key of a paper -> module that has its TABLES.
+PAPERS = {
+    "ying": "Ying, Campbell, Girolami (2009), Analysis of SVM with indefinite kernels",
+    "chen": "Chen, Ye (2008), Training SVM with indefinite kernels",
+    "liu": "Liu et al., Indefinite kernel logistic regression with CCICP",
+    "walder": "Walder, Chapelle (2007), Learning with transformation invariant kernels",
+    "similarity": "Chen et al. (2009), Similarity-based classification",
+}
+
+
+def tables() -> dict[str, Table]:
+    """All tables and figures, by the name used on the command line.
+
+    Returns
+    -------
+    dict of str to Table
+
+    Examples
+    --------
+    >>> from krein.reproduce import tables
+    >>> "liu-table2" in tables()
+    True
+    """
+    found: dict[str, Table] = {}
+    for paper in PAPERS:
+        module = importlib.import_module(f"krein.reproduce.{paper}")
+        found.update({table.name: table for table in module.TABLES})
+    return found
+
+
+def find_table(name: str) -> Table:
+    """Return one table by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `tables`.
+
+    Returns
+    -------
+    Table
+    """
+    known = tables()
+    if name not in known:
+        raise ValueError(f"no table named {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+def default_folder() -> Path:
+    """Where results are kept: the checkout's folder, or ``krein-papers`` here."""
+    checkout = Path("benchmarks") / "papers"
+    return checkout if checkout.is_dir() else Path("krein-papers")
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a table is."""
+
+    table: str
+    title: str
+    finished: int
+    wanted: int
+    outdated: bool
+    verdicts: dict[str, int]
+
+    @property
+    def word(self) -> str:
+        """State in one word."""
+        if self.outdated:
+            return "outdated"
+        if self.finished == 0:
+            return "not run"
+        return "complete" if self.finished >= self.wanted else "partial"
+
+
+def states(out: Path) -> list[State]:
+    """State of every table.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the results.
+
+    Returns
+    -------
+    list of State
+    """
+    listed = []
+    judged = {paper: judge_paper(paper, out) for paper in PAPERS}
+    for table in tables().values():
+        store = Store(table, out)
+        done = store.load().keys() & set(table.tasks(False))
+        verdicts: dict[str, int] = {}
+        for claim in judged[table.paper]:
+            if claim.table == table.name:
+                verdicts[claim.verdict] = verdicts.get(claim.verdict, 0) + 1
+        wanted = len(table.tasks(False))
+        listed.append(
+            State(table.name, table.title, len(done), wanted, store.outdated, verdicts)
+        )
+    return listed
+
+
+def measure(table: Table, runs: list[Run]) -> Means:
+    """Means over splits and what the table derives from them."""
+    measured = means(runs)
+    if table.derive is not None:
+        measured = {**measured, **table.derive(measured, runs)}
+    return measured
+
+
+def judge_paper(paper: str, out: Path) -> list[Claim]:
+    """Compute all claims of a paper from the results in a folder.
+
+    Parameters
+    ----------
+    paper : str
+        Key, one of `PAPERS`.
+    out : Path
+        Folder of the results.
+
+    Returns
+    -------
+    list of Claim
+    """
+    measured: dict[str, Means] = {}
+    for table in tables().values():
+        if table.paper == paper:
+            store = Store(table, out)
+            measured[table.name] = measure(table, list(store.load().values()))
+    return [judge(claim, measured.get(claim.table, {})) for claim in printed(paper)]
+
+
+def reproduce(
+    name: str,
+    out: Path,
+    *,
+    quick: bool = False,
+    fresh: bool = False,
+    n_jobs: int = 1,
+    seconds: float | None = None,
+    progress: Callable[[int, int, Run | None], Any] | None = None,
+) -> list[Run]:
+    """Run what is missing of a table, merge, judge the claims and draw.
+
+    Parameters
+    ----------
+    name : str
+        One of `tables`.
+    out : Path
+        Folder of the results; made when it does not exist.
+    quick : bool
+        The tiny version, kept apart; it does not touch the claims.
+    fresh : bool
+        Forget what was run before.
+    n_jobs : int
+        Processes.
+    seconds : float, optional
+        Start no further task after this time; call again to go on.
+    progress : callable, optional
+        ``progress(finished, wanted, run)`` after every task.
+
+    Returns
+    -------
+    list of Run
+        All finished tasks.
+    """
+    table = find_table(name)
+    store = Store(table, Path(out), quick)
+    if fresh:
+        store.forget()
+    tasks = table.tasks(quick)
+    done = store.load()
+    todo = [task for task in tasks if task not in done]
+    finished = len(tasks) - len(todo)
+    if progress is not None:
+        progress(finished, len(tasks), None)
+    for run in Runner(store).run_all(todo, n_jobs=n_jobs, seconds=seconds):
+        finished += 1
+        if progress is not None:
+            progress(finished, len(tasks), run)
+    runs = store.merge()
+    if table.draw is not None and runs:
+        table.draw(runs, store.results.with_suffix(".png"))
+    if not quick:
+        claims = judge_paper(table.paper, Path(out))
+        write_claims(Path(out) / table.paper / "claims.csv", claims)
+    return runs

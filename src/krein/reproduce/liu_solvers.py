@@ -1,0 +1,328 @@
+"""Liu et al.: Tables IV, VI, VII and Figures 2, 3 (the concave-convex procedures).
+
+What the paper leaves open and what is chosen here is in the protocol of the paper.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from krein.reproduce.claims import Measured
+from krein.reproduce.experiments import accuracy, folds_of, split_of, timed, tune
+from krein.reproduce.liu_data import LARGE, liu_vectors, tl1
+from krein.reproduce.runs import Means, Run, Table, Task, Values, seed_of
+from krein.result import Array
+
+__all__ = ["SOLVER_TABLES"]
+
+_GRID = (10.0, 5.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
+_MOST = 2000  # training points; EEG and ijcnn1 halves are cut to this
+_TUNED_ON = 400  # points on which lambda is chosen
+# Name in the paper -> solver and inexact parameter epsilon.
+_SOLVERS: dict[str, tuple[str, float | None]] = {
+    "CCCP-GD": ("cccp-gd", 1e-4),
+    "CCICP-GD": ("ccicp-gd", 1.0),
+    "CCICP-SGD": ("ccicp-sgd", 1e-4),
+    "CCICP-SGD-I": ("ccicp-sgd", 1.0),
+    "IKLR certified": ("newton", None),
+}
+
+
+def _model(
+    method: str, alpha: float, *, seed: int = 0, init: str = "zeros", **options: Any
+) -> Any:
+    from krein import KreinLogisticRegression
+
+    solver, epsilon = _SOLVERS[method]
+    settings = {"init": init, **options}
+    if epsilon is not None:
+        settings.setdefault("epsilon", epsilon)
+    return KreinLogisticRegression(
+        alpha,
+        fit_intercept=False,
+        solver=solver,
+        indefinite="raise-alpha" if solver == "newton" else "allow",
+        solver_options=settings,
+        random_state=seed,
+    )
+
+
+def _split(task: Task, quick: bool) -> tuple[Array, np.ndarray, Array, np.ndarray]:
+    """Training half, cut to `_MOST` points, and at most 5000 test points."""
+    X, y = liu_vectors(task.dataset, quick)
+    train, test = split_of(task, y, 0.5)
+    rng = np.random.default_rng([*seed_of(task), 2])
+    train, test = rng.permutation(train)[:_MOST], rng.permutation(test)[:5000]
+    return X[train], y[train], X[test], y[test]
+
+
+def _alpha(task: Task, X: Array, y: np.ndarray, method: str, quick: bool) -> float:
+    """Lambda by five-fold cross-validation on at most 400 training points."""
+    X, y = X[:_TUNED_ON], y[:_TUNED_ON]
+    grid = [{"alpha": a} for a in (_GRID[2:4] if quick else _GRID)]
+
+    def make(alpha: float) -> Any:
+        return _model(method, alpha, seed=task.split)
+
+    return tune(make, grid, tl1(X), y, folds_of(task, y, 5))["alpha"]
+
+
+# ------------------------------------------------------------- Tables IV and VII: times
+
+
+def _time_tasks(methods: tuple[str, ...]) -> Any:
+    def tasks(quick: bool) -> list[Task]:
+        names = ("guide1-t",) if quick else LARGE
+        return [
+            Task(name, method, split)
+            for split in range(1 if quick else 10)
+            for name in names
+            for method in methods
+        ]
+
+    return tasks
+
+
+def _timed_accuracy(task: Task, quick: bool, earlier: Any) -> Values:
+    X, y, X_new, y_new = _split(task, quick)
+    alpha = _alpha(task, X, y, task.method, quick)
+    model, seconds = timed(_model(task.method, alpha, seed=task.split), tl1(X), y)
+    return {
+        "accuracy": accuracy(model, tl1(X_new, X), y_new),
+        "training seconds": seconds,
+        "alpha": alpha,
+        "residual": float(model.residual_[0]),
+        "n": len(X),
+    }
+
+
+def _ratios(to: str) -> Any:
+    """Training time over that of one method, from the same splits."""
+
+    def derive(measured: Means, runs: list[Run]) -> Means:
+        seconds: dict[tuple[str, str, int], float] = {
+            (run.task.dataset, run.task.method, run.task.split): run.values[
+                "training seconds"
+            ]
+            for run in runs
+        }
+        found: dict[tuple[str, str], list[float]] = {}
+        for (dataset, method, split), value in seconds.items():
+            if (dataset, to, split) in seconds and method != to:
+                ratio = value / seconds[dataset, to, split]
+                found.setdefault((dataset, method), []).append(ratio)
+        return {
+            (dataset, method, f"training time / {to}"): Measured(
+                float(np.median(values)), float(np.std(values)), len(values)
+            )
+            for (dataset, method), values in found.items()
+        }
+
+    return derive
+
+
+# ------------------------------------------------------------- Table VI: initialisation
+
+_INITS = ("zeros", "ones", "minus-ones", "uniform")
+
+
+def _table6_tasks(quick: bool) -> list[Task]:
+    return [
+        Task(name, f"{method}, {init}", run)
+        for name in (("monks1",) if quick else ("monks1", "guide1-t"))
+        for method in ("CCICP-GD", "CCICP-SGD")
+        for init in _INITS
+        for run in range(1 if quick else 10)
+    ]
+
+
+def _table6(task: Task, quick: bool, earlier: Any) -> Values:
+    """A fixed split; only the start and the random samples change with the run."""
+    method, init = task.method.split(", ")
+    fixed = Task(task.dataset, method, 0)
+    X, y, X_new, y_new = _split(fixed, quick)
+    model = _model(method, 0.01, seed=task.split, init=init)
+    model, seconds = timed(model, tl1(X), y)
+    return {
+        "accuracy": accuracy(model, tl1(X_new, X), y_new),
+        "seconds": seconds,
+        "residual": float(model.residual_[0]),
+    }
+
+
+def _derive_table6(measured: Means, runs: list[Run]) -> Means:
+    """The largest difference of mean accuracy between starts."""
+    extra: Means = {}
+    for name in ("monks1", "guide1-t"):
+        for method in ("CCICP-GD", "CCICP-SGD"):
+            found = [measured.get((name, f"{method}, {i}", "accuracy")) for i in _INITS]
+            if None not in found:
+                values = [value.value for value in found]
+                key = (name, method, "largest difference between starts")
+                extra[key] = Measured(max(values) - min(values), None, len(values))
+    return extra
+
+
+# ------------------------------------------------------------------ Figure 2: epsilon
+
+_EPSILONS = (0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 5.0)
+
+
+def _figure2_tasks(quick: bool) -> list[Task]:
+    return [
+        Task(name, f"epsilon={epsilon:g}", run)
+        for name in (("monks1",) if quick else ("monks1", "guide1-t"))
+        for epsilon in (_EPSILONS[::3] if quick else _EPSILONS)
+        for run in range(1 if quick else 10)
+    ]
+
+
+def _figure2(task: Task, quick: bool, earlier: Any) -> Values:
+    epsilon = float(task.method.removeprefix("epsilon="))
+    X, y, X_new, y_new = _split(task, quick)
+    model, seconds = timed(_model("CCICP-GD", 0.01, epsilon=epsilon), tl1(X), y)
+    return {
+        "accuracy": accuracy(model, tl1(X_new, X), y_new),
+        "training seconds": seconds,
+        "residual": float(model.residual_[0]),
+    }
+
+
+def _derive_figure2(measured: Means, runs: list[Run]) -> Means:
+    extra: Means = {}
+    for name in ("monks1", "guide1-t"):
+        rows = [measured.get((name, f"epsilon={e:g}", "accuracy")) for e in _EPSILONS]
+        times = [
+            measured.get((name, f"epsilon={e:g}", "training seconds"))
+            for e in (1e-4, 1.0)
+        ]
+        if None in rows or None in times:
+            continue
+        values = [row.value for row in rows]
+        key = (name, "CCICP-GD", "largest difference of accuracy between epsilons")
+        extra[key] = Measured(max(values) - min(values), None, len(values))
+        key = (name, "CCICP-GD", "time at epsilon 1e-4 / time at 1")
+        extra[key] = Measured(times[0].value / times[1].value, None, times[0].count)
+    return extra
+
+
+def _draw_figure2(runs: list[Run], path: Path) -> None:
+    from krein.plotting import new_axes
+
+    axes = new_axes(2, figsize=(9, 3.2))
+    for name, colour in (("monks1", "#c1121f"), ("guide1-t", "#2a6f97")):
+        for ax, quantity in zip(axes, ("accuracy", "training seconds"), strict=True):
+            points: dict[float, list[float]] = {}
+            for run in runs:
+                if run.task.dataset == name:
+                    epsilon = float(run.task.method.removeprefix("epsilon="))
+                    points.setdefault(epsilon, []).append(run.values[quantity])
+            at = sorted(points)
+            mean = [float(np.mean(points[epsilon])) for epsilon in at]
+            ax.semilogx(at, mean, "o-", color=colour, label=name)
+            ax.set(xlabel="epsilon", title=quantity)
+    axes[1].set_yscale("log")
+    axes[0].legend(frameon=False)
+    axes[0].figure.savefig(path, dpi=90)
+
+
+# -------------------------------------------------------------- Figure 3: convergence
+
+
+def _figure3_tasks(quick: bool) -> list[Task]:
+    names = ("monks1",) if quick else ("monks1", "ijcnn1-tr")
+    return [Task(n, m) for n in names for m in ("CCCP-GD", "CCICP-GD", "CCICP-SGD")]
+
+
+def _figure3(task: Task, quick: bool, earlier: Any) -> Values:
+    X, y, _, _ = _split(task, quick)
+    model, _ = timed(_model(task.method, 0.01), tl1(X), y)
+    history = model.result_.history
+    curve = history["value"].tolist()
+    falls = bool(np.all(np.diff(curve) <= 1e-12 * np.abs(curve[:-1])))
+    return {
+        "objective": curve,
+        "residuals": history["residual"].tolist(),
+        "falls at every step": "yes" if falls else "no",
+        "last residual": float(model.residual_[0]),
+        "status": model.result_.status,
+    }
+
+
+def _derive_figure3(measured: Means, runs: list[Run]) -> Means:
+    extra: Means = {}
+    for run in runs:
+        for word in ("falls at every step", "status"):
+            key = (run.task.dataset, run.task.method, word)
+            extra[key] = Measured(run.values[word], None, 1)
+        small = run.values["last residual"] <= 1e-3
+        key = (run.task.dataset, run.task.method, "ends at a stationary point")
+        extra[key] = Measured("yes" if small else "no", None, 1)
+    return extra
+
+
+def _draw_figure3(runs: list[Run], path: Path) -> None:
+    from krein.plotting import new_axes
+
+    names = sorted({run.task.dataset for run in runs})
+    colours = {"CCCP-GD": "#c1121f", "CCICP-GD": "#2a6f97", "CCICP-SGD": "#3a7d44"}
+    axes = np.atleast_1d(new_axes(len(names), figsize=(4.5 * len(names), 3.4)))
+    for ax, name in zip(axes, names, strict=True):
+        for run in runs:
+            if run.task.dataset == name:
+                method = run.task.method
+                curve = run.values["objective"]
+                ax.plot(curve, color=colours[method], label=method)
+        ax.set(title=name, xlabel="outer iteration", ylabel="objective")
+        ax.set_yscale("symlog")
+    axes[0].legend(frameon=False)
+    axes[0].figure.savefig(path, dpi=90)
+
+
+SOLVER_TABLES = [
+    Table(
+        "liu-table4",
+        "liu",
+        "CCCP-GD, CCICP-GD, CCICP-SGD on four larger sets: accuracy and time",
+        _time_tasks(("CCCP-GD", "CCICP-GD", "CCICP-SGD", "IKLR certified")),
+        _timed_accuracy,
+        _ratios("CCICP-GD"),
+    ),
+    Table(
+        "liu-table6",
+        "liu",
+        "different starting points on monks1 and guide1-t",
+        _table6_tasks,
+        _table6,
+        _derive_table6,
+    ),
+    Table(
+        "liu-table7",
+        "liu",
+        "CCICP-SGD against CCICP-SGD-I on four larger sets",
+        _time_tasks(("CCICP-SGD", "CCICP-SGD-I")),
+        _timed_accuracy,
+        _ratios("CCICP-SGD-I"),
+    ),
+    Table(
+        "liu-figure2",
+        "liu",
+        "accuracy and time against the inexact parameter epsilon",
+        _figure2_tasks,
+        _figure2,
+        _derive_figure2,
+        _draw_figure2,
+    ),
+    Table(
+        "liu-figure3",
+        "liu",
+        "objective per outer iteration of the three procedures",
+        _figure3_tasks,
+        _figure3,
+        _derive_figure3,
+        _draw_figure3,
+    ),
+]

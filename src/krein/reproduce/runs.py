@@ -1,0 +1,304 @@
+"""Resumable runs: one small file per (data set, method, split), merged at the end.
+
+A table is a list of tasks and a function that computes one of them. Each finished
+task is one file in ``<out>/<paper>/runs/<table>/``, written completely or not at all,
+so that a run that was killed goes on where it stopped. When all tasks are done they are
+merged into ``<out>/<paper>/results/<table>.jsonl``, the only file that claims are
+computed from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from krein.files import atomic_write
+
+__all__ = ["Run", "Runner", "Store", "Table", "Task", "machine", "seed_of"]
+
+# What a run measures: numbers, curves (lists of numbers), words.
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, order=True)
+class Task:
+    """One run: a method on one split of one data set."""
+
+    dataset: str
+    method: str
+    split: int = 0
+
+    @property
+    def file_name(self) -> str:
+        """Name of the file that holds the finished run."""
+        safe = "".join(
+            c if c.isalnum() else "-" for c in f"{self.dataset}_{self.method}"
+        )
+        mark = zlib.crc32(f"{self.dataset}\n{self.method}".encode())
+        return f"{safe}_{mark:08x}_{self.split}.json"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished task: what was measured and how long it took."""
+
+    task: Task
+    values: Values
+    seconds: float
+
+    def to_json(self) -> str:
+        """One line of a results file."""
+        record = {
+            "dataset": self.task.dataset,
+            "method": self.task.method,
+            "split": self.task.split,
+            "seconds": round(self.seconds, 3),
+            "values": self.values,
+        }
+        return json.dumps(record, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, line: str) -> Run:
+        """Read one line of a results file."""
+        record = json.loads(line)
+        task = Task(record["dataset"], record["method"], record["split"])
+        return cls(task, record["values"], record["seconds"])
+
+
+# (task, quick, earlier) -> values; earlier(task) gives the values of another task of
+# the same table, from its file if it was run.
+Compute = Callable[[Task, bool, Callable[[Task], Values]], Values]
+Means = dict[tuple[str, str, str], Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or figure of a paper.
+
+    Attributes
+    ----------
+    name : str
+        As on the command line, ``liu-table2``.
+    paper : str
+        Key of the paper: the folder of its results.
+    title : str
+        One line.
+    tasks : callable
+        ``tasks(quick)`` lists what there is to run.
+    compute : callable
+        Computes one task.
+    derive : callable, optional
+        ``derive(means, runs)`` adds what is not a mean over splits: verdicts on
+        sentences of the paper ("yes" or "no"), ratios.
+    draw : callable, optional
+        ``draw(runs, path)`` writes a picture.
+    version : int
+        To be raised when the protocol changes: older results are then outdated.
+    """
+
+    name: str
+    paper: str
+    title: str
+    tasks: Callable[[bool], list[Task]]
+    compute: Compute
+    derive: Callable[[Means, list[Run]], Means] | None = None
+    draw: Callable[[list[Run], Path], None] | None = None
+    version: int = 1
+
+
+def machine() -> dict[str, str | int | None]:
+    """What the numbers of a results file were measured on."""
+    import scipy
+    import sklearn
+
+    import krein
+
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "krein": krein.__version__,
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "blas_threads": 1,
+    }
+
+
+def seed_of(task: Task) -> list[int]:
+    """Seed of a split: the same for every method, different for every data set."""
+    return [zlib.crc32(task.dataset.encode()), task.split]
+
+
+@dataclass
+class Store:
+    """Where the runs of one table are kept.
+
+    Parameters
+    ----------
+    table : Table
+        What is run.
+    out : Path
+        Folder that holds one folder per paper.
+    quick : bool
+        Keep the tiny version apart from the real one.
+    """
+
+    table: Table
+    out: Path
+    quick: bool = False
+    folder: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        paper = self.out / self.table.paper
+        self.folder = paper / "quick" if self.quick else paper
+
+    @property
+    def results(self) -> Path:
+        """The merged file."""
+        return self.folder / "results" / f"{self.table.name}.jsonl"
+
+    @property
+    def runs_folder(self) -> Path:
+        """Finished tasks of a table that is not complete yet."""
+        version = f"v{self.table.version}"
+        return self.folder / "runs" / self.table.name / version
+
+    def header(self) -> dict[str, Any]:
+        """First line of the merged file, {} when there is none."""
+        if not self.results.is_file():
+            return {}
+        with open(self.results, encoding="utf-8") as lines:
+            return json.loads(next(lines))
+
+    @property
+    def outdated(self) -> bool:
+        """The merged file belongs to an older protocol."""
+        header = self.header()
+        return bool(header) and header.get("version") != self.table.version
+
+    def load(self) -> dict[Task, Run]:
+        """Return all finished tasks of the present protocol."""
+        runs: dict[Task, Run] = {}
+        if self.results.is_file() and not self.outdated:
+            lines = self.results.read_text(encoding="utf-8").splitlines()[1:]
+            runs = {run.task: run for run in map(Run.from_json, lines)}
+        if self.runs_folder.is_dir():
+            for path in sorted(self.runs_folder.glob("*.json")):
+                run = Run.from_json(path.read_text(encoding="utf-8"))
+                runs[run.task] = run
+        return runs
+
+    def find(self, task: Task) -> Run | None:
+        """Return one finished task if its own file is there."""
+        path = self.runs_folder / task.file_name
+        return Run.from_json(path.read_text("utf-8")) if path.is_file() else None
+
+    def save(self, run: Run) -> None:
+        """Write one finished task, completely or not at all."""
+        self.runs_folder.mkdir(parents=True, exist_ok=True)
+        path = self.runs_folder / run.task.file_name
+        with atomic_write(path, overwrite=True, text=True) as handle:
+            handle.write(run.to_json() + "\n")
+
+    def merge(self) -> list[Run]:
+        """Write all finished tasks into one file; drop the small ones when complete."""
+        runs = sorted(self.load().values(), key=lambda run: run.task)
+        wanted = set(self.table.tasks(self.quick))
+        missing = wanted - {run.task for run in runs}
+        header = {
+            "table": self.table.name,
+            "version": self.table.version,
+            "quick": self.quick,
+            "finished": len(wanted) - len(missing),
+            "wanted": len(wanted),
+            "machine": machine(),
+        }
+        self.results.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(self.results, overwrite=True, text=True) as handle:
+            handle.write(json.dumps(header, sort_keys=True) + "\n")
+            handle.writelines(run.to_json() + "\n" for run in runs)
+        if not missing:
+            shutil.rmtree(self.runs_folder.parent, ignore_errors=True)
+        return runs
+
+    def forget(self) -> None:
+        """Remove everything that was run."""
+        self.results.unlink(missing_ok=True)
+        shutil.rmtree(self.runs_folder.parent, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Computes tasks of one store; a value that can be sent to another process."""
+
+    store: Store
+
+    def earlier(self, task: Task) -> Values:
+        """Values of another task: from its file, or computed and filed now."""
+        found = self.store.find(task) or self.store.load().get(task)
+        return (found or self.run(task)).values
+
+    def run(self, task: Task) -> Run:
+        """Compute one task on one BLAS thread and file it."""
+        from threadpoolctl import threadpool_limits
+
+        start = time.perf_counter()
+        with threadpool_limits(1):
+            values = self.store.table.compute(task, self.store.quick, self.earlier)
+        run = Run(task, _plain(values), time.perf_counter() - start)
+        self.store.save(run)
+        return run
+
+    def run_all(
+        self,
+        tasks: Iterable[Task],
+        *,
+        n_jobs: int = 1,
+        seconds: float | None = None,
+    ) -> Iterator[Run]:
+        """Compute tasks one after the other or in processes, as they get ready.
+
+        Parameters
+        ----------
+        tasks : iterable of Task
+            What is to be run.
+        n_jobs : int
+            Processes.
+        seconds : float, optional
+            Start no further task after this time.
+        """
+        from joblib import Parallel, delayed
+
+        end = None if seconds is None else time.monotonic() + seconds
+        todo = (task for task in tasks if end is None or time.monotonic() < end)
+        if n_jobs == 1:
+            yield from map(self.run, todo)
+            return
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch=n_jobs)
+        yield from parallel(delayed(self.run)(task) for task in todo)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that JSON knows, rounded to nine digits: files stay small."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(part) for part in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(f"{float(value):.9g}") if np.isfinite(value) else None
+    return value
