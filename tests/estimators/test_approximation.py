@@ -8,7 +8,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import krein.estimators._low_rank as low_rank_module
-from krein import KreinNystroem, KreinSVC, SpectrumSVC, sigmoid_kernel, tl1_kernel
+from krein import (
+    KreinLogisticRegression,
+    KreinNystroem,
+    KreinSVC,
+    SpectrumSVC,
+    sigmoid_kernel,
+    tl1_kernel,
+)
 from krein.domain import BalancedBox
 from krein.solvers.interior_point import linear_svm
 from krein.solvers.libsvm import svm_dual
@@ -205,3 +212,19 @@ def test_two_kernels_are_refused(problem):
         model.fit(X, y)
     with pytest.raises(ValueError, match="n_components=241 is larger"):
         with_landmarks(SpectrumSVC(kernel="tl1"), 241).fit(X, y)
+
+
+@pytest.mark.parametrize("multi_class", ["multinomial", "ovr"])
+def test_logistic_regression_on_all_items_equals_the_exact_one(multi_class, problem):
+    X, y = problem
+    K = sigmoid_kernel(X, gamma=1.0)
+    exact = KreinLogisticRegression(alpha=1.0, multi_class=multi_class).fit(K, y)
+    landmark = with_landmarks(exact, 240).fit(K, y)
+    np.testing.assert_allclose(
+        landmark.decision_function(K), exact.decision_function(K), atol=1e-8
+    )
+    few = with_landmarks(exact, 60).fit(K, y)
+    assert few.support_.size == 60
+    assert np.all(few.residual_ < 1e-8)
+    with pytest.raises(ValueError, match="approximation= works with solver"):
+        few.set_params(solver="cccp-gd").fit(K, y)
