@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 # Public name -> module that defines it, by theme.
 _WHERE = {
     # estimators
+    "KreinNystroem": "krein.estimators.nystroem",
     "DCSVC": "krein.estimators.dc",
     "KreinLogisticRegression": "krein.estimators.logistic",
     "KreinLogisticRegressionCV": "krein.estimators.logistic_cv",

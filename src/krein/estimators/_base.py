@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    _fit_context,
+    clone,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -23,19 +30,25 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     _check_y,
     _num_samples,
+    check_array,
     check_is_fitted,
     validate_data,
 )
 
 from krein.estimators._probability import (
+    FoldScores,
+    kernel_fold_scores,
     sigmoid_calibration,
     sigmoid_probabilities,
 )
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
+from krein.lowrank import LowRank
 from krein.memory import require_memory
 from krein.result import Array, Result
+from krein.similarities import Similarities
+from krein.spectrum import Spectrum
 from krein.validation import (
     check_labels,
     check_similarity,
@@ -52,20 +65,30 @@ class Training:
 
     Attributes
     ----------
-    K : ndarray of shape (m, m)
-        Raw similarities; never to be changed.
+    K : ndarray of shape (m, m) or LowRank
+        Raw similarities, never to be changed; with landmarks their approximation.
     weight : ndarray of shape (m,) or None
         Sample weight times class weight; None when all are 1.
     kept : ndarray of shape (m,) or None
         Indices of the samples in what was passed to fit; None when all were kept.
     n : int
         Number of samples passed to fit.
+    landmarks : ndarray or None
+        With landmarks: their indices in what was passed to fit. The coefficients of
+        a row are then those on the landmarks.
     """
 
-    K: Array
+    K: Any
     weight: Array | None
     kept: np.ndarray | None
     n: int
+    landmarks: np.ndarray | None = None
+
+    def spectrum(self) -> Spectrum:
+        """Return the eigendecomposition of the (weighted) K: exact, or of low rank."""
+        if isinstance(self.K, LowRank):
+            return self.K.spectrum()
+        return Spectrum.exact(self.K, self.weight)
 
     def upper(self, C: float) -> Array:
         """Upper bounds C w_i of the dual variables."""
@@ -75,10 +98,17 @@ class Training:
 
     def expand(self, rows: Array) -> Array:
         """Put zeros where samples of zero weight were left out."""
-        if self.kept is None:
-            return rows
+        return rows if self.kept is None else self._placed(rows, self.kept)
+
+    def expand_coef(self, rows: Array) -> Array:
+        """Put zeros where samples have no coefficient."""
+        if self.landmarks is not None:
+            return self._placed(rows, self.landmarks)
+        return self.expand(rows)
+
+    def _placed(self, rows: Array, positions: np.ndarray) -> Array:
         full = np.zeros((rows.shape[0], self.n))
-        full[:, self.kept] = rows
+        full[:, positions] = rows
         return full
 
 
@@ -174,17 +204,23 @@ class KernelModel(BaseEstimator):
         require_memory(
             6 * 8 * n * n,
             f"a spectral fit on {n} items",
-            "Use landmarks: krein.KreinNystroem(n_components=500) before a linear "
-            "model.",
+            "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
+            "KreinNystroem before a linear model.",
         )
-        kernel = as_kernel(self.kernel, self.kernel_params)
-        self.kernel_ = kernel.fit(X) if isinstance(kernel, Kernel) else kernel
+        self._settle_kernel(X)
         self.X_fit_ = X
         K = kernel_matrix(self.kernel_, X, X)
         return check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
 
+    def _settle_kernel(self, X: Any) -> None:
+        """Set `kernel_`, its data-dependent settings taken from the training items."""
+        kernel = as_kernel(self.kernel, self.kernel_params)
+        self.kernel_ = kernel.fit(X) if isinstance(kernel, Kernel) else kernel
+
     def _similarities(self, X: Any) -> Array:
         """Similarities of items to those training items that matter (`support_`)."""
+        if self._precomputed and self._approximation is not None:
+            return landmark_columns(self, X, self.support_)
         X = self._check_items(X, reset=False)
         if self._precomputed:
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
@@ -199,9 +235,12 @@ class KernelModel(BaseEstimator):
 
     def _store_rows(self, rows: Sequence[Row], training: Training) -> None:
         """Set the fitted attributes from one Row per output."""
-        self.dual_coef_ = training.expand(np.vstack([row.coef for row in rows]))
+        self.dual_coef_ = training.expand_coef(np.vstack([row.coef for row in rows]))
         self.intercept_ = np.array([row.intercept for row in rows], dtype=float)
-        self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
+        if training.landmarks is None:
+            self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
+        else:
+            self.support_ = training.landmarks
         alphas = [row.alpha for row in rows if row.alpha is not None]
         if len(alphas) == len(rows):
             self.alpha_ = training.expand(np.vstack(alphas))
@@ -257,6 +296,50 @@ class KernelModel(BaseEstimator):
             raise ValueError("sample_weight is zero for every sample")
         return weight
 
+    # ----------------------------------------------------------------- approximation
+
+    # How the block of similarities to landmarks is made and kept; None: in memory.
+    # `krein.scale.fit` sets it for the time of a fit.
+    _columns_of: Any = None
+
+    @property
+    def _approximation(self) -> Any:
+        return getattr(self, "approximation", None)
+
+    def _train_on(self, items: Any, dtype: Any, weight: Array | None) -> Training:
+        """Similarities of checked items of positive weight, or an approximation."""
+        if self._approximation is None:
+            return keep_positive(self._training_kernel(items, dtype), weight)
+        if self._precomputed:
+            return self._approximated(
+                Similarities(self._training_kernel(items, dtype)), weight
+            )
+        self._settle_kernel(items)
+        return self._approximated(Similarities(items, self.kernel_), weight)
+
+    def _approximated(self, source: Similarities, weight: Array | None) -> Training:
+        """Train at low rank; only the landmarks are kept for prediction."""
+        nystroem = clone(self._approximation)
+        if nystroem.kernel not in ("precomputed", self.kernel):
+            raise ValueError(
+                f"approximation has kernel={nystroem.kernel!r}, the estimator has "
+                f"kernel={self.kernel!r}: give the kernel to the estimator only"
+            )
+        nystroem.set_params(kernel=self.kernel, symmetrize=self.symmetrize)
+        kept = None
+        if weight is not None and not np.all(weight > 0.0):
+            kept = np.flatnonzero(weight > 0.0)
+            weight = weight[kept]
+        found = nystroem.approximate(
+            source if kept is None else source.subset(kept),
+            weight=weight,
+            columns_of=self._columns_of,
+        )
+        positions = found.landmarks if kept is None else kept[found.landmarks]
+        self.approximation_error_ = found.error
+        self.X_fit_ = None if self._precomputed else take(source.items, positions)
+        return Training(found.low_rank, weight, kept, source.n, positions)
+
 
 def keep_positive(K: Array, weight: Array | None) -> Training:
     """Leave out samples of zero weight."""
@@ -266,6 +349,16 @@ def keep_positive(K: Array, weight: Array | None) -> Training:
     # Features that stand for a matrix know how to leave samples out.
     part = K.restrict(kept) if hasattr(K, "restrict") else K[np.ix_(kept, kept)]
     return Training(part, weight[kept], kept, K.shape[0])
+
+
+def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:
+    """Columns of the landmarks in precomputed rows, of all items or landmarks only."""
+    if estimator.n_features_in_ != landmarks.size:
+        given = check_array(X, dtype=np.float64, input_name="X")
+        if given.shape[1] == landmarks.size:
+            return given
+    X = estimator._check_items(X, reset=False)
+    return X if X.shape[1] == landmarks.size else X[:, landmarks]
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):
@@ -307,8 +400,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
                 "y must contain samples of at least two classes of positive weight: "
                 "sample_weight leaves one class"
             )
-        K = self._training_kernel(items, getattr(X, "dtype", None))
-        training = keep_positive(K, weight)
+        training = self._train_on(items, getattr(X, "dtype", None), weight)
         kept = codes if training.kept is None else codes[training.kept]
         rows = self._fit_rows(self._share(training), training, kept)
         self._store_rows(rows, training)
@@ -403,9 +495,35 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         return sigmoid_probabilities(self._decision_rows(X), *self.calibration_)
 
     def _calibrate(self, training: Training, codes: np.ndarray) -> None:
+        if isinstance(training.K, LowRank):
+            fold_scores: FoldScores = partial(self._fold_scores, training, codes)
+        else:
+            fold_scores = kernel_fold_scores(self, training.K, codes, training.weight)
         self.calibration_ = sigmoid_calibration(
-            self, training.K, codes, training.weight, self.classes_.size
+            fold_scores, codes, training.weight, self.classes_.size, self.random_state
         )
+
+    def _fold_scores(
+        self,
+        training: Training,
+        codes: np.ndarray,
+        train: np.ndarray,
+        test: np.ndarray,
+    ) -> Array:
+        """Scores of the `test` samples by a model of the `train` samples.
+
+        At low rank the landmarks are shared by the folds; they know no labels.
+        """
+        weight = None if training.weight is None else training.weight[train]
+        part = replace(training, K=training.K.restricted(train), weight=weight)
+        shared = self._share(part)
+        rows = [
+            self._fit_row(shared, part, signs)
+            for signs in one_vs_rest(codes[train], self.classes_.size)
+        ]
+        coef = np.column_stack([row.coef for row in rows])
+        scores = training.K.columns.rows(test) @ coef
+        return scores + np.array([row.intercept for row in rows])
 
 
 def one_vs_rest(codes: np.ndarray, n_classes: int) -> Iterator[Array]:
@@ -437,8 +555,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         items = self._check_items(X, reset=True)
         y = self._check_regression_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight)
-        K = self._training_kernel(items, getattr(X, "dtype", None))
-        training = keep_positive(K, weight)
+        training = self._train_on(items, getattr(X, "dtype", None), weight)
         y = y if training.kept is None else y[training.kept]
         self._store_rows([self._fit_target(training, y)], training)
         return self
