@@ -4,7 +4,7 @@
 
 Prints the tables of the user guide. All ratios are taken within one process, with one
 BLAS thread; each time is the smallest of several runs, eigh and fit in turn. A fit is
-`Spectrum.exact` plus the solver, to a certified relative gap of 1e-6 (against f - f(0)).
+`Spectrum.exact` plus the solver, to a certified gap of 1e-6 relative to f - f(0).
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def auto_table(n, repeats):
                 solves.setdefault((C, rho), []).append(elapsed)
                 gaps[C, rho] = result.certificate.relative
     unit = min(eigh)
-    print(f"\nn = {n}: eigh {unit:.4f} s, Spectrum.exact {min(spectra) / unit:.2f} eigh")
+    print(
+        f"\nn = {n}: eigh {unit:.4f} s, Spectrum.exact {min(spectra) / unit:.2f} eigh"
+    )
     ratios = []
     for key, times in solves.items():
         ratios.append((min(spectra) + min(times)) / unit)

@@ -71,7 +71,7 @@ class BalancedBox:
     def _newton_root(signed: Array, low: Array, high: Array) -> float | None:
         """Root by Newton's method; None if it is not at rest after a few steps."""
         tau = 0.0
-        piece: Array | None = None
+        piece: np.ndarray | None = None
         for _ in range(12):
             moved = signed - tau
             # 0, 1, 2: below the bounds, free, above.
@@ -184,9 +184,7 @@ class BalancedBox:
             return 0.0
         return max(0.0, float(signed[up].max() - signed[low].min()))
 
-    def intercept(
-        self, a: Array, outputs: Array, weight: Array | None = None
-    ) -> float:
+    def intercept(self, a: Array, outputs: Array, weight: Array | None = None) -> float:
         """Intercept b for decision values ``outputs + b``.
 
         Mean over free variables (0 < a_i < upper_i) of y_i - outputs_i, weighted by the

@@ -1,4 +1,4 @@
-"""The published solvers of the proxy-kernel SVM: faithful, and right where they stop."""
+"""The published solvers of the proxy-kernel SVM: faithful, right where they stop."""
 
 import numpy as np
 import pytest
