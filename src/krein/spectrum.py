@@ -75,8 +75,9 @@ class Spectrum:
         if root is not None:
             A *= root
             A *= root[:, None]
+        # A.T is A in the order of LAPACK, which would copy A otherwise.
         values, vectors = scipy.linalg.eigh(
-            A, driver="evd", overwrite_a=True, check_finite=False
+            A.T, driver="evd", overwrite_a=True, check_finite=False
         )
         return cls(values * scale, vectors, root)
 
