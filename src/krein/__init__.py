@@ -13,6 +13,9 @@ __version__ = "0.1.0"
 # Public name -> module that defines it, by theme.
 _WHERE = {
     # estimators
+    "CPDRegressor": "krein.estimators.cpd_regressor",
+    "CPDSVC": "krein.estimators.cpd",
+    "CPDSVCCV": "krein.estimators.cpd_cv",
     "KreinSVC": "krein.estimators.krein_svm",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
     "SpectrumOneClassSVM": "krein.estimators.spectral",
@@ -23,9 +26,13 @@ _WHERE = {
     "Kernel": "krein.kernels",
     "laplacian_kernel": "krein.kernels",
     "list_kernels": "krein.kernels",
+    "log_kernel": "krein.kernels",
+    "multiquadric_kernel": "krein.kernels",
     "polynomial_kernel": "krein.kernels",
     "rbf_kernel": "krein.kernels",
     "sigmoid_kernel": "krein.kernels",
+    "thin_plate_kernel": "krein.kernels",
+    "thin_plate_order_kernel": "krein.kernels",
     "tl1_kernel": "krein.kernels",
     # results
     "Certificate": "krein.result",

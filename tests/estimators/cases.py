@@ -1,6 +1,8 @@
 """Every estimator of krein; what is listed here is tested by the contract tests."""
 
 from krein import (
+    CPDSVC,
+    CPDRegressor,
     KreinSVC,
     SpectrumOneClassSVM,
     SpectrumSVC,
@@ -9,6 +11,10 @@ from krein import (
 
 # Unfitted estimators that take a kernel: checked with kernel="rbf" and "precomputed".
 ESTIMATORS = [
+    CPDRegressor(),
+    CPDSVC(),
+    CPDSVC(loss="logistic"),
+    CPDSVC(polynomial="zero"),
     KreinSVC(),
     KreinSVC(sparse=True),
     SpectrumOneClassSVM(),
@@ -20,4 +26,11 @@ ESTIMATORS = [
     SpectrumSVC("square"),
     SpectrumSVR("clip"),
     SpectrumSVR("flip"),
+]
+
+# Estimators whose own kernel is checked too, because they are made for it.
+OWN_KERNEL = [
+    CPDRegressor(),
+    CPDSVC(),
+    CPDSVC(polynomial="zero", exponent=1),
 ]

@@ -5,7 +5,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from krein import PseudoEuclideanEmbedding, SpectrumTransformer
-from tests.estimators.cases import ESTIMATORS
+from tests.estimators.cases import ESTIMATORS, OWN_KERNEL
 
 BOTH_KERNELS = [
     clone(estimator).set_params(kernel=kernel)
@@ -16,6 +16,6 @@ TRANSFORMERS = [SpectrumTransformer("clip"), PseudoEuclideanEmbedding()]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(BOTH_KERNELS + TRANSFORMERS, xfail_strict=True)
+@parametrize_with_checks(BOTH_KERNELS + OWN_KERNEL + TRANSFORMERS, xfail_strict=True)
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -85,6 +85,7 @@ class Row:
     intercept: float
     result: Result | None = None
     alpha: Array | None = None
+    poly: Array | None = None
 
 
 class KernelModel(BaseEstimator):
@@ -199,6 +200,9 @@ class KernelModel(BaseEstimator):
         self.dual_coef_ = training.expand(np.vstack([row.coef for row in rows]))
         self.intercept_ = np.array([row.intercept for row in rows], dtype=float)
         self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
+        polynomials = [row.poly for row in rows if row.poly is not None]
+        if polynomials:
+            self.poly_coef_ = np.vstack(polynomials)
         alphas = [row.alpha for row in rows if row.alpha is not None]
         if len(alphas) == len(rows):
             self.alpha_ = training.expand(np.vstack(alphas))
@@ -229,32 +233,60 @@ class KernelModel(BaseEstimator):
                 stacklevel=4,
             )
 
-    def _decision_rows(self, X: Any) -> Array:
+    def _decision_rows(self, X: Any, **further: Any) -> Array:
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
         values = self._similarities(X) @ self.dual_coef_[:, self.support_].T
-        return values + self.intercept_
+        values += self.intercept_
+        return self._add_polynomial(values, X, **further)
+
+    def _add_polynomial(self, values: Array, X: Any) -> Array:
+        """Add the part that is not on the kernel; models that have one override it."""
+        return values
 
     def _keep_weighted(
         self, K: Array, sample_weight: Any, extra: Array | None = None
     ) -> Training:
         """Drop samples of zero weight; None stands for all weights equal to 1."""
         n = K.shape[0]
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, K, dtype=np.float64, ensure_non_negative=True
-            )
-        if extra is not None:
-            weight = extra if weight is None else weight * extra
-        if weight is None or np.all(weight == 1.0):
-            return Training(K, None, None, n)
-        if np.all(weight > 0.0):
+        weight, kept = positive_weights(K, sample_weight, extra)
+        if kept is None:
             return Training(K, weight, None, n)
-        kept = np.flatnonzero(weight > 0.0)
-        if kept.size == 0:
-            raise ValueError("sample_weight is zero for every sample")
-        return Training(K[np.ix_(kept, kept)], weight[kept], kept, n)
+        return Training(K[np.ix_(kept, kept)], weight, kept, n)
+
+
+def positive_weights(
+    samples: Any, sample_weight: Any, extra: Array | None = None
+) -> tuple[Array | None, np.ndarray | None]:
+    """Weights and indices of the samples of positive weight.
+
+    Returns
+    -------
+    weight : ndarray or None
+        None stands for all weights equal to 1.
+    kept : ndarray of int or None
+        None when no sample is left out.
+    """
+    weight = None
+    if sample_weight is not None:
+        weight = _check_sample_weight(
+            sample_weight, samples, dtype=np.float64, ensure_non_negative=True
+        )
+    if extra is not None:
+        weight = extra if weight is None else weight * extra
+    if weight is None or np.all(weight == 1.0):
+        return None, None
+    if np.all(weight > 0.0):
+        return weight, None
+    kept = np.flatnonzero(weight > 0.0)
+    if kept.size == 0:
+        raise ValueError("sample_weight is zero for every sample")
+    return weight[kept], kept
+
+
+def _ravel(values: Array) -> Array:
+    """One column for two classes is returned flat."""
+    return values[:, 0] if values.shape[1] == 1 else values
 
 
 def _take(items: Any, indices: np.ndarray) -> Any:
@@ -300,12 +332,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         K = self._training_kernel(X)
         codes = self._check_targets(y, K.shape[0])
         training = self._keep_weighted(K, sample_weight, self._class_weights(codes))
-        kept = codes if training.kept is None else codes[training.kept]
-        if np.unique(kept).size < self.classes_.size:
-            raise ValueError(
-                "y must contain samples of at least two classes of positive weight: "
-                "a class has only samples of zero weight"
-            )
+        kept = self._kept_codes(codes, training.kept)
         shared = self._share(training)
         rows = [
             self._fit_row(shared, training, signs)
@@ -315,6 +342,16 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         if getattr(self, "probability", False):
             self._calibrate(training, kept)
         return self
+
+    def _kept_codes(self, codes: np.ndarray, kept: np.ndarray | None) -> np.ndarray:
+        """Codes of the samples of positive weight; every class must have one."""
+        codes = codes if kept is None else codes[kept]
+        if np.unique(codes).size < self.classes_.size:
+            raise ValueError(
+                "y must contain samples of at least two classes of positive weight: "
+                "a class has only samples of zero weight"
+            )
+        return codes
 
     def _share(self, training: Training) -> Any:
         raise NotImplementedError("a subclass says what its rows share")
@@ -354,8 +391,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         ndarray of shape (n_new,) for two classes, (n_new, n_classes) otherwise
         """
-        values = self._decision_rows(X)
-        return values[:, 0] if values.shape[1] == 1 else values
+        return _ravel(self._decision_rows(X))
 
     def predict(self, X):
         """Class labels of new items.
@@ -368,7 +404,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         ndarray of shape (n_new,)
         """
-        values = self._decision_rows(X)
+        return self._labels(self._decision_rows(X))
+
+    def _labels(self, values: Array) -> np.ndarray:
         if values.shape[1] == 1:
             return self.classes_[(values[:, 0] > 0).astype(int)]
         return self.classes_[np.argmax(values, axis=1)]
@@ -390,9 +428,12 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         ndarray of shape (n_new, n_classes)
         """
+        return self._probabilities(self._decision_rows(X))
+
+    def _probabilities(self, values: Array) -> Array:
         check_is_fitted(self, "calibration_")
         slope, offset = self.calibration_
-        scores = self._decision_rows(X) * slope + offset
+        scores = values * slope + offset
         positive = 1.0 / (1.0 + np.exp(-np.clip(scores, -700, 700)))
         if positive.shape[1] == 1:
             return np.hstack([1.0 - positive, positive])

@@ -7,6 +7,12 @@ from krein.kernels.registry import (
     as_kernel,
     list_kernels,
 )
+from krein.kernels.splines import (
+    log_kernel,
+    multiquadric_kernel,
+    thin_plate_kernel,
+    thin_plate_order_kernel,
+)
 from krein.kernels.vectors import (
     laplacian_kernel,
     polynomial_kernel,
@@ -22,8 +28,12 @@ __all__ = [
     "as_kernel",
     "laplacian_kernel",
     "list_kernels",
+    "log_kernel",
+    "multiquadric_kernel",
     "polynomial_kernel",
     "rbf_kernel",
     "sigmoid_kernel",
+    "thin_plate_kernel",
+    "thin_plate_order_kernel",
     "tl1_kernel",
 ]
