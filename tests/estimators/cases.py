@@ -13,8 +13,6 @@ from krein import (
 ESTIMATORS = [
     CPDRegressor(),
     CPDSVC(),
-    CPDSVC(loss="logistic"),
-    CPDSVC(polynomial="zero"),
     KreinSVC(),
     KreinSVC(sparse=True),
     SpectrumOneClassSVM(),
@@ -32,5 +30,7 @@ ESTIMATORS = [
 OWN_KERNEL = [
     CPDRegressor(),
     CPDSVC(),
+    CPDSVC(loss="logistic"),
     CPDSVC(polynomial="zero", exponent=1),
+    CPDSVC(polynomial="zero", kernel="rbf"),
 ]

@@ -20,6 +20,7 @@ from krein.memory import require_memory
 from krein.problems.cpd import CPDProblem, Loss
 from krein.problems.cpd_space import (
     Blocks,
+    Polynomials,
     Space,
     basis_space,
     centred_space,
@@ -85,6 +86,10 @@ class Samples:
         Placed items, where they are vectors.
     checked : bool
         The kernel is known to be symmetric, so columns may be computed alone.
+    given : int
+        Number of samples before those of zero weight were dropped: they count when
+        polynomials are refused for filling all dimensions, so that a weighted fit is
+        refused exactly when the fit on repeated samples is.
     """
 
     phi: Blocks
@@ -92,6 +97,7 @@ class Samples:
     weight: Array
     vectors: Array | None
     checked: bool
+    given: int
 
     @property
     def n(self) -> int:
@@ -119,6 +125,7 @@ class Samples:
             phi=lambda r, c: phi(rows[r], rows[c]),
             P=self.P[rows],
             weight=self.weight[rows],
+            given=rows.size,
             vectors=None if self.vectors is None else self.vectors[rows],
         )
 
@@ -159,6 +166,19 @@ class CPDModel(KernelModel):
             )
         return kernel, self.degree
 
+    def _check_training(self, X: Any) -> Any:
+        """Validate the training items; a precomputed matrix must be symmetric."""
+        items = self._check_items(X, reset=True)
+        n = _num_samples(items)
+        if n < 2:
+            raise ValueError(f"at least 2 samples are required, got {n} sample(s)")
+        if self._precomputed:
+            check_square(items, "X")
+            items = check_similarity(
+                items, name="X", symmetrize=self.symmetrize, dtype_of=X
+            )
+        return items
+
     def _samples(
         self, X: Any, weight: Array | None, kept: np.ndarray | None, P: Any
     ) -> Samples:
@@ -194,40 +214,38 @@ class CPDModel(KernelModel):
             w,
             None if center is None else placed,
             isinstance(kernel, Kernel),
+            _num_samples(X),
         )
 
     def _precomputed_samples(
-        self, X: Any, weight: Array | None, kept: np.ndarray | None, P: Any
+        self, K: Array, weight: Array | None, kept: np.ndarray | None, P: Any
     ) -> Samples:
-        check_square(X, "X")
-        K = check_similarity(X, name="X", symmetrize=self.symmetrize)
         self.X_fit_ = None
-        P = _given_polynomials(P, K.shape[0])
+        n = K.shape[0]
+        P = _given_polynomials(P, n)
         self.n_polynomials_ = P.shape[1]
         if kept is not None:
             K, P = K[np.ix_(kept, kept)], P[kept]
         w = np.ones(K.shape[0]) if weight is None else weight
-        return Samples(_blocks_of(K), P, w, None, True)
+        return Samples(_blocks_of(K), P, w, None, True, n)
 
     def _space(self, samples: Samples, polynomial: str) -> Space:
         """Build the function space of the samples."""
+        phi, Q = samples.phi, Polynomials.fit(samples.P, samples.weight)
         if self.n_basis is not None and self.n_basis < samples.n:
-            basis = _choose_basis(
-                samples, self.n_basis, self.basis, self.random_state
-            )
-            return basis_space(
-                samples.phi, samples.P, basis, free=polynomial == "free"
-            )
+            basis = _choose_basis(samples, self.n_basis, self.basis, self.random_state)
+            return basis_space(phi, Q, basis, free=polynomial == "free")
+        Q.require_room(samples.given)
         if polynomial == "zero":
             require_memory(
                 3 * 8 * samples.n**2,
                 f"polynomial='zero' on {samples.n} samples",
                 "Use n_basis.",
             )
-            return subspace(samples.phi, samples.P)
+            return subspace(phi, Q)
         if not samples.checked:
-            samples = samples.dense()
-        return centred_space(samples.phi, samples.P)
+            phi = samples.dense().phi
+        return centred_space(phi, Q)
 
     def _add_polynomial(self, values: Array, X: Any, P: Any = None) -> Array:
         if self._precomputed:
@@ -289,7 +307,8 @@ def _choose_basis(
     chosen = np.sort(rng.permutation(samples.n)[:size])
     if method == "random":
         return chosen
-    pilot = basis_space(samples.phi, samples.P, chosen, free=True)
+    Q = Polynomials.fit(samples.P, samples.weight)
+    pilot = basis_space(samples.phi, Q, chosen, free=True)
     share = leverage(pilot)
     return np.sort(rng.choice(samples.n, size, replace=False, p=share / share.sum()))
 

@@ -234,10 +234,8 @@ class CPDSVC(CPDModel, KernelClassifier):
 
     def _start(self, X: Any, y: Any, sample_weight: Any, P: Any):
         """Validate; set `classes_`, `kernel_`, `X_fit_`."""
-        X = self._check_items(X, reset=True)
+        X = self._check_training(X)
         n = _num_samples(X)
-        if n < 2:
-            raise ValueError(f"at least 2 samples are required, got {n} sample(s)")
         codes = self._check_targets(y, n)
         weight, kept = positive_weights(X, sample_weight, self._class_weights(codes))
         codes = self._kept_codes(codes, kept)

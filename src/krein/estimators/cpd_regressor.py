@@ -110,10 +110,8 @@ n_iter_, result_
         -------
         self
         """
-        X = self._check_items(X, reset=True)
+        X = self._check_training(X)
         n = _num_samples(X)
-        if n < 2:
-            raise ValueError(f"at least 2 samples are required, got {n} sample(s)")
         y = validate_data(self, X="no_validation", y=y, reset=False, y_numeric=True)
         if y.shape[0] != n:
             raise ValueError(f"y has {y.shape[0]} targets for {n} samples")

@@ -327,13 +327,15 @@ def monomials(X: Array, degree: int) -> Array:
     return np.column_stack(columns)
 
 
-def orthonormal_range(P: Array) -> tuple[Array, Array]:
+def orthonormal_range(P: Array, weight: Array | None = None) -> tuple[Array, Array]:
     """Orthonormal basis of the columns of P, rank-revealing.
 
     Parameters
     ----------
     P : ndarray of shape (n, p)
         Polynomials at the items; constant, equal, collinear columns are allowed.
+    weight : ndarray of shape (n,), optional
+        Sample weights, for the norms of the columns.
 
     Returns
     -------
@@ -346,7 +348,7 @@ def orthonormal_range(P: Array) -> tuple[Array, Array]:
     n, p = P.shape
     if p == 0:
         return np.empty((n, 0)), np.empty((0, 0))
-    norms = np.linalg.norm(P, axis=0)
+    norms = np.sqrt(np.ones(n) @ P**2 if weight is None else weight @ P**2)
     norms[norms == 0.0] = 1.0
     U, S, Vt = scipy.linalg.svd(P / norms, full_matrices=False, check_finite=False)
     rank = int(np.sum(S > 10 * max(n, p) * np.finfo(float).eps * S[0]))

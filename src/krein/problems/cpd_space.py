@@ -28,6 +28,7 @@ from krein.result import Array
 __all__ = [
     "Columns",
     "DenseColumns",
+    "Polynomials",
     "Space",
     "basis_space",
     "centred_space",
@@ -186,39 +187,63 @@ class Space:
     expand: Callable[[Array, Array], tuple[Array, Array]]
 
 
-def _polynomials(P: Array) -> tuple[Array, Array]:
-    """Orthonormal basis of the polynomials; they must leave room for the kernel."""
-    Q, G = orthonormal_range(P)
-    n, rank = Q.shape
-    if rank >= n:
-        raise ValueError(
-            f"the polynomials take up all {n} dimensions of {n} samples (rank {rank}), "
-            "so that nothing is left for the kernel: use exponent=1 (polynomials of "
-            "degree 0), a smaller degree, or more samples"
-        )
-    return Q, G
+@dataclass(frozen=True)
+class Polynomials:
+    """What is not regularised: P at the training items and a basis ``Q = P G``.
+
+    Attributes
+    ----------
+    P : ndarray of shape (n, p)
+        The given polynomials.
+    Q : ndarray of shape (n, r)
+        Orthonormal basis of their range.
+    G : ndarray of shape (p, r)
+        ``G b`` are coefficients on P of the polynomial ``Q b``.
+    """
+
+    P: Array
+    Q: Array
+    G: Array
+
+    @classmethod
+    def fit(cls, P: Array, weight: Array | None = None) -> Polynomials:
+        """Find the basis, rank-revealing."""
+        return cls(P, *orthonormal_range(P, weight))
+
+    @property
+    def zero(self) -> Array:
+        """Coefficients of the zero polynomial."""
+        return np.zeros(self.P.shape[1])
+
+    def require_room(self, n: int) -> None:
+        """Raise if the polynomials reach every function on n samples."""
+        rank = self.Q.shape[1]
+        if rank >= n:
+            raise ValueError(
+                f"the polynomials take up all dimensions of {n} samples (rank {rank}), "
+                "so that nothing is left for the kernel: use exponent=1 (polynomials "
+                "of degree 0), a smaller degree, or more samples"
+            )
 
 
-def centred_space(phi: Blocks, P: Array, *, dense: bool = False) -> Space:
+def centred_space(phi: Blocks, polynomials: Polynomials) -> Space:
     """Functions ``Phi a + P b`` with ``P'a = 0``, all training points as basis.
 
     Parameters
     ----------
     phi : callable
         ``phi(rows, columns)``, the raw c.p.d. kernel.
-    P : ndarray of shape (n, p)
-        Polynomials at the training items.
-    dense : bool
-        Compute the whole matrix at once, whatever its size.
+    polynomials : Polynomials
+        At the training items.
 
     Returns
     -------
     Space
     """
-    Q, G = _polynomials(P)
+    Q, G = polynomials.Q, polynomials.G
     n = Q.shape[0]
     everything = np.arange(n)
-    if dense or n < _LAZY_FROM:
+    if n < _LAZY_FROM:
         K = phi(everything, everything)
         V = K @ Q
         V -= 0.5 * (Q @ (Q.T @ V))
@@ -266,18 +291,18 @@ def _anchors(Q: Array) -> np.ndarray:
     return np.sort(chosen)
 
 
-def subspace(phi: Blocks, P: Array) -> Space:
+def subspace(phi: Blocks, polynomials: Polynomials) -> Space:
     """Functions ``Phi a`` with ``P'a = 0`` and no polynomial (the paper's beta = 0).
 
     The whole kernel matrix and one Cholesky factor of its size are needed, for all
     classes and all values of lam.
     """
-    Q, _ = _polynomials(P)
+    Q = polynomials.Q
     n = Q.shape[0]
     everything = np.arange(n)
     K = phi(everything, everything)
     if Q.shape[1] == 0:
-        return Space(DenseColumns(K), Q, lambda c, b: (c, np.zeros(P.shape[1])))
+        return Space(DenseColumns(K), Q, lambda c, b: (c, polynomials.zero))
     image = K @ Q
     B = Q.T @ image
     G = image - Q @ B
@@ -292,7 +317,7 @@ def subspace(phi: Blocks, P: Array) -> Space:
         inside = Q.T @ c
         a = c - Q @ inside + M @ inside
         a -= Q @ (Q.T @ a)
-        return a, np.zeros(P.shape[1])
+        return a, polynomials.zero
 
     return Space(DenseColumns(K), np.empty((n, 0)), expand)
 
@@ -324,7 +349,7 @@ def _definite_factor(H: Array, Q: Array) -> Array:
         H[rows] += tau * (Q[rows] @ Q.T)
     diagonal = np.diag_indices(n)
     original = H[diagonal].copy()
-    for ridge in (8 * n * _EPS, 1e-10, 1e-8):
+    for ridge in (8 * n * _EPS, 1e-10, 1e-6):
         H[diagonal] = original + ridge * tau
         # numpy copies, so that a failed attempt can be repeated with a larger ridge.
         try:
@@ -342,22 +367,26 @@ NOT_CPD = (
 )
 
 
-def basis_space(phi: Blocks, P: Array, basis: np.ndarray, *, free: bool) -> Space:
+def basis_space(
+    phi: Blocks, polynomials: Polynomials, basis: np.ndarray, *, free: bool
+) -> Space:
     """Functions ``Phi[:, J] a`` (+ polynomials if free) with ``P_J'a = 0``.
 
     Parameters
     ----------
     phi : callable
         The raw kernel by blocks.
-    P : ndarray of shape (n, p)
-        Polynomials at the training items.
+    polynomials : Polynomials
+        At the training items.
     basis : ndarray of int
         J, the basis points among the training items.
     free : bool
         Add the polynomials, unregularised.
     """
-    n = P.shape[0]
-    QJ, _ = _polynomials(P[basis])
+    n = polynomials.Q.shape[0]
+    inside = Polynomials.fit(polynomials.P[basis])
+    inside.require_room(basis.size)
+    QJ = inside.Q
     core = phi(basis, basis)
     image = core @ QJ
     H = _subtract_outer(core, image - 0.5 * (QJ @ (QJ.T @ image)), QJ)
@@ -367,7 +396,7 @@ def basis_space(phi: Blocks, P: Array, basis: np.ndarray, *, free: bool) -> Spac
     # F = Phi_J Z A^-1/2: the triangular root of the inverse, on the complement.
     F = scipy.linalg.solve_triangular(factor, raw.T, lower=True, check_finite=False).T
     F = np.ascontiguousarray(F)
-    Q, G = orthonormal_range(P if free else P[:, :0])
+    Q = polynomials.Q if free else np.empty((n, 0))
 
     def expand(c: Array, b: Array) -> tuple[Array, Array]:
         inner = scipy.linalg.solve_triangular(
@@ -375,7 +404,7 @@ def basis_space(phi: Blocks, P: Array, basis: np.ndarray, *, free: bool) -> Spac
         )
         a = np.zeros(n)
         a[basis] = inner - QJ @ (QJ.T @ inner)
-        return a, G @ b if free else np.zeros(P.shape[1])
+        return a, polynomials.G @ b if free else polynomials.zero
 
     return Space(FeatureColumns(F), Q, expand)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+from sklearn.exceptions import ConvergenceWarning
 
 from krein.problems.cpd import CPDProblem
 from krein.problems.cpd_space import NOT_CPD, Columns
@@ -254,16 +255,17 @@ def _cholesky(A: Array) -> Array:
         return np.linalg.cholesky(A)
     except np.linalg.LinAlgError:
         pass
-    size = float(np.abs(np.diagonal(A)).max())
-    ridge = 4 * A.shape[0] * np.finfo(float).eps * size
-    try:
-        L = np.linalg.cholesky(A + ridge * np.eye(A.shape[0]))
-    except np.linalg.LinAlgError:
-        raise ValueError(NOT_CPD) from None
-    warnings.warn(
-        "alpha is below the rounding error of the kernel matrix; a ridge of "
-        f"{ridge:.2g} times alpha was added. Choose a larger alpha",
-        UserWarning,
-        stacklevel=2,
-    )
-    return L
+    k, size = A.shape[0], float(np.trace(A))
+    for ridge in (4 * np.finfo(float).eps * size, 1e-10 * size, 1e-7 * size):
+        try:
+            L = np.linalg.cholesky(A + ridge * np.eye(k))
+        except np.linalg.LinAlgError:
+            continue
+        warnings.warn(
+            "alpha is below the rounding error of the kernel matrix; a ridge of "
+            f"{ridge:.2g} times alpha was added. Choose a larger alpha",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        return L
+    raise ValueError(NOT_CPD)
