@@ -4,7 +4,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from krein import PseudoEuclideanEmbedding, SpectrumTransformer
+from krein import CPDSVC, CPDRegressor, PseudoEuclideanEmbedding, SpectrumTransformer
 from tests.estimators.cases import ESTIMATORS, OWN_KERNEL
 
 BOTH_KERNELS = [
@@ -15,7 +15,20 @@ BOTH_KERNELS = [
 TRANSFORMERS = [SpectrumTransformer("clip"), PseudoEuclideanEmbedding()]
 
 
+
+
+def _expected_failures(estimator):
+    if isinstance(estimator, CPDSVC | CPDRegressor) and estimator.kernel == "precomputed":
+        reason = "a kernel cut to integers is not c.p.d. any more, which is refused"
+        return {"check_estimators_dtypes": reason}
+    return {}
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(BOTH_KERNELS + OWN_KERNEL + TRANSFORMERS, xfail_strict=True)
+@parametrize_with_checks(
+    BOTH_KERNELS + OWN_KERNEL + TRANSFORMERS,
+    expected_failed_checks=_expected_failures,
+    xfail_strict=True,
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -33,7 +33,7 @@ _ROUGH = 1e-2
 _DECREASE = 1e-4
 # With the active set settled, rounding may keep the gap above tol but not above this.
 _SETTLED = 1e-6
-_ROUNDING = 1e-13
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -113,16 +113,15 @@ def _steps(problem: CPDProblem, point: _Point) -> Iterator[Iterate]:
         )
         c, b, dual = _full_step(problem, factor, point.b, s, shift, target)
         bound = max(bound, dual)
-        new, full = _point(problem, c, b), True
-        if new.value > point.value * (1 - _DECREASE):
-            t = _search(problem, point, new)
-            if abs(t - 1.0) > 1e-10:
-                new, full = _blend(problem, point, new, t), False
-        if new.value > point.value * (1 + _ROUNDING):
-            settled = True  # no step improves
+        new = _point(problem, c, b)
+        # A full step that keeps its set is the optimum, to rounding. No other step is:
+        # a damped one may keep the set far from it.
+        settled = _same_set(problem, new.f, s)
+        if not settled and new.value > point.value * (1 - _DECREASE):
+            new = _blend(problem, point, new, _search(problem, point, new))
+            settled = new.value >= point.value  # rounding: no step improves
+        if settled and new.value > point.value * (1 + _ROUNDING):
             continue
-        # Only an undamped step can settle the set.
-        settled = full and _same_set(problem, new.f, s)
         point = new
 
 
