@@ -15,10 +15,11 @@ BOTH_KERNELS = [
 TRANSFORMERS = [SpectrumTransformer("clip"), PseudoEuclideanEmbedding()]
 
 
-
-
 def _expected_failures(estimator):
-    if isinstance(estimator, CPDSVC | CPDRegressor) and estimator.kernel == "precomputed":
+    if (
+        isinstance(estimator, CPDSVC | CPDRegressor)
+        and estimator.kernel == "precomputed"
+    ):
         reason = "a kernel cut to integers is not c.p.d. any more, which is refused"
         return {"check_estimators_dtypes": reason}
     return {}

@@ -1,15 +1,12 @@
-"""The active-set Newton method against Clarabel, differences and its own certificate."""
+"""The active-set Newton method against Clarabel and against itself."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from krein.kernels.splines import monomials, thin_plate_kernel, thin_plate_order
-from krein.problems.cpd import LOSSES, CPDProblem, SquaredHinge
+from krein.problems.cpd import CPDProblem, SquaredHinge
 from krein.problems.cpd_space import (
     Polynomials,
-    basis_space,
     centred_space,
     subspace,
 )
@@ -90,9 +87,7 @@ def test_optimum_is_that_of_clarabel(kind, n, d, exponent, polynomial):
     for lam in _LAMBDAS:
         problem = CPDProblem(space.columns, space.null, SquaredHinge(y, weight), lam)
         result = cpd_newton(problem)
-        wanted, status = squared_hinge_optimum(
-            Phi, P, y, lam, free=free, weight=weight
-        )
+        wanted, status = squared_hinge_optimum(Phi, P, y, lam, free=free, weight=weight)
         assert status in ("Solved", "AlmostSolved")
         assert result.status == "converged"
         # Clarabel leaves about 1e-9 where the optimum is zero.

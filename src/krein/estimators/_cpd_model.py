@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -253,7 +253,8 @@ class CPDModel(KernelModel):
         elif P is not None:
             raise ValueError("P is given with kernel='precomputed' only")
         else:
-            polynomials = self.kernel_.polynomials(self._check_items(X, reset=False))
+            placed: Any = self.kernel_
+            polynomials = placed.polynomials(self._check_items(X, reset=False))
         if self.poly_coef_.shape[1]:
             values += polynomials @ self.poly_coef_.T
         return values

@@ -28,6 +28,8 @@ from krein.result import Array, Result
 __all__ = ["CPDSVC"]
 
 _FOLDS = 5
+# Models that only score a fold are solved to this relative gap.
+_FOLD_TOL = 1e-6
 
 
 class CPDSVC(CPDModel, KernelClassifier):
@@ -246,13 +248,18 @@ class CPDSVC(CPDModel, KernelClassifier):
     ) -> list[list[Row]]:
         """Return the rows of the model for each alpha."""
         space = self._space(samples, self.polynomial_)
-        paths = self._solve(space, samples, codes, alphas)
+        paths = self._solve(space, samples, codes, alphas, self.tol)
         return [
             [self._row(space, path[i]) for path in paths] for i in range(len(alphas))
         ]
 
     def _solve(
-        self, space: Space, samples: Samples, codes: np.ndarray, alphas: Sequence[float]
+        self,
+        space: Space,
+        samples: Samples,
+        codes: np.ndarray,
+        alphas: Sequence[float],
+        tol: float,
     ) -> list[list[Result]]:
         """Return a path of results for each row of the model."""
         loss = LOSSES[self.loss]
@@ -261,7 +268,7 @@ class CPDSVC(CPDModel, KernelClassifier):
                 space,
                 loss(signs, samples.weight),
                 alphas,
-                tol=self.tol,
+                tol=tol,
                 max_iter=self.max_iter,
             )
             for signs in one_vs_rest(codes, self.classes_.size)
@@ -320,7 +327,8 @@ class CPDSVC(CPDModel, KernelClassifier):
         for train, test in folds:
             part = samples.take(train)
             space = self._space(part, polynomial)
-            paths = self._solve(space, part, codes[train], alphas)
+            tol = max(self.tol, _FOLD_TOL)
+            paths = self._solve(space, part, codes[train], alphas, tol)
             cross, P = samples.phi(test, train), samples.P[test]
             for row, path in enumerate(paths):
                 for i, result in enumerate(path):

@@ -24,8 +24,9 @@ class CPDSVCCV(CPDSVC):
     """`CPDSVC` with alpha (and, if "auto", the polynomials) by cross-validation.
 
     One kernel matrix serves all folds; each fold solves its path of alphas with warm
-    starts. The scale of the data is that of all training data, one number, which for
-    thin-plate kernels only changes the meaning of alpha.
+    starts, to a relative gap of 1e-6 (the final model to `tol`). The scale of the data
+    is that of all training data, one number, which for thin-plate kernels only changes
+    the meaning of alpha.
 
     Parameters
     ----------
@@ -121,8 +122,6 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         self.random_state = random_state
         self.verbose = verbose
 
-    path = None  # a path of alphas is what this estimator tries
-
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, P=None, groups=None):
         """Choose alpha by cross-validation and fit all samples with it.
@@ -149,9 +148,7 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         folds = list(
             check_cv(self.cv, labels, classifier=True).split(labels, labels, groups)
         )
-        wanted = (
-            ("free", "zero") if self.polynomial == "auto" else (self.polynomial,)
-        )
+        wanted = ("free", "zero") if self.polynomial == "auto" else (self.polynomial,)
         scores = {p: self._score(samples, codes, folds, p) for p in wanted}
         self.polynomial_ = max(wanted, key=lambda p: scores[p].mean(axis=1).max())
         self.scores_ = scores[self.polynomial_]
@@ -174,7 +171,9 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
             for fold in folds
         )
         labels = self.classes_[codes]
-        scorer = check_scoring(_Scored(self.classes_), scoring=self.scoring)
+        scorer = check_scoring(
+            _Scored(self.classes_, np.empty((0, 1))), scoring=self.scoring
+        )
         return np.array(
             [
                 [
@@ -189,7 +188,7 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
 class _Scored(ClassifierMixin, BaseEstimator):
     """Decision values already computed, in the dress of an estimator for scorers."""
 
-    def __init__(self, classes_: np.ndarray, values: Array | None = None) -> None:
+    def __init__(self, classes_: np.ndarray, values: Array) -> None:
         self.classes_ = classes_
         self.values = values
 

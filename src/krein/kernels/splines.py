@@ -1,6 +1,6 @@
 """Conditionally positive definite radial kernels and their polynomials.
 
-A kernel is c.p.d. of order m when ``a'Phi a >= 0`` for every a with ``P'a = 0``, where P
+A kernel is c.p.d. of order m when ``a'Phi a >= 0`` for every a with ``P'a = 0``; P
 holds the polynomials of degree m - 1 at the items (Wendland, 2004, Definition 8.1).
 Signs here are always those that make the form positive.
 """
@@ -54,9 +54,9 @@ def squared_distances(X: Array, Y: Array) -> Array:
     if X.shape[1] <= _FEW_FEATURES:
         return cdist(X, Y, metric="sqeuclidean")
     centre = Y.mean(axis=0)
-    X, Y = X - centre, Y - centre
-    x2, y2 = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y)
-    D = X @ (-2.0 * Y.T)
+    A, B = X - centre, Y - centre
+    x2, y2 = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
+    D = A @ (-2.0 * B.T)
     D += x2[:, None]
     D += y2
     for i in range(0, X.shape[0], _BLOCK):
@@ -89,6 +89,7 @@ def _polyharmonic(D: Array, exponent: float) -> Array:
             D **= exponent // 2
         D *= logarithm
         D *= 0.5 * (-1.0) ** (exponent // 2 + 1)
+        D += 0.0
         return D
     if exponent == 3:
         D *= np.sqrt(D)
@@ -98,6 +99,7 @@ def _polyharmonic(D: Array, exponent: float) -> Array:
         D **= 0.5 * exponent
     if ceil(exponent / 2) % 2:
         np.negative(D, out=D)
+        D += 0.0  # no negative zeros on the diagonal
     return D
 
 
@@ -148,7 +150,7 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
     """
     _positive("exponent", exponent)
     X, Y = _check_pair(X, Y)
-    return _polyharmonic(squared_distances(X, Y), exponent) + 0.0
+    return _polyharmonic(squared_distances(X, Y), exponent)
 
 
 @register(
@@ -197,7 +199,7 @@ def thin_plate_order_kernel(X, Y=None, *, order=2):
             f"{dimension // 2 + 1} or more, or thin_plate_kernel(exponent=...), which "
             "exists in every dimension"
         )
-    return _polyharmonic(squared_distances(X, Y), 2 * int(order) - dimension) + 0.0
+    return _polyharmonic(squared_distances(X, Y), 2 * int(order) - dimension)
 
 
 @register(

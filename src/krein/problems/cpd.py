@@ -12,8 +12,10 @@ Source: Walder, Chapelle (2007), equation (14).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.special import expit, xlogy
@@ -25,46 +27,66 @@ __all__ = ["LOSSES", "CPDProblem", "Logistic", "Loss", "Squared", "SquaredHinge"
 
 # An optimum below this share of the objective at f = 0 counts as zero.
 _ZERO = 1e-8
+# Flat samples of the logistic loss get this curvature; less only spoils the scaling.
+_FLATTEST = 1e-10
+# Q'a = 0 to this share of sum |a|, the rounding of a solved system.
+_FEASIBLE = 1e-13
 
 
-class Loss(Protocol):
-    """What the Newton solver asks of a loss; ``y`` and ``weight`` are arrays."""
+@dataclass(frozen=True)
+class Loss(ABC):
+    """A weighted sum of losses, and what the Newton solver asks of it.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n,)
+        Labels -1 / +1, or targets.
+    weight : ndarray of shape (n,)
+        Positive sample weights.
+    """
 
     y: Array
     weight: Array
 
+    def restrict(self, rows: np.ndarray) -> Loss:
+        """Return the loss of some of the samples."""
+        return replace(self, y=self.y[rows], weight=self.weight[rows])
+
+    @abstractmethod
     def value(self, f: Array) -> float:
         """Weighted sum of the loss."""
 
+    @abstractmethod
     def system(self, f: Array, lam: float) -> tuple[np.ndarray, Array, Array]:
         """Active samples s and the model ``(diag(shift) + K_ss) c + Q_s b = target``.
 
         Minimising the second-order model of the objective at f leads to this system.
         """
 
+    @abstractmethod
     def search(self, f: Array, df: Array, linear: float, square: float) -> float:
         """Step t for ``linear t + square t^2 + value(f + t df)``."""
 
-    def clip(self, a: Array, y: Array, weight: Array, lam: float) -> Array:
+    @abstractmethod
+    def clip(self, a: Array, lam: float) -> Array:
         """Move dual variables into the domain of the conjugate loss."""
 
-    def room(self, a: Array, y: Array, weight: Array, lam: float) -> Array:
-        """How far each dual variable can move and stay inside; 0 at a bound."""
+    @abstractmethod
+    def room(self, a: Array, lam: float) -> Array:
+        """How far each dual variable can move and stay inside; infinite if free."""
 
-    def conjugate(self, a: Array, y: Array, weight: Array, lam: float) -> float:
+    @abstractmethod
+    def conjugate(self, a: Array, lam: float) -> float:
         """Dual part: ``conjugate - lam a'K a`` bounds the objective if ``Q'a = 0``."""
 
 
 @dataclass(frozen=True)
-class SquaredHinge:
+class SquaredHinge(Loss):
     """``sum_i w_i max(0, 1 - y_i f_i)^2`` with labels y = -1 / +1, equation (14).
 
     Dual value: ``2 lam y'a - lam a'K a - lam^2 sum_i a_i^2 / w_i`` for
     ``y_i a_i >= 0``, ``Q'a = 0``; at the optimum a = c and both equal lam y'a.
     """
-
-    y: Array
-    weight: Array
 
     def value(self, f: Array) -> float:
         """Weighted sum of the loss."""
@@ -103,25 +125,22 @@ class SquaredHinge:
         start = at[bends[k - 1]] if k else 0.0
         return float(max(roots[k], start))
 
-    def clip(self, a: Array, y: Array, weight: Array, lam: float) -> Array:
+    def clip(self, a: Array, lam: float) -> Array:
         """Wrong signs become zero."""
-        return np.where(a * y > 0, a, 0.0)
+        return np.where(a * self.y > 0, a, 0.0)
 
-    def room(self, a: Array, y: Array, weight: Array, lam: float) -> Array:
+    def room(self, a: Array, lam: float) -> Array:
         """Distance to zero."""
         return np.abs(a)
 
-    def conjugate(self, a: Array, y: Array, weight: Array, lam: float) -> float:
+    def conjugate(self, a: Array, lam: float) -> float:
         """Dual part of the loss."""
-        return float(2 * lam * (y @ a) - lam**2 * np.sum(a * a / weight))
+        return float(2 * lam * (self.y @ a) - lam**2 * np.sum(a * a / self.weight))
 
 
 @dataclass(frozen=True)
-class Squared:
+class Squared(Loss):
     """``sum_i w_i (y_i - f_i)^2``: the smoothing spline, Wahba (1990)."""
-
-    y: Array
-    weight: Array
 
     def value(self, f: Array) -> float:
         """Weighted sum of the loss."""
@@ -138,33 +157,27 @@ class Squared:
         slope = linear / 2 - self.weight @ (df * (self.y - f))
         return float(-slope / curvature) if curvature > 0 else 1.0
 
-    def clip(self, a: Array, y: Array, weight: Array, lam: float) -> Array:
+    def clip(self, a: Array, lam: float) -> Array:
         """No bounds."""
         return a
 
-    def room(self, a: Array, y: Array, weight: Array, lam: float) -> Array:
-        """No bounds: all move alike."""
-        return np.ones_like(a)
+    def room(self, a: Array, lam: float) -> Array:
+        """No bounds."""
+        return np.full_like(a, np.inf)
 
-    def conjugate(self, a: Array, y: Array, weight: Array, lam: float) -> float:
+    def conjugate(self, a: Array, lam: float) -> float:
         """Dual part of the loss."""
-        return float(2 * lam * (y @ a) - lam**2 * np.sum(a * a / weight))
+        return float(2 * lam * (self.y @ a) - lam**2 * np.sum(a * a / self.weight))
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(Loss):
     """``sum_i w_i log(1 + exp(-y_i f_i))`` with labels y = -1 / +1.
 
     Stationarity is ``2 lam c_i = w_i y_i sigma(-y_i f_i)``; dual value
     ``-lam a'K a + sum_i w_i H(u_i)``, H the entropy, ``u_i = 2 lam y_i a_i / w_i`` in
     [0, 1].
     """
-
-    y: Array
-    weight: Array
-
-    # Flat samples get this curvature; a smaller one only spoils the scaling.
-    flattest: float = field(default=1e-10, repr=False)
 
     def value(self, f: Array) -> float:
         """Weighted sum of the loss."""
@@ -173,7 +186,7 @@ class Logistic:
     def system(self, f: Array, lam: float) -> tuple[np.ndarray, Array, Array]:
         """Iteratively reweighted least squares."""
         p = expit(-self.y * f)
-        curvature = np.maximum(p * (1.0 - p), self.flattest)
+        curvature = np.maximum(p * (1.0 - p), _FLATTEST)
         target = f + self.y * p / curvature
         return np.arange(self.y.size), 2 * lam / (self.weight * curvature), target
 
@@ -188,22 +201,26 @@ class Logistic:
             t *= 0.5
         return t
 
-    def clip(self, a: Array, y: Array, weight: Array, lam: float) -> Array:
+    def clip(self, a: Array, lam: float) -> Array:
         """Into the box."""
-        return y * np.clip(y * a, 0.0, weight / (2 * lam))
+        return self.y * np.clip(self.y * a, 0.0, self.weight / (2 * lam))
 
-    def room(self, a: Array, y: Array, weight: Array, lam: float) -> Array:
+    def room(self, a: Array, lam: float) -> Array:
         """Distance to the nearer bound of the box."""
-        u = y * a
-        return np.minimum(u, weight / (2 * lam) - u)
+        u = self.y * a
+        return np.minimum(u, self.weight / (2 * lam) - u)
 
-    def conjugate(self, a: Array, y: Array, weight: Array, lam: float) -> float:
+    def conjugate(self, a: Array, lam: float) -> float:
         """Dual part of the loss."""
-        u = np.clip(2 * lam * y * a / weight, 0.0, 1.0)
-        return float(-weight @ (xlogy(u, u) + xlogy(1 - u, 1 - u)))
+        u = np.clip(2 * lam * self.y * a / self.weight, 0.0, 1.0)
+        return float(-self.weight @ (xlogy(u, u) + xlogy(1 - u, 1 - u)))
 
 
-LOSSES = {"squared_hinge": SquaredHinge, "logistic": Logistic, "squared": Squared}
+LOSSES: dict[str, Callable[[Array, Array], Loss]] = {
+    "squared_hinge": SquaredHinge,
+    "logistic": Logistic,
+    "squared": Squared,
+}
 
 
 @dataclass(frozen=True)
@@ -233,10 +250,14 @@ class CPDProblem:
         return self.null.shape[0]
 
     def restrict(self, rows: np.ndarray) -> CPDProblem:
-        """Return the problem of some of the samples."""
-        loss = type(self.loss)(self.loss.y[rows], self.loss.weight[rows])
+        """Return the problem of some of the samples, lam in proportion.
+
+        Its solution then resembles that of the whole.
+        """
+        loss = self.loss.restrict(rows)
+        share = float(loss.weight.sum() / self.loss.weight.sum())
         return CPDProblem(
-            self.columns.restrict(rows), self.null[rows], loss, self.lam
+            self.columns.restrict(rows), self.null[rows], loss, share * self.lam
         )
 
     def outputs(self, c: Array, b: Array) -> Array:
@@ -248,29 +269,48 @@ class CPDProblem:
         """Objective at (c, b) with outputs f."""
         return self.lam * float(c @ (f - self.null @ b)) + self.loss.value(f)
 
-    def feasible(self, a: Array, s: np.ndarray) -> Array | None:
-        """Dual variables near `a` (on samples s) inside the domain, ``Q'a = 0``.
+    def dual(self, a: Array, s: np.ndarray, energy: Callable[[Array], float]) -> float:
+        """Dual value near `a` (on samples s): a lower bound of the optimum.
+
+        Parameters
+        ----------
+        a : ndarray of shape (len(s),)
+            Signed dual variables, zero elsewhere.
+        s : ndarray of int
+            Their samples.
+        energy : callable
+            ``energy(a) = a'K_ss a``.
+        """
+        loss = self.loss.restrict(s)
+        inside = self._feasible(loss, a, self.null[s])
+        if inside is None:
+            return 0.0  # every loss is non-negative
+        return loss.conjugate(inside, self.lam) - self.lam * energy(inside)
+
+    def _feasible(self, loss: Loss, a: Array, Q: Array) -> Array | None:
+        """Dual variables near `a` in the domain of the loss, with ``Q'a = 0``.
 
         The constraint is repaired by moving each variable in proportion to its room;
-        None if a variable would leave its domain.
+        None if one would leave its domain.
         """
-        y, weight, Q = self.loss.y[s], self.loss.weight[s], self.null[s]
-        a = self.loss.clip(a, y, weight, self.lam)
+        a = loss.clip(a, self.lam)
         size = float(np.abs(a).sum())
         for _ in range(2):
             excess = Q.T @ a
-            if size == 0.0 or np.abs(excess).max(initial=0.0) <= 1e-15 * size:
+            if np.abs(excess).max(initial=0.0) <= _FEASIBLE * size:
                 return a
-            room = self.loss.room(a, y, weight, self.lam)
-            move = np.linalg.pinv((Q.T * room) @ Q, hermitian=True) @ excess
-            share = Q @ move
-            if np.abs(share).max() > 1.0 and not isinstance(self.loss, Squared):
-                return None
+            room = np.minimum(loss.room(a, self.lam), size)
+            share = Q @ (np.linalg.pinv((Q.T * room) @ Q, hermitian=True) @ excess)
             a = a - room * share
-        return a if np.abs(Q.T @ a).max() <= 1e-12 * size else None
+            if np.abs(share).max() > 1.0:
+                return None
+        return a if np.abs(Q.T @ a).max() <= 10 * _FEASIBLE * size else None
+
+    @cached_property
+    def _zero(self) -> float:
+        return _ZERO * self.loss.value(np.zeros(self.n))
 
     def certificate(self, value: float, bound: float) -> Certificate:
         """Certify by a gap, relative to the objective unless the optimum is zero."""
         gap = max(0.0, value - bound)
-        start = self.loss.value(np.zeros(self.n))
-        return Certificate("gap", gap, gap / max(value, _ZERO * start, 1e-300))
+        return Certificate("gap", gap, gap / max(value, self._zero, 1e-300))

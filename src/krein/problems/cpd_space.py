@@ -41,7 +41,7 @@ _EPS = float(np.finfo(float).eps)
 _BLOCK = 1024
 # From this many samples on, columns are computed when a sample becomes a violator.
 _LAZY_FROM = 1500
-# Samples that centre a lazy kernel (any number that determines the polynomials will do).
+# Samples that centre a lazy kernel; any number that determines the polynomials.
 _ANCHORS = 500
 
 
@@ -66,7 +66,7 @@ class DenseColumns:
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
         """K[rows, columns], a new array."""
-        return self.K[np.ix_(rows, columns)]
+        return _gather(self.K, rows, columns)
 
     def product(self, s: np.ndarray, c: Array) -> Array:
         """K[:, s] @ c; rows are gathered because K is symmetric."""
@@ -108,7 +108,7 @@ class LazyColumns:
     n : int
         Number of samples.
     evaluate : callable
-        ``evaluate(columns) -> ndarray of shape (n, len(columns))``.
+        ``evaluate(columns)``: these columns of K as rows, of shape (len(columns), n).
     """
 
     def __init__(self, n: int, evaluate: Callable[[np.ndarray], Array]) -> None:
@@ -116,7 +116,8 @@ class LazyColumns:
         self.evaluate = evaluate
         self.place = np.full(n, -1)
         self.used = 0
-        self.store = np.empty((0, n))  # one row per column of K: contiguous
+        # Memory that is not written to is not taken, so room costs nothing.
+        self.store = np.empty((min(n, max(2 * _LAZY_FROM, n // 4)), n))
 
     def require(self, columns: np.ndarray) -> np.ndarray:
         """Compute what is missing; return where the columns are kept."""
@@ -124,11 +125,12 @@ class LazyColumns:
         if missing.size:
             end = self.used + missing.size
             if end > self.store.shape[0]:
-                rows = min(self.n, max(end, 3 * self.store.shape[0] // 2))
-                grown = np.empty((rows, self.n))
+                grown = np.empty(
+                    (min(self.n, max(end, 2 * self.store.shape[0])), self.n)
+                )
                 grown[: self.used] = self.store[: self.used]
                 self.store = grown
-            self.store[self.used : end] = self.evaluate(missing).T
+            self.store[self.used : end] = self.evaluate(missing)
             self.place[missing] = np.arange(self.used, end)
             self.used = end
         return self.place[columns]
@@ -136,7 +138,7 @@ class LazyColumns:
     def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
         """K[rows, columns], a new array."""
         place = self.require(columns)
-        return self.store[np.ix_(place, rows)].T
+        return _gather(self.store, place, rows).T
 
     def product(self, s: np.ndarray, c: Array) -> Array:
         """K[:, s] @ c."""
@@ -148,6 +150,16 @@ class LazyColumns:
     def restrict(self, rows: np.ndarray) -> Columns:
         """The matrix of some of the samples."""
         return _Restricted(self, rows)
+
+
+def _gather(K: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
+    """K[rows, columns]; large blocks row by row, faster than numpy's open mesh."""
+    if rows.size < 200:
+        return K[np.ix_(rows, columns)]
+    out = np.empty((rows.size, columns.size))
+    for i, row in enumerate(rows):
+        K[row].take(columns, out=out[i], mode="clip")
+    return out
 
 
 @dataclass(frozen=True)
@@ -255,9 +267,9 @@ def centred_space(phi: Blocks, polynomials: Polynomials) -> Space:
         V -= 0.5 * (Q @ (L.T @ V[anchors]))
 
         def evaluate(s: np.ndarray) -> Array:
-            block = phi(everything, s)
-            block -= V @ Q[s].T
-            block -= Q @ V[s].T
+            block = phi(s, everything)
+            block -= Q[s] @ V.T
+            block -= V[s] @ Q.T
             return block
 
         columns = LazyColumns(n, evaluate)
@@ -329,33 +341,31 @@ def _complement_solve(K: Array, Q: Array, image: Array, B: Array, G: Array) -> A
     Q, which is never formed.
     """
     V = image - 0.5 * (Q @ B)
-    H = _subtract_outer(K.copy(), V, Q)
-    factor = _definite_factor(H, Q)
+    factor = _definite_factor(lambda: _subtract_outer(K.copy(), V, Q), Q)
     M = scipy.linalg.cho_solve((factor, True), G, check_finite=False)
     return M - Q @ (Q.T @ M)
 
 
-def _definite_factor(H: Array, Q: Array) -> Array:
-    """Cholesky factor of ``H + tau QQ'`` with H centred; H is overwritten.
+def _definite_factor(centred: Callable[[], Array], Q: Array) -> Array:
+    """Lower Cholesky factor of ``H + tau QQ'``, with H = centred() overwritten.
 
     Coinciding items make H singular on the complement too; a ridge at the level of
     rounding settles that without moving what the right-hand sides see.
     """
-    n = H.shape[0]
-    tau = float(np.trace(H)) / n
-    tau = tau if tau > 0 else 1.0
-    for i in range(0, n, _BLOCK):
-        rows = slice(i, i + _BLOCK)
-        H[rows] += tau * (Q[rows] @ Q.T)
-    diagonal = np.diag_indices(n)
-    original = H[diagonal].copy()
+    n = Q.shape[0]
     for ridge in (8 * n * _EPS, 1e-10, 1e-6):
-        H[diagonal] = original + ridge * tau
-        # numpy copies, so that a failed attempt can be repeated with a larger ridge.
-        try:
-            return np.linalg.cholesky(H)
-        except np.linalg.LinAlgError:
-            continue
+        H = centred()
+        tau = max(float(np.trace(H)) / n, np.finfo(float).tiny)
+        for i in range(0, n, _BLOCK):
+            rows = slice(i, i + _BLOCK)
+            H[rows] += tau * (Q[rows] @ Q.T)
+        H[np.diag_indices(n)] += ridge * tau
+        # H is symmetric: its transpose is the Fortran order that LAPACK works in.
+        factor, failed = scipy.linalg.lapack.dpotrf(
+            H.T, lower=1, clean=0, overwrite_a=1
+        )
+        if not failed:
+            return factor
     raise ValueError(NOT_CPD)
 
 
@@ -389,8 +399,8 @@ def basis_space(
     QJ = inside.Q
     core = phi(basis, basis)
     image = core @ QJ
-    H = _subtract_outer(core, image - 0.5 * (QJ @ (QJ.T @ image)), QJ)
-    factor = _definite_factor(H, QJ)
+    V = image - 0.5 * (QJ @ (QJ.T @ image))
+    factor = _definite_factor(lambda: _subtract_outer(core.copy(), V, QJ), QJ)
     raw = phi(np.arange(n), basis)
     raw -= (raw @ QJ) @ QJ.T
     # F = Phi_J Z A^-1/2: the triangular root of the inverse, on the complement.

@@ -1,11 +1,11 @@
 """Active-set Newton method for problems with a c.p.d. kernel.
 
 Source: Walder, Chapelle (2007), Algorithm 1, corrected in four places: equation (17)
-with P and P' exchanged; a run ends only after an undamped step (line 32 also stops after
-a damped one, above the optimum in about 7 % of random problems); polynomials that are
-dependent on the violators get the step of least norm (line 17 is singular there); and
-a half-size problem hands over its point, not only its violators. The line search is
-exact. One Cholesky factor of the violators is kept and bordered as the set changes.
+with P and P' exchanged; a run ends only after an undamped step (line 32 also stops
+after a damped one, above the optimum in about 7 % of random problems); polynomials that
+are dependent on the violators get the step of least norm (line 17 is singular there);
+and a half-size problem hands over its point, with lam in proportion to its size, not
+only its violators. The line search is exact. One Cholesky factor of the violators is kept and bordered as the set changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg.lapack import dpotrf, dtrtrs
 from sklearn.exceptions import ConvergenceWarning
 
 from krein.problems.cpd import CPDProblem
@@ -177,13 +177,12 @@ def _full_step(
         b = b + step
         u = u - UQ @ b
     c[order] = scale * factor.solve(u[:, None], transposed=True)[:, 0]
-    a = problem.feasible(c[order], order)
-    if a is None:
-        return c, b, 0.0
-    energy = float(np.sum((factor.L.T @ (a / scale)) ** 2) - np.sum((a / scale) ** 2))
-    y, weight = problem.loss.y[order], problem.loss.weight[order]
-    dual = problem.loss.conjugate(a, y, weight, problem.lam) - problem.lam * energy
-    return c, b, dual
+
+    def energy(a: Array) -> float:
+        v = a / scale
+        return float(np.sum((factor.L.T @ v) ** 2) - np.sum(v * v))
+
+    return c, b, problem.dual(c[order], order, energy)
 
 
 class _Factor:
@@ -202,7 +201,7 @@ class _Factor:
         self.L = np.empty((0, 0))
 
     def update(self, s: np.ndarray, root: Array) -> np.ndarray:
-        """Factor the matrix of the samples s; return them in the order of the factor."""
+        """Factor the matrix of the samples s; return them in its order."""
         stays = (root[self.order] == self.root[self.order]) & (root[self.order] > 0)
         p = self.order.size if stays.all() else int(np.argmin(stays))
         head = self.order[:p]
@@ -217,15 +216,10 @@ class _Factor:
         corner = self._scaled(tail, tail, root)
         corner[np.diag_indices(tail.size)] += 1.0
         if p and tail.size:
-            side = scipy.linalg.solve_triangular(
-                L[:p, :p],
-                self._scaled(head, tail, root),
-                lower=True,
-                check_finite=False,
-            )
+            side, _ = dtrtrs(self.L[:p, :p], self._scaled(head, tail, root), lower=1)
             L[p:, :p] = side.T
             corner -= side.T @ side
-        L[p:, p:] = _cholesky(corner)
+        L[p:, p:] = _cholesky(corner.T)
         self.order, self.root, self.L = np.concatenate([head, tail]), root, L
         return self.order
 
@@ -237,9 +231,8 @@ class _Factor:
 
     def solve(self, right: Array, *, transposed: bool = False) -> Array:
         """Solve with L, or with its transpose."""
-        return scipy.linalg.solve_triangular(
-            self.L, right, lower=True, trans=int(transposed), check_finite=False
-        )
+        solved, _ = dtrtrs(self.L, right, lower=1, trans=int(transposed))
+        return solved
 
 
 def _cholesky(A: Array) -> Array:
@@ -250,15 +243,13 @@ def _cholesky(A: Array) -> Array:
     """
     if A.shape[0] == 0:
         return A
-    try:
-        return np.linalg.cholesky(A)
-    except np.linalg.LinAlgError:
-        pass
+    L, failed = dpotrf(A, lower=1, clean=1)
+    if not failed:
+        return L
     k, size = A.shape[0], float(np.trace(A))
     for ridge in (4 * np.finfo(float).eps * size, 1e-10 * size, 1e-7 * size):
-        try:
-            L = np.linalg.cholesky(A + ridge * np.eye(k))
-        except np.linalg.LinAlgError:
+        L, failed = dpotrf(A + ridge * np.eye(k), lower=1, clean=1)
+        if failed:
             continue
         warnings.warn(
             "alpha is below the rounding error of the kernel matrix; a ridge of "
