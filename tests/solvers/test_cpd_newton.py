@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from krein.kernels.splines import monomials, thin_plate_kernel, thin_plate_order
-from krein.problems.cpd import CPDProblem, SquaredHinge
+from krein.problems.cpd import LOSSES, CPDProblem, SquaredHinge
 from krein.problems.cpd_space import (
+    DenseColumns,
     Polynomials,
     centred_space,
     subspace,
 )
-from krein.solvers.cpd_newton import cpd_newton
+from krein.solvers.cpd_newton import _Factor, cpd_newton
 from tests.reference.cpd import squared_hinge_optimum
 
 
@@ -102,3 +105,126 @@ def test_optimum_is_that_of_clarabel(kind, n, d, exponent, polynomial):
         # A gap that bounds the distance from the true optimum.
         assert result.certificate.value >= -1e-12
         assert result.value - wanted <= result.certificate.value + 1e-7 * scale
+
+
+def _random_problem(seed, loss, lam=None):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(8, 40)), int(rng.integers(1, 4))
+    exponent = int(rng.integers(1, 4))
+    X = rng.standard_normal((n, d)).round(1)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    Phi = thin_plate_kernel(X, exponent=exponent)
+    polynomials = Polynomials.fit(monomials(X, thin_plate_order(exponent) - 1))
+    space = centred_space(_blocks(Phi), polynomials)
+    weight = rng.uniform(0.1, 3, n)
+    lam = 10.0 ** rng.uniform(-3, 2) if lam is None else lam
+    return CPDProblem(space.columns, space.null, LOSSES[loss](y, weight), lam)
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+@given(seed=st.integers(0, 100_000))
+@settings(max_examples=40, deadline=None)
+def test_no_direction_descends_from_the_solution(loss, seed):
+    """Directional differences at the solution, and the gap, on random problems."""
+    problem = _random_problem(seed, loss)
+    result = cpd_newton(problem)
+    assert result.status == "converged"
+    assert result.certificate.relative <= 1e-6
+    c, b = result.info["c"], result.info["b"]
+    rng = np.random.default_rng(seed)
+    Q = problem.null
+    scale = max(np.abs(c).max(), 1e-3)
+    for _ in range(3):
+        dc = rng.standard_normal(problem.n)
+        dc -= Q @ (Q.T @ dc)
+        db = rng.standard_normal(b.size)
+        for t in (1e-3 * scale, -1e-3 * scale):
+            moved = problem.outputs(c + t * dc, b + t * db)
+            value = problem.value(c + t * dc, b + t * db, moved)
+            assert value >= result.value - 1e-7 * max(result.value, 1e-3)
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_objective_falls_and_bound_stays_below(loss):
+    for seed in range(20):
+        history = cpd_newton(_random_problem(seed, loss)).history
+        assert np.all(np.diff(history["value"]) <= 1e-9 * history["value"][0])
+        assert history["bound"].max() <= history["value"].min() * (1 + 1e-9) + 1e-9
+
+
+@given(seed=st.integers(0, 100_000))
+@settings(max_examples=60, deadline=None)
+def test_line_search_is_exact(seed):
+    """No step on a fine grid is better than the one found."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    loss = SquaredHinge(y, rng.uniform(0.1, 2, n))
+    f, df = rng.standard_normal(n), rng.standard_normal(n)
+    square = rng.uniform(0, 2)
+    # A direction of descent, as Newton's is.
+    slope = -2 * loss.weight @ (np.maximum(1 - y * f, 0) * y * df)
+    linear = -abs(slope) - rng.uniform(0, 2) - slope
+    t = loss.search(f, df, linear, square)
+
+    def value(s):
+        return linear * s + square * s * s + loss.value(f + s * df)
+
+    grid = np.concatenate([np.linspace(0, 3 * t, 400), np.linspace(0, 5, 200)])
+    assert t > 0
+    assert value(t) <= min(value(s) for s in grid) + 1e-9 * (1 + abs(value(t)))
+
+
+def test_bordered_factor_equals_a_new_one(rng):
+    A = rng.standard_normal((30, 30))
+    K = A @ A.T
+    factor = _Factor(DenseColumns(K), 30)
+    for _ in range(20):
+        s = rng.permutation(30)[: rng.integers(1, 30)]
+        root = np.zeros(30)
+        root[s] = 1 + s % 3
+        order = factor.update(s, root)
+        assert np.array_equal(np.sort(order), np.sort(s))
+        R = root[order]
+        wanted = np.eye(s.size) + R[:, None] * K[np.ix_(order, order)] * R
+        np.testing.assert_allclose(factor.L @ factor.L.T, wanted, atol=1e-9)
+
+
+def test_warm_start_reaches_the_same_point():
+    problem = _random_problem(7, "squared_hinge", lam=0.1)
+    cold = cpd_newton(problem)
+    harder = _random_problem(7, "squared_hinge", lam=1.0)
+    start = cpd_newton(harder).info
+    warm = cpd_newton(problem, start=(start["c"], start["b"]))
+    assert warm.value == pytest.approx(cold.value, rel=1e-10)
+    np.testing.assert_allclose(warm.x, cold.x, atol=1e-7)
+
+
+def test_half_size_starts_do_not_change_the_optimum(rng):
+    """Above 600 samples the run starts from a half; the optimum is that from zero."""
+    n = 900
+    X = rng.standard_normal((n, 2))
+    y = np.where(X[:, 0] ** 2 + rng.standard_normal(n) > 1, 1.0, -1.0)
+    Phi = thin_plate_kernel(X)
+    space = centred_space(_blocks(Phi), Polynomials.fit(monomials(X, 1)))
+    loss = SquaredHinge(y, np.ones(n))
+    problem = CPDProblem(space.columns, space.null, loss, 0.5)
+    zero = np.zeros(n), np.zeros(space.null.shape[1])
+    halves, cold = cpd_newton(problem), cpd_newton(problem, start=zero)
+    assert halves.value == pytest.approx(cold.value, rel=1e-11)
+    np.testing.assert_allclose(halves.x, cold.x, atol=1e-8)
+
+
+def test_few_steps_are_an_honest_status():
+    problems = [_random_problem(seed, "squared_hinge") for seed in range(20)]
+    longest = max(problems, key=lambda problem: cpd_newton(problem).n_iter)
+    result = cpd_newton(longest, max_iter=1)
+    assert result.status == "max_iter"
+    assert result.certificate.relative > 1e-10
+
+
+def test_iterates_are_not_reused_after_damped_steps():
+    """A run that ends has taken its last step undamped: the gap is at rounding."""
+    for seed in range(300):
+        result = cpd_newton(_random_problem(seed, "squared_hinge"), tol=1e-14)
+        assert result.certificate.relative < 1e-9, seed

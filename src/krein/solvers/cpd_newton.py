@@ -5,7 +5,8 @@ with P and P' exchanged; a run ends only after an undamped step (line 32 also st
 after a damped one, above the optimum in about 7 % of random problems); polynomials that
 are dependent on the violators get the step of least norm (line 17 is singular there);
 and a half-size problem hands over its point, with lam in proportion to its size, not
-only its violators. The line search is exact. One Cholesky factor of the violators is kept and bordered as the set changes.
+only its violators. The line search is exact. One Cholesky factor of the violators is
+kept and bordered as the set changes.
 """
 
 from __future__ import annotations
