@@ -34,6 +34,7 @@ ALPHAS = np.logspace(3, -4, 16)
 # seven steps.
 GRID_C = np.logspace(-2, 4, 9)
 GRID_GAMMA = np.logspace(-2, 1, 7)
+NESTED = ("ida_thyroid", "heart_statlog", "pima_diabetes", "ida_german", "ida_image")
 
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -114,11 +115,10 @@ def path() -> None:
         )
 
 
-def nested() -> None:
-    print("nested cross-validation (5 x 5 folds): CPDSVC 16 alphas, SVC 63 points")
-    outer = StratifiedShuffleSplit(5, test_size=0.2, random_state=0)
+def nested(names=NESTED, splits: int = 5) -> None:
+    print(f"nested cross-validation ({splits} x 5 folds): 16 alphas, SVC 63 points")
+    outer = StratifiedShuffleSplit(splits, test_size=0.2, random_state=0)
     inner = StratifiedKFold(5, shuffle=True, random_state=0)
-    names = ("ida_thyroid", "heart_statlog", "pima_diabetes", "ida_german", "ida_image")
     for name in names:
         X, y = load(name)
         times, errors = np.zeros(2), np.zeros(2)
@@ -127,7 +127,7 @@ def nested() -> None:
                 (CPDSVCCV(ALPHAS, cv=inner), svc_grid(X.shape[1], cv=inner))
             ):
                 times[i] += seconds(lambda: model.fit(X[train], y[train]), 1)  # noqa: B023
-                errors[i] += 100 * np.mean(model.predict(X[test]) != y[test]) / 5
+                errors[i] += 100 * np.mean(model.predict(X[test]) != y[test]) / splits
         print(
             f"{name:14} CPDSVC {times[0]:.2f} s, SVC {times[1]:.2f} s, ratio "
             f"{times[1] / times[0]:.1f}; error {errors[0]:.2f} % and {errors[1]:.2f} %",
@@ -200,4 +200,12 @@ COMMANDS = {"fit": fit, "path": path, "nested": nested, "usps": usps, "guess": g
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Speed and accuracy of CPDSVC")
     parser.add_argument("command", choices=sorted(COMMANDS))
-    COMMANDS[parser.parse_args().command]()
+    parser.add_argument("data", nargs="*", help="data sets of 'nested'")
+    parser.add_argument(
+        "--splits", type=int, default=5, help="outer splits of 'nested'"
+    )
+    given = parser.parse_args()
+    if given.command == "nested":
+        nested(given.data or NESTED, given.splits)
+    else:
+        COMMANDS[given.command]()

@@ -2,11 +2,11 @@
 A classifier without a length scale
 ===================================
 
-The SVM with a thin-plate kernel has one parameter, the regularisation alpha. Rotating or
-moving the data changes nothing; dilating them by s is the same as multiplying alpha by
-s^exponent. This draws the decision surface for growing alpha, as in Figure 1 of Walder
-and Chapelle (2007): the white line is the decision boundary, black lines are the levels
--1 and +1. From left to right the surface goes from interpolation to a plane.
+The SVM with a thin-plate kernel has one parameter, the regularisation alpha. Rotating
+or moving the data changes nothing; dilating them by s is the same as multiplying alpha
+by s^exponent. This draws the decision surface for growing alpha, as in Figure 1 of
+Walder and Chapelle (2007): the white line is the decision boundary, black lines are the
+levels -1 and +1. From left to right the surface goes from interpolation to a plane.
 """
 
 import matplotlib.pyplot as plt
@@ -20,9 +20,7 @@ alphas = [1e-6, 1e-2, 1.0, 1e4]
 models = CPDSVC.path(X, y, alphas, exponent=2, scale=False)
 
 low, high = X.min(axis=0) - 0.7, X.max(axis=0) + 0.7
-across, up = np.meshgrid(
-    np.linspace(low[0], high[0], 150), np.linspace(low[1], high[1], 150)
-)
+across, up = np.meshgrid(*np.linspace(low, high, 150).T)
 grid = np.column_stack([across.ravel(), up.ravel()])
 
 

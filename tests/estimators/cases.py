@@ -2,6 +2,7 @@
 
 from krein import (
     CPDSVC,
+    CPDSVCCV,
     CPDRegressor,
     KreinSVC,
     SpectrumOneClassSVM,
@@ -31,6 +32,7 @@ OWN_KERNEL = [
     CPDRegressor(),
     CPDSVC(),
     CPDSVC(loss="logistic"),
+    CPDSVCCV(alphas=[1.0, 0.1], cv=2, exponent=1),
     CPDSVC(polynomial="zero", exponent=1),
     CPDSVC(polynomial="zero", kernel="rbf"),
 ]

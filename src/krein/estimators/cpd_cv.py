@@ -12,6 +12,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from krein.estimators._base import _ravel
+from krein.estimators._cpd_model import Samples
 from krein.estimators.cpd import CPDSVC, check_alphas
 from krein.result import Array
 
@@ -141,13 +142,8 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
             check_alphas(_ALPHAS if self.alphas is None else self.alphas)
         )[::-1]
         samples, codes, kept, n = self._start(X, y, sample_weight, P)
-        if groups is not None and kept is not None:
-            groups = np.asarray(groups)[kept]
         samples = samples.dense()
-        labels = self.classes_[codes]
-        folds = list(
-            check_cv(self.cv, labels, classifier=True).split(labels, labels, groups)
-        )
+        folds = self._kept_folds(y, groups, kept, n)
         wanted = ("free", "zero") if self.polynomial == "auto" else (self.polynomial,)
         scores = {p: self._score(samples, codes, folds, p) for p in wanted}
         self.polynomial_ = max(wanted, key=lambda p: scores[p].mean(axis=1).max())
@@ -159,30 +155,44 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         self._finish(rows, samples, codes, kept, n)
         return self
 
+    @classmethod
+    def path(cls, X, y, alphas, *, sample_weight=None, P=None, **params):
+        """Fit `CPDSVC` for several values of alpha; see `CPDSVC.path`."""
+        return CPDSVC.path(X, y, alphas, sample_weight=sample_weight, P=P, **params)
+
     @property
     def alpha(self) -> float:
         """The alpha in use, for what is inherited."""
         return self.best_alpha_
 
-    def _score(self, samples: Any, codes: np.ndarray, folds: list, polynomial: str):
-        """Scores (n_alphas, n_folds)."""
+    def _kept_folds(self, y: Any, groups: Any, kept: np.ndarray | None, n: int) -> list:
+        """Folds of all samples given, in positions among those of positive weight."""
+        splits = check_cv(self.cv, y, classifier=True).split(np.zeros(n), y, groups)
+        if kept is None:
+            return list(splits)
+        place = np.full(n, -1)
+        place[kept] = np.arange(kept.size)
+        folds = [(place[train], place[test]) for train, test in splits]
+        return [(train[train >= 0], test[test >= 0]) for train, test in folds]
+
+    def _score(
+        self, samples: Samples, codes: np.ndarray, folds: list, polynomial: str
+    ) -> Array:
+        """Scores (n_alphas, n_folds), weighted as the samples are."""
         values = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._out_of_fold)(samples, codes, self.alphas_, [fold], polynomial)
             for fold in folds
         )
-        labels = self.classes_[codes]
-        scorer = check_scoring(
-            _Scored(self.classes_, np.empty((0, 1))), scoring=self.scoring
-        )
-        return np.array(
-            [
-                [
-                    scorer(_Scored(self.classes_, out[i][test]), None, labels[test])
-                    for out, (_, test) in zip(values, folds, strict=True)
-                ]
-                for i in range(len(self.alphas_))
-            ]
-        )
+        labels, plain = self.classes_[codes], np.all(samples.weight == 1.0)
+        nothing = _Scored(self.classes_, np.empty((0, 1)))
+        scorer = check_scoring(nothing, scoring=self.scoring)
+        scores = np.empty((len(self.alphas_), len(folds)))
+        for j, (out, (_, test)) in enumerate(zip(values, folds, strict=True)):
+            weight = {} if plain else {"sample_weight": samples.weight[test]}
+            for i, value in enumerate(out):
+                scored = _Scored(self.classes_, value[test])
+                scores[i, j] = scorer(scored, None, labels[test], **weight)
+        return scores
 
 
 class _Scored(ClassifierMixin, BaseEstimator):
@@ -203,5 +213,5 @@ class _Scored(ClassifierMixin, BaseEstimator):
             return self.classes_[(self.values[:, 0] > 0).astype(int)]
         return self.classes_[np.argmax(self.values, axis=1)]
 
-    def score(self, X, y):
-        return float(np.mean(self.predict(X) == y))
+    def score(self, X, y, sample_weight=None):
+        return float(np.average(self.predict(X) == y, weights=sample_weight))
