@@ -377,3 +377,13 @@ def test_tiny_alpha_warns_and_still_answers(moons):
     with pytest.warns(ConvergenceWarning, match="below the rounding error"):
         model = CPDSVC(1e-18, exponent=5).fit(X, y)
     assert np.isfinite(model.decision_function(NEW)).all()
+
+
+@pytest.mark.slow
+def test_usps_with_zero_polynomials(shared_data):
+    """The paper has 85 errors with beta = 0 (Section 7); at most 88 are accepted."""
+    usps = shared_data("usps")
+    X, y, test = usps["X"], usps["y"], usps["is_test"]
+    model = CPDSVC(0.01, polynomial="zero").fit(X[~test], y[~test])
+    assert np.sum(model.predict(X[test]) != y[test]) <= 88
+    assert np.all(model.duality_gap_ <= 1e-6 * model.objective_)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from krein.kernels.splines import monomials, thin_plate_kernel, thin_plate_order
 from krein.problems.cpd import LOSSES, CPDProblem, SquaredHinge
+from krein.problems.cpd_columns import DenseColumns
 from krein.problems.cpd_space import (
-    DenseColumns,
     Polynomials,
     centred_space,
     subspace,

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit, xlogy
 
-from krein.problems.cpd_space import Columns
+from krein.problems.cpd_columns import Columns
 from krein.result import Array, Certificate
 
 __all__ = ["LOSSES", "CPDProblem", "Logistic", "Loss", "Squared", "SquaredHinge"]

@@ -20,7 +20,8 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 from sklearn.exceptions import ConvergenceWarning
 
 from krein.problems.cpd import CPDProblem
-from krein.problems.cpd_space import NOT_CPD, Columns
+from krein.problems.cpd_columns import Columns
+from krein.problems.cpd_space import NOT_CPD
 from krein.result import Array, Result
 from krein.solvers._loop import Iterate, run
 
@@ -102,16 +103,18 @@ def _steps(problem: CPDProblem, point: _Point) -> Iterator[Iterate]:
     while True:
         s, shift, target = problem.loss.system(point.f, problem.lam)
         certificate = problem.certificate(point.value, bound)
-        settled = settled and certificate.relative <= _SETTLED
+        certified = certificate.relative <= _SETTLED
         yield Iterate(
             x=np.concatenate([point.c, point.b]),
             value=point.value,
             certificate=certificate,
             bound=bound,
-            stop="converged" if settled else None,
+            stop="converged" if settled and certified else None,
             facts={"size": s.size},
             info={"c": point.c, "b": point.b},
         )
+        if settled:
+            return  # nothing better can be had, and the certificate says so
         c, b, dual = _full_step(problem, factor, point.b, s, shift, target)
         bound = max(bound, dual)
         new = _point(problem, c, b)
