@@ -289,6 +289,13 @@ def _ravel(values: Array) -> Array:
     return values[:, 0] if values.shape[1] == 1 else values
 
 
+def as_labels(values: Array, classes: np.ndarray) -> np.ndarray:
+    """Labels from decision values (n, n_rows)."""
+    if values.shape[1] == 1:
+        return classes[(values[:, 0] > 0).astype(int)]
+    return classes[np.argmax(values, axis=1)]
+
+
 def _take(items: Any, indices: np.ndarray) -> Any:
     """Items at the given positions, whatever holds them."""
     if hasattr(items, "iloc"):
@@ -407,9 +414,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         return self._labels(self._decision_rows(X))
 
     def _labels(self, values: Array) -> np.ndarray:
-        if values.shape[1] == 1:
-            return self.classes_[(values[:, 0] > 0).astype(int)]
-        return self.classes_[np.argmax(values, axis=1)]
+        return as_labels(values, self.classes_)
 
     def _has_probabilities(self) -> bool:
         if getattr(self, "probability", False):

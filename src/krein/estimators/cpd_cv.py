@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
-from krein.estimators._base import _ravel
+from krein.estimators._base import _ravel, as_labels
 from krein.estimators._cpd_model import Samples
 from krein.estimators.cpd import CPDSVC, check_alphas
 from krein.result import Array
@@ -185,7 +185,7 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         )
         labels, plain = self.classes_[codes], np.all(samples.weight == 1.0)
         nothing = _Scored(self.classes_, np.empty((0, 1)))
-        scorer = check_scoring(nothing, scoring=self.scoring)
+        scorer = check_scoring(nothing, scoring=self.scoring or "accuracy")
         scores = np.empty((len(self.alphas_), len(folds)))
         for j, (out, (_, test)) in enumerate(zip(values, folds, strict=True)):
             weight = {} if plain else {"sample_weight": samples.weight[test]}
@@ -209,9 +209,4 @@ class _Scored(ClassifierMixin, BaseEstimator):
         return _ravel(self.values)
 
     def predict(self, X):
-        if self.values.shape[1] == 1:
-            return self.classes_[(self.values[:, 0] > 0).astype(int)]
-        return self.classes_[np.argmax(self.values, axis=1)]
-
-    def score(self, X, y, sample_weight=None):
-        return float(np.average(self.predict(X) == y, weights=sample_weight))
+        return as_labels(self.values, self.classes_)
