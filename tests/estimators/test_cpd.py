@@ -1,6 +1,7 @@
 """CPDSVC, its path and cross-validation, CPDRegressor."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.interpolate import RBFInterpolator
 from scipy.stats import ortho_group
@@ -377,6 +378,14 @@ def test_tiny_alpha_warns_and_still_answers(moons):
     with pytest.warns(ConvergenceWarning, match="below the rounding error"):
         model = CPDSVC(1e-18, exponent=5).fit(X, y)
     assert np.isfinite(model.decision_function(NEW)).all()
+
+
+def test_frames_keep_their_names(moons):
+    X, y = moons
+    frame = pd.DataFrame(X, columns=["left", "right"])
+    model = CPDSVC(0.1).fit(frame, y)
+    assert list(model.feature_names_in_) == ["left", "right"]
+    assert np.array_equal(model.predict(frame), CPDSVC(0.1).fit(X, y).predict(X))
 
 
 @pytest.mark.slow

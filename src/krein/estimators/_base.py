@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
+    _check_y,
     _num_samples,
     check_is_fitted,
     validate_data,
@@ -152,6 +153,12 @@ class KernelModel(BaseEstimator):
         if _num_samples(X) < 1:
             raise ValueError("X has no items; at least one is required")
         return X
+
+    def _check_y(self, y: Any, *, numeric: bool = False) -> np.ndarray:
+        """Validate targets alone: X was checked already, its names included."""
+        if y is None:
+            validate_data(self, X="no_validation", y=None, reset=False)
+        return _check_y(y, y_numeric=numeric, estimator=self)
 
     def _training_kernel(self, X: Any) -> Array:
         """Kernel matrix of the training items; sets `kernel_` and `X_fit_`."""
@@ -367,7 +374,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         raise NotImplementedError("a subclass fits one row")
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
-        y = validate_data(self, X="no_validation", y=y, reset=False)
+        y = self._check_y(y)
         check_classification_targets(y)
         if y.shape[0] != n:
             raise ValueError(
@@ -482,9 +489,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         self
         """
         K = self._training_kernel(X)
-        y = validate_data(
-            self, X="no_validation", y=y, reset=False, y_numeric=True
-        ).astype(float)
+        y = self._check_y(y, numeric=True).astype(float)
         if y.shape[0] != K.shape[0]:
             raise ValueError(
                 f"y has {y.shape[0]} targets for {K.shape[0]} samples; they must agree"

@@ -167,17 +167,22 @@ class CPDModel(KernelModel):
         return kernel, self.degree
 
     def _check_training(self, X: Any) -> Any:
-        """Validate the training items; a precomputed matrix must be symmetric."""
+        """Validate the training items, before anything is said about targets."""
         items = self._check_items(X, reset=True)
         n = _num_samples(items)
         if n < 2:
             raise ValueError(f"at least 2 samples are required, got {n} sample(s)")
         if self._precomputed:
             check_square(items, "X")
-            items = check_similarity(
-                items, name="X", symmetrize=self.symmetrize, dtype_of=X
-            )
         return items
+
+    def _check_symmetric(self, items: Any, given: Any) -> Any:
+        """Refuse a precomputed matrix that is not symmetric to the digits given."""
+        if not self._precomputed:
+            return items
+        return check_similarity(
+            items, name="X", symmetrize=self.symmetrize, dtype_of=given
+        )
 
     def _samples(
         self, X: Any, weight: Array | None, kept: np.ndarray | None, P: Any

@@ -236,12 +236,14 @@ class CPDSVC(CPDModel, KernelClassifier):
 
     def _start(self, X: Any, y: Any, sample_weight: Any, P: Any):
         """Validate; set `classes_`, `kernel_`, `X_fit_`."""
-        X = self._check_training(X)
-        n = _num_samples(X)
+        items = self._check_training(X)
+        n = _num_samples(items)
         codes = self._check_targets(y, n)
-        weight, kept = positive_weights(X, sample_weight, self._class_weights(codes))
+        extra = self._class_weights(codes)
+        weight, kept = positive_weights(items, sample_weight, extra)
         codes = self._kept_codes(codes, kept)
-        return self._samples(X, weight, kept, P), codes, kept, n
+        items = self._check_symmetric(items, X)
+        return self._samples(items, weight, kept, P), codes, kept, n
 
     def _fit_rows(
         self, samples: Samples, codes: np.ndarray, alphas: Sequence[float]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import _num_samples
 
 from krein.estimators._base import positive_weights
 from krein.estimators._cpd_model import CPDModel, solve_path
@@ -110,14 +110,15 @@ n_iter_, result_
         -------
         self
         """
-        X = self._check_training(X)
-        n = _num_samples(X)
-        y = validate_data(self, X="no_validation", y=y, reset=False, y_numeric=True)
+        items = self._check_training(X)
+        n = _num_samples(items)
+        y = self._check_y(y, numeric=True)
         if y.shape[0] != n:
             raise ValueError(f"y has {y.shape[0]} targets for {n} samples")
-        weight, kept = positive_weights(X, sample_weight)
+        weight, kept = positive_weights(items, sample_weight)
         y = np.asarray(y if kept is None else y[kept], dtype=float)
-        samples = self._samples(X, weight, kept, P)
+        items = self._check_symmetric(items, X)
+        samples = self._samples(items, weight, kept, P)
         space = self._space(samples, self.polynomial)
         (result,) = solve_path(
             space,
