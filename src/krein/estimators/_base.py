@@ -120,6 +120,7 @@ class Row:
     intercept: float
     result: Result | None = None
     alpha: Array | None = None
+    poly: Array | None = None
 
 
 class KernelModel(BaseEstimator):
@@ -241,6 +242,9 @@ class KernelModel(BaseEstimator):
             self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
         else:
             self.support_ = training.landmarks
+        polynomials = [row.poly for row in rows if row.poly is not None]
+        if polynomials:
+            self.poly_coef_ = np.vstack(polynomials)
         alphas = [row.alpha for row in rows if row.alpha is not None]
         if len(alphas) == len(rows):
             self.alpha_ = training.expand(np.vstack(alphas))
@@ -271,11 +275,16 @@ class KernelModel(BaseEstimator):
                 stacklevel=4,
             )
 
-    def _decision_rows(self, X: Any) -> Array:
+    def _decision_rows(self, X: Any, **further: Any) -> Array:
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
         values = self._similarities(X) @ self.dual_coef_[:, self.support_].T
-        return values + self.intercept_
+        values += self.intercept_
+        return self._add_polynomial(values, X, **further)
+
+    def _add_polynomial(self, values: Array, X: Any) -> Array:
+        """Add the part that is not on the kernel; models that have one override it."""
+        return values
 
     def _check_weight(
         self, items: Any, sample_weight: Any, class_weight: Array | None = None
@@ -326,10 +335,7 @@ class KernelModel(BaseEstimator):
                 f"kernel={self.kernel!r}: give the kernel to the estimator only"
             )
         nystroem.set_params(kernel=self.kernel, symmetrize=self.symmetrize)
-        kept = None
-        if weight is not None and not np.all(weight > 0.0):
-            kept = np.flatnonzero(weight > 0.0)
-            weight = weight[kept]
+        weight, kept = positive_part(weight)
         found = nystroem.approximate(
             source if kept is None else source.subset(kept),
             weight=weight,
@@ -341,14 +347,36 @@ class KernelModel(BaseEstimator):
         return Training(found.low_rank, weight, kept, source.n, positions)
 
 
+def positive_part(
+    weight: Array | None,
+) -> tuple[Array | None, np.ndarray | None]:
+    """Weights and indices of the samples of positive weight; None: all of them."""
+    if weight is None or np.all(weight > 0.0):
+        return weight, None
+    kept = np.flatnonzero(weight > 0.0)
+    return weight[kept], kept
+
+
 def keep_positive(K: Array, weight: Array | None) -> Training:
     """Leave out samples of zero weight."""
-    if weight is None or np.all(weight > 0.0):
+    weight, kept = positive_part(weight)
+    if kept is None:
         return Training(K, weight, None, K.shape[0])
-    kept = np.flatnonzero(weight > 0.0)
     # Features that stand for a matrix know how to leave samples out.
     part = K.restrict(kept) if hasattr(K, "restrict") else K[np.ix_(kept, kept)]
-    return Training(part, weight[kept], kept, K.shape[0])
+    return Training(part, weight, kept, K.shape[0])
+
+
+def ravel_rows(values: Array) -> Array:
+    """One column for two classes is returned flat."""
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
+def as_labels(values: Array, classes: np.ndarray) -> np.ndarray:
+    """Labels from decision values (n, n_rows)."""
+    if values.shape[1] == 1:
+        return classes[(values[:, 0] > 0).astype(int)]
+    return classes[np.argmax(values, axis=1)]
 
 
 def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:
@@ -395,11 +423,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         items = self._check_items(X, reset=True)
         codes = self._check_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight, self._class_weights(codes))
-        if weight is not None and np.unique(codes[weight > 0]).size < 2:
-            raise ValueError(
-                "y must contain samples of at least two classes of positive weight: "
-                "sample_weight leaves one class"
-            )
+        self._check_classes_left(codes, weight)
         training = self._train_on(items, getattr(X, "dtype", None), weight)
         kept = codes if training.kept is None else codes[training.kept]
         rows = self._fit_rows(self._share(training), training, kept)
@@ -407,6 +431,16 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         if getattr(self, "probability", False):
             self._calibrate(training, kept)
         return self
+
+    def _check_classes_left(self, codes: np.ndarray, weight: Array | None) -> None:
+        """Every class must have a sample of positive weight."""
+        if weight is None:
+            return
+        if np.unique(codes[weight > 0]).size < self.classes_.size:
+            raise ValueError(
+                "y must contain samples of at least two classes of positive weight: "
+                "sample_weight is zero for all samples of a class"
+            )
 
     def _share(self, training: Training) -> Any:
         raise NotImplementedError("a subclass says what its rows share")
@@ -455,8 +489,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         ndarray of shape (n_new,) for two classes, (n_new, n_classes) otherwise
         """
-        values = self._decision_rows(X)
-        return values[:, 0] if values.shape[1] == 1 else values
+        return ravel_rows(self._decision_rows(X))
 
     def predict(self, X):
         """Class labels of new items.
@@ -469,10 +502,10 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         ndarray of shape (n_new,)
         """
-        values = self._decision_rows(X)
-        if values.shape[1] == 1:
-            return self.classes_[(values[:, 0] > 0).astype(int)]
-        return self.classes_[np.argmax(values, axis=1)]
+        return self._labels(self._decision_rows(X))
+
+    def _labels(self, values: Array) -> np.ndarray:
+        return as_labels(values, self.classes_)
 
     def _has_probabilities(self) -> bool:
         if getattr(self, "probability", False):
@@ -491,8 +524,11 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         ndarray of shape (n_new, n_classes)
         """
+        return self._probabilities(self._decision_rows(X))
+
+    def _probabilities(self, values: Array) -> Array:
         check_is_fitted(self, "calibration_")
-        return sigmoid_probabilities(self._decision_rows(X), *self.calibration_)
+        return sigmoid_probabilities(values, *self.calibration_)
 
     def _calibrate(self, training: Training, codes: np.ndarray) -> None:
         if isinstance(training.K, LowRank):

@@ -27,6 +27,11 @@ from krein.kernels.strings import (
     edit_kernel,
     jaro_winkler_kernel,
     lcs_kernel,
+from krein.kernels.splines import (
+    log_kernel,
+    multiquadric_kernel,
+    thin_plate_kernel,
+    thin_plate_order_kernel,
 )
 from krein.kernels.vectors import (
     laplacian_kernel,
@@ -65,6 +70,13 @@ __all__ = [
     "sigmoid_kernel",
     "smith_waterman_kernel",
     "stein_kernel",
+    "log_kernel",
+    "multiquadric_kernel",
+    "polynomial_kernel",
+    "rbf_kernel",
+    "sigmoid_kernel",
+    "thin_plate_kernel",
+    "thin_plate_order_kernel",
     "tl1_kernel",
     "twe_kernel",
     "wasserstein_1d_kernel",
