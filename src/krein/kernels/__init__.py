@@ -22,16 +22,17 @@ from krein.kernels.spd import (
     log_euclidean_kernel,
     stein_kernel,
 )
-from krein.kernels.strings import (
-    damerau_kernel,
-    edit_kernel,
-    jaro_winkler_kernel,
-    lcs_kernel,
 from krein.kernels.splines import (
     log_kernel,
     multiquadric_kernel,
     thin_plate_kernel,
     thin_plate_order_kernel,
+)
+from krein.kernels.strings import (
+    damerau_kernel,
+    edit_kernel,
+    jaro_winkler_kernel,
+    lcs_kernel,
 )
 from krein.kernels.vectors import (
     laplacian_kernel,
@@ -62,7 +63,9 @@ __all__ = [
     "lcs_kernel",
     "list_kernels",
     "log_euclidean_kernel",
+    "log_kernel",
     "msm_kernel",
+    "multiquadric_kernel",
     "needleman_wunsch_kernel",
     "optimal_assignment_kernel",
     "polynomial_kernel",
@@ -70,11 +73,6 @@ __all__ = [
     "sigmoid_kernel",
     "smith_waterman_kernel",
     "stein_kernel",
-    "log_kernel",
-    "multiquadric_kernel",
-    "polynomial_kernel",
-    "rbf_kernel",
-    "sigmoid_kernel",
     "thin_plate_kernel",
     "thin_plate_order_kernel",
     "tl1_kernel",
