@@ -87,12 +87,14 @@ def demo(tmp_path_factory):
     return json.loads(ended.stdout), (folder / "index.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_demo_tells_how_indefinite_both_are(demo):
     sonar, promoters = demo[0]["cases"]
     assert sonar["spectrum"]["negative_mass"] == pytest.approx(0.154, abs=0.001)
     assert promoters["spectrum"]["negative_mass"] < 0.01
 
 
+@pytest.mark.slow
 def test_demo_numbers_on_sonar(demo):
     sonar, _ = demo[0]["cases"]
     accuracy = {row["method"]: row["accuracy"] for row in sonar["comparison"]["table"]}
@@ -102,6 +104,7 @@ def test_demo_numbers_on_sonar(demo):
     assert sonar["verdict"].startswith("No clear winner")
 
 
+@pytest.mark.slow
 def test_the_report_is_one_file_without_network(demo):
     report, page = demo
     for case in report["cases"]:
@@ -112,6 +115,7 @@ def test_the_report_is_one_file_without_network(demo):
         assert outside not in page
 
 
+@pytest.mark.slow
 def test_names_in_the_report_are_escaped(demo):
     from krein.report.render import render
 

@@ -39,8 +39,12 @@ _RECORDS = {
     record.__name__: record
     for record in (BalancedBox, Certificate, Result, Spectrum, Transform)
 }
-# Problems that a fitted estimator keeps, made again from the arguments of their class.
+# What else a fitted estimator keeps, made again from the arguments of its class.
 _REBUILT = {
+    "PlacedKernel": (
+        "krein.estimators._cpd_model",
+        ("kernel", "center", "scale", "degree"),
+    ),
     "ProxySVM": ("krein.problems.proxy", ("spectrum", "box", "rho", "oracle")),
 }
 # Classes beside the public estimators of krein; both are plain data once fitted.

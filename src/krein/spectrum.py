@@ -86,8 +86,9 @@ class Spectrum:
         if root is not None:
             A *= root
             A *= root[:, None]
+        # A.T is A in the order of LAPACK, which would copy A otherwise.
         values, vectors = scipy.linalg.eigh(
-            A, driver="evd", overwrite_a=True, check_finite=False
+            A.T, driver="evd", overwrite_a=True, check_finite=False
         )
         return cls(values * scale, vectors, root)
 
@@ -304,8 +305,6 @@ class Transform:
         if method == "none":
             return cls(method, None, None, 0.0, weight)
         if method == "shift":
-            if spectrum is None and is_sharing():
-                spectrum = Spectrum.exact(K, weight)
             if spectrum is None:
                 eta = largest_shift(K, weight)
             else:
@@ -353,6 +352,8 @@ class Transform:
 
 def largest_shift(K: Array, weight: Array | None = None) -> float:
     """Return max(0, -smallest eigenvalue) of the (weighted) matrix."""
+    if is_sharing():  # other methods need all eigenvalues anyway
+        return max(0.0, -float(Spectrum.exact(K, weight).eigenvalues[0]))
     scale = safe_scale(K)
     A = K / scale
     if weight is not None:

@@ -207,11 +207,11 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
     def _costs(
         self, matrices: Sequence[Array], weight: Array, kept: np.ndarray, n: int
     ) -> Array:
-        """Rho ||K_i - K0||^2 in the weighted Frobenius norm."""
+        """Costs rho ||K_i - K0||^2 in the weighted Frobenius norm."""
         if self.target is None:
             return np.zeros(len(matrices))
         if isinstance(self.target, Integral):
-            if not 0 <= self.target < len(matrices):
+            if not 0 <= int(self.target) < len(matrices):
                 raise ValueError(
                     f"target must be the index of one of {len(matrices)} kernels, got "
                     f"{self.target}"
