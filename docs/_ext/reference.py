@@ -68,7 +68,7 @@ def where(name):
 
 
 def themes():
-    """Return {title: (introduction, names)} of all public names, empty ones left out."""
+    """Return {title: (introduction, names)} of the public names, by theme."""
     found = {title: (words, []) for title, words, _ in THEMES}
     for name in krein.__all__:
         thing = getattr(krein, name)
