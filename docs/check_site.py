@@ -46,14 +46,12 @@ def faults(folder):
             parts = urlsplit(address)
             if parts.scheme or parts.netloc:
                 continue
-            target = (
-                (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            )
+            target, anchor = path, unquote(parts.fragment)
+            if parts.path:
+                target = (path.parent / unquote(parts.path)).resolve()
             if not target.exists():
                 yield f"{where}: {address} does not exist"
-            elif (
-                target in pages and unquote(parts.fragment) not in pages[target].anchors
-            ):
+            elif target in pages and anchor not in pages[target].anchors:
                 yield f"{where}: {address} has no such anchor"
 
 

@@ -1,4 +1,4 @@
-"""Every public name is documented: what goes in, what comes out, an example, a source."""
+"""Every public name says what goes in, what comes out, and has an example."""
 
 import doctest
 import importlib
@@ -19,8 +19,8 @@ MODULES = sorted(
 SOURCED = [
     name
     for name in krein.__all__
-    if (name.endswith("_kernel") and name != "split_kernel")
-    or hasattr(getattr(krein, name), "fit")
+    if hasattr(getattr(krein, name), "fit")
+    or (name.endswith("_kernel") and name != "split_kernel")
 ]
 YARDSTICKS = {"SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier", "Kernel"}
 # scikit-learn's own kernels, described there.
