@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_array
 
-from krein.estimators._base import KernelModel, Row, Training, _take
+from krein.estimators._base import KernelModel, Row, Training
+from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
 from krein.memory import require_memory
@@ -195,7 +196,7 @@ class CPDModel(KernelModel):
             return self._precomputed_samples(X, weight, kept, P)
         if P is not None:
             raise ValueError("P is given with kernel='precomputed' only")
-        items = X if kept is None else _take(X, kept)
+        items = X if kept is None else take(X, kept)
         n = _num_samples(items)
         w = np.ones(n) if weight is None else weight
         kernel, degree = self._kernel_and_degree()
@@ -214,7 +215,7 @@ class CPDModel(KernelModel):
         self.kernel_ = PlacedKernel(kernel, center, scale, degree)
         self.X_fit_ = X
         return Samples(
-            lambda r, c: kernel(_take(placed, r), _take(placed, c)),
+            lambda r, c: kernel(take(placed, r), _take(placed, c)),
             self.kernel_.polynomials(items),
             w,
             None if center is None else placed,

@@ -21,6 +21,7 @@ __all__ = [
     "FoldScores",
     "fit_sigmoid",
     "fit_sigmoids",
+    "inner_folds",
     "kernel_fold_scores",
     "out_of_fold_scores",
     "sigmoid_calibration",
@@ -78,20 +79,27 @@ def out_of_fold_scores(
     fold_scores: FoldScores, codes: np.ndarray, random_state: Any
 ) -> Array:
     """Scores (n, n_rows) of models that did not see the sample they score."""
-    smallest = int(np.bincount(codes).min())
-    if smallest < 2:
-        raise ValueError(
-            "probability=True needs at least two samples of every class, got one"
-        )
-    seed = random_state if isinstance(random_state, int) else 0
-    folds = StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=seed)
     tests, parts = [], []
-    for train, test in folds.split(codes, codes):
+    for train, test in inner_folds(codes, random_state, "probability=True"):
         tests.append(test)
         parts.append(fold_scores(train, test))
     scores = np.empty((codes.size, parts[0].shape[1]))
     scores[np.concatenate(tests)] = np.concatenate(parts)
     return scores
+
+
+def inner_folds(
+    codes: np.ndarray, random_state: Any, needed_for: str
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Five stratified folds inside a fit, fewer if a class has fewer samples."""
+    smallest = int(np.bincount(codes).min())
+    if smallest < 2:
+        raise ValueError(
+            f"{needed_for} needs at least two samples of every class, got one"
+        )
+    seed = random_state if isinstance(random_state, int) else 0
+    folds = StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=seed)
+    return list(folds.split(codes, codes))
 
 
 def kernel_fold_scores(

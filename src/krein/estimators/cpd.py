@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
@@ -20,14 +19,13 @@ from krein.estimators._base import (
     ravel_rows,
 )
 from krein.estimators._cpd_model import CPDModel, Samples, solve_path
-from krein.estimators._probability import _seed, fit_sigmoid
+from krein.estimators._probability import fit_sigmoids, inner_folds
 from krein.problems.cpd import LOSSES
 from krein.problems.cpd_space import Space
 from krein.result import Array, Result
 
 __all__ = ["CPDSVC"]
 
-_FOLDS = 5
 # Models that only score a fold are solved to this relative gap.
 _FOLD_TOL = 1e-6
 
@@ -291,7 +289,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         if self.polynomial != "auto":
             return self.polynomial
         samples = samples.dense()
-        folds = self._folds(codes)
+        folds = inner_folds(codes, self.random_state, "polynomial='auto'")
         scores = {}
         for polynomial in ("free", "zero"):
             (values,) = self._out_of_fold(
@@ -300,18 +298,6 @@ class CPDSVC(CPDModel, KernelClassifier):
             hits = self._labels(values) == self.classes_[codes]
             scores[polynomial] = float(samples.weight @ hits)
         return "zero" if scores["zero"] > scores["free"] else "free"
-
-    def _folds(self, codes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        smallest = int(np.bincount(codes).min())
-        if smallest < 2:
-            raise ValueError(
-                "polynomial='auto' and probability=True need at least two samples of "
-                "every class, got one"
-            )
-        splitter = StratifiedKFold(
-            min(_FOLDS, smallest), shuffle=True, random_state=_seed(self)
-        )
-        return list(splitter.split(codes, codes))
 
     def _out_of_fold(
         self,
@@ -341,16 +327,11 @@ class CPDSVC(CPDModel, KernelClassifier):
 
     def _sigmoids(self, samples: Samples, codes: np.ndarray) -> tuple[Array, Array]:
         samples = samples.dense()
+        folds = inner_folds(codes, self.random_state, "probability=True")
         (values,) = self._out_of_fold(
-            samples, codes, [self.alpha], self._folds(codes), self.polynomial_
+            samples, codes, [self.alpha], folds, self.polynomial_
         )
-        signs = one_vs_rest(codes, self.classes_.size)
-        fits = [
-            fit_sigmoid(values[:, row], y > 0, samples.weight)
-            for row, y in enumerate(signs)
-        ]
-        slopes, offsets = np.array(fits).T
-        return slopes, offsets
+        return fit_sigmoids(values, codes, samples.weight, self.classes_.size)
 
     # ----------------------------------------------------------------------- predict
 
