@@ -142,11 +142,11 @@ def test_pages_speak_of_what_there_is(page):
 
 
 def test_the_gallery_is_there():
-    assert len(EXAMPLES) >= 14
-    for example in EXAMPLES:
-        text = example.read_text("utf-8")
-        assert "plt" in text
-        assert "KREIN_DATA" not in text
+    # What needs the folder of benchmark data does not count.
+    texts = [example.read_text("utf-8") for example in EXAMPLES]
+    assert sum("KREIN_DATA" not in text for text in texts) >= 14
+    for text in texts:
+        assert "import matplotlib.pyplot as plt" in text
         assert not re.search(PLANS, text, flags=re.I)
 
 

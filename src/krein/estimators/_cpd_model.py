@@ -215,7 +215,7 @@ class CPDModel(KernelModel):
         self.kernel_ = PlacedKernel(kernel, center, scale, degree)
         self.X_fit_ = X
         return Samples(
-            lambda r, c: kernel(take(placed, r), _take(placed, c)),
+            lambda r, c: kernel(take(placed, r), take(placed, c)),
             self.kernel_.polynomials(items),
             w,
             None if center is None else placed,
