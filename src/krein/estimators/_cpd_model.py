@@ -182,7 +182,10 @@ class CPDModel(KernelModel):
         if not self._precomputed:
             return items
         return check_similarity(
-            items, name="X", symmetrize=self.symmetrize, dtype_of=given
+            items,
+            name="X",
+            symmetrize=self.symmetrize,
+            given=getattr(given, "dtype", None),
         )
 
     def _samples(
@@ -215,7 +218,7 @@ class CPDModel(KernelModel):
         self.kernel_ = PlacedKernel(kernel, center, scale, degree)
         self.X_fit_ = X
         return Samples(
-            lambda r, c: kernel(take(placed, r), _take(placed, c)),
+            lambda r, c: kernel(take(placed, r), take(placed, c)),
             self.kernel_.polynomials(items),
             w,
             None if center is None else placed,
