@@ -255,7 +255,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _decision_rows(self, X: Any, **further: Any) -> Array:
+    def _decision_rows(self, X: Any) -> Array:
         check_is_fitted(self, "dual_coef_")
         values = np.zeros((0, 0))
         for i, K in enumerate(self._new_matrices(X)):
