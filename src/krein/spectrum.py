@@ -43,6 +43,17 @@ class Spectrum:
         Square roots of the sample weights; None means all weights are 1.
     truncation : float
         Bound on the spectral norm of the part left out (0 when exact).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import Spectrum
+    >>> spectrum = Spectrum.exact(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> spectrum.signature
+    (1, 1, 0)
+    >>> spectrum.map(np.abs).matrix().round(12) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     eigenvalues: Array
