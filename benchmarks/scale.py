@@ -48,7 +48,7 @@ def one_size(n, m, memory):
     X_new, y_new = vectors(n, seed=1)
     nystroem = KreinNystroem(m, random_state=0)
     model = SpectrumSVC("flip", kernel="tl1", approximation=nystroem)
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         model, wall, cpu = clocked(
             lambda: fit(model, X, y, store=f"{folder}/tiles", memory=memory)
         )
@@ -182,7 +182,7 @@ def dask(n=2048, m=16, length=20):
         flush=True,
     )
     times = {}
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         _, wall, cpu = clocked(
             lambda: stored_columns(f"{folder}/local", 10**9)(source, landmarks)
         )

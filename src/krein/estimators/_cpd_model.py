@@ -182,7 +182,10 @@ class CPDModel(KernelModel):
         if not self._precomputed:
             return items
         return check_similarity(
-            items, name="X", symmetrize=self.symmetrize, dtype_of=given
+            items,
+            name="X",
+            symmetrize=self.symmetrize,
+            given=getattr(given, "dtype", None),
         )
 
     def _samples(

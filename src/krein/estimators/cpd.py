@@ -189,7 +189,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         """
         samples, codes, kept, n = self._start(X, y, sample_weight, P)
         self.polynomial_ = self._choose_polynomial(samples, codes)
-        (rows,) = self._fit_rows(samples, codes, [self.alpha])
+        (rows,) = self._fit_alphas(samples, codes, [self.alpha])
         self._finish(rows, samples, codes, kept, n)
         return self
 
@@ -222,7 +222,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         """One fitted copy of a started estimator for each alpha."""
         fitted = []
         for alpha, rows in zip(
-            alphas, self._fit_rows(samples, codes, alphas), strict=True
+            alphas, self._fit_alphas(samples, codes, alphas), strict=True
         ):
             model = clone(self).set_params(alpha=alpha)
             model.__dict__.update(
@@ -244,7 +244,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         items = self._check_symmetric(items, X)
         return self._samples(items, weight, kept, P), codes, kept, n
 
-    def _fit_rows(
+    def _fit_alphas(
         self, samples: Samples, codes: np.ndarray, alphas: Sequence[float]
     ) -> list[list[Row]]:
         """Return the rows of the model for each alpha."""

@@ -151,7 +151,7 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         best = int(np.argmax(self.scores_.mean(axis=1)))
         self.best_alpha_ = float(self.alphas_[best])
         self.best_score_ = float(self.scores_[best].mean())
-        (rows,) = self._fit_rows(samples, codes, [self.best_alpha_])
+        (rows,) = self._fit_alphas(samples, codes, [self.best_alpha_])
         self._finish(rows, samples, codes, kept, n)
         return self
 

@@ -240,7 +240,7 @@ class KreinLogisticRegression(KernelClassifier):
             coef = np.column_stack([row.coef for row in rows])
             self.coef_ = training.K.feature_coef(coef).T
 
-    def _decision_rows(self, X: Any) -> Array:
+    def _decision_rows(self, X: Any, **further: Any) -> Array:
         if not self._by_features:
             return super()._decision_rows(X)
         check_is_fitted(self, "coef_")

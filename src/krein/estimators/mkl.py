@@ -244,7 +244,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
         self.weights_ = np.array([result.x for result in results])
         self.objective_ = np.array([result.value for result in results])
         self.duality_gap_ = np.array([result.certificate.value for result in results])
-        self.n_iter_ = np.array([result.n_iter for result in results])
+        self.n_iter_ = np.array([result.n_iter + 1 for result in results])
         self.result_ = results[0] if len(results) == 1 else list(results)
         worst = max(result.certificate.relative for result in results)
         if worst > self.tol:

@@ -339,7 +339,7 @@ class ProxySVC(KernelClassifier):
             return self.classes_[(values[:, 0] > 0).astype(int)]
         return self.classes_[np.argmax(values, axis=1)]
 
-    def _decision_rows(self, X: Any) -> Array:
+    def _decision_rows(self, X: Any, **further: Any) -> Array:
         if self.new_points == "luss":
             return self._rows_of(X, None, None)
         return super()._decision_rows(X)
