@@ -35,9 +35,6 @@ math_number_all = False
 math_eqref_format = "({number})"
 default_role = "literal"
 
-# The page of claims is written by `krein reproduce --page docs/papers.md`.
-suppress_warnings = ["toc.empty_glob"]
-
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
 myst_heading_anchors = 3
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
