@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from docutils import nodes
+from sklearn.base import ClassifierMixin
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 import krein
