@@ -15,6 +15,9 @@ _WHERE = {
     # estimators
     "KreinLogisticRegression": "krein.estimators.logistic",
     "KreinSVC": "krein.estimators.krein_svm",
+    "MKLSVC": "krein.estimators.mkl",
+    "ProxySVC": "krein.estimators.proxy",
+    "ProxySVCCV": "krein.estimators.proxy_cv",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
     "SpectrumOneClassSVM": "krein.estimators.spectral",
     "SpectrumSVC": "krein.estimators.spectral",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -41,34 +42,76 @@ class BalancedBox:
     def project(self, a: Array) -> Array:
         """Nearest point of Q in the Euclidean norm, exactly, in O(n log n).
 
-        The projection is ``clip(a - tau y, 0, upper)``; the balance
-        ``y' clip(a - tau y, 0, upper)`` is piecewise linear and falls in tau, so its
-        root lies between two neighbouring break points found by sorting. What
-        rounding leaves of ``y'a`` when `a` is huge is then put on the free variables.
+        The projection is ``clip(a - tau y, 0, upper)`` with the root tau of
+        ``y' clip(a - tau y, 0, upper)``, which is piecewise linear and falls in tau.
+        Newton's method on it ends after a few O(n) steps as a rule, and exactly; if
+        not, the root is found by sorting the break points. What rounding leaves of
+        ``y'a`` when `a` is huge is then put on the free variables.
         """
         signed = self.y * a
-        # Variable i moves, as tau grows, between the break points where it meets
-        # its bounds: y_i a_i (value 0 for y=+1) and y_i a_i - y_i upper_i.
-        other = signed - self.y * self.upper
-        first, last = np.minimum(signed, other), np.maximum(signed, other)
-        points = np.concatenate([first, last])
-        order = np.argsort(points, kind="stable")
-        slope_change = np.concatenate([-np.ones(self.n), np.ones(self.n)])[order]
-        slopes = np.cumsum(slope_change)[:-1]
-        points = points[order]
-        # Balance left of all break points: y=+1 at the upper bound, y=-1 at 0.
-        start = float(self.upper[self.y > 0].sum())
-        balance = start + np.concatenate([[0.0], np.cumsum(slopes * np.diff(points))])
-        k = int(np.searchsorted(-balance, 0.0))
-        if k == 0:
-            tau = points[0]
-        elif k >= points.size:
-            tau = points[-1]
-        elif slopes[k - 1] == 0.0:
-            tau = points[k]
-        else:
-            tau = points[k - 1] - balance[k - 1] / slopes[k - 1]
-        return self.rebalance(np.clip(a - tau * self.y, 0.0, self.upper))
+        low, high = self._signed_bounds
+        tau = self._root(signed, low, high)
+        signed -= tau
+        if abs(tau) > float(high.max()):
+            # tau is rounded like the input; its last digits are found from the
+            # differences, which are exact for all variables between their bounds.
+            signed -= self._root(signed, low, high)
+        return self.rebalance(self.y * np.minimum(np.maximum(signed, low), high))
+
+    def _root(self, signed: Array, low: Array, high: Array) -> float:
+        tau = self._newton_root(signed, low, high)
+        return self._sorted_root(signed, low, high) if tau is None else tau
+
+    @cached_property
+    def _signed_bounds(self) -> tuple[Array, Array]:
+        signed = self.y * self.upper
+        return np.minimum(signed, 0.0), np.maximum(signed, 0.0)
+
+    @staticmethod
+    def _newton_root(signed: Array, low: Array, high: Array) -> float | None:
+        """Root by Newton's method; None if it is not at rest after a few steps."""
+        tau = 0.0
+        piece: Array | None = None
+        for _ in range(12):
+            moved = signed - tau
+            # 0, 1, 2: below the bounds, free, above.
+            where = (moved > low).astype(np.int8)
+            where += moved >= high
+            if piece is not None and np.array_equal(where, piece):
+                return tau  # the last step ended on this linear piece
+            count = int(np.count_nonzero(where == 1))
+            if count == 0:
+                return None
+            tau += float(np.minimum(np.maximum(moved, low), high).sum()) / count
+            piece = where
+        return None
+
+    @staticmethod
+    def _sorted_root(signed: Array, low: Array, high: Array) -> float:
+        """Root by bisection over the sorted break points, then on one linear piece.
+
+        The balance is summed anew at every point tried: running sums of differences
+        would lose it when the input is huge.
+        """
+
+        def balance(tau: float) -> float:
+            return float(np.minimum(np.maximum(signed - tau, low), high).sum())
+
+        points = np.sort(np.concatenate([signed - high, signed - low]))
+        left, right = 0, points.size - 1
+        while right - left > 1:
+            middle = (left + right) // 2
+            if balance(points[middle]) > 0.0:
+                left = middle
+            else:
+                right = middle
+        start, end = float(points[left]), float(points[right])
+        at_start, at_end = balance(start), balance(end)
+        if at_start <= 0.0:
+            return start
+        if at_end >= 0.0:
+            return end
+        return start + (end - start) * at_start / (at_start - at_end)
 
     def rebalance(self, a: Array) -> Array:
         """Remove the rounding error of ``y'a`` on the variables with most room."""
@@ -103,7 +146,11 @@ class BalancedBox:
         k = int(np.searchsorted(reached, target * (1 - 1e-15)))
         k = min(k, self.n - 1)
         tau = float(signed[order[k]])
-        b = np.where(gradient > tau * self.y, self.upper, 0.0)
+        # By rank, not by comparison with tau: variables tied with the pivot are filled
+        # in sorted order, so that the pivot alone has to balance.
+        filled = self.y < 0
+        filled[order[k:]] = self.y[order[k:]] > 0
+        b = np.where(filled, self.upper, 0.0)
         pivot = order[k]
         b[pivot] = 0.0
         b[pivot] = np.clip(-self.y[pivot] * (self.y @ b), 0.0, self.upper[pivot])
@@ -137,17 +184,24 @@ class BalancedBox:
             return 0.0
         return max(0.0, float(signed[up].max() - signed[low].min()))
 
-    def intercept(self, a: Array, outputs: Array) -> float:
+    def intercept(
+        self, a: Array, outputs: Array, weight: Array | None = None
+    ) -> float:
         """Intercept b for decision values ``outputs + b``.
 
-        Mean over free variables (0 < a_i < upper_i) of y_i - outputs_i; without free
-        ones the mid-point of the interval the KKT conditions leave.
+        Mean over free variables (0 < a_i < upper_i) of y_i - outputs_i, weighted by the
+        sample weights; without free ones the mid-point of the interval the KKT
+        conditions leave.
         """
         slack = 1e-8 * self.upper
         free = (a > slack) & (a < self.upper - slack)
         residual = self.y - outputs
         if free.any():
-            return float(residual[free].mean())
+            return float(
+                np.average(
+                    residual[free], weights=None if weight is None else weight[free]
+                )
+            )
         at_zero = a <= slack
         positive = self.y > 0
         # y_i (f_i + b) >= 1 at 0 and <= 1 at the bound.

@@ -24,6 +24,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import krein
+from krein.domain import BalancedBox
 from krein.files import atomic_write
 from krein.kernels.registry import Kernel
 from krein.result import Certificate, History, Result
@@ -35,7 +36,12 @@ FORMAT = 1
 _TREE = "model.json"
 _TAG = "~"
 _RECORDS = {
-    record.__name__: record for record in (Certificate, Result, Spectrum, Transform)
+    record.__name__: record
+    for record in (BalancedBox, Certificate, Result, Spectrum, Transform)
+}
+# Problems that a fitted estimator keeps, made again from the arguments of their class.
+_REBUILT = {
+    "ProxySVM": ("krein.problems.proxy", ("spectrum", "box", "rho", "oracle")),
 }
 # Classes beside the public estimators of krein; both are plain data once fitted.
 _FOREIGN = {
@@ -165,9 +171,12 @@ def _encode(value: Any, arrays: list[np.ndarray], where: str) -> Any:
 def _encode_array(value: Any, arrays: list[np.ndarray], where: str) -> Any:
     array = np.asarray(value)
     if array.dtype.kind in _ARRAY_KINDS:
-        arrays.append(array)
+        # An array that several attributes share (a spectrum) is stored once.
+        index = next((i for i, a in enumerate(arrays) if a is array), len(arrays))
+        if index == len(arrays):
+            arrays.append(array)
         kind = "array" if isinstance(value, np.ndarray) else "scalar"
-        return {_TAG: kind, "member": len(arrays) - 1}
+        return {_TAG: kind, "member": index}
     if array.dtype.kind == "O" and array.ndim == 1:
         items = [_encode(v, arrays, f"{where}[{i}]") for i, v in enumerate(array)]
         return {_TAG: "objects", "items": items}
@@ -190,6 +199,9 @@ def _encode_object(value: Any, arrays: list[np.ndarray], where: str) -> Any:
         named = {f.name: getattr(value, f.name) for f in fields(value)}
         named = {k: v for k, v in named.items() if k not in _NOT_SAVED}
         return {_TAG: "record", "class": name, "fields": encode_all(named)}
+    if _rebuilt_class(name) is type(value):
+        named = {argument: getattr(value, argument) for argument in _REBUILT[name][1]}
+        return {_TAG: "rebuilt", "class": name, "fields": encode_all(named)}
     if _known_class(name) is type(value):
         params = value.get_params(deep=False)
         state = {
@@ -219,12 +231,18 @@ def _encode_object(value: Any, arrays: list[np.ndarray], where: str) -> Any:
     )
 
 
+def _rebuilt_class(name: str) -> Any:
+    if name not in _REBUILT:
+        return None
+    return getattr(importlib.import_module(_REBUILT[name][0]), name)
+
+
 def _known_class(name: str) -> Any:
     """Return the estimator class of this name, if krein or this file lists it."""
     if name in _FOREIGN:
         return getattr(importlib.import_module(_FOREIGN[name]), name)
     module = krein._WHERE.get(name, "")
-    if not module.startswith(("krein.estimators.", "krein.compare.")):
+    if not module.startswith(("krein.estimators.", "krein.comparison.")):
         return None
     try:
         found = getattr(krein, name)
@@ -346,6 +364,12 @@ class _Reader:
         if node["class"] not in _RECORDS:
             raise ModelFileError(f"unknown record {node['class']!r}")
         return _RECORDS[node["class"]](**self.decode_all(node["fields"]))
+
+    def _read_rebuilt(self, node: dict) -> Any:
+        cls = _rebuilt_class(str(node["class"]))
+        if cls is None:
+            raise ModelFileError(f"unknown record {node['class']!r}")
+        return cls(**self.decode_all(node["fields"]))
 
     def _read_estimator(self, node: dict) -> Any:
         cls = _known_class(str(node["class"]))

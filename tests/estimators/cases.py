@@ -3,6 +3,8 @@
 from krein import (
     KreinLogisticRegression,
     KreinSVC,
+    ProxySVC,
+    ProxySVCCV,
     SimilarityFeaturesClassifier,
     SimilarityNeighborsClassifier,
     SpectrumOneClassSVM,
@@ -14,7 +16,7 @@ from krein import (
 ESTIMATORS = [
     KreinLogisticRegression(),
     KreinSVC(),
-    KreinSVC(sparse=True),
+    ProxySVC(tol=1e-10),
     SimilarityFeaturesClassifier(),
     SimilarityNeighborsClassifier(),
     SpectrumOneClassSVM(),
@@ -27,6 +29,9 @@ VARIANTS = [
     KreinLogisticRegression(multi_class="ovr", fit_intercept=False),
     KreinLogisticRegression(solver="krein-gd", tol=1e-6),
     KreinSVC(sparse=True),
+    ProxySVC(new_points="project", tol=1e-10),
+    ProxySVC(new_points="raw", tol=1e-10),
+    ProxySVCCV(Cs=[1.0], rhos=[1.0, 10.0], cv=2, tol=1e-9),
     SpectrumSVC("diffusion"),
     SpectrumSVC("flip"),
     SpectrumSVC("none"),

@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
     from krein import diagnose
     from krein.cli.inputs import read_input, read_target
+    from krein.kernels import kernel_matrix
     from krein.kernels.registry import Kernel, as_kernel
 
     read = read_input(args.file, args.kernel)
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         if isinstance(kernel, Kernel):
             kernel = kernel.fit(data)
             X = data if kernel.facts.input == "vectors" else None
-        K = kernel(data)
+        K = kernel_matrix(kernel, data, progress=True)
     if args.symmetrize:
         K = 0.5 * (np.asarray(K) + np.asarray(K).T)
     known = args.labels is not None or read.target is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from krein.cli.options import add_output, check_output, print_table, read_params
@@ -33,7 +34,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         return _list()
     if args.input is None or args.out is None:
         raise ValueError("give the input and the file to write: INPUT -o K.npy")
-    out = check_output(args.out, args.force)
+    out = Path(args.out)
+    check_output(args.out, args.force)
     from krein.formats import read_items, write_matrix
     from krein.kernels import Kernel, kernel_matrix
 
@@ -41,7 +43,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     read = read_items(args.input)
     items, kernel = read.data, kernel.fit(read.data)
     K = kernel_matrix(kernel, items, n_jobs=args.jobs, progress=True)
-    names = None if str(out).endswith(".npy") else read.names
+    names = None if out.suffix == ".npy" else read.names
     write_matrix(out, K, names=names, overwrite=args.force)
     return {"kernel": repr(kernel), "items": len(items), "out": str(out)}
 

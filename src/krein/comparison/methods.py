@@ -103,10 +103,12 @@ def _krein(K: Array) -> Grid:
 
 
 def _proxy(K: Array) -> Grid:
+    """Rho in units of n C^2 / (4 |K|), where labels reshape the kernel altogether."""
     scale = diagonal_scale(K)
+    unit = K.shape[0] / (4.0 * float(np.abs(K).sum(axis=1).max()) or 1.0)
     return tuple(
-        {"C": c / scale, "rho": r / scale**3}
-        for r, c in product((100.0, 1.0), (0.1, 1.0, 10.0))
+        {"C": c / scale, "rho": r * unit * (c / scale) ** 2}
+        for r, c in product((1000.0, 10.0), (0.1, 1.0, 10.0))
     )
 
 
@@ -117,7 +119,7 @@ def _dc(K: Array) -> Grid:
 
 def _logistic(K: Array) -> Grid:
     scale = diagonal_scale(K)
-    return tuple({"alpha": a * scale} for a in (1e-1, 1e-2, 1e-3, 1e-4))
+    return tuple({"alpha": a * scale} for a in (1.0, 1e-1, 1e-2, 1e-3))
 
 
 def _features(K: Array) -> Grid:

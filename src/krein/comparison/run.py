@@ -19,6 +19,7 @@ from krein.comparison.methods import Method, select_methods
 from krein.comparison.scores import SCORES
 from krein.comparison.splits import Split, outer_splits
 from krein.files import atomic_write
+from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
 from krein.sharing import fingerprint
 from krein.validation import (
@@ -170,7 +171,7 @@ def make_problem(
     K = None
     if not isinstance(found, Kernel) or found.fit(X) == found:
         K = check_similarity(
-            np.asarray(found(X, X), dtype=float),
+            kernel_matrix(found, X),
             name="kernel(X, X)",
             symmetrize=symmetrize,
         )

@@ -113,9 +113,9 @@ class KreinLogisticRegression(KernelClassifier):
         Intercepts.
     residual_ : ndarray of shape (n_rows,)
         Largest violation of the stationarity equation, with an intercept also
-        |sum of coefficients|.
+        ``|sum of coefficients|``.
     ratio_ : ndarray of shape (n_rows,)
-        |mu_min| over the uniqueness threshold, at `alpha_used_`.
+        ``|mu_min|`` over the uniqueness threshold, at `alpha_used_`.
     unique_ : bool
         The problem solved has one solution.
     alpha_used_ : float
@@ -125,7 +125,7 @@ class KreinLogisticRegression(KernelClassifier):
     coef_ : ndarray of shape (n_rows, r)
         Coefficients of the features, for ``kernel="features"``.
     result_, n_iter_, objective_, support_
-        As in `SpectrumSVC`; objective_ is the (unbounded) objective at the solution.
+        As in `SpectrumSVC`; ``objective_`` is the (unbounded) objective at the solution.
 
     References
     ----------

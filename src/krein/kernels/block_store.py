@@ -15,7 +15,7 @@ import numpy as np
 
 from krein.files import check_writable
 
-__all__ = ["ArrayStore", "FileStore", "Tiling", "fingerprint"]
+__all__ = ["ArrayStore", "FileStore", "Tile", "Tiling", "fingerprint"]
 
 Tile = tuple[slice, slice]
 

@@ -15,8 +15,8 @@ import numpy as np
 
 __all__ = ["elastic_distances", "erp_costs", "msm_costs", "twe_costs"]
 
-# Pairs in a batch: a row of the recurrence for lengths near 150 stays in the cache.
-_BATCH = 256
+# Pairs in a batch: enough that the work outweighs the calls (measured).
+_BATCH = 1024
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,11 @@ def msm_costs(A: np.ndarray, B: np.ndarray, *, c: float) -> Costs:
     a, b = A[0], B[0]
 
     def split_or_merge(x: Any, y: Any, z: Any) -> np.ndarray:
-        """C(x, y, z): free of extra cost where x lies between y and z."""
-        outside = np.minimum(np.abs(x - y), np.abs(x - z))
-        between = (np.minimum(y, z) <= x) & (x <= np.maximum(y, z))
-        return c + np.where(between, 0.0, outside)
+        """C(x, y, z): c, and how far x lies outside the interval of y and z."""
+        outside = np.maximum(np.minimum(y, z) - x, x - np.maximum(y, z))
+        np.maximum(outside, 0.0, out=outside)
+        outside += c
+        return outside
 
     def row(i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         x = a[i - 1]

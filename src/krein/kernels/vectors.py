@@ -10,6 +10,7 @@ from joblib import cpu_count
 from scipy.spatial.distance import cdist, pdist
 from sklearn.metrics import pairwise
 
+from krein.kernels.block_store import Tile, Tiling
 from krein.kernels.items import same_items
 from krein.kernels.registry import register
 
@@ -45,7 +46,8 @@ def _gamma_median(X: Any, params: dict) -> float:
     return 0.5 / median**2 if median > 0 else 1.0
 
 
-_TL1_BLOCK = 2**16
+# A tile stays in the cache until it is truncated and mirrored.
+_TL1_TILE = 256
 _GAMMA_RULES = {"gamma": {"scale": _gamma_scale, "median": _gamma_median}}
 
 
@@ -89,23 +91,22 @@ def tl1_kernel(X, Y=None, *, tau=None):
         tau = 0.7 * X.shape[1]
     if not tau > 0:
         raise ValueError(f"tau must be positive, got {tau!r}")
+    tiling = Tiling(X.shape[0], Y.shape[0], _TL1_TILE, same_items(X, Y))
     K = np.empty((X.shape[0], Y.shape[0]))
 
-    def fill(rows: slice) -> None:
-        block = K[rows]
-        cdist(X[rows], Y, metric="cityblock", out=block)
+    def fill(tile: Tile) -> None:
+        block = cdist(X[tile[0]], Y[tile[1]], metric="cityblock")
         np.subtract(tau, block, out=block)
         np.maximum(block, 0.0, out=block)
+        tiling.place(K, tile, block)
 
-    # Few rows at a time: the block is still in the cache when it is truncated.
-    step = max(1, _TL1_BLOCK // max(1, Y.shape[0]))
-    rows = [slice(i, i + step) for i in range(0, X.shape[0], step)]
-    if len(rows) == 1:
-        fill(rows[0])
+    tiles = list(tiling)
+    if len(tiles) == 1:
+        fill(tiles[0])
     else:
-        # cdist releases the interpreter lock; rows are independent.
+        # cdist releases the interpreter lock; tiles are independent.
         with ThreadPoolExecutor(max_workers=cpu_count()) as pool:
-            list(pool.map(fill, rows))
+            list(pool.map(fill, tiles))
     return K
 
 

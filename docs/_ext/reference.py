@@ -1,0 +1,125 @@
+"""Pages written from what the package knows: public names, kernels, commands."""
+
+import os
+from pathlib import Path
+
+import krein
+from krein.cli import COMMANDS, build_parser
+from krein.kernels.registry import KERNELS
+
+__all__ = ["setup", "themes"]
+
+# Title, introduction, and which names belong: the first theme that claims one gets it.
+THEMES = (
+    (
+        "Classifiers",
+        "On a precomputed similarity by default; string labels, two or more classes.",
+        lambda name, thing: getattr(thing, "_estimator_type", None) == "classifier"
+        or name.removesuffix("CV").endswith(("SVC", "LogisticRegression")),
+    ),
+    (
+        "Regression and novelty",
+        "The same treatment of new items for numbers as targets, and for none.",
+        lambda name, thing: hasattr(thing, "fit") and hasattr(thing, "predict"),
+    ),
+    (
+        "Transformers",
+        "Make a similarity positive semidefinite, or give its items coordinates.",
+        lambda name, thing: hasattr(thing, "fit") and hasattr(thing, "transform"),
+    ),
+    (
+        "Diagnosis, comparison, splitting",
+        "Is it indefinite, does it matter, and which method is best here?",
+        lambda name, thing: "comparison" in where(name)
+        or where(name).startswith(("krein.diagnostics", "krein.splitting")),
+    ),
+    (
+        "Kernels",
+        "Plain functions `name_kernel(X, Y=None, ...)`; `Kernel` holds a name and its "
+        "parameters.",
+        lambda name, thing: where(name).startswith("krein.kernels"),
+    ),
+    (
+        "Data, files and models",
+        "Load data, read matrices, and keep models without pickle.",
+        lambda name, thing: where(name).startswith(
+            ("krein.datasets", "krein.models", "krein.formats")
+        ),
+    ),
+    (
+        "Results and the spectrum",
+        "What a fit returns beside its coefficients.",
+        lambda name, thing: where(name).startswith(("krein.result", "krein.spectrum")),
+    ),
+    ("Further names", "", lambda name, thing: True),
+)
+
+
+def where(name):
+    """Module that defines a public name."""
+    return krein._WHERE[name]
+
+
+def themes():
+    """Return {title: (introduction, names)} of all public names, empty ones left out."""
+    found = {title: (words, []) for title, words, _ in THEMES}
+    for name in krein.__all__:
+        thing = getattr(krein, name)
+        title = next(title for title, _, claims in THEMES if claims(name, thing))
+        found[title][1].append(name)
+    return {title: entry for title, entry in found.items() if entry[1]}
+
+
+def reference_page():
+    """Return the text of api/index.rst; autosummary makes a page of each name."""
+    lines = ["Reference", "=========", "", "Everything is importable from ``krein``.", ""]
+    lines += [".. currentmodule:: krein", ""]
+    for title, (words, names) in themes().items():
+        lines += [title, "-" * len(title), "", words.replace("`", "``"), ""]
+        lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
+        lines += [f"   {name}" for name in names] + [""]
+    return "\n".join(lines)
+
+
+def kernel_table():
+    """Return a table of the registered kernels and their facts."""
+    lines = ["| name | items | definiteness | extra | source |", "|---|---|---|---|---|"]
+    for name in krein.list_kernels():
+        facts = KERNELS[name]
+        words = {"pd": "positive definite", "cpd": "conditionally p.d."}
+        kind = words.get(facts.definiteness, facts.definiteness)
+        note = f" ({facts.note})" if facts.note else ""
+        extra = f"`{facts.extra}`" if facts.extra else ""
+        cells = [f"`{name}`", facts.input, kind + note, extra, facts.reference]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def command_pages():
+    """Return the help of every command, as the command line prints it."""
+    parser = build_parser()
+    parts = []
+    for name in COMMANDS:
+        command = next(a for a in parser._actions if a.dest == "command").choices[name]
+        parts.append(f"## krein {name}\n\n```text\n{command.format_help()}```\n")
+    return "\n".join(parts)
+
+
+def write_pages(app):
+    """Write what the package knows about itself; files that did not change stay."""
+    os.environ["COLUMNS"] = "88"
+    folder = Path(app.srcdir) / "api"
+    folder.mkdir(exist_ok=True)
+    for name, text in (
+        ("index.rst", reference_page()),
+        ("kernel_facts.md", kernel_table()),
+        ("commands.md", command_pages()),
+    ):
+        page = folder / name
+        if not page.exists() or page.read_text("utf-8") != text:
+            page.write_text(text, "utf-8")
+
+
+def setup(app):
+    app.connect("config-inited", lambda app, config: write_pages(app), priority=1)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

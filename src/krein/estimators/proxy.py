@@ -1,0 +1,431 @@
+"""The SVM that learns a positive semidefinite proxy of the given similarity."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from krein.domain import BalancedBox
+from krein.estimators._base import KernelClassifier, Row, Training
+from krein.problems.new_points import (
+    RULES,
+    batch_outputs,
+    linear_coef,
+    single_outputs,
+)
+from krein.problems.proxy import ProxySVM
+from krein.result import Array, Result
+from krein.solvers._loop import Iterate
+from krein.solvers.accpm import accpm
+from krein.solvers.gradient import smm, spgm
+from krein.solvers.second_order import second_order
+from krein.solvers.siqclp import siqclp
+from krein.spectrum import Spectrum
+
+__all__ = ["SOLVERS", "ProxySVC"]
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+
+# Name of the paper's method -> solver(problem, x0, *, tol, max_iter, ...).
+SOLVERS: dict[str, Callable[..., Result]] = {
+    "accpm": accpm,
+    "auto": second_order,
+    "siqclp": siqclp,
+    "smm": smm,
+    "spgm": spgm,
+}
+
+# Options that the estimator reads itself; the others go to the solver.
+_OWN_OPTIONS = {"init": None, "oracle": "quadrature", "max_exact": 8000, "rank": 1000}
+
+
+class ProxySVC(KernelClassifier):
+    """SVM with an indefinite similarity, learning a PSD proxy kernel with it.
+
+    Solves (Luss and d'Aspremont, 2007)
+
+        max over 0 <= a <= C, y'a = 0  of  min over K >= 0 of
+        e'a - a'YKYa / 2 + rho ||K - K0||_F^2
+
+    to a certified duality gap in about the time of one eigendecomposition of K0. As
+    rho grows the proxy tends to the clipped K0 and the model to
+    ``SpectrumSVC("clip")``; for small rho the proxy bends towards the labels.
+
+    Parameters
+    ----------
+    C : float
+        Upper bound of the dual variables.
+    rho : float
+        Price of the distance between proxy and K0. What is small depends on K0 (scaling
+        K0 by t has the effect of C / t and rho / t^3); `ProxySVCCV` proposes a grid.
+    solver : {"auto", "spgm", "smm", "accpm", "siqclp"}
+        ``auto``: the second-order method of krein. The others are the published
+        methods, slow and faithful: projected gradient and Nesterov's method of Ying et
+        al. (2009), analytic centre cutting planes of Luss and d'Aspremont (2007), the
+        semi-infinite program of Chen and Ye (2008).
+    new_points : {"clip", "raw", "project", "luss"}
+        What a new row of similarities is multiplied by, as the proxy is known on
+        training points only. ``clip``: the map on the positive eigenspace of K0.
+        ``raw``: nothing. ``project``: the positive eigenspace of K0 + vv'/(4 rho).
+        ``luss``: the published rule, which projects training and new points together;
+        `decision_function` then needs ``K_new_new`` or ``k_diag``. On three real sets
+        clip had the lowest error (9.7 % on yeast proteins against 15.9 for project and
+        23.8 for raw).
+    kernel : "precomputed", str, Kernel or callable
+        See `krein.list_kernels`.
+    kernel_params : dict, optional
+        Parameters of a kernel given by name.
+    symmetrize : bool
+        Use (K + K') / 2 instead of refusing an asymmetric similarity.
+    class_weight : dict or "balanced", optional
+        Weights by class; they multiply the sample weights.
+    probability : bool
+        Offer `predict_proba`: a sigmoid on out-of-fold scores (five more fits).
+    solver_options : dict, optional
+        ``init`` (alpha to start from), ``oracle`` (``"quadrature"`` or ``"eigh"``: one
+        eigendecomposition per step, as published), ``on_interrupt`` (``"return"``: Ctrl-C
+        gives the best feasible point), ``max_exact`` (largest n for a full
+        eigendecomposition, 8000) and ``rank`` (eigenpairs kept beyond it, 1000; what is
+        left out enters `duality_gap_`); ``monotone``, ``line_search``, ``stop``,
+        ``prune``, ``master`` for the published solvers.
+    tol : float
+        Certified gap to reach, relative to f(alpha) - f(0).
+    max_iter : int
+        Largest number of steps of the solver.
+    random_state : int, RandomState or None
+        Seed of the folds of `probability`.
+    verbose : int
+        Report every step on standard error.
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (n_rows, n_train)
+        Variables in the box.
+    objective_ : ndarray of shape (n_rows,)
+        f(alpha), the constant rho ||(K0)_-||^2 included.
+    duality_gap_ : ndarray of shape (n_rows,)
+        Bound on max f - f(alpha).
+    spectrum_ : Spectrum
+        Of the (weighted) training similarity, shared by all rows.
+    classes_, dual_coef_, intercept_, support_, n_iter_, result_
+        As in `SpectrumSVC`. For ``new_points="luss"`` the coefficients are those of
+        the raw kernel; the decision function is not linear in it.
+
+    References
+    ----------
+    Luss, d'Aspremont (2007), NIPS; Chen, Ye (2008), ICML; Ying, Campbell, Girolami
+    (2009), NIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import ProxySVC
+    >>> K = np.array([[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]])
+    >>> model = ProxySVC(C=10.0).fit(K, ["a", "a", "b"])
+    >>> model.predict(K)
+    array(['a', 'a', 'b'], dtype='<U1')
+    >>> bool(np.linalg.eigvalsh(model.proxy_kernel())[0] > -1e-9)
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **KernelClassifier._parameter_constraints,
+        "C": [_POSITIVE],
+        "rho": [_POSITIVE],
+        "solver": [StrOptions(set(SOLVERS))],
+        "new_points": [StrOptions(set(RULES))],
+        "solver_options": [dict, None],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        rho=1.0,
+        solver="auto",
+        new_points="clip",
+        kernel="precomputed",
+        kernel_params=None,
+        symmetrize=False,
+        class_weight=None,
+        probability=False,
+        solver_options=None,
+        tol=1e-6,
+        max_iter=10_000,
+        random_state=None,
+        verbose=0,
+    ):
+        self.C = C
+        self.rho = rho
+        self.solver = solver
+        self.new_points = new_points
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.symmetrize = symmetrize
+        self.class_weight = class_weight
+        self.probability = probability
+        self.solver_options = solver_options
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --------------------------------------------------------------------------- fit
+
+    def _share(self, training: Training) -> Spectrum:
+        own, _ = self._split_options()
+        n = training.K.shape[0]
+        # Cross-validation hands in the spectrum that its grid shares.
+        given: Spectrum | None = getattr(self, "_given_spectrum", None)
+        if given is not None:
+            self.spectrum_ = given
+        elif n <= own["max_exact"]:
+            self.spectrum_ = Spectrum.exact(training.K, training.weight)
+        else:
+            rank = min(int(own["rank"]), n - 1)
+            self.spectrum_ = Spectrum.truncated(training.K, rank, training.weight)
+        luss = self.new_points == "luss"
+        self._K_fit = training.K if luss else None
+        self._problems: list[ProxySVM] = []
+        self._kept = training.kept
+        return self.spectrum_
+
+    def fit_checked(
+        self, spectrum: Spectrum, training: Training, codes: np.ndarray, classes: Any
+    ) -> ProxySVC:
+        """Fit on checked data and a known spectrum; for the grids of `ProxySVCCV`.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            Of ``training.K`` with its weights.
+        training : Training
+            Raw similarities and weights.
+        codes : ndarray of shape (n,)
+            Class numbers.
+        classes : ndarray
+            Class labels.
+
+        Returns
+        -------
+        self
+        """
+        self.classes_, self.X_fit_ = classes, None
+        self.n_features_in_ = training.n
+        self._given_spectrum = spectrum
+        rows = self._fit_rows(self._share(training), training, codes)
+        del self._given_spectrum
+        self._store_rows(rows, training)
+        if self.probability:
+            self._calibrate(training, codes)
+        return self
+
+    def _split_options(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Options of the estimator, and those of the solver; unknown ones are errors."""
+        given = dict(self.solver_options or {})
+        own = {
+            name: given.pop(name, default) for name, default in _OWN_OPTIONS.items()
+        }
+        solver = SOLVERS[self.solver]
+        known = set(inspect.signature(solver).parameters) - _PASSED
+        unknown = sorted(set(given) - known)
+        if unknown:
+            allowed = ", ".join(sorted(known | set(_OWN_OPTIONS)))
+            raise ValueError(
+                f"solver_options has {unknown[0]!r}, which solver={self.solver!r} does "
+                f"not know; it knows: {allowed}"
+            )
+        return own, given
+
+    def _fit_row(self, shared: Spectrum, training: Training, signs: Array) -> Row:
+        own, options = self._split_options()
+        box = BalancedBox(training.upper(self.C), signs)
+        problem = ProxySVM(shared, box, self.rho, oracle=own["oracle"])
+        result = SOLVERS[self.solver](
+            problem,
+            self._start(own["init"], training, len(self._problems)),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            callback=_report if self.verbose else None,
+            **options,
+        )
+        result = self._count_truncation(problem, result)
+        self._problems.append(problem)
+        alpha = np.minimum(np.maximum(result.x, 0.0), box.upper)
+        coef = linear_coef(problem, training.K, alpha, self.new_points)
+        luss = self.new_points == "luss"
+        outputs = problem.outputs(alpha) if luss else training.K @ coef
+        intercept = box.intercept(alpha, outputs, training.weight)
+        return Row(coef, intercept, result, alpha)
+
+    def _start(self, init: Any, training: Training, row: int) -> Array | None:
+        if init is None:
+            return None
+        init = np.atleast_2d(np.asarray(init, dtype=float))
+        if init.shape[1] != training.n or init.shape[0] <= row:
+            raise ValueError(
+                f"solver_options['init'] has shape {init.shape}; expected one row of "
+                f"{training.n} numbers per row of the model"
+            )
+        return init[row] if training.kept is None else init[row][training.kept]
+
+    def _count_truncation(self, problem: ProxySVM, result: Result) -> Result:
+        """Add what a truncated spectrum leaves out to the certificate."""
+        error = problem.truncation_error(result.x)
+        if error == 0.0:
+            return result
+        old = result.certificate
+        gap = old.value + error
+        relative = gap / max(result.value - problem.constant, 1e-300)
+        if relative > self.tol:
+            warnings.warn(
+                f"the spectrum was truncated to rank {problem.spectrum.eigenvalues.size}"
+                f" (solver_options max_exact, rank): this raises the certified relative "
+                f"gap from {old.relative:.2g} to {relative:.2g}. Raise rank, or "
+                "max_exact if the memory allows",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return replace(result, certificate=replace(old, value=gap, relative=relative))
+
+    # ----------------------------------------------------------------------- predict
+
+    def decision_function(self, X, K_new_new=None, k_diag=None):
+        """Signed scores: ``K(X, X_train) @ dual_coef_.T + intercept_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+            Raw similarities of new items to the training items, or new items.
+        K_new_new : array-like of shape (n_new, n_new), optional
+            Only for ``new_points="luss"`` on precomputed similarities: those among the
+            new items, projected together with the training items.
+        k_diag : array-like of shape (n_new,), optional
+            Only for ``new_points="luss"``: similarities of the new items to themselves;
+            every item is then a batch of its own.
+
+        Returns
+        -------
+        ndarray of shape (n_new,) for two classes, (n_new, n_classes) otherwise
+        """
+        values = self._rows_of(X, K_new_new, k_diag)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X, K_new_new=None, k_diag=None):
+        """Class labels of new items.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+        K_new_new, k_diag : array-like, optional
+            As in `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        values = self._rows_of(X, K_new_new, k_diag)
+        if values.shape[1] == 1:
+            return self.classes_[(values[:, 0] > 0).astype(int)]
+        return self.classes_[np.argmax(values, axis=1)]
+
+    def _decision_rows(self, X: Any) -> Array:
+        if self.new_points == "luss":
+            return self._rows_of(X, None, None)
+        return super()._decision_rows(X)
+
+    def _rows_of(self, X: Any, K_new_new: Any, k_diag: Any) -> Array:
+        check_is_fitted(self, "dual_coef_")
+        if self.new_points != "luss":
+            if K_new_new is not None or k_diag is not None:
+                raise ValueError(
+                    f"K_new_new and k_diag are for new_points='luss', this model has "
+                    f"new_points={self.new_points!r}"
+                )
+            return super()._decision_rows(X)
+        K_new, among, diagonal = self._luss_input(X, K_new_new, k_diag)
+        columns = []
+        for problem, alpha in zip(self._problems, self._kept_alphas(), strict=True):
+            if among is None:
+                columns.append(single_outputs(problem, alpha, K_new, diagonal))
+            else:
+                columns.append(batch_outputs(problem, self._K_fit, alpha, K_new, among))
+        return np.column_stack(columns) + self.intercept_
+
+    def _luss_input(
+        self, X: Any, K_new_new: Any, k_diag: Any
+    ) -> tuple[Array, Array | None, Array | None]:
+        """Rows to the kept training items, and how the new items relate."""
+        items = self._check_items(X, reset=False)
+        if self._precomputed:
+            K_new = items
+        else:
+            K_new = np.asarray(self.kernel_(items, self.X_fit_), dtype=np.float64)
+            if K_new_new is None and k_diag is None:
+                K_new_new = self.kernel_(items, items)
+        if self._kept is not None:
+            K_new = K_new[:, self._kept]
+        m = K_new.shape[0]
+        if K_new_new is not None:
+            among = check_array(K_new_new, dtype=np.float64, input_name="K_new_new")
+            if among.shape != (m, m):
+                raise ValueError(
+                    f"K_new_new must have shape ({m}, {m}), got {among.shape}"
+                )
+            return K_new, among, None
+        if k_diag is None:
+            raise ValueError(
+                "new_points='luss' on precomputed similarities needs K_new_new (those "
+                "among the new items) or k_diag (of each new item to itself): "
+                "decision_function(K_new, K_new_new=...) or (K_new, k_diag=...)"
+            )
+        diagonal = check_array(
+            k_diag, dtype=np.float64, ensure_2d=False, input_name="k_diag"
+        )
+        if diagonal.shape != (m,):
+            raise ValueError(f"k_diag must have shape ({m},), got {diagonal.shape}")
+        return K_new, None, diagonal
+
+    def _kept_alphas(self) -> Array:
+        return self.alpha_ if self._kept is None else self.alpha_[:, self._kept]
+
+    # ------------------------------------------------------------------------- proxy
+
+    def proxy_kernel(self, row=0):
+        """Return the learned kernel on the training items, without another `eigh`.
+
+        Parameters
+        ----------
+        row : int
+            Which one-vs-rest row; 0 for two classes.
+
+        Returns
+        -------
+        ndarray of shape (n_train, n_train)
+            Positive semidefinite, on the items of positive weight.
+        """
+        check_is_fitted(self, "dual_coef_")
+        n_rows = len(self._problems)
+        if not 0 <= row < n_rows:
+            raise ValueError(f"row must be between 0 and {n_rows - 1}, got {row}")
+        return self._problems[row].proxy_kernel(self._kept_alphas()[row])
+
+
+_PASSED = {"problem", "x0", "tol", "max_iter", "callback"}
+
+
+def _report(iterate: Iterate) -> None:
+    sys.stderr.write(
+        f"objective {iterate.value:.8g}  bound {iterate.bound:.8g}  "
+        f"relative gap {iterate.certificate.relative:.2g}\n"
+    )

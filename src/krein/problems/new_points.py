@@ -1,0 +1,78 @@
+"""What the proxy-kernel SVM says about points it was not trained on.
+
+The proxy is known on training points only, so a rule is needed. Three rules are linear
+maps of the raw row of similarities, that is coefficients on the raw kernel; the rule of
+Luss and d'Aspremont is not, and depends on the similarities among the new points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from krein.problems.proxy import ProxySVM
+from krein.result import Array
+from krein.spectrum import Transform
+
+__all__ = ["RULES", "batch_outputs", "linear_coef", "single_outputs"]
+
+RULES = ("clip", "raw", "project", "luss")
+
+
+def linear_coef(problem: ProxySVM, K0: Array, a: Array, rule: str) -> Array:
+    """Coefficients c on the raw kernel: decision values are ``K0_new c + b``.
+
+    ``clip``: the map of K0's positive eigenspace, ``c = P v``; ``raw`` (and ``luss``,
+    whose values are not linear): c = v; ``project``: the positive eigenspace of
+    ``K0 + vv' / (4 rho)``.
+    """
+    v = problem.box.y * a
+    if rule == "clip":
+        transform = Transform.fit(K0, "clip", spectrum=problem.spectrum)
+        return transform.coef(v)
+    if rule == "project":
+        z, direction = problem.coordinates(a)
+        p = problem.part.range_projection(z)
+        c = problem.spread * problem.from_coordinates(p, direction)
+        root = problem.spectrum.sqrt_weight
+        return c if root is None else c * root
+    return v
+
+
+def batch_outputs(
+    problem: ProxySVM, K0: Array, a: Array, K_new: Array, K_new_new: Array
+) -> Array:
+    """Decision values without intercept by the rule of Luss and d'Aspremont (2007).
+
+    The raw matrix of training and new points together, plus vv' / (4 rho) in the
+    training block, is projected on the PSD cone; its (new, train) block times v.
+    One eigendecomposition of size n + n_new; the answer depends on the batch.
+    """
+    n, m = K0.shape[0], K_new.shape[0]
+    root = problem.spectrum.sqrt_weight
+    v = problem.scale * a
+    M = np.empty((n + m, n + m))
+    M[:n, :n] = K0 if root is None else K0 * root * root[:, None]
+    M[:n, :n] += np.outer(v, v / (4.0 * problem.rho))
+    M[n:, :n] = K_new if root is None else K_new * root
+    M[:n, n:] = M[n:, :n].T
+    M[n:, n:] = K_new_new
+    values, U = scipy.linalg.eigh(
+        M.T, driver="evd", overwrite_a=True, check_finite=False
+    )
+    return U[n:] @ (np.maximum(values, 0.0) * (U[:n].T @ v))
+
+
+def single_outputs(problem: ProxySVM, a: Array, K_new: Array, k_diag: Array) -> Array:
+    """Return the same with every new point as a batch of its own, in O(n) a point.
+
+    Only the similarity of the new point to itself is needed, and the answer does not
+    depend on the other new points.
+    """
+    root = problem.spectrum.sqrt_weight
+    rows = K_new if root is None else K_new * root
+    z, direction = problem.coordinates(a)
+    borders = rows @ problem.spectrum.eigenvectors
+    if direction is not None:
+        borders = np.column_stack([borders, rows @ direction])
+    return problem.spread * problem.part.bordered_product(z, borders, k_diag)

@@ -1,0 +1,294 @@
+"""The SVM that learns a positive semidefinite proxy of an indefinite kernel.
+
+Problem (Luss and d'Aspremont, 2007; eq. 1-3 of Ying, Campbell and Girolami, 2009):
+maximise over Q = {0 <= a_i <= C_i, y'a = 0} the concave function
+
+    f(a) = min over K >= 0 of  e'a - v'Kv / 2 + rho ||K - K0||_F^2,     v = y * a.
+
+With A = K0 + vv' / (4 rho) the minimiser is K* = A_+ (eq. 4), the gradient
+``e - Y A_+ v`` (eq. 6), and in closed form
+
+    f(a) = e'a - rho ||A_+||_F^2 + rho ||K0||_F^2,     f(0) = rho ||(K0)_-||_F^2.
+
+Sums, no means; a in the box, v signed. With sample weights w the Frobenius norm is
+weighted too, K0 -> W^1/2 K0 W^1/2 and v -> W^-1/2 v (C_i = C w_i): only then do integer
+weights equal repetition.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import scipy.linalg
+
+from krein.domain import BalancedBox
+from krein.problems.quadrature import DiagonalPlusLowRank, RankOnePositivePart
+from krein.result import Array, Certificate
+from krein.spectrum import Spectrum
+
+__all__ = ["ProxySVM"]
+
+
+
+class ProxySVM:
+    """The concave maximisation problem of the proxy-kernel SVM on one spectrum.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of K0 with the sample weights; may be truncated or of low rank.
+    box : BalancedBox
+        Bounds C_i and labels.
+    rho : float
+        Price of the distance between proxy and K0.
+    oracle : {"quadrature", "eigh"}
+        How ``A_+`` is found: in O(n^2) from the spectrum, or by a new
+        eigendecomposition per call, as published.
+
+    Attributes
+    ----------
+    domain : BalancedBox
+        `box` cut by the bound on all solutions ``a_i <= u sqrt(w_i)`` (see `radius`);
+        it contains every maximiser, so gaps over it are true bounds.
+    constant : float
+        f(0), the part of the objective that no classifier changes. With a truncated
+        spectrum it counts the part that was kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import Spectrum
+    >>> from krein.domain import BalancedBox
+    >>> from krein.problems.proxy import ProxySVM
+    >>> K = np.array([[1.0, 2.0], [2.0, 1.0]])
+    >>> box = BalancedBox(np.ones(2), np.array([1.0, -1.0]))
+    >>> problem = ProxySVM(Spectrum.exact(K), box, rho=1.0)
+    >>> value, gradient = problem.value_grad(np.zeros(2))
+    >>> print(f"{value:.6f}", gradient)
+    1.000000 [1. 1.]
+    """
+
+    def __init__(
+        self,
+        spectrum: Spectrum,
+        box: BalancedBox,
+        rho: float,
+        *,
+        oracle: Literal["quadrature", "eigh"] = "quadrature",
+    ) -> None:
+        self.spectrum = spectrum
+        self.box = box
+        self.rho = float(rho)
+        self.oracle = oracle
+        root = spectrum.sqrt_weight
+        self.scale = box.y if root is None else box.y / root
+        self.full = spectrum.eigenvalues.size == box.n
+        negative = np.minimum(spectrum.eigenvalues, 0.0)
+        self.constant = self.rho * float(negative @ negative)
+        bound = self.radius * (1.0 if root is None else root)
+        self.domain = BalancedBox(np.minimum(box.upper, bound), box.y)
+        d = spectrum.eigenvalues if self.full else np.append(spectrum.eigenvalues, 0.0)
+        self.part = RankOnePositivePart(d)
+        self.spread = 2.0 * np.sqrt(self.rho)
+
+    # --------------------------------------------------------------------- constants
+
+    @cached_property
+    def radius(self) -> float:
+        """u with ``||W^-1/2 a|| <= u`` for every solution a.
+
+        At a solution ``g'a >= 0`` (0 is feasible), so that with s = ||W^-1/2 a||
+        ``sqrt(sum w) s >= e'a >= v'A_+ v >= v'A v >= s^4 / (4 rho) - |d_min| s^2``;
+        u solves ``u^3 / (4 rho) = sqrt(sum w) + |d_min| u``.
+        """
+        root = self.spectrum.sqrt_weight
+        total = float(self.box.n) if root is None else float(root @ root)
+        smallest = self.spectrum.eigenvalues.min(initial=0.0)
+        lowest = max(0.0, -float(smallest), self.spectrum.truncation)
+        height = np.sqrt(total)
+        # Newton from above on a convex function: monotone, no safeguard needed.
+        u = max(np.sqrt(8 * self.rho * lowest), (8 * self.rho * height) ** (1 / 3))
+        for _ in range(60):
+            slope = 3 * u * u / (4 * self.rho) - lowest
+            step = (u**3 / (4 * self.rho) - height - lowest * u) / slope
+            u -= step
+            if step <= 1e-12 * u:
+                break
+        return float(u) * (1 + 1e-9)
+
+    @cached_property
+    def lipschitz(self) -> float:
+        """Lipschitz constant of the gradient, Theorem 2 of Ying et al.
+
+        ``lambda_max(K0) + n C^2 / rho``; with weights ``(lambda_max +
+        sum_i C_i^2 / w_i / rho) / min w``.
+        """
+        root = self.spectrum.sqrt_weight
+        largest = max(0.0, float(self.spectrum.eigenvalues.max(initial=0.0)))
+        if root is None:
+            return largest + float(self.box.upper @ self.box.upper) / self.rho
+        reach = float(np.sum((self.box.upper / root) ** 2))
+        return (largest + reach / self.rho) / float(root.min()) ** 2
+
+    # ------------------------------------------------------------------- coordinates
+
+    def coordinates(self, a: Array) -> tuple[Array, Array | None]:
+        """z = U'W^-1/2 v / sqrt(4 rho), and the unit vector outside range(U).
+
+        With r < n eigenpairs the part of v outside their span is one more coordinate,
+        of eigenvalue 0; its direction is returned (None when U is complete).
+        """
+        v = self.scale * a
+        z = self.spectrum.eigenvectors.T @ v
+        if self.full:
+            return z / self.spread, None
+        rest = v - self.spectrum.eigenvectors @ z
+        size = float(np.linalg.norm(rest))
+        direction = rest / size if size > 0.0 else rest
+        return np.append(z, size) / self.spread, direction
+
+    def from_coordinates(self, p: Array, direction: Array | None) -> Array:
+        """U p, with the last coordinate along `direction`."""
+        if direction is None:
+            return self.spectrum.eigenvectors @ p
+        return self.spectrum.eigenvectors @ p[:-1] + p[-1] * direction
+
+    # -------------------------------------------------------------------- evaluation
+
+    def rise_grad(self, a: Array) -> tuple[float, Array]:
+        """f(a) - f(0), free of the cancellation of a large f(0), and the gradient."""
+        if self.oracle == "eigh":
+            return self._rise_grad_eigh(a)
+        z, direction = self.coordinates(a)
+        value, p = self.part.value_gradient(z)
+        rise = float(a.sum()) - self.rho * value
+        outputs = self.from_coordinates(p, direction)
+        return rise, 1.0 - self.spread * self.scale * outputs
+
+    def value_grad(self, a: Array) -> tuple[float, Array]:
+        """Return f(a) and its gradient."""
+        rise, gradient = self.rise_grad(a)
+        return self.constant + rise, gradient
+
+    @cached_property
+    def _weighted(self) -> Array:
+        """W^1/2 K0 W^1/2, for the published cost of one `eigh` per step."""
+        U, d = self.spectrum.eigenvectors, self.spectrum.eigenvalues
+        return (U * d) @ U.T
+
+    def _rise_grad_eigh(self, a: Array) -> tuple[float, Array]:
+        v = self.scale * a
+        A = np.outer(v, v / (4 * self.rho))
+        A += self._weighted
+        values, U = scipy.linalg.eigh(
+            A.T, driver="evd", overwrite_a=True, check_finite=False
+        )
+        positive = np.maximum(values, 0.0)
+        before = np.maximum(self.spectrum.eigenvalues, 0.0)
+        rise = float(a.sum()) - self.rho * float(positive @ positive - before @ before)
+        return rise, 1.0 - self.scale * (U @ (positive * (U.T @ v)))
+
+    def certificate(self, a: Array, rise: float, gradient: Array) -> Certificate:
+        """Bound on max f - f(a), relative to f(a) - f(0).
+
+        ``max over b in Q of g'(b - a)``, which is the primal-dual gap of the SVM on
+        the kernel K*(a). With a truncated spectrum this is the gap of the truncated
+        problem, to which `truncation_error` has to be added.
+        """
+        gap = self.domain.gap(a, gradient)
+        if gap == 0.0:
+            return Certificate("gap", 0.0, 0.0)
+        return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
+
+    def truncation_error(self, a: Array) -> float:
+        """Return what the part of K0 left out can add to the gap.
+
+        Let K0 = K1 + E, E = E_+ - E_- of norm eps and orthogonal to the eigenvectors
+        of K1 that were kept, B = K1 + vv' / (4 rho). From above, the kernel B_+ + E_+
+        in the saddle function costs at most ``rho (||E_-||^2 + 2 <B_+, E_->)`` more
+        than B_+ does in the truncated problem; from below ``||A_+|| <= ||B_+ + E_+||``.
+        Both inner products are at most ``eps (B_+)_ww``, w the direction of v outside
+        the span: together ``4 rho eps (B_+)_ww``.
+        """
+        eps = self.spectrum.truncation
+        if self.full or eps == 0.0:
+            return 0.0
+        z, _ = self.coordinates(a)
+        if z[-1] == 0.0:
+            return 0.0
+        part = self.part.positive_part(z)
+        corner = float(part.factor[-1] @ part.core @ part.factor[-1])
+        return 4.0 * self.rho * eps * max(corner, 0.0)
+
+    # ------------------------------------------------------------------ second order
+
+    @cached_property
+    def single(self) -> np.ndarray:
+        """Eigenvectors in single precision, for steps that need no more."""
+        return self.spectrum.eigenvectors.astype(np.float32)
+
+    def hessian_block(
+        self, a: Array, rows: np.ndarray, *, accurate: bool = False
+    ) -> Array:
+        """Block (rows, rows) of the Hessian of -f, to about 1e-7 of its norm.
+
+        With `accurate` to about 1e-13, for curvatures that differ by many orders.
+        """
+        z, direction = self.coordinates(a)
+        jacobian = self.part.jacobian(z, accurate=accurate)
+        U, factor = self.spectrum.eigenvectors, jacobian.factor
+        if self.full:
+            # Single precision errs as much as the coarse Jacobian, in half the time.
+            U = U if accurate else self.single
+            root = np.sqrt(np.maximum(jacobian.diagonal, 0.0)).astype(U.dtype)
+            B = U.T[:, rows]
+            T = B.T @ factor.astype(U.dtype, copy=False)
+            B *= root[:, None]
+            H = (B.T @ B).astype(np.float64, copy=False)
+            del B
+        else:
+            B = np.column_stack([U[rows], direction[rows]])
+            # All directions outside the span share the curvature of eigenvalue 0.
+            shared = jacobian.diagonal[-1]
+            H = (B * (jacobian.diagonal - shared)) @ B.T
+            H[np.diag_indices_from(H)] += shared
+            T = B @ factor
+        H += (T @ jacobian.core) @ T.T
+        H *= self.scale[rows]
+        H *= self.scale[rows, None]
+        return H
+
+    # ------------------------------------------------------------------------- proxy
+
+    def proxy_kernel(self, a: Array) -> Array:
+        """K*(a), n x n, PSD and symmetric, without another eigendecomposition."""
+        z, direction = self.coordinates(a)
+        part = self.part.positive_part(z)
+        return _assemble(self.spectrum, part, direction)
+
+    def outputs(self, a: Array) -> Array:
+        """K*(a) v, the values of the decision function on the training points."""
+        return self.box.y * (1.0 - self.rise_grad(a)[1])
+
+
+def _assemble(
+    spectrum: Spectrum, part: DiagonalPlusLowRank, direction: Array | None
+) -> Array:
+    """U M U' for M diagonal plus low rank, weights divided out."""
+    U = spectrum.eigenvectors
+    if direction is not None:
+        U = np.column_stack([U, direction])
+    T = U @ part.factor
+    kept = part.diagonal > 0.0
+    B = U[:, kept] * np.sqrt(part.diagonal[kept])
+    K = B @ B.T
+    del B
+    K += T @ part.core @ T.T
+    if spectrum.sqrt_weight is not None:
+        K /= spectrum.sqrt_weight
+        K /= spectrum.sqrt_weight[:, None]
+    K += K.T
+    K *= 0.5
+    return K

@@ -1,0 +1,168 @@
+"""Analytic centre cutting planes (Luss and d'Aspremont, 2007)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from krein.problems.proxy import ProxySVM
+from krein.result import Array, Result
+from krein.solvers._loop import Iterate, run
+
+__all__ = ["accpm"]
+
+_NEWTON_STEPS = 50
+
+
+def accpm(
+    problem: ProxySVM,
+    x0: Array | None = None,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    max_cuts: int | None = None,
+    callback: Callable[[Iterate], bool | None] | None = None,
+    on_interrupt: Literal["raise", "return"] = "raise",
+) -> Result:
+    """ACCPM: each step cuts the polytope of possible solutions at its analytic centre.
+
+    The solution lies in ``{b in Q : g_k'(b - a_k) >= 0}`` for the gradient g_k at every
+    point a_k tried, as f is concave; the next point is the analytic centre of this set,
+    by Newton's method. The gap is that of the SVM on the kernel K*(a_k), as in the
+    paper. The objective is not smoothed: Ying et al. (2009) showed it differentiable.
+
+    Parameters
+    ----------
+    problem : ProxySVM
+        The problem.
+    x0 : ndarray of shape (n,), optional
+        Start, inside the box; the centre of Q unless given.
+    tol : float
+        Relative certified gap.
+    max_iter : int
+        Largest number of cuts.
+    max_cuts : int, optional
+        Largest number of cuts kept, those with least slack; 3 n unless given.
+    callback, on_interrupt
+        See `krein.solvers._loop.run`.
+
+    Returns
+    -------
+    Result
+        ``history["size"]``: cuts in use; ``history["evaluations"]``: gradients so far.
+    """
+    iterates = _iterates(problem, x0, 3 * problem.box.n if max_cuts is None else max_cuts)
+    return run(
+        iterates,
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
+        on_interrupt=on_interrupt,
+    )
+
+
+def _iterates(
+    problem: ProxySVM, x0: Array | None, max_cuts: int
+) -> Iterator[Iterate]:
+    domain = problem.domain
+    cuts = np.empty((0, domain.n))
+    levels = np.empty(0)
+    a = _inner_point(problem, x0)
+    evaluations = 0
+    while True:
+        a = _centre(a, domain.y, domain.upper, cuts, levels)
+        rise, g = problem.rise_grad(a)
+        evaluations += 1
+        certificate = problem.certificate(a, rise, g)
+        value = problem.constant + rise
+        facts = {"size": levels.size, "evaluations": evaluations}
+        yield Iterate(a, value, certificate, value + certificate.value, facts=facts)
+        # Unit length: the centre depends on the scaling of the cuts only through it.
+        g = g - domain.y * float(domain.y @ g) / domain.n
+        size = float(np.linalg.norm(g))
+        if size == 0.0:
+            return
+        cut = g / size
+        if levels.size >= max_cuts:
+            kept = np.argsort(cuts @ a - levels)[: max_cuts - 1]
+            cuts, levels = cuts[kept], levels[kept]
+        step = _into_the_cut(a, cut, domain.y, domain.upper, cuts, levels)
+        cuts, levels = np.vstack([cuts, cut]), np.append(levels, cut @ a)
+        a = a + step
+
+
+def _inner_point(problem: ProxySVM, x0: Array | None) -> Array:
+    """Return a strictly feasible point: class sums equal, away from all bounds."""
+    domain = problem.domain
+    positive = domain.y > 0
+    middle = 0.5 * domain.upper
+    totals = middle[positive].sum(), middle[~positive].sum()
+    middle = np.where(positive, middle / totals[0], middle / totals[1]) * min(totals)
+    return middle if x0 is None else 0.9 * domain.project(x0) + 0.1 * middle
+
+
+class _Barrier:
+    """Newton system of ``-sum log`` of all slacks, restricted to y'x = 0."""
+
+    def __init__(
+        self, a: Array, y: Array, upper: Array, cuts: Array, levels: Array
+    ) -> None:
+        self.y = y
+        room = upper - a
+        slack = cuts @ a - levels
+        self.gradient = -1.0 / a + 1.0 / room - cuts.T @ (1.0 / slack)
+        self.diagonal = 1.0 / a**2 + 1.0 / room**2
+        self.rows = cuts / slack[:, None]
+        # Woodbury: the Hessian is diagonal plus one rank-one term per cut.
+        scaled = self.rows / self.diagonal
+        core = scaled @ self.rows.T
+        core[np.diag_indices_from(core)] += 1.0
+        self.core = cho_factor(core) if levels.size else None
+        self.border = self._solve(y)
+
+    def _solve(self, b: Array) -> Array:
+        x = b / self.diagonal
+        if self.core is not None:
+            x -= (self.rows.T @ cho_solve(self.core, self.rows @ x)) / self.diagonal
+        return x
+
+    def solve(self, b: Array) -> Array:
+        """x with ``H x + mu y = b`` and ``y'x = 0``."""
+        x = self._solve(b)
+        return x - self.border * (float(self.y @ x) / float(self.y @ self.border))
+
+
+def _centre(a: Array, y: Array, upper: Array, cuts: Array, levels: Array) -> Array:
+    """Analytic centre of the polytope, from a strictly feasible point."""
+    for _ in range(_NEWTON_STEPS):
+        barrier = _Barrier(a, y, upper, cuts, levels)
+        step = -barrier.solve(barrier.gradient)
+        decrement = -float(barrier.gradient @ step)
+        if decrement < 1e-6:
+            break
+        length = min(1.0, 0.95 * _reach(a, step, upper, cuts, levels))
+        if decrement > 0.25:
+            length = min(length, max(0.5 * length, 1.0 / (1.0 + np.sqrt(decrement))))
+        a = a + length * step
+    return a
+
+
+def _reach(a: Array, step: Array, upper: Array, cuts: Array, levels: Array) -> float:
+    """Largest multiple of the step that stays inside."""
+    slack = np.concatenate([a, upper - a, cuts @ a - levels])
+    change = np.concatenate([step, -step, cuts @ step])
+    falling = change < 0.0
+    return float(np.min(-slack[falling] / change[falling], initial=np.inf))
+
+
+def _into_the_cut(
+    a: Array, cut: Array, y: Array, upper: Array, cuts: Array, levels: Array
+) -> Array:
+    """Step inside Dikin's ellipsoid that makes ``cut'x`` as large as possible."""
+    barrier = _Barrier(a, y, upper, cuts, levels)
+    direction = barrier.solve(cut)
+    length = float(np.sqrt(max(cut @ direction, 1e-300)))
+    return (0.7 / length) * direction

@@ -1,0 +1,124 @@
+"""Kernel weights by cutting planes: LIBSVM as oracle, a small LP over the cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+import scipy.optimize
+
+from krein.problems.mkl import MKLWeights
+from krein.result import Array, Certificate, Result
+from krein.solvers._loop import Iterate, run
+
+__all__ = ["kernel_weights"]
+
+
+def kernel_weights(
+    problem: MKLWeights,
+    x0: Array | None = None,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    cuts: Array | None = None,
+    scale: float | None = None,
+    callback: Callable[[Iterate], bool | None] | None = None,
+    on_interrupt: Literal["raise", "return"] = "raise",
+) -> Result:
+    """Minimise phi over the simplex, with both bounds at every step.
+
+    Kelley's cutting planes: the LP over the cuts found so far gives the next weights
+    and a lower bound, LIBSVM at these weights a new cut and an upper bound. The convex
+    combination of the cuts' alphas that the LP's multipliers give is a solution of the
+    dual, the restricted master problem of Chen and Ye.
+
+    Parameters
+    ----------
+    problem : MKLWeights
+        Kernels, costs and domain.
+    x0 : ndarray of shape (n_kernels,), optional
+        First weights; equal unless given.
+    tol : float
+        Gap between the bounds to reach, relative to `scale`.
+    max_iter : int
+        Largest number of cuts.
+    cuts : ndarray of shape (n_cuts, n), optional
+        Points of Q whose cuts are known to matter, such as those of a problem with
+        other kernels.
+    scale : float, optional
+        Unit of the relative gap: |phi - min c| unless given.
+    callback, on_interrupt
+        See `krein.solvers._loop.run`.
+
+    Returns
+    -------
+    Result
+        ``x`` holds the weights; ``value`` is phi, an upper bound. ``info``: ``alpha``
+        (solution of the dual), ``bound`` (its value, the lower bound) and ``cuts``
+        (points of Q with a positive multiplier).
+    """
+    iterates = _iterates(problem, x0, [] if cuts is None else list(cuts), scale)
+    return run(
+        iterates,
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
+        on_interrupt=on_interrupt,
+    )
+
+
+def _iterates(
+    problem: MKLWeights, x0: Array | None, points: list[Array], scale: float | None
+) -> Iterator[Iterate]:
+    p = len(problem.kernels)
+    weights = np.full(p, 1.0 / p) if x0 is None else x0
+    table = [problem.cut(alpha) for alpha in points]
+    best, best_weights = np.inf, weights
+    while True:
+        value, alpha = problem.value(weights)
+        if value < best:
+            best, best_weights = value, weights
+        points.append(alpha)
+        table.append(problem.cut(alpha))
+        weights, shares = _solve_lp(np.array(table))
+        mean = shares @ np.array(points)
+        # By concavity the mixture does at least as well as the LP says.
+        bound = float(problem.cut(mean).min())
+        unit = abs(best - float(problem.costs.min())) if scale is None else scale
+        gap = max(0.0, best - bound)
+        certificate = Certificate("gap", gap, gap / max(unit, 1e-300))
+        used = [point for point, share in zip(points, shares, strict=True) if share > 0]
+        info = {"alpha": mean, "bound": bound, "cuts": used}
+        yield Iterate(
+            best_weights, best, certificate, bound, facts={"cuts": len(points)}, info=info
+        )
+
+
+def _solve_lp(table: Array) -> tuple[Array, Array]:
+    """Weights w that minimise ``max_j (table w)_j`` on the simplex, and multipliers."""
+    m, p = table.shape
+    # Numbers near 1: the LP's own tolerances are absolute.
+    low = float(table.min())
+    size = max(float(table.max()) - low, 1e-300)
+    A = np.column_stack([(table - low) / size, -np.ones(m)])
+    solution = scipy.optimize.linprog(
+        np.append(np.zeros(p), 1.0),
+        A_ub=A,
+        b_ub=np.zeros(m),
+        A_eq=np.append(np.ones(p), 0.0)[None],
+        b_eq=[1.0],
+        bounds=[(0.0, None)] * p + [(None, None)],
+        method="highs-ds",
+        options={
+            "primal_feasibility_tolerance": 1e-10,
+            "dual_feasibility_tolerance": 1e-10,
+        },
+    )
+    weights = np.maximum(solution.x[:p], 0.0)
+    shares = np.maximum(-solution.ineqlin.marginals, 0.0)
+    total = float(shares.sum())
+    if total <= 0.0:  # one cut lies above all others
+        shares = (table @ weights == (table @ weights).max()).astype(float)
+        total = float(shares.sum())
+    return weights / weights.sum(), shares / total

@@ -1,0 +1,115 @@
+"""MKLSVC: finds the kernel that matters, weights, classes, bad input."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from krein import MKLSVC, Kernel
+
+N = 50
+
+
+@pytest.fixture
+def views(rng):
+    """Three linear kernels, the first of which knows the labels."""
+    X = rng.standard_normal((N + 20, 3))
+    y = np.where(X[:, 0] > 0, "up", "down")
+    kernels = [np.outer(X[:, k], X[:, k]) for k in range(3)]
+    train = [K[:N, :N] for K in kernels]
+    new = [K[N:, :N] for K in kernels]
+    return train, y[:N], new, y[N:]
+
+
+def test_finds_the_kernel_that_matters(views):
+    train, y, new, y_new = views
+    model = MKLSVC(C=5.0).fit(train, y)
+    assert model.weights_.shape == (1, 3)
+    assert model.weights_[0, 0] > 0.9
+    assert model.weights_.sum() == pytest.approx(1.0)
+    assert model.score(new, y_new) > 0.9
+    assert 0 <= model.duality_gap_[0] <= 1e-5 * model.objective_[0]
+
+
+def test_one_kernel_is_an_svm(views):
+    train, y, new, _ = views
+    K, K_new = train[0] + train[1], new[0] + new[1]
+    model = MKLSVC(C=0.5).fit([K], y)
+    svc = SVC(C=0.5, kernel="precomputed", tol=1e-9).fit(K, y)
+    np.testing.assert_allclose(
+        model.decision_function([K_new]), svc.decision_function(K_new), atol=1e-6
+    )
+
+
+def test_stack_and_list_are_the_same(views):
+    train, y, new, _ = views
+    by_list = MKLSVC().fit(train, y)
+    by_stack = MKLSVC().fit(np.stack(train, axis=2), y)
+    np.testing.assert_array_equal(by_list.weights_, by_stack.weights_)
+    np.testing.assert_array_equal(
+        by_list.predict(new), by_stack.predict(np.stack(new, axis=2))
+    )
+
+
+def test_a_dear_target_decides(views):
+    train, y, _, _ = views
+    for target in (2, train[2]):
+        model = MKLSVC(rho=1e6, target=target).fit(train, y)
+        assert model.weights_[0, 2] == pytest.approx(1.0)
+
+
+def test_sample_weights_equal_repetition(views, rng):
+    train, y, new, _ = views
+    weight = rng.integers(0, 3, N)
+    index = np.repeat(np.arange(N), weight)
+    model = MKLSVC(C=2.0, rho=1e-4, target=1, tol=1e-8)
+    weighted = clone(model).fit(train, y, sample_weight=weight)
+    repeated = clone(model).fit([K[np.ix_(index, index)] for K in train], y[index])
+    np.testing.assert_allclose(weighted.weights_, repeated.weights_, atol=1e-4)
+    np.testing.assert_allclose(
+        weighted.decision_function(new),
+        repeated.decision_function([K[:, index] for K in new]),
+        atol=1e-2,
+    )
+
+
+def test_three_classes(rng):
+    X = rng.standard_normal((N, 3))
+    model = MKLSVC(kernels=["rbf", Kernel("laplacian", gamma=0.5)])
+    model.fit(X, np.argmax(X, axis=1))
+    assert model.weights_.shape == (3, 2)
+    assert model.decision_function(X).shape == (N, 3)
+    assert model.score(X, np.argmax(X, axis=1)) > 0.8
+
+
+class TestErrors:
+    def test_indefinite_kernel(self, views):
+        train, y, _, _ = views
+        with pytest.raises(ValueError, match="kernel 1 is not positive semidefinite"):
+            MKLSVC().fit([train[0], -train[1]], y)
+
+    def test_vectors_without_kernels(self, views):
+        with pytest.raises(ValueError, match=r"give kernels=\[...\]"):
+            MKLSVC().fit(views[0][0], views[1])
+
+    def test_different_shapes(self, views):
+        train, y, _, _ = views
+        with pytest.raises(ValueError, match="matrices of one shape"):
+            MKLSVC().fit([train[0], train[1][:5, :5]], y)
+
+    def test_new_rows_of_the_wrong_shape(self, views):
+        train, y, new, _ = views
+        with pytest.raises(ValueError, match="X must have shape"):
+            MKLSVC().fit(train, y).predict(new[:2])
+
+    def test_target_out_of_range(self, views):
+        with pytest.raises(ValueError, match="target must be the index"):
+            MKLSVC(target=5).fit(views[0], views[1])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([MKLSVC(kernels=["rbf"])])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)

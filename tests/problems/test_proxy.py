@@ -1,0 +1,130 @@
+"""The proxy-kernel SVM as a problem: value, gradient, Hessian, bound, proxy."""
+
+import numpy as np
+import pytest
+
+from krein.domain import BalancedBox
+from krein.problems.proxy import ProxySVM
+from krein.spectrum import Spectrum
+
+N = 30
+
+
+def labels(rng, n=N):
+    y = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+    y[0], y[1] = 1.0, -1.0
+    return y
+
+
+@pytest.fixture(params=["plain", "weighted", "low rank", "weighted low rank"])
+def case(request, rng, with_spectrum):
+    """A problem, its (possibly truncated) K0, and a feasible point."""
+    values = np.linspace(-2.0, 5.0, N)
+    if "low rank" in request.param:
+        values[np.abs(values) < 1.0] = 0.0
+    K = with_spectrum(values)
+    weight = rng.uniform(0.5, 3.0, N) if "weighted" in request.param else None
+    if weight is not None:
+        # Keep the rank of the weighted matrix.
+        K = K / np.sqrt(np.outer(weight, weight))
+    spectrum = Spectrum.exact(K, weight)
+    if "low rank" in request.param:
+        kept = np.abs(spectrum.eigenvalues) > 1e-9
+        spectrum = Spectrum(
+            spectrum.eigenvalues[kept],
+            spectrum.eigenvectors[:, kept],
+            spectrum.sqrt_weight,
+        )
+    w = np.ones(N) if weight is None else weight
+    box = BalancedBox(2.0 * w, labels(rng))
+    a = box.project(rng.uniform(0, 2, N) * w)
+    return K, w, box, spectrum, a
+
+
+def naive(K, w, y, a, rho):
+    """Objective, gradient and proxy by a full eigendecomposition, from the papers."""
+    root = np.sqrt(w)
+    K0 = K * np.outer(root, root)
+    v = y * a / root
+    values, U = np.linalg.eigh(K0 + np.outer(v, v) / (4 * rho))
+    proxy = (U * np.maximum(values, 0)) @ U.T
+    value = a.sum() - 0.5 * v @ proxy @ v + rho * np.sum((proxy - K0) ** 2)
+    gradient = 1.0 - y / root * (proxy @ v)
+    return value, gradient, proxy / np.outer(root, root)
+
+
+@pytest.mark.parametrize("rho", [1e-2, 1.0, 1e2])
+def test_value_gradient_and_proxy(case, rho):
+    K, w, box, spectrum, a = case
+    problem = ProxySVM(spectrum, box, rho)
+    value, gradient = problem.value_grad(a)
+    expected, slope, proxy = naive(K, w, box.y, a, rho)
+    assert value == pytest.approx(expected, rel=1e-10)
+    scale = np.abs(slope).max()
+    np.testing.assert_allclose(gradient, slope, rtol=0, atol=1e-11 * scale)
+    found = problem.proxy_kernel(a)
+    np.testing.assert_allclose(found, proxy, rtol=0, atol=1e-11 * np.abs(proxy).max())
+    assert np.array_equal(found, found.T)
+    np.testing.assert_allclose(
+        problem.outputs(a), proxy @ (box.y * a), rtol=0, atol=1e-10 * scale
+    )
+
+
+@pytest.mark.parametrize("rho", [1e-2, 1.0, 1e2])
+def test_eigh_oracle_is_the_same_function(case, rho):
+    _, _, box, spectrum, a = case
+    value, gradient = ProxySVM(spectrum, box, rho).value_grad(a)
+    by_eigh = ProxySVM(spectrum, box, rho, oracle="eigh").value_grad(a)
+    assert by_eigh[0] == pytest.approx(value, rel=1e-10)
+    np.testing.assert_allclose(by_eigh[1], gradient, rtol=0, atol=1e-10 * abs(value))
+
+
+@pytest.mark.parametrize("rho", [1e-2, 1.0, 1e2])
+def test_hessian_block_by_central_differences(case, rho, rng):
+    _, _, box, spectrum, a = case
+    problem = ProxySVM(spectrum, box, rho)
+    h, step = rng.standard_normal(N), 1e-5
+    ahead = problem.value_grad(a + step * h)[1]
+    behind = problem.value_grad(a - step * h)[1]
+    expected = -(ahead - behind) / (2 * step)
+    H = problem.hessian_block(a, np.arange(N))
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(H @ h, expected, rtol=0, atol=1e-5 * scale)
+    rows = np.array([3, 4, 11, 20])
+    block = problem.hessian_block(a, rows)
+    np.testing.assert_allclose(block, H[np.ix_(rows, rows)], atol=1e-8 * scale)
+
+
+def test_constant_is_the_value_at_zero(case):
+    _, _, box, spectrum, _ = case
+    problem = ProxySVM(spectrum, box, 0.7)
+    assert problem.value_grad(np.zeros(N))[0] == pytest.approx(problem.constant)
+    assert problem.constant > 0.0
+
+
+def test_published_lipschitz_constant_bounds_the_hessian(case):
+    _, _, box, spectrum, a = case
+    for rho in (1e-2, 1.0, 1e2):
+        problem = ProxySVM(spectrum, box, rho)
+        H = problem.hessian_block(a, np.arange(N))
+        assert np.linalg.eigvalsh(H)[-1] <= problem.lipschitz
+
+
+def test_truncation_error_bounds_what_was_left_out(rng, with_spectrum):
+    """max f of the full problem lies within gap + truncation error, either way."""
+    from krein.solvers.second_order import second_order
+
+    K = with_spectrum(np.linspace(-2.0, 5.0, N))
+    box = BalancedBox(np.full(N, 2.0), labels(rng))
+    full = ProxySVM(Spectrum.exact(K), box, 0.5)
+    best = second_order(full, tol=1e-10).value
+    for rank in (10, 20, 27):
+        spectrum = Spectrum.truncated(K, rank)
+        assert spectrum.truncation > 0.0
+        problem = ProxySVM(spectrum, box, 0.5)
+        a = second_order(problem, tol=1e-10).x
+        error = problem.truncation_error(a)
+        assert error > 0.0
+        rise, gradient = problem.rise_grad(a)
+        gap = problem.certificate(a, rise, gradient).value + error
+        assert 0.0 <= best - full.value_grad(a)[0] <= gap * (1 + 1e-9)

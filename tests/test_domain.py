@@ -1,0 +1,132 @@
+"""Box with one equality row: projection, vertices, gap, intercept."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krein.domain import BalancedBox
+
+
+def random_box(rng, n, spread=2.0):
+    y = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+    y[0], y[-1] = 1.0, -1.0
+    return BalancedBox(10.0 ** rng.uniform(-spread, spread, n), y)
+
+
+def assert_projection(box, a, x):
+    """x is feasible, and a - x makes an obtuse angle with every direction into Q."""
+    assert np.all(x >= 0.0)
+    assert np.all(x <= box.upper)
+    assert abs(box.y @ x) <= 1e-14 * max(x.sum(), 1e-290)
+    rest = a - x
+    vertex, _ = box.maximise(rest)
+    scale = np.abs(a).max() * box.upper.sum() + 1e-300
+    assert rest @ (vertex - x) <= 1e-12 * scale
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 40),
+    size=st.floats(-8, 14),
+    rounded=st.booleans(),
+)
+def test_projection_is_the_nearest_point(seed, n, size, rounded):
+    rng = np.random.default_rng(seed)
+    box = random_box(rng, n)
+    a = rng.standard_normal(n) * 10.0**size
+    a = np.round(a) if rounded else a
+    assert_projection(box, a, box.project(a))
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 30), size=st.floats(-3, 6))
+def test_the_two_ways_to_the_root_agree(seed, n, size):
+    rng = np.random.default_rng(seed)
+    box = random_box(rng, n)
+    signed = box.y * rng.standard_normal(n) * 10.0**size
+    low, high = box._signed_bounds
+    newton = box._newton_root(signed, low, high)
+    if newton is not None:
+        found = np.clip(signed - newton, low, high)
+        expected = np.clip(signed - box._sorted_root(signed, low, high), low, high)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * high.max() + 1e-9 * -low.min())
+
+
+def test_projection_against_a_general_solver(rng):
+    box = random_box(rng, 8, spread=0.5)
+    a = 2.0 * rng.standard_normal(8)
+    found = scipy.optimize.minimize(
+        lambda x: 0.5 * np.sum((x - a) ** 2),
+        np.zeros(8),
+        jac=lambda x: x - a,
+        method="SLSQP",
+        bounds=[(0.0, u) for u in box.upper],
+        constraints={"type": "eq", "fun": lambda x: box.y @ x, "jac": lambda x: box.y},
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
+    np.testing.assert_allclose(box.project(a), found.x, atol=1e-6)
+
+
+def test_a_feasible_point_is_its_own_projection(rng):
+    box = random_box(rng, 20)
+    x = box.project(rng.random(20))
+    np.testing.assert_allclose(box.project(x), x, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [1e30, 1e100, 1e150])
+def test_huge_input_stays_feasible(size, rng):
+    box = random_box(rng, 50)
+    x = box.project(size * rng.standard_normal(50))
+    assert np.isfinite(x).all()
+    assert box.contains(x)
+    assert x.sum() > 0.0
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 12))
+def test_vertex_and_gap_against_linear_programming(seed, n):
+    rng = np.random.default_rng(seed)
+    box = random_box(rng, n, spread=1.0)
+    g = np.round(rng.standard_normal(n), 1)
+    best = scipy.optimize.linprog(
+        -g, A_eq=box.y[None], b_eq=[0.0], bounds=np.column_stack([0 * g, box.upper])
+    )
+    vertex, _ = box.maximise(g)
+    assert box.contains(vertex)
+    scale = box.upper.sum() * max(np.abs(g).max(), 1.0)
+    assert g @ vertex == pytest.approx(-best.fun, abs=1e-9 * scale)
+    a = box.project(rng.random(n))
+    assert box.gap(a, g) == pytest.approx(-best.fun - g @ a, abs=1e-9 * scale)
+
+
+def test_intercept_weights_the_free_variables():
+    box = BalancedBox(np.full(4, 2.0), np.array([1.0, -1.0, 1.0, -1.0]))
+    a = np.array([1.0, 1.5, 2.0, 1.5])
+    outputs = np.array([0.0, 0.0, 5.0, 2.0])
+    assert box.intercept(a, outputs) == pytest.approx((1.0 - 1.0 - 3.0) / 3)
+    weight = np.array([1.0, 2.0, 9.0, 1.0])
+    expected = (1.0 * 1.0 + 2.0 * -1.0 + 1.0 * -3.0) / 4
+    assert box.intercept(a, outputs, weight) == pytest.approx(expected)
+
+
+def test_intercept_without_free_variables_is_the_middle_of_the_interval():
+    box = BalancedBox(np.ones(2), np.array([1.0, -1.0]))
+    b = box.intercept(np.ones(2), np.array([0.2, -0.4]))
+    # At the upper bound y (f + b) <= 1: b <= 0.8 and b >= -0.6.
+    assert b == pytest.approx(0.1)
+
+
+def test_violation_vanishes_at_an_optimum_and_not_elsewhere(rng):
+    box = random_box(rng, 10)
+    g = rng.standard_normal(10)
+    best, _ = box.maximise(g)
+    assert box.violation(best, g) <= 1e-12
+    assert box.violation(np.zeros(10), g) > 0.0
+
+
+def test_shapes_must_agree():
+    with pytest.raises(ValueError, match="they must agree"):
+        BalancedBox(np.ones(3), np.ones(2))
