@@ -88,6 +88,7 @@ class State:
     title: str
     finished: int
     wanted: int
+    failed: int
     outdated: bool
     verdicts: dict[str, int]
 
@@ -117,7 +118,9 @@ def states(out: Path) -> list[State]:
     judged = {paper: judge_paper(paper, out) for paper in PAPERS}
     for table in tables().values():
         store = Store(table, out)
-        done = store.load().keys() & set(table.tasks(False))
+        runs = store.load()
+        done = runs.keys() & set(table.tasks(False))
+        failed = sum(runs[task].failed for task in done)
         verdicts: dict[str, int] = {}
         for claim in judged[table.paper]:
             if claim.table == table.name:
@@ -125,14 +128,21 @@ def states(out: Path) -> list[State]:
         wanted = len(table.tasks(False))
         listed.append(
             State(
-                table.name, table.title, len(done), wanted, store.outdated, verdicts
+                table.name,
+                table.title,
+                len(done) - failed,
+                wanted,
+                failed,
+                store.outdated,
+                verdicts,
             )
         )
     return listed
 
 
 def measure(table: Table, runs: list[Run]) -> Means:
-    """Means over splits and what the table derives from them."""
+    """Means over splits and what the table derives from them; failures left out."""
+    runs = [run for run in runs if not run.failed]
     measured = means(runs)
     if table.derive is not None:
         measured = {**measured, **table.derive(measured, runs)}
@@ -201,7 +211,7 @@ def reproduce(
         store.forget()
     tasks = table.tasks(quick)
     done = store.load()
-    todo = [task for task in tasks if task not in done]
+    todo = [task for task in tasks if task not in done or done[task].failed]
     finished = len(tasks) - len(todo)
     if progress is not None:
         progress(finished, len(tasks), None)
@@ -210,8 +220,9 @@ def reproduce(
         if progress is not None:
             progress(finished, len(tasks), run)
     runs = store.merge()
-    if table.draw is not None and runs:
-        table.draw(runs, store.results.with_suffix(".png"))
+    sound = [run for run in runs if not run.failed]
+    if table.draw is not None and sound:
+        table.draw(sound, store.results.with_suffix(".png"))
     if not quick:
         claims = judge_paper(table.paper, Path(out))
         write_claims(Path(out) / table.paper / "claims.csv", claims)
