@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import numpy as np
+from benchmarks.foundation import alternate, seconds
 from scipy.spatial.distance import cdist
 
-from benchmarks.foundation import alternate, seconds
 from krein import kernel_matrix, smith_waterman_kernel, tl1_kernel
 from krein.kernels import KERNELS
 from krein.kernels.items import fill_pairs

@@ -53,7 +53,6 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
     "min_reported_time": 5,
-    
     "download_all_examples": False,
     "image_srcset": ["2x"],
     "backreferences_dir": None,
@@ -67,8 +66,11 @@ html_show_sphinx = False
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"image_light": "_static/krein.svg", "image_dark": "_static/krein.svg",
-             "text": "krein"},
+    "logo": {
+        "image_light": "_static/krein.svg",
+        "image_dark": "_static/krein.svg",
+        "text": "krein",
+    },
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,

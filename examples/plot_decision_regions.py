@@ -32,6 +32,8 @@ for ax, method in zip(axes.flat, methods, strict=True):
         side, side, height, np.linspace(-limit, limit, 15), cmap="RdBu", extend="both"
     )
     ax.contour(side, side, height, [0], colors="black", linewidths=1.5)
-    ax.scatter(*X.T, c=np.where(y, "#08306b", "#67000d"), s=12, edgecolor="white", lw=0.4)
+    ax.scatter(
+        *X.T, c=np.where(y, "#08306b", "#67000d"), s=12, edgecolor="white", lw=0.4
+    )
     ax.set(title=f"{method}: {model.score(X, y):.0%} right", xticks=[], yticks=[])
 plt.show()

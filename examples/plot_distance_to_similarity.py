@@ -49,7 +49,9 @@ for ax, (name, d) in zip(axes, distances.items(), strict=True):
         K = make(scaled)
         labels.append(f"{form}  [{diagnose(K).negative_mass:.2g}]")
         models = (SpectrumSVC(m, C=10, max_iter=20_000, tol=1e-3) for m in methods)
-        table.append([100 * (1 - cross_val_score(m, K, y, cv=folds).mean()) for m in models])
+        table.append(
+            [100 * (1 - cross_val_score(m, K, y, cv=folds).mean()) for m in models]
+        )
     ax.imshow(table, cmap="RdYlBu_r", vmin=0, vmax=50, aspect="auto")
     for (i, j), error in np.ndenumerate(table):
         ax.text(j, i, f"{error:.1f}", ha="center", va="center")

@@ -41,7 +41,9 @@ answer = proper.decision_function(K[np.ix_(watched, train)])
 # %%
 figure, ax = plt.subplots(figsize=(10, 4), layout="constrained")
 for k in range(watched.size):
-    ax.scatter(k + rng.uniform(-0.2, 0.2, 60), joint[:, k], s=9, color="#c1121f", alpha=0.5)
+    ax.scatter(
+        k + rng.uniform(-0.2, 0.2, 60), joint[:, k], s=9, color="#c1121f", alpha=0.5
+    )
 ax.scatter(range(watched.size), answer, marker="D", color="#2a6f97", zorder=3)
 ax.scatter([], [], color="#c1121f", s=9, label="transformed together, 60 batches")
 ax.scatter([], [], color="#2a6f97", marker="D", label="map fitted on training items")

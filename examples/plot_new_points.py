@@ -47,7 +47,9 @@ inked = np.argwhere(other)
 nearest = inked[np.argmin(np.linalg.norm(inked - farthest, axis=1))]
 axes[0].imshow(np.ones((8, 8, 3)))
 for shape, colour, size in ((one, "#c1121f", 420), (other, "#2a6f97", 160)):
-    axes[0].scatter(*np.argwhere(shape).T[::-1], s=size, marker="s", color=colour, alpha=0.6)
+    axes[0].scatter(
+        *np.argwhere(shape).T[::-1], s=size, marker="s", color=colour, alpha=0.6
+    )
 axes[0].annotate(
     "", nearest[::-1], farthest[::-1], arrowprops={"arrowstyle": "->", "lw": 3}
 )

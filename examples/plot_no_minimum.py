@@ -28,7 +28,11 @@ def objective(a, b):
 
 def fitted(solver, steps):
     model = KreinLogisticRegression(
-        penalty, fit_intercept=False, solver=solver, indefinite="allow", max_iter=steps,
+        penalty,
+        fit_intercept=False,
+        solver=solver,
+        indefinite="allow",
+        max_iter=steps,
         solver_options={"epsilon": 1e-12, "tau": 1.1} if solver == "cccp-gd" else None,
     )
     with warnings.catch_warnings():
@@ -38,8 +42,10 @@ def fitted(solver, steps):
 
 newton = fitted("newton", 100)
 procedure = fitted("cccp-gd", 12).result_
-print(f"Newton: residual {newton.residual_[0]:.1e}, ratio {newton.ratio_[0]:.2f}, "
-      f"unique: {newton.unique_}")
+print(
+    f"Newton: residual {newton.residual_[0]:.1e}, ratio {newton.ratio_[0]:.2f}, "
+    f"unique: {newton.unique_}"
+)
 print(f"concave-convex procedure: {procedure}")
 residuals = procedure.history["residual"]
 
@@ -51,11 +57,18 @@ axes[0].contourf(a, b, L, 40, cmap="viridis")
 axes[0].contour(a, b, L, 25, colors="white", linewidths=0.3)
 saddle = newton.dual_coef_[0]
 axes[0].plot(*saddle, "*", color="#ffd60a", ms=18, label="Newton: the stationary point")
-axes[0].set(title="objective, no minimum", xlabel="first coefficient",
-            ylabel="second coefficient", xlim=(-0.1, 0.2), ylim=(-0.6, 0.6))
+axes[0].set(
+    title="objective, no minimum",
+    xlabel="first coefficient",
+    ylabel="second coefficient",
+    xlim=(-0.1, 0.2),
+    ylim=(-0.6, 0.6),
+)
 axes[0].legend(loc="upper left")
 axes[1].semilogy(residuals, "o-", color="#c1121f", label="concave-convex procedure")
-axes[1].axhline(max(newton.residual_[0], 1e-17), color="#2a6f97", label="Newton's residual")
+axes[1].axhline(
+    max(newton.residual_[0], 1e-17), color="#2a6f97", label="Newton's residual"
+)
 axes[1].set(title="violation of the stationarity equation", xlabel="outer step")
 axes[1].legend()
 plt.show()

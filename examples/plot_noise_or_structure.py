@@ -41,7 +41,9 @@ for (left, right), (name, K) in zip(axes, similarities.items(), strict=True):
         100 * (1 - cross_val_score(SpectrumSVC(m, C=1), K, y, cv=folds).mean())
         for m in ("none", "clip", "flip")
     ]
-    bars = right.bar(["raw", "clip", "flip"], errors, color=["#b8c4ce", "#2a6f97", "#e09f3e"])
+    bars = right.bar(
+        ["raw", "clip", "flip"], errors, color=["#b8c4ce", "#2a6f97", "#e09f3e"]
+    )
     right.bar_label(bars, fmt="%.1f %%")
     right.set(title="error", yticks=[])
 plt.show()

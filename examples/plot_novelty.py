@@ -60,5 +60,7 @@ for line, (name, chosen) in zip(grid, rows.items(), strict=True):
 plt.show()
 
 print(f"area under the ROC curve: {roc_auc_score(is_zero, scores):.4f}")
-print(f"accepted: {np.mean(scores[is_zero] > 0):.0%} of {is_zero.sum()} new zeros, "
-      f"{np.sum(scores[~is_zero] > 0)} of {np.sum(~is_zero)} others")
+print(
+    f"accepted: {np.mean(scores[is_zero] > 0):.0%} of {is_zero.sum()} new zeros, "
+    f"{np.sum(scores[~is_zero] > 0)} of {np.sum(~is_zero)} others"
+)

@@ -31,7 +31,9 @@ probabilities = {
     for name, model in models.items()
 }
 # What many do instead: the score itself, squeezed between 0 and 1.
-scores = cross_val_predict(SpectrumSVC("flip"), K, y, cv=folds, method="decision_function")
+scores = cross_val_predict(
+    SpectrumSVC("flip"), K, y, cv=folds, method="decision_function"
+)
 probabilities["flip, score taken as log-odds"] = 1 / (1 + np.exp(-scores))
 
 # %%
@@ -42,6 +44,8 @@ for ax, (name, p) in zip(axes, probabilities.items(), strict=True):
     ax.plot(mean, share, "o-", color="#2a6f97")
     ax.hist(p, 20, weights=np.full(p.size, 2 / p.size), color="#e09f3e", alpha=0.6)
     ax.set(title=name, xlabel="predicted probability", xlim=(0, 1), ylim=(0, 1))
-    ax.text(0.04, 0.84, f"log-loss {log_loss(y, p):.3f}\nBrier {brier_score_loss(y, p):.3f}")
+    ax.text(
+        0.04, 0.84, f"log-loss {log_loss(y, p):.3f}\nBrier {brier_score_loss(y, p):.3f}"
+    )
 axes[0].set_ylabel("share of the class")
 plt.show()

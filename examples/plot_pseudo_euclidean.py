@@ -30,8 +30,10 @@ embedding = PseudoEuclideanEmbedding()
 F = embedding.fit_transform(0.5 * (K + K.T))
 back = (F * embedding.signature_) @ F.T
 print(f"largest error of the inner products: {np.abs(back - K).max():.1e}")
-print(f"axes with plus: {np.sum(embedding.signature_ > 0)}, "
-      f"with minus: {np.sum(embedding.signature_ < 0)}")
+print(
+    f"axes with plus: {np.sum(embedding.signature_ > 0)}, "
+    f"with minus: {np.sum(embedding.signature_ < 0)}"
+)
 
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(12, 6), layout="constrained")

@@ -35,7 +35,9 @@ errors, masses = [], []
 for name in names:
     K = Kernel(name, gamma="median", similarity="gaussian").fit(matrices)(matrices)
     masses.append(diagnose(K).negative_mass)
-    errors.append(100 * (1 - cross_val_score(SpectrumSVC("flip", C=10), K, y, cv=folds).mean()))
+    errors.append(
+        100 * (1 - cross_val_score(SpectrumSVC("flip", C=10), K, y, cv=folds).mean())
+    )
     print(f"{name:<17} negative mass {masses[-1]:.2g}, error {errors[-1]:.1f} %")
 
 # %%
@@ -46,7 +48,9 @@ for cell, i in zip(left.subplots(4, 8).flat, np.r_[0:16, 70:86], strict=True):
     cell.set(xticks=[], yticks=[])
 ax = right.subplots()
 bars = ax.barh(names[::-1], errors[::-1], color="#2a6f97")
-notes = [f" {e:.1f} %   negative mass {m:.1g}" for e, m in zip(errors, masses, strict=True)]
+notes = [
+    f" {e:.1f} %   negative mass {m:.1g}" for e, m in zip(errors, masses, strict=True)
+]
 ax.bar_label(bars, notes[::-1])
 ax.set(title="error by geometry (flip, C = 10)", xlim=(0, 1.9 * max(errors)), xticks=[])
 plt.show()

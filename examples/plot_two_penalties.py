@@ -27,7 +27,9 @@ for ax, (name, gamma) in zip(axes, (("sonar", 0.1), ("wine", 0.3)), strict=True)
     path = [error(KreinSVC(C=1, lam_neg=penalty)) for penalty in penalties]
     ax.semilogx(penalties, path, "o-", color="#2a6f97", label="KreinSVC(lam_neg=...)")
     for method, style in (("flip", "--"), ("clip", ":"), ("none", "-.")):
-        ax.axhline(error(SpectrumSVC(method, C=1)), color="#6b7280", ls=style, label=method)
+        ax.axhline(
+            error(SpectrumSVC(method, C=1)), color="#6b7280", ls=style, label=method
+        )
     ax.set(title=f"{name}, sigmoid kernel", xlabel="penalty of the negative part")
     ax.set_ylabel("error in %")
     ax.legend(frameon=False)

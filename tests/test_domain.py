@@ -52,7 +52,9 @@ def test_the_two_ways_to_the_root_agree(seed, n, size):
     if newton is not None:
         found = np.clip(signed - newton, low, high)
         expected = np.clip(signed - box._sorted_root(signed, low, high), low, high)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * high.max() + 1e-9 * -low.min())
+        np.testing.assert_allclose(
+            found, expected, rtol=0, atol=1e-9 * high.max() + 1e-9 * -low.min()
+        )
 
 
 def test_projection_against_a_general_solver(rng):

@@ -14,8 +14,10 @@ THEMES = (
     (
         "Classifiers",
         "On a precomputed similarity by default; string labels, two or more classes.",
-        lambda name, thing: getattr(thing, "_estimator_type", None) == "classifier"
-        or name.removesuffix("CV").endswith(("SVC", "LogisticRegression")),
+        lambda name, thing: (
+            getattr(thing, "_estimator_type", None) == "classifier"
+            or name.removesuffix("CV").endswith(("SVC", "LogisticRegression"))
+        ),
     ),
     (
         "Regression and novelty",
@@ -30,8 +32,10 @@ THEMES = (
     (
         "Diagnosis, comparison, splitting",
         "Is it indefinite, does it matter, and which method is best here?",
-        lambda name, thing: "comparison" in where(name)
-        or where(name).startswith(("krein.diagnostics", "krein.splitting")),
+        lambda name, thing: (
+            "comparison" in where(name)
+            or where(name).startswith(("krein.diagnostics", "krein.splitting"))
+        ),
     ),
     (
         "Kernels",
@@ -72,7 +76,13 @@ def themes():
 
 def reference_page():
     """Return the text of api/index.rst; autosummary makes a page of each name."""
-    lines = ["Reference", "=========", "", "Everything is importable from ``krein``.", ""]
+    lines = [
+        "Reference",
+        "=========",
+        "",
+        "Everything is importable from ``krein``.",
+        "",
+    ]
     lines += [".. currentmodule:: krein", ""]
     for title, (words, names) in themes().items():
         lines += [title, "-" * len(title), "", words.replace("`", "``"), ""]
@@ -83,7 +93,10 @@ def reference_page():
 
 def kernel_table():
     """Return a table of the registered kernels and their facts."""
-    lines = ["| name | items | definiteness | extra | source |", "|---|---|---|---|---|"]
+    lines = [
+        "| name | items | definiteness | extra | source |",
+        "|---|---|---|---|---|",
+    ]
     for name in krein.list_kernels():
         facts = KERNELS[name]
         words = {"pd": "positive definite", "cpd": "conditionally p.d."}

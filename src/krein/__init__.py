@@ -13,7 +13,10 @@ __version__ = "0.1.0"
 # Public name -> module that defines it, by theme.
 _WHERE = {
     # estimators
+    "DCSVC": "krein.estimators.dc",
     "KreinLogisticRegression": "krein.estimators.logistic",
+    "KreinLogisticRegressionCV": "krein.estimators.logistic_cv",
+    "KreinRidge": "krein.estimators.ridge",
     "KreinSVC": "krein.estimators.krein_svm",
     "MKLSVC": "krein.estimators.mkl",
     "ProxySVC": "krein.estimators.proxy",

@@ -14,7 +14,7 @@ __all__ = ["BalancedBox"]
 
 @dataclass(frozen=True)
 class BalancedBox:
-    """The set Q = {a : 0 <= a_i <= upper_i, sum_i y_i a_i = 0}.
+    """The set Q = {a : 0 <= a_i <= upper_i, sum_i y_i a_i = balance}.
 
     Parameters
     ----------
@@ -22,10 +22,14 @@ class BalancedBox:
         Upper bounds C_i > 0 (C times the sample weight).
     y : ndarray of shape (n,)
         Labels -1 and +1, both present.
+    balance : float
+        Right-hand side of the equality: 0 for a whole problem, something else for a
+        block of it. The certificates (`gap`, `intercept`) are those of a whole one.
     """
 
     upper: Array
     y: Array
+    balance: float = 0.0
 
     def __post_init__(self) -> None:
         if self.upper.shape != self.y.shape:
@@ -67,8 +71,7 @@ class BalancedBox:
         signed = self.y * self.upper
         return np.minimum(signed, 0.0), np.maximum(signed, 0.0)
 
-    @staticmethod
-    def _newton_root(signed: Array, low: Array, high: Array) -> float | None:
+    def _newton_root(self, signed: Array, low: Array, high: Array) -> float | None:
         """Root by Newton's method; None if it is not at rest after a few steps."""
         tau = 0.0
         piece: Array | None = None
@@ -82,12 +85,12 @@ class BalancedBox:
             count = int(np.count_nonzero(where == 1))
             if count == 0:
                 return None
-            tau += float(np.minimum(np.maximum(moved, low), high).sum()) / count
+            total = float(np.minimum(np.maximum(moved, low), high).sum())
+            tau += (total - self.balance) / count
             piece = where
         return None
 
-    @staticmethod
-    def _sorted_root(signed: Array, low: Array, high: Array) -> float:
+    def _sorted_root(self, signed: Array, low: Array, high: Array) -> float:
         """Root by bisection over the sorted break points, then on one linear piece.
 
         The balance is summed anew at every point tried: running sums of differences
@@ -95,7 +98,8 @@ class BalancedBox:
         """
 
         def balance(tau: float) -> float:
-            return float(np.minimum(np.maximum(signed - tau, low), high).sum())
+            moved = np.minimum(np.maximum(signed - tau, low), high)
+            return float(moved.sum()) - self.balance
 
         points = np.sort(np.concatenate([signed - high, signed - low]))
         left, right = 0, points.size - 1
@@ -116,7 +120,7 @@ class BalancedBox:
     def rebalance(self, a: Array) -> Array:
         """Remove the rounding error of ``y'a`` on the variables with most room."""
         for _ in range(3):
-            excess = float(self.y @ a)
+            excess = float(self.y @ a) - self.balance
             if abs(excess) <= 1e-15 * float(a.sum()) + 1e-300:
                 break
             down = (self.y > 0) == (excess > 0)  # lowering these lowers |excess|
@@ -142,7 +146,7 @@ class BalancedBox:
         signed = self.y * gradient
         order = np.argsort(signed, kind="stable")
         reached = np.cumsum(self.upper[order])
-        target = float(self.upper[self.y > 0].sum())
+        target = float(self.upper[self.y > 0].sum()) - self.balance
         k = int(np.searchsorted(reached, target * (1 - 1e-15)))
         k = min(k, self.n - 1)
         tau = float(signed[order[k]])
@@ -153,7 +157,8 @@ class BalancedBox:
         b = np.where(filled, self.upper, 0.0)
         pivot = order[k]
         b[pivot] = 0.0
-        b[pivot] = np.clip(-self.y[pivot] * (self.y @ b), 0.0, self.upper[pivot])
+        missing = self.balance - float(self.y @ b)
+        b[pivot] = np.clip(self.y[pivot] * missing, 0.0, self.upper[pivot])
         return self.rebalance(b), tau
 
     def gap(self, a: Array, gradient: Array) -> float:
@@ -184,9 +189,7 @@ class BalancedBox:
             return 0.0
         return max(0.0, float(signed[up].max() - signed[low].min()))
 
-    def intercept(
-        self, a: Array, outputs: Array, weight: Array | None = None
-    ) -> float:
+    def intercept(self, a: Array, outputs: Array, weight: Array | None = None) -> float:
         """Intercept b for decision values ``outputs + b``.
 
         Mean over free variables (0 < a_i < upper_i) of y_i - outputs_i, weighted by the
@@ -217,4 +220,5 @@ class BalancedBox:
         inside = bool(
             np.all(a >= -tol * scale) and np.all(a <= self.upper + tol * scale)
         )
-        return inside and abs(float(self.y @ a)) <= tol * max(float(a.sum()), scale)
+        excess = abs(float(self.y @ a) - self.balance)
+        return inside and excess <= tol * max(float(a.sum()), scale)

@@ -1,7 +1,10 @@
 """Every estimator of krein; what is listed here is tested by the contract tests."""
 
 from krein import (
+    DCSVC,
     KreinLogisticRegression,
+    KreinLogisticRegressionCV,
+    KreinRidge,
     KreinSVC,
     ProxySVC,
     ProxySVCCV,
@@ -14,7 +17,9 @@ from krein import (
 
 # Unfitted estimators that take a kernel: checked with kernel="rbf" and "precomputed".
 ESTIMATORS = [
+    DCSVC(),
     KreinLogisticRegression(),
+    KreinRidge(),
     KreinSVC(),
     ProxySVC(tol=1e-10),
     SimilarityFeaturesClassifier(),
@@ -26,8 +31,12 @@ ESTIMATORS = [
 
 # The same classes with other settings: checked by the slow tests.
 VARIANTS = [
+    KreinLogisticRegressionCV(alphas=[0.01, 0.1], cv=2),
+    DCSVC(solver="dc-primal", max_iter=20),
     KreinLogisticRegression(multi_class="ovr", fit_intercept=False),
     KreinLogisticRegression(solver="krein-gd", tol=1e-6),
+    KreinLogisticRegression(solver="ccicp-gd"),
+    KreinRidge(method="flip"),
     KreinSVC(sparse=True),
     ProxySVC(new_points="project", tol=1e-10),
     ProxySVC(new_points="raw", tol=1e-10),

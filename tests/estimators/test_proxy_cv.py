@@ -23,7 +23,9 @@ def test_scores_of_a_plain_grid_search(data):
     K, y = data
     Cs, rhos, folds = [0.5, 5.0], [0.1, 1.0, 10.0], StratifiedKFold(3)
     ours = ProxySVCCV(Cs, rhos=rhos, cv=folds, tol=1e-7).fit(K, y)
-    theirs = GridSearchCV(ProxySVC(tol=1e-7), {"C": Cs, "rho": rhos}, cv=folds).fit(K, y)
+    theirs = GridSearchCV(ProxySVC(tol=1e-7), {"C": Cs, "rho": rhos}, cv=folds).fit(
+        K, y
+    )
     expected = np.stack(
         [theirs.cv_results_[f"split{k}_test_score"] for k in range(3)], axis=-1
     ).reshape(2, 3, 3)

@@ -78,7 +78,9 @@ def test_conflicting_duplicates_and_one_against_many(rng):
     lonely = -np.ones(9)
     lonely[4] = 1.0
     for signs in (y, lonely):
-        problem = ProxySVM(Spectrum.exact(twice), BalancedBox(np.full(9, 3.0), signs), 0.4)
+        problem = ProxySVM(
+            Spectrum.exact(twice), BalancedBox(np.full(9, 3.0), signs), 0.4
+        )
         result = second_order(problem, tol=1e-9)
         assert result.converged
         best = proxy_svm_optimum(twice, signs, 3.0, 0.4)

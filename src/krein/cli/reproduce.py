@@ -98,7 +98,11 @@ def _run(args: argparse.Namespace, out: Path) -> dict[str, Any]:
             {run.task for run in runs if not run.failed} & set(table.tasks(args.quick))
         ),
         "failed": [
-            {"dataset": r.task.dataset, "method": r.task.method, "why": r.values["failed"]}
+            {
+                "dataset": r.task.dataset,
+                "method": r.task.method,
+                "why": r.values["failed"],
+            }
             for r in runs
             if r.failed
         ],
@@ -113,7 +117,14 @@ def _run(args: argparse.Namespace, out: Path) -> dict[str, Any]:
         payload["claims"] = [
             {
                 name: getattr(claim, name)
-                for name in ("dataset", "method", "quantity", "paper", "ours", "verdict")
+                for name in (
+                    "dataset",
+                    "method",
+                    "quantity",
+                    "paper",
+                    "ours",
+                    "verdict",
+                )
             }
             for claim in judge_paper(table.paper, out)
             if claim.table == args.table
@@ -160,7 +171,9 @@ def _show_run(payload: dict[str, Any]) -> None:
     if payload["quick"]:
         for row in payload["measured"]:
             shown = row["value"] if isinstance(row["value"], str) else _digits(row)
-            print(f"{row['dataset']:18} {row['method']:24} {row['quantity']:32} {shown}")
+            print(
+                f"{row['dataset']:18} {row['method']:24} {row['quantity']:32} {shown}"
+            )
     for row in payload.get("claims", []):
         print(
             f"{row['dataset']:18} {row['method']:20} {row['quantity']:24} "

@@ -189,6 +189,8 @@ class KernelModel(BaseEstimator):
         if self._precomputed:
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
         items = self.X_fit_
+        if self.support_.size == 0:
+            return np.empty((_num_samples(X), 0))
         if self.support_.size < _num_samples(items):
             items = take(items, self.support_)
         return kernel_matrix(self.kernel_, X, items)
@@ -261,7 +263,9 @@ def keep_positive(K: Array, weight: Array | None) -> Training:
     if weight is None or np.all(weight > 0.0):
         return Training(K, weight, None, K.shape[0])
     kept = np.flatnonzero(weight > 0.0)
-    return Training(K[np.ix_(kept, kept)], weight[kept], kept, K.shape[0])
+    # Features that stand for a matrix know how to leave samples out.
+    part = K.restrict(kept) if hasattr(K, "restrict") else K[np.ix_(kept, kept)]
+    return Training(part, weight[kept], kept, K.shape[0])
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):

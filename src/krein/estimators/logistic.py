@@ -15,7 +15,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from krein.estimators._base import KernelClassifier, Row, Training, one_vs_rest
+from krein.estimators._base import (
+    KernelClassifier,
+    Row,
+    Training,
+    one_vs_rest,
+)
+from krein.problems.feature_kernel import FeatureKernel
 from krein.problems.logistic import (
     IndefiniteLogistic,
     largest_eigenvalue,
@@ -45,7 +51,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 class Plan:
     """What is solved: the kernel, the penalty used and how unique the solution is."""
 
-    K: Array
+    K: Any
     alpha: float
     ratio: float
     transform: Transform | None = None
@@ -169,7 +175,7 @@ class KreinLogisticRegression(KernelClassifier):
         symmetrize=False,
         class_weight=None,
         solver_options=None,
-        tol=1e-9,
+        tol=1e-10,
         max_iter=None,
         random_state=None,
         verbose=0,
@@ -190,7 +196,83 @@ class KreinLogisticRegression(KernelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    # ------------------------------------------------------------------------ features
+
+    @property
+    def _by_features(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "features"
+
+    def _takes_vectors(self, X: Any) -> bool:
+        return self._by_features or super()._takes_vectors(X)
+
+    def _training_kernel(self, items: Any, dtype: Any = None) -> Any:
+        """The kernel matrix, or features with signs that stand for it."""
+        if not self._by_features:
+            return super()._training_kernel(items, dtype)
+        F = items
+        signature = np.ones(F.shape[1])
+        if self.signature is not None:
+            signature = np.asarray(self.signature, dtype=float)
+        if signature.shape != (F.shape[1],) or not np.all(np.abs(signature) == 1.0):
+            raise ValueError(
+                f"signature must hold +1 or -1 for each of the {F.shape[1]} features, "
+                f"got {self.signature!r}"
+            )
+        if self.solver in _PAPER or self.indefinite == "flip":
+            raise ValueError(
+                "kernel='features' works with solver='newton' or 'krein-gd' and "
+                f"indefinite='raise-alpha' or 'allow', got solver={self.solver!r}, "
+                f"indefinite={self.indefinite!r}; to flip, set signature=None"
+            )
+        self.X_fit_ = None
+        return FeatureKernel(F, signature)
+
+    def _store_rows(self, rows: Sequence[Row], training: Training) -> None:
+        super()._store_rows(rows, training)
+        if isinstance(training.K, FeatureKernel):
+            coef = np.column_stack([row.coef for row in rows])
+            self.coef_ = training.K.feature_coef(coef).T
+
+    def _decision_rows(self, X: Any) -> Array:
+        if not self._by_features:
+            return super()._decision_rows(X)
+        check_is_fitted(self, "coef_")
+        F = self._check_items(X, reset=False)
+        return F @ self.coef_.T + self.intercept_
+
+    # ---------------------------------------------------------------------------- path
+
+    @classmethod
+    def path(cls, X, y, alphas, *, sample_weight=None, **params):
+        """Fit for several penalties, each from the solution for the next larger one.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        alphas : array-like of shape (n_alphas,)
+            Penalties, in any order.
+        **params
+            Parameters of the estimator other than `alpha`.
+
+        Returns
+        -------
+        list of KreinLogisticRegression
+            Fitted, in the order of `alphas`.
+        """
+        options = params.pop("solver_options", None) or {}
+        models: dict[int, KreinLogisticRegression] = {}
+        for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
+            model = cls(alpha=alphas[i], solver_options=options, **params)
+            models[int(i)] = model.fit(X, y, sample_weight)
+            options = {**options, "init": model.dual_coef_}
+        return [models[i] for i in range(len(alphas))]
+
     # ---------------------------------------------------------------------------- plan
+
+    @property
+    def _alpha(self) -> float:
+        return float(self.alpha)
 
     @property
     def _joint(self) -> bool:
@@ -209,8 +291,10 @@ class KreinLogisticRegression(KernelClassifier):
         if self.solver in _PAPER:
             spectrum = Spectrum.exact(training.K, weight)
             smallest = float(spectrum.eigenvalues[0])
+        elif isinstance(training.K, FeatureKernel):
+            smallest, _ = training.K.extreme_eigenvalues(weight)
         else:
-            threshold = uniqueness_threshold(self.alpha, total, self._n_columns)
+            threshold = uniqueness_threshold(self._alpha, total, self._n_columns)
             smallest = smallest_eigenvalue(training.K, weight, atol=0.005 * threshold)
         alpha, ratio = self._penalty(smallest, total)
         if self.indefinite != "flip" or ratio < 1.0:
@@ -222,7 +306,7 @@ class KreinLogisticRegression(KernelClassifier):
     def _penalty(self, smallest: float, total: float) -> tuple[float, float]:
         """Alpha and ratio after `indefinite` was applied; says what was done."""
         columns = self._n_columns
-        alpha = float(self.alpha)
+        alpha = self._alpha
         ratio = uniqueness_ratio(smallest, alpha, total, columns)
         if ratio >= 1.0:
             given = (
@@ -254,6 +338,11 @@ class KreinLogisticRegression(KernelClassifier):
     def _fit_rows(
         self, shared: Plan, training: Training, codes: np.ndarray
     ) -> list[Row]:
+        if np.unique(codes).size < self.classes_.size:
+            raise ValueError(
+                "y must contain samples of positive weight of every class: a class has "
+                "only samples of zero weight"
+            )
         self.alpha_used_ = shared.alpha
         self.unique_ = shared.unique
         self.flipped_ = shared.transform is not None

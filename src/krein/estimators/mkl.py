@@ -207,7 +207,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
     def _costs(
         self, matrices: Sequence[Array], weight: Array, kept: np.ndarray, n: int
     ) -> Array:
-        """rho ||K_i - K0||^2 in the weighted Frobenius norm."""
+        """Rho ||K_i - K0||^2 in the weighted Frobenius norm."""
         if self.target is None:
             return np.zeros(len(matrices))
         if isinstance(self.target, Integral):

@@ -233,9 +233,7 @@ class ProxySVC(KernelClassifier):
     def _split_options(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Options of the estimator, and those of the solver; unknown ones are errors."""
         given = dict(self.solver_options or {})
-        own = {
-            name: given.pop(name, default) for name, default in _OWN_OPTIONS.items()
-        }
+        own = {name: given.pop(name, default) for name, default in _OWN_OPTIONS.items()}
         solver = SOLVERS[self.solver]
         known = set(inspect.signature(solver).parameters) - _PASSED
         unknown = sorted(set(given) - known)

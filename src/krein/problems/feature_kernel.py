@@ -44,6 +44,10 @@ class FeatureKernel:
         n = self.features.shape[0]
         return n, n
 
+    def restrict(self, kept: np.ndarray) -> FeatureKernel:
+        """The same features of some of the samples."""
+        return FeatureKernel(self.features[kept], self.signature)
+
     def feature_coef(self, A: Array) -> Array:
         """Coefficients V = diag(signature) F'A of the features: KA = FV."""
         V = self.features.T @ A

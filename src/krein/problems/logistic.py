@@ -204,6 +204,8 @@ class IndefiniteLogistic:
         for _ in range(_INTERCEPT_STEPS):
             P = expit(H + b)
             excess = float(np.sum(w * self.scores(H + b)))
+            if abs(excess) <= 2e-16 * self.total:
+                break
             low, high = (b, high) if excess > 0 else (low, b)
             slope = float(np.sum(w * P * (1.0 - P)))
             step = excess / slope if slope > 0 else np.inf

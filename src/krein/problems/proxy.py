@@ -31,7 +31,6 @@ from krein.spectrum import Spectrum
 __all__ = ["ProxySVM"]
 
 
-
 class ProxySVM:
     """The concave maximisation problem of the proxy-kernel SVM on one spectrum.
 
@@ -97,7 +96,7 @@ class ProxySVM:
 
     @cached_property
     def radius(self) -> float:
-        """u with ``||W^-1/2 a|| <= u`` for every solution a.
+        """U with ``||W^-1/2 a|| <= u`` for every solution a.
 
         At a solution ``g'a >= 0`` (0 is feasible), so that with s = ||W^-1/2 a||
         ``sqrt(sum w) s >= e'a >= v'A_+ v >= v'A v >= s^4 / (4 rho) - |d_min| s^2``;
@@ -135,7 +134,7 @@ class ProxySVM:
     # ------------------------------------------------------------------- coordinates
 
     def coordinates(self, a: Array) -> tuple[Array, Array | None]:
-        """z = U'W^-1/2 v / sqrt(4 rho), and the unit vector outside range(U).
+        """Z = U'W^-1/2 v / sqrt(4 rho), and the unit vector outside range(U).
 
         With r < n eigenpairs the part of v outside their span is one more coordinate,
         of eigenvalue 0; its direction is returned (None when U is complete).

@@ -81,9 +81,7 @@ def _derive_table1(measured: Means, runs: list[Run]) -> Means:
     """Is the indefinite SVM the best of the five, and on which sets?"""
     extra: Means = {}
     for name in SETS:
-        row = {
-            m: measured.get((name, m, "accuracy")) for m in (*_FIXES, _INDEFINITE)
-        }
+        row = {m: measured.get((name, m, "accuracy")) for m in (*_FIXES, _INDEFINITE)}
         if None in row.values():
             continue
         best = max(found.value for m, found in row.items() if m != _INDEFINITE)
@@ -129,7 +127,7 @@ def _siqclp(task: Task, quick: bool) -> Any:
         rho=1.0,
         solver="siqclp",
         tol=1e-6,
-        max_iter=20 if quick else 600,
+        max_iter=5 if quick else 200,
         solver_options={"prune": task.method == "with pruning"},
     )
 

@@ -109,9 +109,7 @@ def _width(task: Task, X: Array, y: np.ndarray, quick: bool) -> float:
 
     gammas = [width / X.shape[1] for width in (_WIDTHS[4:8:2] if quick else _WIDTHS)]
     kernels = {gamma: rbf_kernel(X, gamma=gamma) for gamma in gammas}
-    grid = [
-        {"C": C, "gamma": g} for g in gammas for C in (_CS[1:3] if quick else _CS)
-    ]
+    grid = [{"C": C, "gamma": g} for g in gammas for C in (_CS[1:3] if quick else _CS)]
 
     def make(C: float, gamma: float) -> Any:
         return SVC(C=C, kernel="precomputed")

@@ -42,7 +42,9 @@ class Task:
     @property
     def file_name(self) -> str:
         """Name of the file that holds the finished run."""
-        safe = "".join(c if c.isalnum() else "-" for c in f"{self.dataset}_{self.method}")
+        safe = "".join(
+            c if c.isalnum() else "-" for c in f"{self.dataset}_{self.method}"
+        )
         mark = zlib.crc32(f"{self.dataset}\n{self.method}".encode())
         return f"{safe}_{mark:08x}_{self.split}.json"
 

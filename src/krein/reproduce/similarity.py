@@ -168,7 +168,10 @@ def _same_model(measured: Means, runs: list[Run]) -> Means:
     extra: Means = {}
     for dataset in DATASETS:
         pairs = [
-            (errors[dataset, "KSVM", split], errors[dataset, "flip, mapped rows", split])
+            (
+                errors[dataset, "KSVM", split],
+                errors[dataset, "flip, mapped rows", split],
+            )
             for split in range(20)
             if (dataset, "KSVM", split) in errors
             and (dataset, "flip, mapped rows", split) in errors

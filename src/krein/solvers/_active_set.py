@@ -131,9 +131,7 @@ class QuadraticModel:
             high &= ~wrong
         return h
 
-    def _solve_free(
-        self, h: Array, g: Array, free: np.ndarray
-    ) -> tuple[Array, Array]:
+    def _solve_free(self, h: Array, g: Array, free: np.ndarray) -> tuple[Array, Array]:
         """Best step on the free variables with the others as in h; reduced gradient.
 
         ``H_FF h_F + mu y_F = (g - H h_fixed)_F`` and ``y'h = 0``, by bordering.

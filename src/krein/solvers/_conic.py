@@ -25,7 +25,9 @@ def restricted_master(problem: MKLWeights) -> tuple[Array, float]:
     float
         t, raised by the solver's tolerance to stay an upper bound.
     """
-    clarabel = import_optional("clarabel", extra="conic", needed_for="master='clarabel'")
+    clarabel = import_optional(
+        "clarabel", extra="conic", needed_for="master='clarabel'"
+    )
     domain = problem.domain
     n = domain.n
     ones = np.ones((1, n))

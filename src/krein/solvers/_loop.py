@@ -58,6 +58,7 @@ def run(
     callback: Callable[[Iterate], bool | None] | None = None,
     on_interrupt: Literal["raise", "return"] = "raise",
     stop_by_certificate: bool = True,
+    keep: Literal["best", "last"] = "best",
 ) -> Result:
     """Run a solver to its tolerance and return the best point by certificate.
 
@@ -77,6 +78,9 @@ def run(
         with status ``"interrupted"``.
     stop_by_certificate : bool
         False leaves the decision to the solver's own rule (``Iterate.stop``).
+    keep : {"best", "last"}
+        ``"last"`` returns the last point, as published algorithms do whose certificate
+        need not improve; the best one is returned all the same after divergence.
 
     Returns
     -------
@@ -84,6 +88,7 @@ def run(
     """
     history = History()
     best: Iterate | None = None
+    last: Iterate | None = None
     status: Status = "max_iter"
     n_iter = -1
     clock = 0.0
@@ -100,6 +105,7 @@ def run(
                 iterate.certificate.relative > best.certificate.relative
             ):
                 best = iterate
+            last = iterate
             if callback is not None and callback(iterate):
                 status = "interrupted"
                 break
@@ -118,8 +124,10 @@ def run(
         if on_interrupt == "raise" or best is None:
             raise
         status = "interrupted"
-    if best is None:
+    if best is None or last is None:
         raise ValueError("the starting point of the solver is not finite")
+    if keep == "last" and status != "diverged":
+        best = last
     return Result(
         x=best.x,
         value=best.value,

@@ -127,7 +127,9 @@ def accelerated_steps(
         g = gradient(point)
         if before is not None:
             moved = point - before
-            L = max(L, 1.05 * float((g_before - g) @ moved) / max(moved @ moved, 1e-300))
+            L = max(
+                L, 1.05 * float((g_before - g) @ moved) / max(moved @ moved, 1e-300)
+            )
         before, g_before = point, g
         new = domain.project(point + g / L)
         if float((point - new) @ (new - x)) > 0.0:

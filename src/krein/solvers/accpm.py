@@ -54,7 +54,9 @@ def accpm(
     Result
         ``history["size"]``: cuts in use; ``history["evaluations"]``: gradients so far.
     """
-    iterates = _iterates(problem, x0, 3 * problem.box.n if max_cuts is None else max_cuts)
+    iterates = _iterates(
+        problem, x0, 3 * problem.box.n if max_cuts is None else max_cuts
+    )
     return run(
         iterates,
         tol=tol,
@@ -64,9 +66,7 @@ def accpm(
     )
 
 
-def _iterates(
-    problem: ProxySVM, x0: Array | None, max_cuts: int
-) -> Iterator[Iterate]:
+def _iterates(problem: ProxySVM, x0: Array | None, max_cuts: int) -> Iterator[Iterate]:
     domain = problem.domain
     cuts = np.empty((0, domain.n))
     levels = np.empty(0)
@@ -130,7 +130,7 @@ class _Barrier:
         return x
 
     def solve(self, b: Array) -> Array:
-        """x with ``H x + mu y = b`` and ``y'x = 0``."""
+        """X with ``H x + mu y = b`` and ``y'x = 0``."""
         x = self._solve(b)
         return x - self.border * (float(self.y @ x) / float(self.y @ self.border))
 

@@ -121,9 +121,10 @@ def cccp_logistic(
     Returns
     -------
     Result
-        ``x`` (n, k): the point of smallest residual. Status "diverged" when
+        ``x`` (n, k): the last point, as in the paper. Status "diverged" when
         coefficients left the box of all stationary points a thousandfold, or were no
-        longer finite. ``info``: "intercept", "theorem1_bound", "tau".
+        longer finite; then the point of smallest residual. ``info``: "intercept",
+        "theorem1_bound", "tau".
 
     References
     ----------
@@ -132,7 +133,13 @@ def cccp_logistic(
     A = np.zeros(problem.targets.shape) if start is None else start
     random = np.random.RandomState(0) if random_state is None else random_state
     procedure = _Procedure(problem, spectrum, settings, random)
-    return run(procedure.iterates(A), tol=tol, max_iter=max_iter, callback=callback)
+    return run(
+        procedure.iterates(A),
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
+        keep="last",
+    )
 
 
 class _Procedure:

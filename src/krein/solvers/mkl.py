@@ -91,7 +91,12 @@ def _iterates(
         used = [point for point, share in zip(points, shares, strict=True) if share > 0]
         info = {"alpha": mean, "bound": bound, "cuts": used}
         yield Iterate(
-            best_weights, best, certificate, bound, facts={"cuts": len(points)}, info=info
+            best_weights,
+            best,
+            certificate,
+            bound,
+            facts={"cuts": len(points)},
+            info=info,
         )
 
 

@@ -1,0 +1,155 @@
+"""Kernel ridge regression with a kernel that need not be positive."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from krein.estimators._base import KernelRegressor, Row, Training
+from krein.estimators.spectral import METHOD_CONSTRAINTS
+from krein.result import Array, Certificate, History, Result
+from krein.spectrum import METHODS, Spectrum, Transform
+
+__all__ = ["KreinRidge"]
+
+
+class KreinRidge(KernelRegressor):
+    """Kernel ridge regression on an indefinite similarity.
+
+    On the raw kernel the stationary point of ``sum (y - f)^2 + alpha a'Ka`` solves
+    ``(K + alpha I)a = y - b``, which is singular where an eigenvalue is -alpha and
+    amplifies what lies near. ``"stabilised"`` bounds the amplification by 1 / alpha, as
+    a positive kernel has it; ``"flip"`` and ``"clip"`` change the spectrum first.
+    All methods are the same on a positive kernel, but for square, shift and diffusion.
+
+    Parameters
+    ----------
+    alpha : float
+        Penalty.
+    method : {"stabilised", "none", "flip", "clip", "shift", "square", ...}
+        ``stabilised``: eigenvalues l with |l + alpha| < alpha are divided by
+        alpha^2 / (l + alpha) instead of l + alpha: continuous, and 0 at the resonance;
+        ``none``: the raw equation; others as in `SpectrumSVC`.
+    fit_intercept : bool
+        Unpenalised intercept.
+    t : float
+        Time of the diffusion.
+    kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
+        As in `SpectrumSVC`; the solution is direct, tol and max_iter are not used.
+
+    Attributes
+    ----------
+    dual_coef_, intercept_, support_, result_
+        As in `SpectrumSVC`.
+    residual_ : ndarray of shape (1,)
+        How far the linear system is from being solved, relative to the targets.
+        For ``stabilised`` it is that of the bounded system.
+
+    References
+    ----------
+    Ong, Mary, Canu, Smola (2004), "Learning with non-positive kernels", ICML; Oglic,
+    Gaertner (2018), "Learning in reproducing kernel Krein spaces", ICML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import KreinRidge, tl1_kernel
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> K = tl1_kernel(X)
+    >>> model = KreinRidge(alpha=0.01).fit(K, np.sin(3 * X[:, 0]))
+    >>> bool(model.score(K, np.sin(3 * X[:, 0])) > 0.99)
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **KernelRegressor._parameter_constraints,
+        **METHOD_CONSTRAINTS,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "method": [StrOptions({"stabilised", *METHODS})],
+        "fit_intercept": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        method="stabilised",
+        fit_intercept=True,
+        t=1.0,
+        kernel="precomputed",
+        kernel_params=None,
+        symmetrize=False,
+        tol=1e-6,
+        max_iter=10_000_000,
+        random_state=None,
+        verbose=0,
+    ):
+        self.alpha = alpha
+        self.method = method
+        self.fit_intercept = fit_intercept
+        self.t = t
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.symmetrize = symmetrize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit_target(self, training: Training, y: Array) -> Row:
+        spectrum = Spectrum.exact(training.K, training.weight)
+        raw = self.method in ("stabilised", "none")
+        transform = Transform.fit(
+            training.K,
+            "none" if raw else self.method,
+            t=self.t,
+            weight=training.weight,
+            spectrum=spectrum,
+        )
+        inverse = 1.0 / self._denominators(spectrum, transform)
+        root = np.ones_like(y) if training.weight is None else np.sqrt(training.weight)
+
+        def solve(target: Array) -> Array:
+            """W^1/2 V diag(inverse) V' W^1/2 target."""
+            inner = spectrum.eigenvectors.T @ (root * target)
+            return root * (spectrum.eigenvectors @ (inverse * inner))
+
+        b = self._intercept(solve, root, y) if self.fit_intercept else 0.0
+        v = solve(y - b)
+        inner = spectrum.eigenvectors.T @ (v / root)
+        error = (spectrum.eigenvectors @ (inner / inverse)) / root - (y - b)
+        residual = float(np.abs(error).max())
+        relative = residual / max(float(np.abs(y).max()), 1e-300)
+        value = float(v @ (y - b))
+        certificate = Certificate("stationarity", relative, relative)
+        result = Result(v, value, certificate, "converged", 1, History())
+        return Row(transform.coef(v), b, result)
+
+    def _denominators(self, spectrum: Spectrum, transform: Transform) -> Array:
+        """What the targets are divided by along each eigenvector."""
+        values = spectrum.eigenvalues
+        if transform.gain is not None:
+            return values * transform.gain + self.alpha
+        total = values + transform.eta + self.alpha
+        size = float(np.abs(total).max())
+        if self.method == "stabilised":
+            near = np.abs(total) < self.alpha
+            safe = np.where(total == 0.0, 1e-300, total)
+            return np.where(near, self.alpha**2 / safe, total)
+        if np.abs(total).min() <= 1e-14 * size:
+            raise ValueError(
+                f"alpha={self.alpha:g} makes K + alpha I singular: K has an eigenvalue "
+                "-alpha. Change alpha, or use method='stabilised', 'flip' or 'clip'"
+            )
+        return total
+
+    @staticmethod
+    def _intercept(solve, root: Array, y: Array) -> float:
+        """Return the b with 1'a = 0; the weighted mean where that is undetermined."""
+        border = solve(np.ones_like(y))
+        total = float(border.sum())
+        if abs(total) <= 1e-12 * float(np.abs(border).sum()):
+            return float(np.average(y, weights=root**2))
+        return float(solve(y).sum()) / total
