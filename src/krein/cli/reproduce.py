@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fresh", action="store_true", help="forget what was run before"
     )
     parser.add_argument(
-        "--page", type=Path, metavar="FILE", help="write the page of all claims (.md)"
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="judge all claims again from the results and write the page of them (.md)",
     )
 
 
@@ -89,7 +92,7 @@ def _run(args: argparse.Namespace, out: Path) -> dict[str, Any]:
         progress=_progress if sys.stderr.isatty() else None,
     )
     table = find_table(args.table)
-    measured = measure(table, runs)
+    measured = measure(table, runs, quick=args.quick)
     payload: dict[str, Any] = {
         "table": args.table,
         "quick": args.quick,

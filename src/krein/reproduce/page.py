@@ -8,14 +8,14 @@ from importlib import resources
 from pathlib import Path
 
 from krein.files import atomic_write
-from krein.reproduce import PAPERS, judge_paper, tables
+from krein.reproduce import PAPERS, file_claims, tables
 from krein.reproduce.claims import VERDICTS, Claim
 
 __all__ = ["page_lines", "write_page"]
 
 
 def write_page(path: Path, out: Path) -> int:
-    """Write the page, completely or not at all.
+    """Judge every claim from the results, file the claims and write the page.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def write_page(path: Path, out: Path) -> int:
     int
         Number of claims on the page.
     """
-    claims = {paper: judge_paper(paper, out) for paper in PAPERS}
+    claims = {paper: file_claims(paper, out) for paper in PAPERS}
     with atomic_write(path, overwrite=True, text=True) as handle:
         handle.writelines(f"{line}\n" for line in page_lines(claims))
     return sum(map(len, claims.values()))

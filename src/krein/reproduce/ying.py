@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.reproduce.claims import Measured
+from krein.reproduce.claims import Measured, lookup
 from krein.reproduce.experiments import accuracy, folds_of, quiet_fit, timed
 from krein.reproduce.noisy_kernels import SETS, noisy_kernel
 from krein.reproduce.runs import Means, Run, Table, Task, Values
@@ -131,9 +131,9 @@ def _time_ratios(name: str, measured: Means) -> Means:
 
 
 def _agreement(name: str, measured: Means) -> Means:
-    """Do the four published solvers agree within two standard errors?"""
-    found = [measured.get((name, m, "accuracy")) for m in list(SOLVERS)[:4]]
-    if None in found or any(f.spread is None for f in found):
+    """Say whether the published solvers agree within two standard errors."""
+    found = lookup(measured, [(name, m, "accuracy") for m in list(SOLVERS)[:4]])
+    if found is None or any(f.spread is None for f in found):
         return {}
     values = [f.value for f in found]
     error = max(f.spread / np.sqrt(f.count) for f in found)
@@ -143,7 +143,7 @@ def _agreement(name: str, measured: Means) -> Means:
 
 
 def _order(ratios: Means) -> Means:
-    """SMM faster than SPGM faster than SIQCLP, on every set that was timed?"""
+    """Say whether the order of times holds on every set that was timed."""
     extra: Means = {}
     for slow, fast in (("SPGM", "SMM"), ("SIQCLP", "SPGM"), ("ACCPM", "SMM")):
         pairs = []
@@ -190,11 +190,10 @@ def _figure1(task: Task, quick: bool, earlier: Any) -> Values:
 def _derive_figure1(measured: Means, runs: list[Run]) -> Means:
     extra: Means = {}
     for name in ("Sonar", "Diabetes"):
-        steps = {
-            m: measured.get((name, m, "iterations to 0.1%")) for m in ("SMM", "SPGM")
-        }
-        if None not in steps.values():
-            faster = steps["SMM"].value <= steps["SPGM"].value
+        keys = [(name, m, "iterations to 0.1%") for m in ("SMM", "SPGM")]
+        steps = lookup(measured, keys)
+        if steps is not None:
+            faster = steps[0].value <= steps[1].value
             key = (name, "SMM", "needs fewer iterations than SPGM")
             extra[key] = Measured("yes" if faster else "no", None, 1)
     return extra
