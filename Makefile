@@ -53,7 +53,8 @@ lint: $(VENV)/.with-lint
 	$(BIN)/codespell
 
 docs: $(VENV)/.with-docs
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
 	@echo "documentation: docs/_build/html/index.html"
 
 bench: $(VENV)/.with-test
@@ -68,7 +69,7 @@ dist: $(VENV)/.with-dev
 	cd dist && ../$(VENV)-dist/bin/krein demo
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-dist build dist docs/_build krein-demo
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-dist build dist docs/_build docs/api docs/auto_examples krein-demo
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

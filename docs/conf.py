@@ -33,7 +33,7 @@ templates_path = ["_templates"]
 html_math_renderer = "mathml"
 math_number_all = False
 math_eqref_format = "({number})"
-default_role = "code"
+default_role = "literal"
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
 myst_heading_anchors = 3
@@ -44,12 +44,25 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+# Examples on data that cannot be bundled are shown without their pictures where the
+# folder of these data is not at hand.
+NEED_DATA = (
+    "|".join(
+        example.stem
+        for example in (HERE.parent / "examples").glob("plot_*.py")
+        if "KREIN_DATA" in example.read_text("utf-8")
+        and not os.environ.get("KREIN_DATA")
+    )
+    or "none"
+)
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    "filename_pattern": r"plot_",
+    "filename_pattern": rf"/(?!({NEED_DATA})\.py)plot_",
     "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
+    "write_computation_times": False,
     "show_signature": False,
     "remove_config_comments": True,
     "min_reported_time": 5,

@@ -3,9 +3,9 @@ Probabilities from an indefinite similarity
 ===========================================
 
 Kernel logistic regression with an indefinite kernel gives probabilities of its own; an
-SVM needs a sigmoid on top of its scores. The curves compare, on items that no model
-has seen, how often the positive class occurs where a probability is predicted. The
-log-loss in the legend judges the same in one number (smaller is better).
+SVM needs a sigmoid on top of its scores. The curves compare, on items that no model has
+seen, how often the positive class occurs where a probability is predicted. The log-loss
+in the legend judges the same in one number (smaller is better).
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 What the fixes do to a decision function
 ========================================
 
-Two moons, a sigmoid kernel with a large slope, and the decision function of each fix over
-the plane. Without a fix the machine ends at some stationary point; clip forgets part of
-the kernel, flip and square keep all of it.
+Two moons, a sigmoid kernel with a large slope, and the decision function of each fix
+over the plane. Without a fix the machine ends at some stationary point; clip forgets
+part of the kernel, flip and square keep all of it.
 """
 
 import matplotlib.pyplot as plt

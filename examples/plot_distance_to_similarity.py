@@ -2,10 +2,10 @@
 From a distance to a similarity
 ===============================
 
-The same distance can be turned into a similarity in several ways. The choice changes how
-indefinite the result is, and the error more than most fixes do. Two distances of digit
-shapes, five forms, four treatments: the longest way (Hausdorff) and the mean way from ink
-to ink.
+The same distance can be turned into a similarity in several ways. The choice changes
+how indefinite the result is, and the error more than most fixes do. Two distances of
+digit shapes, five forms, four treatments: the longest way (Hausdorff) and the mean way
+from ink to ink.
 """
 
 import warnings
@@ -37,8 +37,8 @@ methods = ["none", "clip", "flip", "square"]
 
 # %%
 # The last row is a mistake that scikit-learn accepts in silence: a distance passed as a
-# similarity. krein warns that it looks like one, and that LIBSVM does not converge on some
-# of these matrices without a fix.
+# similarity. krein warns that it looks like one, and that LIBSVM does not converge on
+# some of these matrices without a fix.
 warnings.simplefilter("ignore")
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 figure, axes = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")

@@ -2,9 +2,10 @@
 Transforming training and test items together
 =============================================
 
-A tempting shortcut: put all items into one matrix, clip its eigenvalues, then split. The
-test items have then shaped the kernel, and a prediction depends on which other items
-happened to be predicted with it. Below, one test item is predicted in 60 random batches.
+A tempting shortcut: put all items into one matrix, clip its eigenvalues, then split.
+The test items have then shaped the kernel, and a prediction depends on which other
+items happened to be predicted with it. Below, one test item is predicted in 60 random
+batches.
 """
 
 import matplotlib.pyplot as plt

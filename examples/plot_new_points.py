@@ -2,10 +2,10 @@
 The map for new points decides
 ==============================
 
-Handwritten digits compared by the Hausdorff distance of their shapes: the longest way one
-has to go from the ink of one digit to the ink of the other. It is a metric, and still
-exp(-d/2) is indefinite. All bars below come from the same training; what differs is
-whether new rows go through the map that was fitted on the training rows.
+Handwritten digits compared by the Hausdorff distance of their shapes: the longest way
+one has to go from the ink of one digit to the ink of the other. It is a metric, and
+still exp(-d/2) is indefinite. All bars below come from the same training; what differs
+is whether new rows go through the map that was fitted on the training rows.
 """
 
 import matplotlib.pyplot as plt

@@ -2,11 +2,11 @@
 Logistic regression without a minimum
 =====================================
 
-With a negative eigenvalue, the objective of kernel logistic regression has no minimum: what
-exists is a stationary point, a saddle, and it is unique below a threshold. Two items and
-K = diag(10, -1) show it all: the published concave-convex procedure runs away along the
-negative eigenvector although its condition for convergence holds, Newton's method ends at
-the saddle.
+With a negative eigenvalue, the objective of kernel logistic regression has no minimum:
+what exists is a stationary point, a saddle, and it is unique below a threshold. Two
+items and K = diag(10, -1) show it all: the published concave-convex procedure runs away
+along the negative eigenvector although its condition for convergence holds, Newton's
+method ends at the saddle.
 """
 
 import warnings

@@ -2,9 +2,10 @@
 Noise or structure?
 ===================
 
-Negative eigenvalues can come from errors of measurement, which clip should remove, or from
-what the similarity measures, which flip keeps. `krein.diagnose` looks at both: noise fills
-a semicircle around zero, structure repeats itself in both halves of the data.
+Negative eigenvalues can come from errors of measurement, which clip should remove, or
+from what the similarity measures, which flip keeps. `krein.diagnose` looks at both:
+noise fills a semicircle around zero, structure repeats itself in both halves of the
+data.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Odd shapes among the zeros
 ==========================
 
-A one-class support vector machine learns what a handwritten zero looks like from 120 zeros
-and the Hausdorff similarity of their shapes, an indefinite one. Then it ranks all other
-digits of the set by how much they look like a zero.
+A one-class support vector machine learns what a handwritten zero looks like from 120
+zeros and the Hausdorff similarity of their shapes, an indefinite one. Then it ranks all
+other digits of the set by how much they look like a zero.
 """
 
 import matplotlib.pyplot as plt
@@ -34,8 +34,8 @@ model.fit(shapes[train])
 scores = model.decision_function(shapes[new])
 
 # %%
-# `nu` fixes how much of the training data may lie outside, so the threshold is strict; the
-# ranking separates zeros from all other digits almost perfectly.
+# `nu` fixes how much of the training data may lie outside, so the threshold is strict;
+# the ranking separates zeros from all other digits almost perfectly.
 figure = plt.figure(figsize=(11, 5), layout="constrained")
 top, bottom = figure.subfigures(2, 1, height_ratios=[1.4, 1])
 ax = top.subplots()

@@ -2,8 +2,8 @@
 Probabilities from a precomputed similarity
 ===========================================
 
-scikit-learn's calibration cannot cut the columns of a precomputed kernel. krein offers two
-ways to probabilities: a sigmoid on out-of-fold scores of any of its support vector
+scikit-learn's calibration cannot cut the columns of a precomputed kernel. krein offers
+two ways to probabilities: a sigmoid on out-of-fold scores of any of its support vector
 machines, and logistic regression with the kernel as it is.
 """
 

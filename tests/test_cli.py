@@ -87,21 +87,31 @@ def demo(tmp_path_factory):
     return json.loads(ended.stdout), (folder / "index.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_demo_tells_how_indefinite_both_are(demo):
     sonar, promoters = demo[0]["cases"]
     assert sonar["spectrum"]["negative_mass"] == pytest.approx(0.154, abs=0.001)
     assert promoters["spectrum"]["negative_mass"] < 0.01
 
 
+@pytest.mark.slow
 def test_demo_numbers_on_sonar(demo):
     sonar, _ = demo[0]["cases"]
     accuracy = {row["method"]: row["accuracy"] for row in sonar["comparison"]["table"]}
     assert accuracy["svc"] == pytest.approx(0.72, abs=0.02)
     assert accuracy["flip"] == pytest.approx(0.76, abs=0.02)
     assert accuracy["neighbors"] == pytest.approx(0.79, abs=0.02)
-    assert sonar["verdict"].startswith("No clear winner")
+    assert sonar["verdict"].startswith("The negative part carries structure")
+    assert "No clear winner" in sonar["verdict"]
 
 
+@pytest.mark.slow
+def test_demo_says_a_plain_svc_is_right_on_promoters(demo):
+    _, promoters = demo[0]["cases"]
+    assert "a plain SVC will do" in promoters["verdict"]
+
+
+@pytest.mark.slow
 def test_the_report_is_one_file_without_network(demo):
     report, page = demo
     for case in report["cases"]:
@@ -112,6 +122,7 @@ def test_the_report_is_one_file_without_network(demo):
         assert outside not in page
 
 
+@pytest.mark.slow
 def test_names_in_the_report_are_escaped(demo):
     from krein.report.render import render
 

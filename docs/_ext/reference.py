@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
 import krein
 from krein.cli import COMMANDS, build_parser
 from krein.kernels.registry import KERNELS
@@ -65,7 +68,7 @@ def where(name):
 
 
 def themes():
-    """Return {title: (introduction, names)} of all public names, empty ones left out."""
+    """Return {title: (introduction, names)} of the public names, by theme."""
     found = {title: (words, []) for title, words, _ in THEMES}
     for name in krein.__all__:
         thing = getattr(krein, name)
@@ -133,6 +136,27 @@ def write_pages(app):
             page.write_text(text, "utf-8")
 
 
+class LinkPublicNames(SphinxPostTransform):
+    """Make a link of every public name that stands as code in the text."""
+
+    default_priority = 900
+
+    def run(self, **kwargs):
+        builder, here = self.app.builder, self.env.docname
+        if builder.format != "html":
+            return
+        for literal in list(self.document.findall(nodes.literal)):
+            name = literal.astext().partition("(")[0].removeprefix("krein.")
+            inside = isinstance(literal.parent, nodes.reference | nodes.title)
+            if inside or name not in krein.__all__ or here.endswith(f".{name}"):
+                continue
+            page = builder.get_relative_uri(here, f"api/generated/krein.{name}")
+            link = nodes.reference(refuri=page, classes=["to-reference"], internal=True)
+            literal.replace_self(link)
+            link += literal
+
+
 def setup(app):
+    app.add_post_transform(LinkPublicNames)
     app.connect("config-inited", lambda app, config: write_pages(app), priority=1)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,9 +13,13 @@ __version__ = "0.1.0"
 # Public name -> module that defines it, by theme.
 _WHERE = {
     # estimators
+    "CPDRegressor": "krein.estimators.cpd_regressor",
+    "CPDSVC": "krein.estimators.cpd",
+    "CPDSVCCV": "krein.estimators.cpd_cv",
     "DCSVC": "krein.estimators.dc",
     "KreinLogisticRegression": "krein.estimators.logistic",
     "KreinLogisticRegressionCV": "krein.estimators.logistic_cv",
+    "KreinNystroem": "krein.estimators.nystroem",
     "KreinRidge": "krein.estimators.ridge",
     "KreinSVC": "krein.estimators.krein_svm",
     "MKLSVC": "krein.estimators.mkl",
@@ -44,7 +48,9 @@ _WHERE = {
     "lcs_kernel": "krein.kernels",
     "list_kernels": "krein.kernels",
     "log_euclidean_kernel": "krein.kernels",
+    "log_kernel": "krein.kernels",
     "msm_kernel": "krein.kernels",
+    "multiquadric_kernel": "krein.kernels",
     "needleman_wunsch_kernel": "krein.kernels",
     "optimal_assignment_kernel": "krein.kernels",
     "polynomial_kernel": "krein.kernels",
@@ -52,16 +58,26 @@ _WHERE = {
     "sigmoid_kernel": "krein.kernels",
     "smith_waterman_kernel": "krein.kernels",
     "stein_kernel": "krein.kernels",
+    "thin_plate_kernel": "krein.kernels",
+    "thin_plate_order_kernel": "krein.kernels",
     "tl1_kernel": "krein.kernels",
+    "twe_kernel": "krein.kernels",
+    "wasserstein_1d_kernel": "krein.kernels",
+    "wl_kernel": "krein.kernels",
     # comparison
     "Comparison": "krein.comparison",
     "SimilarityFeaturesClassifier": "krein.comparison.yardsticks",
     "SimilarityNeighborsClassifier": "krein.comparison.yardsticks",
     "compare": "krein.comparison",
     "list_methods": "krein.comparison",
-    "twe_kernel": "krein.kernels",
-    "wasserstein_1d_kernel": "krein.kernels",
-    "wl_kernel": "krein.kernels",
+    # diagnosis and splitting
+    "Diagnosis": "krein.diagnostics",
+    "diagnose": "krein.diagnostics",
+    "split_kernel": "krein.splitting",
+    "unbounded_direction": "krein.problems.logistic",
+    # data
+    "list_datasets": "krein.datasets",
+    "load_dataset": "krein.datasets",
     # files
     "FormatError": "krein.formats",
     "Named": "krein.formats",
@@ -69,13 +85,6 @@ _WHERE = {
     "read_labels": "krein.formats",
     "read_matrix": "krein.formats",
     "write_matrix": "krein.formats",
-    # diagnosis and splitting
-    "Diagnosis": "krein.diagnostics",
-    "diagnose": "krein.diagnostics",
-    "split_kernel": "krein.splitting",
-    # data
-    "list_datasets": "krein.datasets",
-    "load_dataset": "krein.datasets",
     # model files
     "ModelFileError": "krein.models",
     "load_model": "krein.models",

@@ -74,7 +74,7 @@ class BalancedBox:
     def _newton_root(self, signed: Array, low: Array, high: Array) -> float | None:
         """Root by Newton's method; None if it is not at rest after a few steps."""
         tau = 0.0
-        piece: Array | None = None
+        piece: np.ndarray | None = None
         for _ in range(12):
             moved = signed - tau
             # 0, 1, 2: below the bounds, free, above.

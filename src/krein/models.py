@@ -39,8 +39,12 @@ _RECORDS = {
     record.__name__: record
     for record in (BalancedBox, Certificate, Result, Spectrum, Transform)
 }
-# Problems that a fitted estimator keeps, made again from the arguments of their class.
+# What else a fitted estimator keeps, made again from the arguments of its class.
 _REBUILT = {
+    "PlacedKernel": (
+        "krein.estimators._cpd_model",
+        ("kernel", "center", "scale", "degree"),
+    ),
     "ProxySVM": ("krein.problems.proxy", ("spectrum", "box", "rho", "oracle")),
 }
 # Classes beside the public estimators of krein; both are plain data once fitted.
@@ -53,7 +57,24 @@ _NOT_SAVED = {"_metadata_request", "info"}
 
 
 class ModelFileError(ValueError):
-    """A model file is damaged, not a model, or holds what krein does not load."""
+    """A model file is damaged, not a model, or holds what krein does not load.
+
+    Parameters
+    ----------
+    message : str
+        What was found, and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from krein import ModelFileError, load_model
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     try:
+    ...         load_model(file.name)
+    ...     except ModelFileError:
+    ...         print("no model")
+    no model
+    """
 
 
 def save_model(est: Any, path: str | Path) -> Path:
@@ -128,6 +149,17 @@ def load_model(path: str | Path, kernel: Callable | None = None) -> Any:
     ------
     ModelFileError
         If the file is damaged, is not a model, or holds something unknown.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from krein import KreinSVC, load_model, save_model
+    >>> K = np.array([[1.0, -2.0], [-2.0, 1.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(KreinSVC().fit(K, [0, 1]), pathlib.Path(folder) / "m.krein")
+    ...     load_model(path).predict(K)
+    array([0, 1])
     """
     with Path(path).open("rb") as file:
         try:

@@ -30,6 +30,12 @@ class Certificate:
         The certificate in the units of the problem, not negative.
     relative : float
         The scale-free form of `value`; this is what ``tol`` is compared with.
+
+    Examples
+    --------
+    >>> from krein import Certificate
+    >>> Certificate("gap", value=2e-6, relative=1e-7).relative
+    1e-07
     """
 
     kind: Literal["gap", "stationarity"]
@@ -43,6 +49,20 @@ class History(Mapping[str, Array]):
     Row 0 is the starting point. Columns that every solver records are ``value``,
     ``bound``, ``gap`` or ``residual`` (by the kind of certificate), ``relative`` and
     ``seconds``; solvers add their own, such as ``size`` of a localisation set.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of recorded iterations, the starting point included.
+
+    Examples
+    --------
+    >>> from krein import History
+    >>> history = History()
+    >>> history.record(value=1.0, gap=0.5)
+    >>> history.record(value=1.4, gap=0.1)
+    >>> history["gap"]
+    array([0.5, 0.1])
     """
 
     def __init__(self) -> None:
@@ -95,6 +115,14 @@ class Result:
         Facts per iteration.
     info : dict
         What only one solver has to say (e.g. the final localisation set).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import KreinSVC
+    >>> model = KreinSVC().fit(np.array([[1.0, -2.0], [-2.0, 1.0]]), [0, 1])
+    >>> model.result_.status, model.result_.certificate.kind
+    ('converged', 'gap')
     """
 
     x: Array

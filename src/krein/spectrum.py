@@ -43,6 +43,17 @@ class Spectrum:
         Square roots of the sample weights; None means all weights are 1.
     truncation : float
         Bound on the spectral norm of the part left out (0 when exact).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import Spectrum
+    >>> spectrum = Spectrum.exact(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> spectrum.signature
+    (1, 1, 0)
+    >>> spectrum.map(np.abs).matrix().round(12) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     eigenvalues: Array
@@ -75,8 +86,9 @@ class Spectrum:
         if root is not None:
             A *= root
             A *= root[:, None]
+        # A.T is A in the order of LAPACK, which would copy A otherwise.
         values, vectors = scipy.linalg.eigh(
-            A, driver="evd", overwrite_a=True, check_finite=False
+            A.T, driver="evd", overwrite_a=True, check_finite=False
         )
         return cls(values * scale, vectors, root)
 
@@ -293,8 +305,6 @@ class Transform:
         if method == "none":
             return cls(method, None, None, 0.0, weight)
         if method == "shift":
-            if spectrum is None and is_sharing():
-                spectrum = Spectrum.exact(K, weight)
             if spectrum is None:
                 eta = largest_shift(K, weight)
             else:
@@ -342,6 +352,8 @@ class Transform:
 
 def largest_shift(K: Array, weight: Array | None = None) -> float:
     """Return max(0, -smallest eigenvalue) of the (weighted) matrix."""
+    if is_sharing():  # other methods need all eigenvalues anyway
+        return max(0.0, -float(Spectrum.exact(K, weight).eigenvalues[0]))
     scale = safe_scale(K)
     A = K / scale
     if weight is not None:

@@ -161,7 +161,7 @@ def test_a_clear_winner_is_named(rng):
     answer = made_up({"svc": 0.7 + noise, "flip": 0.9 - noise}).recommendation
     assert answer.method == "flip"
     assert answer.clear
-    assert answer.text.startswith("Use SVM, flip")
+    assert answer.text.startswith("Use SVM with flip")
     assert "the treatment matters" in answer.text
 
 
@@ -172,6 +172,14 @@ def test_no_clear_winner_recommends_the_simplest(rng):
     assert answer.method == "svc"
     assert not answer.clear
     assert answer.text.startswith("No clear winner")
+
+
+def test_a_much_lower_mean_is_not_recommended_for_being_simple():
+    noisy = 0.75 + 0.3 * np.tile([1.0, -1.0], 5)
+    answer = made_up({"svc": noisy, "flip": np.full(10, 0.95)}).recommendation
+    assert answer.equals == ("flip", "svc")
+    assert answer.method == "flip"
+    assert "too few to be sure" in answer.text
 
 
 def test_identical_scores_rank_the_simplest_first():

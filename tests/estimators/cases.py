@@ -1,7 +1,10 @@
 """Every estimator of krein; what is listed here is tested by the contract tests."""
 
 from krein import (
+    CPDSVC,
+    CPDSVCCV,
     DCSVC,
+    CPDRegressor,
     KreinLogisticRegression,
     KreinLogisticRegressionCV,
     KreinRidge,
@@ -20,6 +23,8 @@ ESTIMATORS = [
     DCSVC(),
     KreinLogisticRegression(),
     KreinRidge(),
+    CPDRegressor(),
+    CPDSVC(),
     KreinSVC(),
     ProxySVC(tol=1e-10),
     SimilarityFeaturesClassifier(),
@@ -47,4 +52,14 @@ VARIANTS = [
     SpectrumSVC("shift"),
     SpectrumSVC("square"),
     SpectrumSVR("flip"),
+]
+
+# Estimators whose own kernel is checked too, because they are made for it.
+OWN_KERNEL = [
+    CPDRegressor(),
+    CPDSVC(),
+    CPDSVC(loss="logistic"),
+    CPDSVCCV(alphas=[1.0, 0.1], cv=2, exponent=1),
+    CPDSVC(polynomial="zero", exponent=1),
+    CPDSVC(polynomial="zero", kernel="rbf"),
 ]

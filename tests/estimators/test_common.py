@@ -4,8 +4,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from krein import PseudoEuclideanEmbedding, SpectrumTransformer
-from tests.estimators.cases import ESTIMATORS, VARIANTS
+from krein import CPDSVC, CPDRegressor, PseudoEuclideanEmbedding, SpectrumTransformer
+from tests.estimators.cases import ESTIMATORS, OWN_KERNEL, VARIANTS
 
 TRANSFORMERS = [SpectrumTransformer("clip"), PseudoEuclideanEmbedding()]
 
@@ -37,6 +37,9 @@ def expected_failures(estimator):
             "says; a precomputed similarity is square"
         )
         return {"check_outliers_train": reason, "check_outliers_fit_predict": reason}
+    if precomputed and isinstance(estimator, CPDSVC | CPDRegressor):
+        reason = "a kernel cut to integers is not c.p.d. any more, which is refused"
+        return {"check_estimators_dtypes": reason}
     if precomputed and hasattr(estimator, "predict_proba"):
         reason = (
             "the check fits an 80 x n_features matrix, whatever the pairwise tag "
@@ -47,7 +50,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    both_kernels(ESTIMATORS) + TRANSFORMERS,
+    both_kernels(ESTIMATORS) + OWN_KERNEL[:2] + TRANSFORMERS,
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_check(estimator, check):
@@ -56,7 +59,7 @@ def test_scikit_learn_check(estimator, check):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    both_kernels(VARIANTS),
+    both_kernels(VARIANTS) + OWN_KERNEL[2:],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_check_of_variants(estimator, check):

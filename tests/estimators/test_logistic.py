@@ -99,7 +99,7 @@ def test_integer_weights_are_repetition(multi_class, solver, rng):
     weight = rng.integers(0, 4, 45)
     repeated = np.repeat(np.arange(45), weight)
     new = tl1_kernel(rng.uniform(size=(10, 4)), X)
-    options = {"alpha": 0.05, "multi_class": multi_class, "solver": solver}
+    options = {"alpha": 0.3, "multi_class": multi_class, "solver": solver, "tol": 1e-8}
     one = KreinLogisticRegression(**options).fit(tl1_kernel(X), y, weight)
     two = KreinLogisticRegression(**options).fit(tl1_kernel(X[repeated]), y[repeated])
     np.testing.assert_allclose(
@@ -299,6 +299,7 @@ def test_bad_feature_settings_are_named(params, message, rng):
         KreinLogisticRegression(kernel="features", **params).fit(F, F[:, 0] > 0)
 
 
+@pytest.mark.slow
 def test_features_pass_the_checks_of_scikit_learn():
     from sklearn.utils.estimator_checks import check_estimator
 
@@ -325,12 +326,12 @@ def test_cross_validation_is_that_of_scikit_learn_with_log_loss():
 
     X, y = load_iris(return_X_y=True)
     K = tl1_kernel(unit_box(X))
-    alphas = [1e-3, 1e-2, 0.1]
-    ours = KreinLogisticRegressionCV(alphas, cv=4).fit(K, y)
+    alphas = [1e-2, 0.1]
+    ours = KreinLogisticRegressionCV(alphas, cv=3).fit(K, y)
     theirs = GridSearchCV(
-        KreinLogisticRegression(), {"alpha": alphas}, cv=4, scoring="neg_log_loss"
+        KreinLogisticRegression(), {"alpha": alphas}, cv=3, scoring="neg_log_loss"
     ).fit(K, y)
-    scores = np.array([theirs.cv_results_[f"split{i}_test_score"] for i in range(4)]).T
+    scores = np.array([theirs.cv_results_[f"split{i}_test_score"] for i in range(3)]).T
     np.testing.assert_allclose(ours.scores_, scores, rtol=1e-6)
     assert ours.best_alpha_ == theirs.best_params_["alpha"]
     np.testing.assert_allclose(

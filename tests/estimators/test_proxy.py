@@ -11,7 +11,6 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from krein import ProxySVC, Spectrum, SpectrumSVC
-from krein.problems.proxy import ProxySVM
 
 N, NEW = 60, 25
 
@@ -255,7 +254,7 @@ def test_truncated_spectrum_warns_and_counts_its_error(data):
     with pytest.warns(ConvergenceWarning, match="truncated to rank 20"):
         model = ProxySVC(C=2.0, rho=0.5, solver_options=options).fit(K, y)
     exact = ProxySVC(C=2.0, rho=0.5).fit(K, y)
-    problem = ProxySVM(exact.spectrum_, exact._problems[0].box, 0.5)
+    problem = exact._problem(0)
     missed = exact.objective_[0] - problem.value_grad(model.alpha_[0])[0]
     assert 0 <= missed <= model.duality_gap_[0]
     assert model.duality_gap_[0] > 100 * exact.duality_gap_[0]

@@ -116,6 +116,10 @@ EXAMPLES = {
     "tl1": Example(VECTORS, vectors.tl1, {"tau": 1.2}, (CORNERS, {"tau": 1.9})),
     "rbf": Example(VECTORS, vectors.rbf, {"gamma": 0.7}),
     "laplacian": Example(VECTORS, vectors.laplacian, {"gamma": 0.7}),
+    "thin_plate": Example(VECTORS, vectors.thin_plate, {"exponent": 2}),
+    "thin_plate_order": Example(VECTORS, vectors.thin_plate_order, {"order": 3}),
+    "multiquadric": Example(VECTORS, vectors.multiquadric, {"c": 0.5, "power": 1.5}),
+    "log": Example(VECTORS, vectors.log, {"power": 1.0, "c": 0.5}),
     "sigmoid": Example(
         VECTORS, vectors.sigmoid, {"gamma": 0.7, "coef0": -1.0}, (VECTORS - 0.5, {})
     ),

@@ -162,3 +162,8 @@ def test_no_unbounded_direction_for_a_positive_kernel(with_spectrum):
         unbounded_direction(K, np.r_[np.ones(5), -np.ones(5)], spectrum=spectrum)
         is None
     )
+
+
+def test_bad_labels_of_a_direction_are_named():
+    with pytest.raises(ValueError, match=r"-1 or \+1 for each of the 3 items"):
+        unbounded_direction(np.eye(3), np.array([0.0, 1.0, 1.0]))

@@ -1,4 +1,4 @@
-"""The proxy-kernel SVM as a semidefinite program, for a conic solver (slow, n <= 25)."""
+"""The proxy-kernel SVM as a semidefinite program, for a conic solver (n <= 25)."""
 
 import warnings
 

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 
 def tl1(x, y, *, tau):
     return max(tau - sum(abs(a - b) for a, b in zip(x, y, strict=True)), 0.0)
@@ -25,3 +27,26 @@ def sigmoid(x, y, *, gamma, coef0):
 
 def polynomial(x, y, *, degree, gamma, coef0):
     return (gamma * _dot(x, y) + coef0) ** degree
+
+
+def thin_plate(x, y, *, exponent):
+    """Polyharmonic kernel of one pair."""
+    r = np.sqrt(np.sum((x - y) ** 2))
+    if exponent % 2 == 0:
+        return (-1) ** (exponent / 2 + 1) * r**exponent * np.log(r) if r > 0 else 0.0
+    return (-1) ** np.ceil(exponent / 2) * r**exponent
+
+
+def thin_plate_order(x, y, *, order):
+    """Definition 5.1 of Walder and Chapelle (2007), for one pair."""
+    return thin_plate(x, y, exponent=2 * order - x.size)
+
+
+def multiquadric(x, y, *, c, power):
+    """Multiquadric of one pair."""
+    return (-1) ** np.ceil(power) * (c**2 + np.sum((x - y) ** 2)) ** power
+
+
+def log(x, y, *, power, c):
+    """Logarithmic kernel of one pair."""
+    return -np.log(c + np.sum((x - y) ** 2) ** (power / 2))

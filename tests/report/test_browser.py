@@ -1,5 +1,7 @@
 """The report in a real browser: it works, and asks for nothing."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.report.browser import Browser, missing
@@ -121,3 +123,20 @@ def test_a_phone_needs_no_sideways_scrolling(browser):
     width = browser.script("return document.documentElement.scrollWidth")
     assert width <= browser.script("return innerWidth")
     browser.resize(1200, 900)
+
+
+@pytest.mark.slow
+def test_the_demo_opens(tmp_path):
+    from krein.report.demo import write_demo
+
+    path = Path(write_demo(tmp_path / "demo")["report"])
+    with Browser(tmp_path / "profile") as window:
+        window.requests()
+        window.open(path)
+        asked = [url for url in window.requests() if not url.startswith("data:")]
+        assert asked == [path.resolve().as_uri()]
+        assert window.console() == []
+        charts = "return document.querySelectorAll('svg.chart').length"
+        assert window.script(charts) == 8
+        window.hover("#case1 svg.chart g[data-tip]")
+        assert "95 % interval" in tip(window)

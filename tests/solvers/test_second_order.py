@@ -125,12 +125,7 @@ def check_random_problem(seed, n, kind, log_C, log_rho, log_scale, weighted):
     assert gap <= 1.001 * result.certificate.value + noise * n
 
 
-@settings(
-    max_examples=300,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-@given(
+ANY_PROBLEM = given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 25),
     kind=st.sampled_from(KINDS),
@@ -139,6 +134,21 @@ def check_random_problem(seed, n, kind, log_C, log_rho, log_scale, weighted):
     log_scale=st.floats(-4, 4),
     weighted=st.booleans(),
 )
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+@ANY_PROBLEM
+def test_thousands_of_random_problems(
+    seed, n, kind, log_C, log_rho, log_scale, weighted
+):
+    check_random_problem(seed, n, kind, log_C, log_rho, log_scale, weighted)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@ANY_PROBLEM
 def test_random_problems(seed, n, kind, log_C, log_rho, log_scale, weighted):
     check_random_problem(seed, n, kind, log_C, log_rho, log_scale, weighted)
 

@@ -68,6 +68,15 @@ class Comparison:
         Index pairs.
     random_state : int
         Seed of the splits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import compare, sigmoid_kernel
+    >>> X = np.random.default_rng(0).standard_normal((40, 3))
+    >>> comparison = compare(sigmoid_kernel(X), X[:, 0] > 0, methods=["clip", "flip"])
+    >>> comparison.best in comparison.completed
+    True
     """
 
     records: tuple[dict[str, Any], ...]

@@ -170,7 +170,7 @@ class SimilarityNeighborsClassifier(_Yardstick):
         weight = 1.0 if training.weight is None else training.weight
         return Row(signs * weight, 0.0)
 
-    def _decision_rows(self, X: Any) -> Array:
+    def _decision_rows(self, X: Any, **further: Any) -> Array:
         """Votes per class, as shares (n_new, n_classes)."""
         if not hasattr(self, "dual_coef_"):
             return super()._decision_rows(X)  # raises: not fitted

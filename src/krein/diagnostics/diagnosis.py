@@ -67,6 +67,14 @@ class Diagnosis:
         In two words.
     advice : list of str
         What to use and why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import diagnose
+    >>> found = diagnose(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    >>> found.signature, found.negative_mass
+    ((1, 1, 0), 0.25)
     """
 
     n: int

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    _fit_context,
+    clone,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -23,19 +30,25 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     _check_y,
     _num_samples,
+    check_array,
     check_is_fitted,
     validate_data,
 )
 
 from krein.estimators._probability import (
+    FoldScores,
+    kernel_fold_scores,
     sigmoid_calibration,
     sigmoid_probabilities,
 )
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
+from krein.lowrank import LowRank
 from krein.memory import require_memory
 from krein.result import Array, Result
+from krein.similarities import Similarities
+from krein.spectrum import Spectrum
 from krein.validation import (
     check_labels,
     check_similarity,
@@ -52,20 +65,30 @@ class Training:
 
     Attributes
     ----------
-    K : ndarray of shape (m, m)
-        Raw similarities; never to be changed.
+    K : ndarray of shape (m, m) or LowRank
+        Raw similarities, never to be changed; with landmarks their approximation.
     weight : ndarray of shape (m,) or None
         Sample weight times class weight; None when all are 1.
     kept : ndarray of shape (m,) or None
         Indices of the samples in what was passed to fit; None when all were kept.
     n : int
         Number of samples passed to fit.
+    landmarks : ndarray or None
+        With landmarks: their indices in what was passed to fit. The coefficients of
+        a row are then those on the landmarks.
     """
 
-    K: Array
+    K: Any
     weight: Array | None
     kept: np.ndarray | None
     n: int
+    landmarks: np.ndarray | None = None
+
+    def spectrum(self) -> Spectrum:
+        """Return the eigendecomposition of the (weighted) K: exact, or of low rank."""
+        if isinstance(self.K, LowRank):
+            return self.K.spectrum()
+        return Spectrum.exact(self.K, self.weight)
 
     def upper(self, C: float) -> Array:
         """Upper bounds C w_i of the dual variables."""
@@ -75,10 +98,17 @@ class Training:
 
     def expand(self, rows: Array) -> Array:
         """Put zeros where samples of zero weight were left out."""
-        if self.kept is None:
-            return rows
+        return rows if self.kept is None else self._placed(rows, self.kept)
+
+    def expand_coef(self, rows: Array) -> Array:
+        """Put zeros where samples have no coefficient."""
+        if self.landmarks is not None:
+            return self._placed(rows, self.landmarks)
+        return self.expand(rows)
+
+    def _placed(self, rows: Array, positions: np.ndarray) -> Array:
         full = np.zeros((rows.shape[0], self.n))
-        full[:, self.kept] = rows
+        full[:, positions] = rows
         return full
 
 
@@ -90,6 +120,7 @@ class Row:
     intercept: float
     result: Result | None = None
     alpha: Array | None = None
+    poly: Array | None = None
 
 
 class KernelModel(BaseEstimator):
@@ -174,17 +205,23 @@ class KernelModel(BaseEstimator):
         require_memory(
             6 * 8 * n * n,
             f"a spectral fit on {n} items",
-            "Use landmarks: krein.KreinNystroem(n_components=500) before a linear "
-            "model.",
+            "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
+            "KreinNystroem before a linear model.",
         )
-        kernel = as_kernel(self.kernel, self.kernel_params)
-        self.kernel_ = kernel.fit(X) if isinstance(kernel, Kernel) else kernel
+        self._settle_kernel(X)
         self.X_fit_ = X
         K = kernel_matrix(self.kernel_, X, X)
         return check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
 
+    def _settle_kernel(self, X: Any) -> None:
+        """Set `kernel_`, its data-dependent settings taken from the training items."""
+        kernel = as_kernel(self.kernel, self.kernel_params)
+        self.kernel_ = kernel.fit(X) if isinstance(kernel, Kernel) else kernel
+
     def _similarities(self, X: Any) -> Array:
         """Similarities of items to those training items that matter (`support_`)."""
+        if self._precomputed and self._approximation is not None:
+            return landmark_columns(self, X, self.support_)
         X = self._check_items(X, reset=False)
         if self._precomputed:
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
@@ -199,9 +236,15 @@ class KernelModel(BaseEstimator):
 
     def _store_rows(self, rows: Sequence[Row], training: Training) -> None:
         """Set the fitted attributes from one Row per output."""
-        self.dual_coef_ = training.expand(np.vstack([row.coef for row in rows]))
+        self.dual_coef_ = training.expand_coef(np.vstack([row.coef for row in rows]))
         self.intercept_ = np.array([row.intercept for row in rows], dtype=float)
-        self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
+        if training.landmarks is None:
+            self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
+        else:
+            self.support_ = training.landmarks
+        polynomials = [row.poly for row in rows if row.poly is not None]
+        if polynomials:
+            self.poly_coef_ = np.vstack(polynomials)
         alphas = [row.alpha for row in rows if row.alpha is not None]
         if len(alphas) == len(rows):
             self.alpha_ = training.expand(np.vstack(alphas))
@@ -232,11 +275,16 @@ class KernelModel(BaseEstimator):
                 stacklevel=4,
             )
 
-    def _decision_rows(self, X: Any) -> Array:
+    def _decision_rows(self, X: Any, **further: Any) -> Array:
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
         values = self._similarities(X) @ self.dual_coef_[:, self.support_].T
-        return values + self.intercept_
+        values += self.intercept_
+        return self._add_polynomial(values, X, **further)
+
+    def _add_polynomial(self, values: Array, X: Any) -> Array:
+        """Add the part that is not on the kernel; models that have one override it."""
+        return values
 
     def _check_weight(
         self, items: Any, sample_weight: Any, class_weight: Array | None = None
@@ -257,15 +305,88 @@ class KernelModel(BaseEstimator):
             raise ValueError("sample_weight is zero for every sample")
         return weight
 
+    # ----------------------------------------------------------------- approximation
+
+    # How the block of similarities to landmarks is made and kept; None: in memory.
+    # `krein.scale.fit` sets it for the time of a fit.
+    _columns_of: Any = None
+
+    @property
+    def _approximation(self) -> Any:
+        return getattr(self, "approximation", None)
+
+    def _train_on(self, items: Any, dtype: Any, weight: Array | None) -> Training:
+        """Similarities of checked items of positive weight, or an approximation."""
+        if self._approximation is None:
+            return keep_positive(self._training_kernel(items, dtype), weight)
+        if self._precomputed:
+            return self._approximated(
+                Similarities(self._training_kernel(items, dtype)), weight
+            )
+        self._settle_kernel(items)
+        return self._approximated(Similarities(items, self.kernel_), weight)
+
+    def _approximated(self, source: Similarities, weight: Array | None) -> Training:
+        """Train at low rank; only the landmarks are kept for prediction."""
+        nystroem = clone(self._approximation)
+        if nystroem.kernel not in ("precomputed", self.kernel):
+            raise ValueError(
+                f"approximation has kernel={nystroem.kernel!r}, the estimator has "
+                f"kernel={self.kernel!r}: give the kernel to the estimator only"
+            )
+        nystroem.set_params(kernel=self.kernel, symmetrize=self.symmetrize)
+        weight, kept = positive_part(weight)
+        found = nystroem.approximate(
+            source if kept is None else source.subset(kept),
+            weight=weight,
+            columns_of=self._columns_of,
+        )
+        positions = found.landmarks if kept is None else kept[found.landmarks]
+        self.approximation_error_ = found.error
+        self.X_fit_ = None if self._precomputed else take(source.items, positions)
+        return Training(found.low_rank, weight, kept, source.n, positions)
+
+
+def positive_part(
+    weight: Array | None,
+) -> tuple[Array | None, np.ndarray | None]:
+    """Weights and indices of the samples of positive weight; None: all of them."""
+    if weight is None or np.all(weight > 0.0):
+        return weight, None
+    kept = np.flatnonzero(weight > 0.0)
+    return weight[kept], kept
+
 
 def keep_positive(K: Array, weight: Array | None) -> Training:
     """Leave out samples of zero weight."""
-    if weight is None or np.all(weight > 0.0):
+    weight, kept = positive_part(weight)
+    if kept is None:
         return Training(K, weight, None, K.shape[0])
-    kept = np.flatnonzero(weight > 0.0)
     # Features that stand for a matrix know how to leave samples out.
     part = K.restrict(kept) if hasattr(K, "restrict") else K[np.ix_(kept, kept)]
-    return Training(part, weight[kept], kept, K.shape[0])
+    return Training(part, weight, kept, K.shape[0])
+
+
+def ravel_rows(values: Array) -> Array:
+    """One column for two classes is returned flat."""
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
+def as_labels(values: Array, classes: np.ndarray) -> np.ndarray:
+    """Labels from decision values (n, n_rows)."""
+    if values.shape[1] == 1:
+        return classes[(values[:, 0] > 0).astype(int)]
+    return classes[np.argmax(values, axis=1)]
+
+
+def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:
+    """Columns of the landmarks in precomputed rows, of all items or landmarks only."""
+    if estimator.n_features_in_ != landmarks.size:
+        given = check_array(X, dtype=np.float64, input_name="X")
+        if given.shape[1] == landmarks.size:
+            return given
+    X = estimator._check_items(X, reset=False)
+    return X if X.shape[1] == landmarks.size else X[:, landmarks]
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):
@@ -302,19 +423,24 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         items = self._check_items(X, reset=True)
         codes = self._check_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight, self._class_weights(codes))
-        if weight is not None and np.unique(codes[weight > 0]).size < 2:
-            raise ValueError(
-                "y must contain samples of at least two classes of positive weight: "
-                "sample_weight leaves one class"
-            )
-        K = self._training_kernel(items, getattr(X, "dtype", None))
-        training = keep_positive(K, weight)
+        self._check_classes_left(codes, weight)
+        training = self._train_on(items, getattr(X, "dtype", None), weight)
         kept = codes if training.kept is None else codes[training.kept]
         rows = self._fit_rows(self._share(training), training, kept)
         self._store_rows(rows, training)
         if getattr(self, "probability", False):
             self._calibrate(training, kept)
         return self
+
+    def _check_classes_left(self, codes: np.ndarray, weight: Array | None) -> None:
+        """Every class must have a sample of positive weight."""
+        if weight is None:
+            return
+        if np.unique(codes[weight > 0]).size < self.classes_.size:
+            raise ValueError(
+                "y must contain samples of at least two classes of positive weight: "
+                "sample_weight is zero for all samples of a class"
+            )
 
     def _share(self, training: Training) -> Any:
         raise NotImplementedError("a subclass says what its rows share")
@@ -363,8 +489,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         ndarray of shape (n_new,) for two classes, (n_new, n_classes) otherwise
         """
-        values = self._decision_rows(X)
-        return values[:, 0] if values.shape[1] == 1 else values
+        return ravel_rows(self._decision_rows(X))
 
     def predict(self, X):
         """Class labels of new items.
@@ -377,10 +502,10 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         ndarray of shape (n_new,)
         """
-        values = self._decision_rows(X)
-        if values.shape[1] == 1:
-            return self.classes_[(values[:, 0] > 0).astype(int)]
-        return self.classes_[np.argmax(values, axis=1)]
+        return self._labels(self._decision_rows(X))
+
+    def _labels(self, values: Array) -> np.ndarray:
+        return as_labels(values, self.classes_)
 
     def _has_probabilities(self) -> bool:
         if getattr(self, "probability", False):
@@ -399,13 +524,42 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         ndarray of shape (n_new, n_classes)
         """
+        return self._probabilities(self._decision_rows(X))
+
+    def _probabilities(self, values: Array) -> Array:
         check_is_fitted(self, "calibration_")
-        return sigmoid_probabilities(self._decision_rows(X), *self.calibration_)
+        return sigmoid_probabilities(values, *self.calibration_)
 
     def _calibrate(self, training: Training, codes: np.ndarray) -> None:
+        if isinstance(training.K, LowRank):
+            fold_scores: FoldScores = partial(self._fold_scores, training, codes)
+        else:
+            fold_scores = kernel_fold_scores(self, training.K, codes, training.weight)
         self.calibration_ = sigmoid_calibration(
-            self, training.K, codes, training.weight, self.classes_.size
+            fold_scores, codes, training.weight, self.classes_.size, self.random_state
         )
+
+    def _fold_scores(
+        self,
+        training: Training,
+        codes: np.ndarray,
+        train: np.ndarray,
+        test: np.ndarray,
+    ) -> Array:
+        """Scores of the `test` samples by a model of the `train` samples.
+
+        At low rank the landmarks are shared by the folds; they know no labels.
+        """
+        weight = None if training.weight is None else training.weight[train]
+        part = replace(training, K=training.K.restricted(train), weight=weight)
+        shared = self._share(part)
+        rows = [
+            self._fit_row(shared, part, signs)
+            for signs in one_vs_rest(codes[train], self.classes_.size)
+        ]
+        coef = np.column_stack([row.coef for row in rows])
+        scores = training.K.columns.rows(test) @ coef
+        return scores + np.array([row.intercept for row in rows])
 
 
 def one_vs_rest(codes: np.ndarray, n_classes: int) -> Iterator[Array]:
@@ -437,8 +591,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         items = self._check_items(X, reset=True)
         y = self._check_regression_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight)
-        K = self._training_kernel(items, getattr(X, "dtype", None))
-        training = keep_positive(K, weight)
+        training = self._train_on(items, getattr(X, "dtype", None), weight)
         y = y if training.kept is None else y[training.kept]
         self._store_rows([self._fit_target(training, y)], training)
         return self

@@ -6,6 +6,7 @@ rows and columns are cut together, from the matrix that the fit has computed alr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,11 @@ from sklearn.model_selection import StratifiedKFold
 from krein.result import Array
 
 __all__ = [
+    "FoldScores",
     "fit_sigmoid",
     "fit_sigmoids",
+    "inner_folds",
+    "kernel_fold_scores",
     "out_of_fold_scores",
     "sigmoid_calibration",
     "sigmoid_probabilities",
@@ -27,11 +31,21 @@ __all__ = [
 _FOLDS = 5
 
 
+FoldScores = Callable[[np.ndarray, np.ndarray], Array]
+
+
 def sigmoid_calibration(
-    estimator: Any, K: Array, codes: np.ndarray, weight: Array | None, n_classes: int
+    fold_scores: FoldScores,
+    codes: np.ndarray,
+    weight: Array | None,
+    n_classes: int,
+    random_state: Any,
 ) -> tuple[Array, Array]:
-    """Slopes and offsets (n_rows,) of the sigmoids of a one-vs-rest model."""
-    scores = out_of_fold_scores(estimator, K, codes, weight)
+    """Slopes and offsets (n_rows,) of the sigmoids of a one-vs-rest model.
+
+    ``fold_scores(train, test)`` fits on the samples `train` and scores `test`.
+    """
+    scores = out_of_fold_scores(fold_scores, codes, random_state)
     return fit_sigmoids(scores, codes, weight, n_classes)
 
 
@@ -62,34 +76,46 @@ def sigmoid_probabilities(scores: Array, slope: Array, offset: Array) -> Array:
 
 
 def out_of_fold_scores(
-    estimator: Any, K: Array, codes: np.ndarray, weight: Array | None
+    fold_scores: FoldScores, codes: np.ndarray, random_state: Any
 ) -> Array:
     """Scores (n, n_rows) of models that did not see the sample they score."""
-    smallest = int(np.bincount(codes).min())
-    if smallest < 2:
-        raise ValueError(
-            "probability=True needs at least two samples of every class, got one"
-        )
-    folds = StratifiedKFold(
-        min(_FOLDS, smallest), shuffle=True, random_state=_seed(estimator)
-    )
-    model = clone(estimator).set_params(
-        kernel="precomputed", kernel_params=None, probability=False, class_weight=None
-    )
-    scores = np.empty((K.shape[0], 0))
-    for train, test in folds.split(codes, codes):
-        fold_weight = None if weight is None else weight[train]
-        model.fit(K[np.ix_(train, train)], codes[train], sample_weight=fold_weight)
-        out = model._decision_rows(K[np.ix_(test, train)])
-        if scores.shape[1] == 0:
-            scores = np.empty((K.shape[0], out.shape[1]))
-        scores[test] = out
+    tests, parts = [], []
+    for train, test in inner_folds(codes, random_state, "probability=True"):
+        tests.append(test)
+        parts.append(fold_scores(train, test))
+    scores = np.empty((codes.size, parts[0].shape[1]))
+    scores[np.concatenate(tests)] = np.concatenate(parts)
     return scores
 
 
-def _seed(estimator: Any) -> int:
-    state = estimator.random_state
-    return state if isinstance(state, int) else 0
+def inner_folds(
+    codes: np.ndarray, random_state: Any, needed_for: str
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Five stratified folds inside a fit, fewer if a class has fewer samples."""
+    smallest = int(np.bincount(codes).min())
+    if smallest < 2:
+        raise ValueError(
+            f"{needed_for} needs at least two samples of every class, got one"
+        )
+    seed = random_state if isinstance(random_state, int) else 0
+    folds = StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=seed)
+    return list(folds.split(codes, codes))
+
+
+def kernel_fold_scores(
+    estimator: Any, K: Array, codes: np.ndarray, weight: Array | None
+) -> FoldScores:
+    """Fits and scores on parts of a kernel matrix, rows and columns cut together."""
+    model = clone(estimator).set_params(
+        kernel="precomputed", kernel_params=None, probability=False, class_weight=None
+    )
+
+    def fold_scores(train: np.ndarray, test: np.ndarray) -> Array:
+        fold_weight = None if weight is None else weight[train]
+        model.fit(K[np.ix_(train, train)], codes[train], sample_weight=fold_weight)
+        return model._decision_rows(K[np.ix_(test, train)])
+
+    return fold_scores
 
 
 def fit_sigmoid(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from krein.domain import BalancedBox
 from krein.estimators._base import KernelClassifier, Row, Training
+from krein.estimators._low_rank import LowRankSVM, low_rank_gain
+from krein.estimators.nystroem import KreinNystroem
+from krein.lowrank import LowRank
 from krein.result import Array
 from krein.solvers.libsvm import svm_dual
-from krein.spectrum import Spectrum, Transform
+from krein.spectrum import METHODS, Spectrum, Transform
 
 __all__ = ["KreinSVC"]
 
@@ -35,9 +39,9 @@ class KreinSVC(KernelClassifier):
         Refit the coefficients on the support vectors of the flipped problem only, so
         that prediction needs similarities to those items alone (an approximation; the
         exact coefficients of the Krein SVM are dense).
-    kernel, kernel_params, symmetrize, class_weight, probability, tol, max_iter, \
-random_state, verbose
-        As in `SpectrumSVC`.
+    kernel, kernel_params, symmetrize, class_weight, probability, approximation, tol, \
+max_iter, random_state, verbose
+        As in `SpectrumSVC`; `sparse` and `approximation` exclude each other.
 
     Attributes
     ----------
@@ -65,6 +69,7 @@ random_state, verbose
         "lam_pos": [_POSITIVE],
         "lam_neg": [_POSITIVE],
         "sparse": ["boolean"],
+        "approximation": [KreinNystroem, None],
     }
 
     def __init__(
@@ -79,6 +84,7 @@ random_state, verbose
         symmetrize=False,
         class_weight=None,
         probability=False,
+        approximation=None,
         tol=1e-6,
         max_iter=1_000_000,
         random_state=None,
@@ -93,21 +99,36 @@ random_state, verbose
         self.symmetrize = symmetrize
         self.class_weight = class_weight
         self.probability = probability
+        self.approximation = approximation
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
 
-    def _share(self, training: Training) -> tuple[Transform, Array]:
+    def _share(self, training: Training) -> Any:
+        if isinstance(training.K, LowRank):
+            if self.sparse:
+                raise ValueError(
+                    "sparse=True and approximation= exclude each other: with landmarks "
+                    "prediction needs similarities to the landmarks only already"
+                )
+            gain = low_rank_gain(training.K, "flip", 1.0)
+            gain = gain / self._strength(training.K.eigenvalues)
+            return LowRankSVM.share(training.K, gain)
         spectrum = Spectrum.exact(training.K, training.weight)
-        flip = Transform.fit(training.K, "flip", spectrum=spectrum)
-        strength = np.where(spectrum.eigenvalues > 0, self.lam_pos, self.lam_neg)
-        transform = Transform("flip", spectrum, flip.gain / strength)
+        gain = METHODS["flip"](spectrum.eigenvalues, spectrum.tolerance, 1.0)
+        gain = gain / self._strength(spectrum.eigenvalues)
+        transform = Transform("flip", spectrum, gain)
         return transform, transform.kernel(training.K)
 
-    def _fit_row(
-        self, shared: tuple[Transform, Array], training: Training, signs: Array
-    ) -> Row:
+    def _strength(self, eigenvalues: Array) -> Array:
+        return np.where(eigenvalues > 0, self.lam_pos, self.lam_neg)
+
+    def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
+        if isinstance(shared, LowRankSVM):
+            return shared.fit_row(
+                training, signs, C=self.C, tol=self.tol, max_iter=self.max_iter
+            )
         transform, kernel = shared
         domain = BalancedBox(training.upper(self.C), signs)
         result, intercept = svm_dual(

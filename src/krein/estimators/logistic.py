@@ -21,6 +21,8 @@ from krein.estimators._base import (
     Training,
     one_vs_rest,
 )
+from krein.estimators.nystroem import KreinNystroem
+from krein.lowrank import LowRank
 from krein.problems.feature_kernel import FeatureKernel
 from krein.problems.logistic import (
     IndefiniteLogistic,
@@ -98,6 +100,8 @@ class KreinLogisticRegression(KernelClassifier):
         Signs of the features, for ``kernel="features"``; all +1 when not given.
     kernel_params, symmetrize, class_weight, random_state, verbose
         As in `SpectrumSVC`.
+    approximation : KreinNystroem, optional
+        Train on landmarks, as in `SpectrumSVC`; with the solvers newton and krein-gd.
     solver_options : dict, optional
         ``init``: starting coefficients, "zeros", "ones", "minus-ones", "uniform" (those
         of the paper's Table VI) or an array (n_rows, n_train). newton: ``linear`` is
@@ -131,7 +135,7 @@ class KreinLogisticRegression(KernelClassifier):
     coef_ : ndarray of shape (n_rows, r)
         Coefficients of the features, for ``kernel="features"``.
     result_, n_iter_, objective_, support_
-        As in `SpectrumSVC`; ``objective_`` is the (unbounded) objective at the solution.
+        As in `SpectrumSVC`; ``objective_`` is the value of the (unbounded) objective.
 
     References
     ----------
@@ -157,6 +161,7 @@ class KreinLogisticRegression(KernelClassifier):
         "indefinite": [StrOptions({"raise-alpha", "flip", "allow"})],
         "signature": ["array-like", None],
         "solver_options": [dict, None],
+        "approximation": [KreinNystroem, None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     }
     _parameter_constraints.pop("probability")
@@ -175,6 +180,7 @@ class KreinLogisticRegression(KernelClassifier):
         symmetrize=False,
         class_weight=None,
         solver_options=None,
+        approximation=None,
         tol=1e-10,
         max_iter=None,
         random_state=None,
@@ -191,6 +197,7 @@ class KreinLogisticRegression(KernelClassifier):
         self.symmetrize = symmetrize
         self.class_weight = class_weight
         self.solver_options = solver_options
+        self.approximation = approximation
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -233,7 +240,7 @@ class KreinLogisticRegression(KernelClassifier):
             coef = np.column_stack([row.coef for row in rows])
             self.coef_ = training.K.feature_coef(coef).T
 
-    def _decision_rows(self, X: Any) -> Array:
+    def _decision_rows(self, X: Any, **further: Any) -> Array:
         if not self._by_features:
             return super()._decision_rows(X)
         check_is_fitted(self, "coef_")
@@ -287,21 +294,34 @@ class KreinLogisticRegression(KernelClassifier):
         self._check_options()
         weight = training.weight
         total = training.K.shape[0] if weight is None else float(weight.sum())
+        K = self._plan_kernel(training)
         spectrum = None
         if self.solver in _PAPER:
-            spectrum = Spectrum.exact(training.K, weight)
+            spectrum = Spectrum.exact(K, weight)
             smallest = float(spectrum.eigenvalues[0])
-        elif isinstance(training.K, FeatureKernel):
-            smallest, _ = training.K.extreme_eigenvalues(weight)
+        elif isinstance(K, FeatureKernel):
+            smallest, _ = K.extreme_eigenvalues(weight)
         else:
             threshold = uniqueness_threshold(self._alpha, total, self._n_columns)
-            smallest = smallest_eigenvalue(training.K, weight, atol=0.005 * threshold)
+            smallest = smallest_eigenvalue(K, weight, atol=0.005 * threshold)
         alpha, ratio = self._penalty(smallest, total)
         if self.indefinite != "flip" or ratio < 1.0:
-            return Plan(training.K, alpha, ratio, None, spectrum)
-        flip = Transform.fit(training.K, "flip", weight=weight, spectrum=spectrum)
+            return Plan(K, alpha, ratio, None, spectrum)
+        flip = Transform.fit(K, "flip", weight=weight, spectrum=spectrum)
         spectrum = None if spectrum is None else spectrum.map(np.abs)
-        return Plan(flip.kernel(training.K), alpha, ratio, flip, spectrum)
+        return Plan(flip.kernel(K), alpha, ratio, flip, spectrum)
+
+    def _plan_kernel(self, training: Training) -> Any:
+        """The kernel, or the signed features of landmarks that stand for it."""
+        if not isinstance(training.K, LowRank):
+            return training.K
+        if self.solver in _PAPER or self.indefinite == "flip":
+            raise ValueError(
+                "approximation= works with solver='newton' or 'krein-gd' and "
+                f"indefinite='raise-alpha' or 'allow', got solver={self.solver!r}, "
+                f"indefinite={self.indefinite!r}"
+            )
+        return FeatureKernel.from_spectrum(training.K.spectrum())
 
     def _penalty(self, smallest: float, total: float) -> tuple[float, float]:
         """Alpha and ratio after `indefinite` was applied; says what was done."""
@@ -354,6 +374,9 @@ class KreinLogisticRegression(KernelClassifier):
             start = self._initial(training, targets, part)
             result = self._solve(shared, training, targets, start)
             rows += _split(result, shared.transform)
+        if isinstance(training.K, LowRank):
+            move = training.K.landmark_coef
+            rows = [replace(row, coef=move(row.coef)) for row in rows]
         return rows
 
     def _targets(self, codes: np.ndarray) -> list[Array]:

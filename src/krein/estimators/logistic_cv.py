@@ -204,12 +204,10 @@ flipped_, result_
                 else self.scoring
             )
             return float(scorer(model, new, labels))
-        if model.classes_.size < self.classes_.size:
-            raise ValueError(
-                "a training fold lacks a class: use fewer folds (cv) or leave out "
-                "classes with so few samples"
-            )
-        probabilities = model.predict_proba(new)
+        # A class that the training part of a fold lacks has probability 0 there.
+        probabilities = np.zeros((new.shape[0], self.classes_.size))
+        known = np.searchsorted(self.classes_, model.classes_)
+        probabilities[:, known] = model.predict_proba(new)
         return -float(
             log_loss(labels, probabilities, sample_weight=weight, labels=self.classes_)
         )

@@ -207,11 +207,11 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
     def _costs(
         self, matrices: Sequence[Array], weight: Array, kept: np.ndarray, n: int
     ) -> Array:
-        """Rho ||K_i - K0||^2 in the weighted Frobenius norm."""
+        """Costs rho ||K_i - K0||^2 in the weighted Frobenius norm."""
         if self.target is None:
             return np.zeros(len(matrices))
         if isinstance(self.target, Integral):
-            if not 0 <= self.target < len(matrices):
+            if not 0 <= int(self.target) < len(matrices):
                 raise ValueError(
                     f"target must be the index of one of {len(matrices)} kernels, got "
                     f"{self.target}"
@@ -244,7 +244,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
         self.weights_ = np.array([result.x for result in results])
         self.objective_ = np.array([result.value for result in results])
         self.duality_gap_ = np.array([result.certificate.value for result in results])
-        self.n_iter_ = np.array([result.n_iter for result in results])
+        self.n_iter_ = np.array([result.n_iter + 1 for result in results])
         self.result_ = results[0] if len(results) == 1 else list(results)
         worst = max(result.certificate.relative for result in results)
         if worst > self.tol:

@@ -93,8 +93,8 @@ class ProxySVC(KernelClassifier):
         Offer `predict_proba`: a sigmoid on out-of-fold scores (five more fits).
     solver_options : dict, optional
         ``init`` (alpha to start from), ``oracle`` (``"quadrature"`` or ``"eigh"``: one
-        eigendecomposition per step, as published), ``on_interrupt`` (``"return"``: Ctrl-C
-        gives the best feasible point), ``max_exact`` (largest n for a full
+        eigendecomposition per step, as published), ``on_interrupt`` (``"return"``:
+        Ctrl-C gives the best feasible point), ``max_exact`` (largest n for a full
         eigendecomposition, 8000) and ``rank`` (eigenpairs kept beyond it, 1000; what is
         left out enters `duality_gap_`); ``monotone``, ``line_search``, ``stop``,
         ``prune``, ``master`` for the published solvers.
@@ -195,8 +195,9 @@ class ProxySVC(KernelClassifier):
             rank = min(int(own["rank"]), n - 1)
             self.spectrum_ = Spectrum.truncated(training.K, rank, training.weight)
         luss = self.new_points == "luss"
-        self._K_fit = training.K if luss else None
-        self._problems: list[ProxySVM] = []
+        self._K_fit: Any = training.K if luss else None
+        self._signs: list[Array] = []
+        self._rho = float(self.rho)
         self._kept = training.kept
         return self.spectrum_
 
@@ -231,7 +232,7 @@ class ProxySVC(KernelClassifier):
         return self
 
     def _split_options(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Options of the estimator, and those of the solver; unknown ones are errors."""
+        """Options of the estimator and those of the solver; others are errors."""
         given = dict(self.solver_options or {})
         own = {name: given.pop(name, default) for name, default in _OWN_OPTIONS.items()}
         solver = SOLVERS[self.solver]
@@ -251,14 +252,14 @@ class ProxySVC(KernelClassifier):
         problem = ProxySVM(shared, box, self.rho, oracle=own["oracle"])
         result = SOLVERS[self.solver](
             problem,
-            self._start(own["init"], training, len(self._problems)),
+            self._start(own["init"], training, len(self._signs)),
             tol=self.tol,
             max_iter=self.max_iter,
             callback=_report if self.verbose else None,
             **options,
         )
         result = self._count_truncation(problem, result)
-        self._problems.append(problem)
+        self._signs.append(signs)
         alpha = np.minimum(np.maximum(result.x, 0.0), box.upper)
         coef = linear_coef(problem, training.K, alpha, self.new_points)
         luss = self.new_points == "luss"
@@ -287,10 +288,11 @@ class ProxySVC(KernelClassifier):
         relative = gap / max(result.value - problem.constant, 1e-300)
         if relative > self.tol:
             warnings.warn(
-                f"the spectrum was truncated to rank {problem.spectrum.eigenvalues.size}"
-                f" (solver_options max_exact, rank): this raises the certified relative "
-                f"gap from {old.relative:.2g} to {relative:.2g}. Raise rank, or "
-                "max_exact if the memory allows",
+                "the spectrum was truncated to rank "
+                f"{problem.spectrum.eigenvalues.size} (solver_options max_exact, "
+                "rank): this raises the certified relative gap from "
+                f"{old.relative:.2g} to {relative:.2g}. Raise rank, or max_exact if "
+                "the memory allows",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -337,7 +339,7 @@ class ProxySVC(KernelClassifier):
             return self.classes_[(values[:, 0] > 0).astype(int)]
         return self.classes_[np.argmax(values, axis=1)]
 
-    def _decision_rows(self, X: Any) -> Array:
+    def _decision_rows(self, X: Any, **further: Any) -> Array:
         if self.new_points == "luss":
             return self._rows_of(X, None, None)
         return super()._decision_rows(X)
@@ -353,8 +355,9 @@ class ProxySVC(KernelClassifier):
             return super()._decision_rows(X)
         K_new, among, diagonal = self._luss_input(X, K_new_new, k_diag)
         columns = []
-        for problem, alpha in zip(self._problems, self._kept_alphas(), strict=True):
-            if among is None:
+        for row, alpha in enumerate(self._kept_alphas()):
+            problem = self._problem(row)
+            if diagonal is not None:
                 columns.append(single_outputs(problem, alpha, K_new, diagonal))
             else:
                 columns.append(batch_outputs(problem, self._K_fit, alpha, K_new, among))
@@ -362,7 +365,7 @@ class ProxySVC(KernelClassifier):
 
     def _luss_input(
         self, X: Any, K_new_new: Any, k_diag: Any
-    ) -> tuple[Array, Array | None, Array | None]:
+    ) -> tuple[Array, Any, Array | None]:
         """Rows to the kept training items, and how the new items relate."""
         items = self._check_items(X, reset=False)
         if self._precomputed:
@@ -394,6 +397,12 @@ class ProxySVC(KernelClassifier):
             raise ValueError(f"k_diag must have shape ({m},), got {diagonal.shape}")
         return K_new, None, diagonal
 
+    def _problem(self, row: int) -> ProxySVM:
+        """Return the problem that a row has solved, from the spectrum kept."""
+        signs = self._signs[row]
+        box = BalancedBox(np.full(signs.size, np.inf), signs)
+        return ProxySVM(self.spectrum_, box, self._rho)
+
     def _kept_alphas(self) -> Array:
         return self.alpha_ if self._kept is None else self.alpha_[:, self._kept]
 
@@ -413,10 +422,10 @@ class ProxySVC(KernelClassifier):
             Positive semidefinite, on the items of positive weight.
         """
         check_is_fitted(self, "dual_coef_")
-        n_rows = len(self._problems)
+        n_rows = len(self._signs)
         if not 0 <= row < n_rows:
             raise ValueError(f"row must be between 0 and {n_rows - 1}, got {row}")
-        return self._problems[row].proxy_kernel(self._kept_alphas()[row])
+        return self._problem(row).proxy_kernel(self._kept_alphas()[row])
 
 
 _PASSED = {"problem", "x0", "tol", "max_iter", "callback"}

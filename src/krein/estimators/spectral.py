@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import (
@@ -20,6 +21,9 @@ from krein.estimators._base import (
     Training,
     keep_positive,
 )
+from krein.estimators._low_rank import LowRankSVM, low_rank_gain
+from krein.estimators.nystroem import KreinNystroem
+from krein.lowrank import LowRank
 from krein.result import Array
 from krein.solvers.libsvm import one_class_dual, svm_dual, svr_dual
 from krein.spectrum import METHODS, Transform
@@ -74,6 +78,9 @@ class SpectrumSVC(KernelClassifier):
         Largest violation of the KKT conditions, in units of the decision function.
     max_iter : int
         Largest number of LIBSVM iterations.
+    approximation : KreinNystroem, optional
+        Train on landmarks: time n m^2, memory n m, and prediction needs similarities
+        to the m landmarks only. The kernel is that of the estimator.
     random_state : int, RandomState or None
         Seed of the folds of `probability`.
     verbose : int
@@ -96,6 +103,8 @@ class SpectrumSVC(KernelClassifier):
         ``method="none"``, whose problem is not convex).
     result_ : Result or list of Result
         Full account of the fit.
+    approximation_error_ : float
+        With `approximation`: estimated relative error of the similarity.
 
     References
     ----------
@@ -108,7 +117,7 @@ class SpectrumSVC(KernelClassifier):
     >>> sonar = load_dataset("sonar")
     >>> X = (sonar.data - sonar.data.mean(0)) / sonar.data.std(0)
     >>> K = sigmoid_kernel(X)
-    >>> model = SpectrumSVC(method="flip").fit(K, sonar.target)
+    >>> model = SpectrumSVC(method="flip", C=10.0).fit(K, sonar.target)
     >>> bool(model.score(K, sonar.target) > 0.9)
     True
     """
@@ -117,6 +126,7 @@ class SpectrumSVC(KernelClassifier):
         **KernelClassifier._parameter_constraints,
         **METHOD_CONSTRAINTS,
         "C": [_POSITIVE],
+        "approximation": [KreinNystroem, None],
     }
 
     def __init__(
@@ -130,6 +140,7 @@ class SpectrumSVC(KernelClassifier):
         symmetrize=False,
         class_weight=None,
         probability=False,
+        approximation=None,
         tol=1e-6,
         max_iter=1_000_000,
         random_state=None,
@@ -143,21 +154,27 @@ class SpectrumSVC(KernelClassifier):
         self.symmetrize = symmetrize
         self.class_weight = class_weight
         self.probability = probability
+        self.approximation = approximation
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
 
-    def _share(self, training: Training) -> tuple[Transform, Array]:
+    def _share(self, training: Training) -> Any:
+        if isinstance(training.K, LowRank):
+            gain = low_rank_gain(training.K, self.method, self.t)
+            return LowRankSVM.share(training.K, gain)
         transform = Transform.fit(
             training.K, self.method, t=self.t, weight=training.weight
         )
         kernel = training.K if self.method == "none" else transform.kernel(training.K)
         return transform, kernel
 
-    def _fit_row(
-        self, shared: tuple[Transform, Array], training: Training, signs: Array
-    ) -> Row:
+    def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
+        if isinstance(shared, LowRankSVM):
+            return shared.fit_row(
+                training, signs, C=self.C, tol=self.tol, max_iter=self.max_iter
+            )
         transform, kernel = shared
         domain = BalancedBox(training.upper(self.C), signs)
         result, intercept = svm_dual(
@@ -285,8 +302,8 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     >>> from krein import SpectrumOneClassSVM, tl1_kernel
     >>> X = np.array([[0.1], [0.12], [0.11], [0.13], [0.9]])
     >>> K = tl1_kernel(X)
-    >>> SpectrumOneClassSVM(nu=0.3).fit(K).predict(K)[-1]
-    np.int64(-1)
+    >>> SpectrumOneClassSVM(nu=0.5).fit(K).predict(K)
+    array([ 1,  1,  1,  1, -1])
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012

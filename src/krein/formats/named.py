@@ -36,6 +36,12 @@ class FormatError(ValueError):
         What was found, what was expected, what to do.
     line, column : int, optional
         Counted from 1; a column is a field, not a character.
+
+    Examples
+    --------
+    >>> from krein import FormatError
+    >>> str(FormatError("K.csv", "expected a number, got 'x'", line=2, column=3))
+    "K.csv, line 2, column 3: expected a number, got 'x'"
     """
 
     def __init__(
@@ -79,6 +85,12 @@ class Named:
         training items, or features.
     target : ndarray or None
         Labels that stand in the same file.
+
+    Examples
+    --------
+    >>> from krein import Named
+    >>> Named(["ACGT", "ACGA"], names=["first", "second"]).names
+    ['first', 'second']
     """
 
     data: Any

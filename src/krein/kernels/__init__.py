@@ -22,6 +22,12 @@ from krein.kernels.spd import (
     log_euclidean_kernel,
     stein_kernel,
 )
+from krein.kernels.splines import (
+    log_kernel,
+    multiquadric_kernel,
+    thin_plate_kernel,
+    thin_plate_order_kernel,
+)
 from krein.kernels.strings import (
     damerau_kernel,
     edit_kernel,
@@ -57,7 +63,9 @@ __all__ = [
     "lcs_kernel",
     "list_kernels",
     "log_euclidean_kernel",
+    "log_kernel",
     "msm_kernel",
+    "multiquadric_kernel",
     "needleman_wunsch_kernel",
     "optimal_assignment_kernel",
     "polynomial_kernel",
@@ -65,6 +73,8 @@ __all__ = [
     "sigmoid_kernel",
     "smith_waterman_kernel",
     "stein_kernel",
+    "thin_plate_kernel",
+    "thin_plate_order_kernel",
     "tl1_kernel",
     "twe_kernel",
     "wasserstein_1d_kernel",

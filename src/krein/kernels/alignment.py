@@ -17,6 +17,7 @@ from krein.optional import import_optional
 
 __all__ = ["needleman_wunsch_kernel", "smith_waterman_kernel"]
 
+_LARGEST_16_BIT = 2**15 - 1
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -88,16 +89,16 @@ def _row_scores(
     library = _parasail()
     align = getattr(library, f"{algorithm}_striped_profile_sat")
     align_wide = getattr(library, f"{algorithm}_striped_profile_32")
+    # No score can be larger in size than this times the residues of both sequences.
+    per_residue = max(abs(matrix.max), abs(matrix.min)) + gaps[1]
 
     def scores(query: str, subjects: list[str]) -> list[int]:
         profile = library.profile_create_sat(query, matrix)
-        results = [align(profile, subject, *gaps) for subject in subjects]
-        wide = None
-        for k, result in enumerate(results):
-            if result.saturated:  # the score does not fit 16 bits
-                wide = wide or library.profile_create_32(query, matrix)
-                results[k] = align_wide(wide, subjects[k], *gaps)
-        return [result.score for result in results]
+        longest = len(query) + max(map(len, subjects))
+        if per_residue * longest + 2 * gaps[0] < _LARGEST_16_BIT:
+            return [align(profile, subject, *gaps).score for subject in subjects]
+        wide = library.profile_create_32(query, matrix)
+        return [align_wide(wide, subject, *gaps).score for subject in subjects]
 
     return scores
 

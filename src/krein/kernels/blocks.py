@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from threadpoolctl import threadpool_limits
 
 from krein.kernels.block_store import ArrayStore, FileStore, Tile, Tiling, fingerprint
 from krein.kernels.items import check_items, same_items, take
@@ -165,9 +166,10 @@ def _evaluate(
     label = kernel.name if isinstance(kernel, Kernel) else "kernel"
     total = store.tiling.n_pairs
     left = sum(store.tiling.pairs_of(tile) for tile in missing)
-    with progress_bar(
-        label, total, unit="pairs", done=total - left, show=progress
-    ) as advance:
+    # One thread of BLAS per job: jobs that each use all cores get in each other's way.
+    limit = threadpool_limits(1 if threads and n_jobs > 1 else None)
+    bar = progress_bar(label, total, unit="pairs", done=total - left, show=progress)
+    with limit, bar as advance:
         for tile, block in zip(missing, parallel(jobs()), strict=True):
             yield tile, block
             advance(store.tiling.pairs_of(tile))

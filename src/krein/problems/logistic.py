@@ -35,6 +35,7 @@ from scipy.special import expit, logsumexp, softmax
 
 from krein.result import Array, Certificate
 from krein.spectrum import Spectrum, largest_shift
+from krein.validation import check_similarity
 
 __all__ = [
     "Curvature",
@@ -261,10 +262,12 @@ class IndefiniteLogistic:
         dual = entropy + 0.5 * float(np.sum(A * image))
         return Point(H, b, G, A, image, dual)
 
-    def value(self, A: Array, image: Array | None = None) -> float:
-        """L(A, b) at the best intercept, eq. (5)."""
+    def value(
+        self, A: Array, image: Array | None = None, b: Array | None = None
+    ) -> float:
+        """L(A, b), eq. (5), at the best intercept where none is given."""
         H = self.K @ A if image is None else image
-        F = H + self.intercept(H)
+        F = H + (self.intercept(H) if b is None else b)
         loss = float(self.column_weight[:, 0] @ self.losses(F)) / self.total
         return loss + 0.5 * self.alpha * float(np.sum(A * H))
 
@@ -436,12 +439,18 @@ def unbounded_direction(
     Examples
     --------
     >>> import numpy as np
-    >>> from krein.problems.logistic import unbounded_direction
+    >>> from krein import unbounded_direction
     >>> K = np.array([[0.0, -1.0], [-1.0, 0.0]])
     >>> v = unbounded_direction(K, np.array([1.0, 1.0]))
     >>> bool(v @ K @ v < 0), (K @ v > 0).tolist()
     (True, [True, True])
     """
+    K = check_similarity(K)
+    y = np.asarray(y, dtype=float)
+    if y.shape != (K.shape[0],) or not np.all(np.abs(y) == 1.0):
+        raise ValueError(
+            f"y must hold -1 or +1 for each of the {K.shape[0]} items, got {y!r}"
+        )
     spectrum = Spectrum.exact(K) if spectrum is None else spectrum
     values, V = spectrum.eigenvalues, spectrum.eigenvectors
     kept = np.abs(values) > spectrum.tolerance

@@ -6,8 +6,8 @@ Problem (eq. 27 of Chen and Ye, 2008, the regularised form of Lanckriet et al., 
     SVM(K) = max over Q of e'a - a'YKYa / 2,     c_i = rho ||K_i - K0||_F^2.
 
 phi is convex, and a maximum of linear functions: every a in Q gives the cut
-``phi(w) >= e'a + sum_i w_i (c_i - a'YK_iYa / 2)``. By Theorem 5.1 there, the dual is the
-restricted master problem ``max t, t <= e'a - a'YK_iYa / 2 + c_i``.
+``phi(w) >= e'a + sum_i w_i (c_i - a'YK_iYa / 2)``. By Theorem 5.1 there, the dual is
+the restricted master problem ``max t, t <= e'a - a'YK_iYa / 2 + c_i``.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class ProxySVM:
 
     @cached_property
     def radius(self) -> float:
-        """U with ``||W^-1/2 a|| <= u`` for every solution a.
+        """Radius u with ``||W^-1/2 a|| <= u`` for every solution a.
 
         At a solution ``g'a >= 0`` (0 is feasible), so that with s = ||W^-1/2 a||
         ``sqrt(sum w) s >= e'a >= v'A_+ v >= v'A v >= s^4 / (4 rho) - |d_min| s^2``;
@@ -134,7 +134,9 @@ class ProxySVM:
     # ------------------------------------------------------------------- coordinates
 
     def coordinates(self, a: Array) -> tuple[Array, Array | None]:
-        """Z = U'W^-1/2 v / sqrt(4 rho), and the unit vector outside range(U).
+        """Coordinates of v in the eigenvectors, and the direction of the rest.
+
+        ``z = U'W^-1/2 v / sqrt(4 rho)``.
 
         With r < n eigenpairs the part of v outside their span is one more coordinate,
         of eigenvalue 0; its direction is returned (None when U is complete).
@@ -248,6 +250,7 @@ class ProxySVM:
             H = (B.T @ B).astype(np.float64, copy=False)
             del B
         else:
+            assert direction is not None  # U is not complete
             B = np.column_stack([U[rows], direction[rows]])
             # All directions outside the span share the curvature of eigenvalue 0.
             shared = jacobian.diagonal[-1]

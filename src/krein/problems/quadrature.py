@@ -6,9 +6,9 @@ For a fixed diagonal D (the eigenvalues of K0) and any vector z this module give
 
 the Jacobian of p and the positive part itself, each in O(n) per quadrature node.
 
-Derivation. ``A_+ = (A + |A|) / 2`` and ``|A| = (2/pi) int_0^inf A^2 (A^2 + t^2)^-1 dt``.
+Derivation. ``A_+ = (A + |A|) / 2``, ``|A| = (2/pi) int_0^inf A^2 (A^2 + t^2)^-1 dt``.
 With t = exp(x) the integrand is analytic in a strip around the real axis, so that the
-trapezoidal rule with step h converges like exp(-pi^2 / h), uniformly in the eigenvalues:
+trapezoidal rule with step h converges like exp(-pi^2 / h), whatever the eigenvalues:
 ties, zeros and repeated eigenvalues are harmless. The resolvent of a rank-one update is
 explicit (Sherman-Morrison), with the scalar
 

@@ -97,7 +97,9 @@ def _promoters() -> dict[str, Any]:
 def _case(title: str, about: str, K: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     comparison = compare(K, y, methods=_METHODS, n_jobs=_jobs())
     found = case(comparison, title=title, about=about, command="krein demo")
-    return {**found, "verdict": found["comparison"]["recommendation"]}
+    # What the spectrum says comes first, what the scores say after it.
+    advice = found["spectrum"]["advice"][0]
+    return {**found, "verdict": f"{advice} {found['comparison']['recommendation']}"}
 
 
 def _jobs() -> int:
@@ -108,9 +110,16 @@ def _jobs() -> int:
 def _sequence_similarity(sequences: list[str]) -> tuple[str, np.ndarray]:
     """Local alignment if its package is here, otherwise the share of equal letters."""
     if "smith_waterman" in KERNELS:
-        kernel = Kernel("smith_waterman", normalize=True)
+        kernel = Kernel(
+            "smith_waterman",
+            matrix=(2, -1),
+            gap_open=2,
+            gap_extend=1,
+            normalize=True,
+        )
+        about = "normalised Smith-Waterman scores (match 2, mismatch -1, gap 2 + k)"
         try:
-            return "normalised Smith-Waterman alignment scores", kernel(sequences)
+            return about, kernel(sequences)
         except ImportError:
             pass  # the extra krein[bio] is not installed
     letters = np.array([list(sequence) for sequence in sequences])

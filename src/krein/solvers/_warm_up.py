@@ -119,17 +119,16 @@ def accelerated_steps(
     tol = max(tol, _SINGLE_LIMIT) if gradient.single else tol
     L = 1.2 * largest_curvature(problem, problem.coordinates(a)[0])
     x = point = a
-    before = g_before = None
+    before, g_before = a, np.zeros_like(a)
     t, gap, bound = 1.0, np.inf, domain.upper > 0
     # Few variables: second-order steps are cheap, the set may still be rough.
     at_rest = domain.n * (0.003 if domain.n > 500 else 0.05)
     for k in range(1, max_steps + 1):
         g = gradient(point)
-        if before is not None:
-            moved = point - before
-            L = max(
-                L, 1.05 * float((g_before - g) @ moved) / max(moved @ moved, 1e-300)
-            )
+        moved = point - before
+        size = float(moved @ moved)
+        if k > 1 and size > 0.0:
+            L = max(L, 1.05 * float((g_before - g) @ moved) / size)
         before, g_before = point, g
         new = domain.project(point + g / L)
         if float((point - new) @ (new - x)) > 0.0:

@@ -130,7 +130,7 @@ class _Barrier:
         return x
 
     def solve(self, b: Array) -> Array:
-        """X with ``H x + mu y = b`` and ``y'x = 0``."""
+        """Solve for x with ``H x + mu y = b`` and ``y'x = 0``."""
         x = self._solve(b)
         return x - self.border * (float(self.y @ x) / float(self.y @ self.border))
 
@@ -164,5 +164,5 @@ def _into_the_cut(
     """Step inside Dikin's ellipsoid that makes ``cut'x`` as large as possible."""
     barrier = _Barrier(a, y, upper, cuts, levels)
     direction = barrier.solve(cut)
-    length = float(np.sqrt(max(cut @ direction, 1e-300)))
+    length = float(np.sqrt(max(float(cut @ direction), 1e-300)))
     return (0.7 / length) * direction

@@ -196,7 +196,7 @@ class _Procedure:
         escaped = float(np.abs(A).max()) > limit
         return Iterate(
             x=A,
-            value=self.problem.value(A, H),
+            value=self.problem.value(A, H, b),
             certificate=self.problem.certificate(A, b, H),
             stop="diverged" if escaped else None,
             facts={"norm": float(np.linalg.norm(A))},

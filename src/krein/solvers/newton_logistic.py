@@ -183,7 +183,7 @@ def _iterate(
     certificate = problem.certificate(point.coef, b, point.image)
     return Iterate(
         x=point.coef,
-        value=problem.value(point.coef, point.image),
+        value=problem.value(point.coef, point.image, b),
         certificate=certificate,
         facts={"dual": point.dual, **facts},
         info={"intercept": b},
@@ -335,14 +335,12 @@ def krein_gd(
 def _krein_gd(problem: IndefiniteLogistic, A: Array, share: float) -> Iterator[Iterate]:
     """Move the coefficients by `share` of the way to c W (T - P)."""
     b = None
-    w = problem.column_weight[:, 0]
     while True:
         H = problem.K @ A
         b = problem.intercept(H, b)
-        loss = float(w @ problem.losses(H + b)) / problem.total
         yield Iterate(
             x=A,
-            value=loss + 0.5 * problem.alpha * float(np.sum(A * H)),
+            value=problem.value(A, H, b),
             certificate=problem.certificate(A, b, H),
             info={"intercept": b},
         )

@@ -135,7 +135,7 @@ def _clipped_svm(problem: ProxySVM) -> Array:
 
 
 def _cost(problem: ProxySVM, alpha: Array, kernel: Array, rise: float) -> float:
-    """Rho ||K - K0||^2 - f(0), from S(a, K*(a)) = f(a), without the cancellation."""
+    """Cost rho ||K - K0||^2 - f(0), from S(a, K*(a)) = f(a): nothing cancels."""
     v = problem.domain.y * alpha
     return rise - float(alpha.sum()) + 0.5 * float(v @ (kernel @ v))
 

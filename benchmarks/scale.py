@@ -1,0 +1,235 @@
+"""Figures of training with landmarks: accuracy, growth with n, speed of a cluster.
+
+    python benchmarks/scale.py million            1e5, 3e5, 1e6 vectors, 200 landmarks
+    python benchmarks/scale.py ijcnn1 DATA        35 000 rows, TL1, 500 landmarks
+    python benchmarks/scale.py dask               1 and 2 workers, and a plain loop
+    python benchmarks/scale.py tiny               all of it in seconds, for a smoke test
+
+DATA is a folder with ijcnn1.npz (X, y, is_test, is_validation). Every size runs in a
+process of its own, so that its peak memory can be told. Times are wall and processor
+seconds; on a busy machine only the latter compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+
+def clocked(function):
+    wall, cpu = time.perf_counter(), time.process_time()
+    value = function()
+    return value, time.perf_counter() - wall, time.process_time() - cpu
+
+
+# ------------------------------------------------------------------------------ million
+
+
+def vectors(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 10))
+    score = np.sin(6 * X[:, 0]) + X[:, 1] - X[:, 2] ** 2 + 0.2 * rng.standard_normal(n)
+    return X, score > np.median(score)
+
+
+def one_size(n, m, memory):
+    from krein import KreinNystroem, SpectrumSVC
+    from krein.scale import fit, predict
+
+    X, y = vectors(n)
+    X_new, y_new = vectors(n, seed=1)
+    nystroem = KreinNystroem(m, random_state=0)
+    model = SpectrumSVC("flip", kernel="tl1", approximation=nystroem)
+    with tempfile.TemporaryDirectory() as folder:
+        model, wall, cpu = clocked(
+            lambda: fit(model, X, y, store=f"{folder}/tiles", memory=memory)
+        )
+    labels, predict_wall, predict_cpu = clocked(lambda: predict(model, X_new))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "n": n,
+        "m": m,
+        "wall": wall + predict_wall,
+        "cpu": cpu + predict_cpu,
+        "predict": predict_wall,
+        "peak_GB": peak / 1e6,
+        "steps": int(model.n_iter_[0]),
+        "relative_gap": model.result_.certificate.relative,
+        "approximation_error": model.approximation_error_,
+        "accuracy": float(np.mean(labels == y_new)),
+    }
+
+
+def million(sizes=(100_000, 300_000, 1_000_000), m=200, memory="1GB"):
+    rows = []
+    for n in sizes:
+        command = [sys.executable, __file__, "size", str(n), str(m), memory]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        rows.append(json.loads(done.stdout))
+        print(json.dumps(rows[-1]), flush=True)
+    for clock in ("wall", "cpu"):
+        slope = np.polyfit(
+            np.log([row["n"] for row in rows]), np.log([row[clock] for row in rows]), 1
+        )[0]
+        per_step = np.polyfit(
+            np.log([row["n"] for row in rows]),
+            np.log([row[clock] / row["steps"] for row in rows]),
+            1,
+        )[0]
+        print(f"time ({clock}) ~ n^{slope:.3f}; per Newton step n^{per_step:.3f}")
+    print(f"peak resident memory at n = {rows[-1]['n']}: {rows[-1]['peak_GB']:.2f} GB")
+
+
+# ------------------------------------------------------------------------------- ijcnn1
+
+
+def ijcnn1(folder, m=500, n_train=35_000, subset=5000):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
+    from sklearn.svm import SVC, LinearSVC
+
+    from krein import KreinNystroem, SpectrumSVC, tl1_kernel
+
+    with np.load(Path(folder) / "ijcnn1.npz") as data:
+        X, y = data["X"], data["y"]
+        test, validation = data["is_test"], data["is_validation"]
+    train = np.flatnonzero(~test & ~validation)[:n_train]
+    scaler = MinMaxScaler().fit(X[train])
+    A, b = scaler.transform(X[train]), y[train]
+    A_test, b_test = scaler.transform(X[test]), y[test]
+    tau = 0.7 * A.shape[1]
+    landmarks = np.random.default_rng(0).choice(len(A), m, replace=False)
+    few = np.random.default_rng(0).choice(len(A), min(subset, len(A)), replace=False)
+
+    def similarities(Z):
+        return tl1_kernel(Z, A[landmarks], tau=tau)
+
+    nystroem = KreinNystroem(m, random_state=0)
+    raw = make_pipeline(
+        FunctionTransformer(similarities), LinearSVC(C=0.01, dual=False, tol=1e-3)
+    )
+    methods = {
+        f"TL1 flip, {m} landmarks": (
+            SpectrumSVC("flip", C=10.0, kernel="tl1", approximation=nystroem),
+            slice(None),
+        ),
+        f"TL1 clip, {m} landmarks": (
+            SpectrumSVC("clip", C=10.0, kernel="tl1", approximation=nystroem),
+            slice(None),
+        ),
+        f"raw columns, {m} landmarks": (raw, slice(None)),
+        f"RBF SVC on {few.size} rows": (SVC(C=10.0, gamma=2.0), few),
+    }
+    share = max(np.mean(b_test == label) for label in np.unique(b_test))
+    print(f"train {len(A)}, test {len(A_test)}, largest class {share:.4f}", flush=True)
+    for name, (model, rows) in methods.items():
+        _, wall, cpu = clocked(
+            lambda model=model, rows=rows: model.fit(A[rows], b[rows])
+        )
+        score, predict_wall, _ = clocked(
+            lambda model=model: model.score(A_test, b_test)
+        )
+        error = getattr(model, "approximation_error_", float("nan"))
+        print(
+            f"{name:28s} accuracy {score:.4f}  fit {wall:6.1f} s ({cpu:6.1f} cpu)  "
+            f"predict {predict_wall:5.1f} s  approximation error {error:.3f}",
+            flush=True,
+        )
+
+
+# --------------------------------------------------------------------------------- dask
+
+
+def dtw(X, Y):
+    """Dynamic time warping by the book, slow on purpose: an expensive similarity."""
+    D = np.empty((len(X), len(Y)))
+    for i, a in enumerate(X):
+        for j, b in enumerate(Y):
+            cost = np.abs(a[:, None] - b[None])
+            total = np.full((len(a) + 1, len(b) + 1), np.inf)
+            total[0, 0] = 0.0
+            for s in range(1, len(a) + 1):
+                row, above = total[s], total[s - 1]
+                for t in range(1, len(b) + 1):
+                    row[t] = cost[s - 1, t - 1] + min(
+                        above[t], above[t - 1], row[t - 1]
+                    )
+            D[i, j] = total[-1, -1]
+    return np.exp(-D)
+
+
+def dask(n=2048, m=16, length=20):
+    from distributed import Client, LocalCluster
+
+    from krein.scale.cluster import cluster_columns
+    from krein.scale.stream import stored_columns
+    from krein.similarities import Similarities, evaluate
+
+    X = np.random.default_rng(0).standard_normal((n, length)).cumsum(axis=1)
+    landmarks = np.arange(0, n, n // m)[:m]
+    source = Similarities(X, sys.modules["scale"].dtw)
+    _, plain, plain_cpu = clocked(lambda: evaluate(dtw, X, X[landmarks]))
+    print(
+        f"plain loop              {plain:6.2f} s wall {plain_cpu:6.2f} s cpu",
+        flush=True,
+    )
+    times = {}
+    with tempfile.TemporaryDirectory() as folder:
+        _, wall, cpu = clocked(
+            lambda: stored_columns(f"{folder}/local", 10**9)(source, landmarks)
+        )
+        print(
+            f"store, this process     {wall:6.2f} s wall {cpu:6.2f} s cpu", flush=True
+        )
+        for k in (1, 2):
+            with (
+                LocalCluster(
+                    n_workers=k, threads_per_worker=1, dashboard_address=":0"
+                ) as cluster,
+                Client(cluster) as client,
+            ):
+                client.run(evaluate, source.kernel, X[:2], X[:2])  # imports are done
+                columns_of = cluster_columns(f"{folder}/{k}", 10**9, client)
+                _, wall, cpu = clocked(lambda f=columns_of: f(source, landmarks))
+                busy = sum(client.run(time.process_time).values())
+            times[k] = wall
+            print(
+                f"{k} worker(s)             {wall:6.2f} s wall {busy:6.2f} s of workers"
+            )
+    print(f"2 workers against 1: {times[1] / times[2]:.2f} times")
+    print(f"1 worker against the plain loop: {100 * (times[1] / plain - 1):.1f} % more")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["million", "ijcnn1", "dask", "tiny", "size"])
+    parser.add_argument("arguments", nargs="*")
+    given = parser.parse_args()
+    if given.what == "size":
+        n, m, memory = given.arguments
+        print(json.dumps(one_size(int(n), int(m), memory)))
+    elif given.what == "million":
+        million()
+    elif given.what == "ijcnn1":
+        ijcnn1(given.arguments[0])
+    elif given.what == "dask":
+        dask()
+    else:
+        million((2500, 5000), m=20, memory="200MB")
+        dask(n=64, m=4, length=10)
+
+
+if __name__ == "__main__":
+    # Workers must find the kernel by the name of this module.
+    sys.path.insert(0, str(Path(__file__).parent))
+    import scale
+
+    scale.main()

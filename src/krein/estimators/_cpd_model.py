@@ -1,0 +1,345 @@
+"""What the c.p.d. classifier and regressor share: placing, polynomials, space, path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _num_samples, check_array
+
+from krein.estimators._base import KernelModel, Row, Training
+from krein.kernels.items import take
+from krein.kernels.registry import Kernel, as_kernel
+from krein.kernels.splines import monomials
+from krein.memory import require_memory
+from krein.problems.cpd import CPDProblem, Loss
+from krein.problems.cpd_space import (
+    Blocks,
+    Polynomials,
+    Space,
+    basis_space,
+    centred_space,
+    leverage,
+    subspace,
+)
+from krein.result import Array, Result
+from krein.solvers.cpd_newton import cpd_newton
+from krein.validation import check_similarity, check_square
+
+__all__ = ["CPDModel", "PlacedKernel", "Samples", "solve_path"]
+
+
+@dataclass(frozen=True)
+class PlacedKernel:
+    """A kernel on data moved to mean zero and, if asked, to root mean square one.
+
+    Attributes
+    ----------
+    kernel : Kernel or callable
+        The kernel on placed data.
+    center : ndarray of shape (n_features,) or None
+        None for objects that are not vectors.
+    scale : float
+        One number for all features: distances keep their ratios.
+    degree : int
+        Degree of the polynomials.
+    """
+
+    kernel: Any
+    center: Array | None
+    scale: float
+    degree: int
+
+    def place(self, X: Any) -> Any:
+        """Return the data as the kernel sees them."""
+        return X if self.center is None else (X - self.center) / self.scale
+
+    def __call__(self, X: Any, Y: Any) -> Array:
+        """Kernel matrix between raw items."""
+        return self.kernel(self.place(X), self.place(Y))
+
+    def polynomials(self, X: Any) -> Array:
+        """Monomials of the placed items, constant first."""
+        if self.center is None:
+            return np.ones((_num_samples(X), self.degree + 1))
+        return monomials(self.place(X), self.degree)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Training samples of positive weight, seen through blocks of the kernel.
+
+    Attributes
+    ----------
+    phi : callable
+        ``phi(rows, columns)``, the raw kernel.
+    P : ndarray of shape (m, p)
+        Polynomials.
+    weight : ndarray of shape (m,)
+        Weights.
+    vectors : ndarray of shape (m, d) or None
+        Placed items, where they are vectors.
+    checked : bool
+        The kernel is known to be symmetric, so columns may be computed alone.
+    given : int
+        Number of samples before those of zero weight were dropped: they count when
+        polynomials are refused for filling all dimensions, so that a weighted fit is
+        refused exactly when the fit on repeated samples is.
+    """
+
+    phi: Blocks
+    P: Array
+    weight: Array
+    vectors: Array | None
+    checked: bool
+    given: int
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return self.P.shape[0]
+
+    def dense(self) -> Samples:
+        """Compute the kernel matrix once; folds are cut from it."""
+        require_memory(
+            3 * 8 * self.n**2,
+            f"a kernel matrix of {self.n} samples and its factor",
+            "Use n_basis.",
+        )
+        everything = np.arange(self.n)
+        K = np.asarray(self.phi(everything, everything), dtype=float)
+        if not self.checked:
+            K = check_similarity(K, name="kernel(X, X)")
+        return replace(self, phi=_blocks_of(K), checked=True)
+
+    def take(self, rows: np.ndarray) -> Samples:
+        """Return some of the samples."""
+        phi = self.phi
+        return replace(
+            self,
+            phi=lambda r, c: phi(rows[r], rows[c]),
+            P=self.P[rows],
+            weight=self.weight[rows],
+            given=rows.size,
+            vectors=None if self.vectors is None else self.vectors[rows],
+        )
+
+
+def _blocks_of(K: Array) -> Blocks:
+    return lambda rows, columns: K[np.ix_(rows, columns)]
+
+
+class CPDModel(KernelModel):
+    """Kernel, placing, polynomials and function space of a c.p.d. model."""
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **KernelModel._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "exponent": [Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Integral, -1, None, closed="left"), None],
+        "n_basis": [Interval(Integral, 2, None, closed="left"), None],
+        "basis": [StrOptions({"random", "kmeans", "leverage"})],
+        "scale": ["boolean"],
+    }
+
+    def _kernel_and_degree(self) -> tuple[Any, int]:
+        """Return the kernel with its parameters, and the degree of the polynomials."""
+        params = dict(self.kernel_params or {})
+        if isinstance(self.kernel, str) and self.kernel == "thin_plate":
+            params.setdefault("exponent", self.exponent)
+        kernel = as_kernel(self.kernel, params)
+        order = kernel.order if isinstance(kernel, Kernel) else None
+        if order is None:
+            order = getattr(self.kernel, "order", 0)
+        if self.degree is None:
+            return kernel, order - 1
+        if self.degree < order - 1:
+            raise ValueError(
+                f"degree={self.degree} is too small: a kernel that is conditionally "
+                f"positive definite of order {order} needs polynomials of degree "
+                f"{order - 1} at least. Leave degree=None, or choose a smaller exponent"
+            )
+        return kernel, self.degree
+
+    def _check_training(self, X: Any) -> Any:
+        """Validate the training items, before anything is said about targets."""
+        items = self._check_items(X, reset=True)
+        n = _num_samples(items)
+        if n < 2:
+            raise ValueError(f"at least 2 samples are required, got {n} sample(s)")
+        if self._precomputed:
+            check_square(items, "X")
+        return items
+
+    def _check_symmetric(self, items: Any, given: Any) -> Any:
+        """Refuse a precomputed matrix that is not symmetric to the digits given."""
+        if not self._precomputed:
+            return items
+        return check_similarity(
+            items,
+            name="X",
+            symmetrize=self.symmetrize,
+            given=getattr(given, "dtype", None),
+        )
+
+    def _samples(
+        self, X: Any, weight: Array | None, kept: np.ndarray | None, P: Any
+    ) -> Samples:
+        """Set `kernel_` and `X_fit_`; return the samples of positive weight.
+
+        X has been validated.
+        """
+        if self._precomputed:
+            return self._precomputed_samples(X, weight, kept, P)
+        if P is not None:
+            raise ValueError("P is given with kernel='precomputed' only")
+        items = X if kept is None else take(X, kept)
+        n = _num_samples(items)
+        w = np.ones(n) if weight is None else weight
+        kernel, degree = self._kernel_and_degree()
+        if self._takes_vectors(X):
+            center, scale = _placing(items, w, self.scale)
+        else:
+            center, scale = None, 1.0
+            if degree > 0:
+                raise ValueError(
+                    f"polynomials of degree {degree} need vectors; for other items "
+                    "use a kernel of order 0 or 1"
+                )
+        placed = items if center is None else (items - center) / scale
+        if isinstance(kernel, Kernel):
+            kernel = kernel.fit(placed)
+        self.kernel_ = PlacedKernel(kernel, center, scale, degree)
+        self.X_fit_ = X
+        return Samples(
+            lambda r, c: kernel(take(placed, r), take(placed, c)),
+            self.kernel_.polynomials(items),
+            w,
+            None if center is None else placed,
+            isinstance(kernel, Kernel),
+            _num_samples(X),
+        )
+
+    def _precomputed_samples(
+        self, K: Array, weight: Array | None, kept: np.ndarray | None, P: Any
+    ) -> Samples:
+        self.X_fit_ = None
+        n = K.shape[0]
+        P = _given_polynomials(P, n)
+        self.n_polynomials_ = P.shape[1]
+        if kept is not None:
+            K, P = K[np.ix_(kept, kept)], P[kept]
+        w = np.ones(K.shape[0]) if weight is None else weight
+        return Samples(_blocks_of(K), P, w, None, True, n)
+
+    def _space(self, samples: Samples, polynomial: str) -> Space:
+        """Build the function space of the samples."""
+        phi, Q = samples.phi, Polynomials.fit(samples.P, samples.weight)
+        if self.n_basis is not None and self.n_basis < samples.n:
+            basis = _choose_basis(samples, self.n_basis, self.basis, self.random_state)
+            return basis_space(phi, Q, basis, free=polynomial == "free")
+        Q.require_room(samples.given)
+        if polynomial == "zero":
+            require_memory(
+                3 * 8 * samples.n**2,
+                f"polynomial='zero' on {samples.n} samples",
+                "Use n_basis.",
+            )
+            return subspace(phi, Q)
+        if not samples.checked:
+            phi = samples.dense().phi
+        return centred_space(phi, Q)
+
+    def _add_polynomial(self, values: Array, X: Any, P: Any = None) -> Array:
+        if self._precomputed:
+            polynomials = _given_polynomials(P, values.shape[0], self.n_polynomials_)
+        elif P is not None:
+            raise ValueError("P is given with kernel='precomputed' only")
+        else:
+            placed: Any = self.kernel_
+            polynomials = placed.polynomials(self._check_items(X, reset=False))
+        if self.poly_coef_.shape[1]:
+            values += polynomials @ self.poly_coef_.T
+        return values
+
+    def _row(self, space: Space, result: Result) -> Row:
+        a, p = space.expand(result.info["c"], result.info["b"])
+        return Row(a, 0.0, result, poly=p)
+
+    def _training(self, n: int, kept: np.ndarray | None) -> Training:
+        """Enough of a Training for `_store_rows`: the matrix itself is not kept."""
+        return Training(np.empty((0, 0)), None, kept, n)
+
+
+def _placing(X: Array, weight: Array, scaled: bool) -> tuple[Array, float]:
+    """Weighted mean, and root mean square distance from it (1 if not wanted)."""
+    total = weight.sum()
+    center = weight @ X / total
+    if not scaled:
+        return center, 1.0
+    square = weight @ ((X - center) ** 2).sum(axis=1) / total
+    return center, float(np.sqrt(square)) if square > 0 else 1.0
+
+
+def _given_polynomials(P: Any, n: int, columns: int | None = None) -> Array:
+    """Check the polynomials that come with a precomputed kernel; constants if None."""
+    if P is None:
+        if columns not in (None, 1):
+            raise ValueError(
+                f"P is missing: the model was fitted with {columns} polynomial columns"
+            )
+        return np.ones((n, 1))
+    P = check_array(P, dtype=np.float64, input_name="P", ensure_min_features=0)
+    if P.shape[0] != n or columns not in (None, P.shape[1]):
+        wanted = "n_polynomials" if columns is None else columns
+        raise ValueError(f"P must have shape ({n}, {wanted}), got {P.shape}")
+    return P
+
+
+def _choose_basis(
+    samples: Samples, size: int, method: str, random_state: Any
+) -> np.ndarray:
+    """Choose basis points among the samples: at random, spread out, or by leverage."""
+    rng = check_random_state(random_state)
+    if method == "kmeans":
+        if samples.vectors is None:
+            raise ValueError("basis='kmeans' needs vectors; use 'random' or 'leverage'")
+        seed = rng.randint(2**31 - 1)
+        centres = KMeans(size, n_init=1, random_state=seed).fit(samples.vectors)
+        nearest = centres.transform(samples.vectors).argmin(axis=0)
+        return np.unique(nearest)
+    chosen = np.sort(rng.permutation(samples.n)[:size])
+    if method == "random":
+        return chosen
+    Q = Polynomials.fit(samples.P, samples.weight)
+    pilot = basis_space(samples.phi, Q, chosen, free=True)
+    share = leverage(pilot)
+    return np.sort(rng.choice(samples.n, size, replace=False, p=share / share.sum()))
+
+
+def solve_path(
+    space: Space,
+    loss: Loss,
+    alphas: Sequence[float],
+    *,
+    tol: float,
+    max_iter: int,
+) -> list[Result]:
+    """Solve for several values of alpha, the largest first, each from the last.
+
+    Results come in the order of `alphas`.
+    """
+    results: dict[int, Result] = {}
+    start = None
+    for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
+        problem = CPDProblem(space.columns, space.null, loss, float(alphas[i]))
+        result = cpd_newton(problem, tol=tol, max_iter=max_iter, start=start)
+        start = result.info["c"], result.info["b"]
+        results[int(i)] = result
+    return [results[i] for i in range(len(results))]

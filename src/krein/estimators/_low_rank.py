@@ -1,0 +1,84 @@
+"""Rows of a model trained at low rank: a linear SVM in the transformed features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from krein.domain import BalancedBox
+from krein.estimators._base import Row, Training
+from krein.lowrank import LowRank
+from krein.result import Array
+from krein.solvers.interior_point import linear_svm
+from krein.solvers.libsvm import svm_dual
+from krein.spectrum import METHODS
+from krein.tiles import DenseTiles, TiledMatrix
+
+__all__ = ["LOW_RANK_METHODS", "LowRankSVM", "low_rank_gain"]
+
+# Those that keep a zero eigenvalue at zero and leave none negative. Shift and
+# exponential give a size to all directions that landmarks do not see; diffusion and
+# none leave an indefinite problem, which has no features.
+LOW_RANK_METHODS = ("clip", "denoise", "flip", "square")
+
+# Up to this many items the kernel of the features is formed and LIBSVM's polished
+# solution taken, which does not depend on whether landmarks were used.
+_DENSE_ITEMS = 2000
+# The interior-point method stops by the relative gap, LIBSVM by the violation of the
+# KKT conditions; decision values err like the root of the gap at worst.
+_GAP_PER_VIOLATION = 1e-2
+
+
+@dataclass(frozen=True)
+class LowRankSVM:
+    """What the rows of a low-rank SVM share.
+
+    Attributes
+    ----------
+    features : TiledMatrix of shape (n, r)
+        Coordinates whose inner products are the transformed similarity.
+    to_landmarks : ndarray of shape (m, r)
+        Turns weights of features into coefficients on the landmarks.
+    """
+
+    features: TiledMatrix
+    to_landmarks: Array
+
+    @classmethod
+    def share(cls, low_rank: LowRank, gain: Array) -> LowRankSVM:
+        """Prepare for the transformed eigenvalues ``l g(l)``, not negative."""
+        return cls(*low_rank.features(np.maximum(low_rank.eigenvalues * gain, 0.0)))
+
+    def fit_row(
+        self,
+        training: Training,
+        signs: Array,
+        *,
+        C: float,
+        tol: float,
+        max_iter: int,
+    ) -> Row:
+        """Fit one row; its coefficients are those on the landmarks."""
+        domain = BalancedBox(training.upper(C), signs)
+        features = self.features
+        if isinstance(features, DenseTiles) and domain.n <= _DENSE_ITEMS:
+            K = features.A @ features.A.T
+            result, b = svm_dual(K, domain, tol=tol, max_iter=max_iter)
+            w = features.transpose_dot(signs * result.x)
+        else:
+            gap = tol * _GAP_PER_VIOLATION
+            result, w, b = linear_svm(features, domain, tol=gap, max_iter=max_iter)
+        return Row(self.to_landmarks @ w, b, result, result.x)
+
+
+def low_rank_gain(low_rank: LowRank, method: str, t: float) -> Array:
+    """g(l) of a spectrum method, refused where it has no low-rank form."""
+    if method not in LOW_RANK_METHODS:
+        raise ValueError(
+            f"method={method!r} has no low-rank form: it moves the eigenvalues that "
+            "landmarks leave at zero, or leaves negative ones. With approximation= "
+            "choose one of "
+            f"{', '.join(LOW_RANK_METHODS)}"
+        )
+    return METHODS[method](low_rank.eigenvalues, low_rank.tolerance, t)

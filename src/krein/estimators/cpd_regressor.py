@@ -1,0 +1,147 @@
+"""The smoothing spline of a conditionally positive definite kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import _num_samples
+
+from krein.estimators._base import positive_part
+from krein.estimators._cpd_model import CPDModel, solve_path
+from krein.problems.cpd import Squared
+
+__all__ = ["CPDRegressor"]
+
+
+class CPDRegressor(RegressorMixin, CPDModel):
+    """Smoothing spline: squared loss with a conditionally positive definite kernel.
+
+    Minimises ``alpha a'Phi a + sum_i w_i (y_i - f(x_i))^2`` over ``f = Phi a + P b``
+    with ``P'a = 0``. With ``scale=False`` it is `scipy.interpolate.RBFInterpolator`
+    with ``smoothing=alpha`` (cubic, thin_plate_spline, linear, quintic for exponents 3,
+    2, 1, 5), and takes sample weights, subsets of basis points and precomputed kernels.
+
+    Parameters
+    ----------
+    alpha : float
+        Smoothing; it acts on scaled data if ``scale=True``.
+    polynomial : {"free", "zero"}
+        Polynomials free or left out.
+    kernel, exponent, degree, n_basis, basis, scale, kernel_params, symmetrize, tol, \
+max_iter, random_state, verbose
+        As in `CPDSVC`.
+
+    Attributes
+    ----------
+    dual_coef_, poly_coef_, intercept_, kernel_, objective_, duality_gap_, support_, \
+n_iter_, result_
+        As in `CPDSVC`.
+
+    References
+    ----------
+    Wahba (1990), Spline Models for Observational Data; Walder, Chapelle (2007),
+    equations (16) and (17), with P and P' exchanged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import CPDRegressor
+    >>> X = np.linspace(0, 3, 30)[:, None]
+    >>> model = CPDRegressor(alpha=1e-3).fit(X, np.sin(X[:, 0]))
+    >>> float(np.round(model.predict([[1.55]])[0], 3))
+    1.0
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **CPDModel._parameter_constraints,
+        "polynomial": [StrOptions({"free", "zero"})],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        kernel="thin_plate",
+        exponent=3,
+        degree=None,
+        polynomial="free",
+        n_basis=None,
+        basis="random",
+        scale=True,
+        kernel_params=None,
+        symmetrize=False,
+        tol=1e-10,
+        max_iter=100,
+        random_state=None,
+        verbose=0,
+    ):
+        self.alpha = alpha
+        self.kernel = kernel
+        self.exponent = exponent
+        self.degree = degree
+        self.polynomial = polynomial
+        self.n_basis = n_basis
+        self.basis = basis
+        self.scale = scale
+        self.kernel_params = kernel_params
+        self.symmetrize = symmetrize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, P=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features) or (n, n), or list of objects
+            Items; the raw kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n,)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            Integer weights equal repetition; a sample of weight 0 is left out.
+        P : array-like of shape (n, n_polynomials), optional
+            Polynomials for a precomputed kernel; constants when not given.
+
+        Returns
+        -------
+        self
+        """
+        items = self._check_training(X)
+        n = _num_samples(items)
+        y = self._check_y(y, numeric=True)
+        if y.shape[0] != n:
+            raise ValueError(f"y has {y.shape[0]} targets for {n} samples")
+        weight, kept = positive_part(self._check_weight(items, sample_weight))
+        y = np.asarray(y if kept is None else y[kept], dtype=float)
+        items = self._check_symmetric(items, X)
+        samples = self._samples(items, weight, kept, P)
+        space = self._space(samples, self.polynomial)
+        (result,) = solve_path(
+            space,
+            Squared(y, samples.weight),
+            [self.alpha],
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self._store_rows([self._row(space, result)], self._training(n, kept))
+        return self
+
+    def predict(self, X, P=None):
+        """Predicted targets of new items.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features) or (n_new, n_train), or objects
+            New items, or their raw kernel rows.
+        P : array-like of shape (n_new, n_polynomials), optional
+            Polynomials at the new items, for a precomputed kernel fitted with them.
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        return self._decision_rows(X, P=P)[:, 0]

@@ -1,0 +1,420 @@
+"""Landmark features in a Krein space: the switch from n x n to n x m."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from krein.estimators._base import KernelModel, landmark_columns
+from krein.kernels.items import take
+from krein.landmarks import LANDMARKS, check_count, choose_landmarks
+from krein.lowrank import LowRank, Range, Sample
+from krein.memory import require_memory
+from krein.result import Array
+from krein.similarities import Similarities, evaluate
+from krein.tiles import DenseTiles, TiledMatrix
+from krein.validation import check_similarity
+
+__all__ = ["KreinNystroem"]
+
+_ERROR_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """What landmarks make of a similarity.
+
+    Attributes
+    ----------
+    landmarks : ndarray of shape (m,)
+        Sorted positions of the landmarks.
+    low_rank : LowRank
+        The approximation.
+    error : float
+        Estimated relative error in the Frobenius norm.
+    """
+
+    landmarks: np.ndarray
+    low_rank: LowRank
+    error: float
+
+
+class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
+    """Features from similarities to m landmarks, for kernels that are not PSD.
+
+    From the block ``C = K(., landmarks)`` (n x m) it makes orthogonal features F with
+    signs, such that ``F diag(signature_) F'`` approximates the similarity: a model on
+    all columns of F is flip, a model on the columns with ``signature_ > 0`` is clip.
+    Time grows as n m^2, memory as n m, and new items need only their similarities to
+    the landmarks.
+
+    The core between the two factors C is fitted on ``oversampling * m`` rows. The
+    textbook core, the pseudo-inverse of the landmarks' own similarities, has poles
+    where an eigenvalue of these is near zero; on an indefinite kernel its error can
+    exceed that of the zero matrix.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of landmarks m, at most the number of items.
+    kernel : "precomputed", str, Kernel or callable
+        See `krein.list_kernels`.
+    kernel_params : dict, optional
+        Parameters of a kernel given by name.
+    landmarks : {"random", "leverage", "kmeans", "greedy"} or array-like of int
+        How landmarks are chosen: at random; by approximate ridge leverage scores;
+        nearest to the centres of k-means (k-means++ seeds where items are no
+        vectors); greedily by the largest residual; or row numbers (then
+        `n_components` is not used).
+    core : {"oversampled", "textbook"}
+        The rule for the core.
+    oversampling : float
+        Rows that the core is fitted on, per landmark. Half of the additional rows are
+        those with the largest leverage, half are random.
+    symmetrize : bool
+        Use (K + K') / 2 instead of refusing an asymmetric similarity.
+    random_state : int, RandomState or None
+        Seed of landmarks and rows.
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of shape (m,)
+        Row numbers of the landmarks, sorted.
+    landmark_items_ : array-like or None
+        The landmarks themselves; None for a precomputed similarity.
+    signature_ : ndarray of shape (n_features_out,)
+        +1 or -1 per feature.
+    eigenvalues_ : ndarray of shape (n_features_out,)
+        Of the approximation, by falling magnitude.
+    projection_ : ndarray of shape (m, n_features_out)
+        ``F = K(., landmarks) @ projection_``.
+    approximation_error_ : float
+        Relative error of the approximation in the Frobenius norm, estimated on the
+        similarities of up to 256 random items; NaN where only a block was given and
+        nothing is known beyond the rows the core was fitted on.
+
+    References
+    ----------
+    Wang, Luo, Zhang (2016), JMLR 17(49), the fast core; Nakatsukasa, Park (2023),
+    SIAM J. Matrix Anal. Appl. 44, why the textbook core fails; Oglic, Gaertner (2019),
+    ICML, landmarks in Krein spaces.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import KreinNystroem, tl1_kernel
+    >>> X = np.random.default_rng(0).random((300, 5))
+    >>> nystroem = KreinNystroem(100, "tl1", random_state=0)
+    >>> F = nystroem.fit_transform(X)
+    >>> K = tl1_kernel(X)
+    >>> error = np.linalg.norm((F * nystroem.signature_) @ F.T - K) / np.linalg.norm(K)
+    >>> bool(error < 0.01), bool(nystroem.approximation_error_ < 0.01)
+    (True, True)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "kernel": KernelModel._parameter_constraints["kernel"],
+        "kernel_params": KernelModel._parameter_constraints["kernel_params"],
+        "landmarks": [StrOptions(set(LANDMARKS)), "array-like"],
+        "core": [StrOptions({"oversampled", "textbook"})],
+        "oversampling": [Interval(Real, 1, None, closed="left")],
+        "symmetrize": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components=100,
+        kernel="precomputed",
+        *,
+        kernel_params=None,
+        landmarks="random",
+        core="oversampled",
+        oversampling=3,
+        symmetrize=False,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.landmarks = landmarks
+        self.core = core
+        self.oversampling = oversampling
+        self.symmetrize = symmetrize
+        self.random_state = random_state
+
+    # --------------------------------------------------------------------------- fit
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, K_RR=None, rows=None):
+        """Choose landmarks and fit the core.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n) or (n, m), or items
+            Items for a named kernel. For ``kernel="precomputed"`` the square matrix,
+            or a block of raw similarities of n items to m landmarks: then pass
+            `K_RR`, or the landmarks' row numbers as ``landmarks=`` (without `K_RR`
+            only the textbook core is possible).
+        y : ignored
+            For the common interface.
+        K_RR : array-like of shape (q, q), optional
+            For a block: raw similarities of q > m of its rows to each other.
+        rows : array-like of int of shape (q,), optional
+            For a block: which rows `K_RR` belongs to; the first q when not given.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, K_RR, rows)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X, y=None, K_RR=None, rows=None):
+        """Fit, and return the features of X without computing a similarity twice.
+
+        Parameters
+        ----------
+        X, y, K_RR, rows
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_features_out)
+        """
+        return self._fit(X, K_RR, rows) @ self.projection_
+
+    def _fit(self, X: Any, K_RR: Any, rows: Any) -> TiledMatrix:
+        """Set the fitted attributes; return the block of similarities."""
+        given = X
+        X = self._check_items(X, reset=True)
+        if self._precomputed and (K_RR is not None or X.shape[0] != X.shape[1]):
+            found = self._from_block(X, K_RR, rows)
+        else:
+            found = self.approximate(self._source(X, getattr(given, "dtype", None)))
+        self.landmarks_ = found.landmarks
+        self.landmark_items_ = None if self._precomputed else take(X, found.landmarks)
+        self.approximation_error_ = found.error
+        values = found.low_rank.eigenvalues
+        order = np.argsort(-np.abs(values), kind="stable")
+        self.eigenvalues_ = values[order]
+        self.signature_ = np.sign(self.eigenvalues_).astype(int)
+        root = np.sqrt(np.abs(self.eigenvalues_))
+        self.projection_ = found.low_rank.basis[:, order] * root
+        self._n_features_out = order.size
+        return found.low_rank.columns
+
+    def _source(self, X: Any, dtype: Any) -> Similarities:
+        if self._precomputed:
+            return Similarities(self._training_kernel(X, dtype))
+        self._settle_kernel(X)
+        return Similarities(X, self.kernel_)
+
+    def approximate(
+        self,
+        source: Similarities,
+        *,
+        weight: Array | None = None,
+        columns_of: Callable[[Similarities, np.ndarray], TiledMatrix] | None = None,
+    ) -> Approximation:
+        """Approximate similarities; for estimators that train at low rank.
+
+        Parameters
+        ----------
+        source : Similarities
+            The items.
+        weight : ndarray of shape (n,), optional
+            Sample weights, all positive.
+        columns_of : callable, optional
+            How the block of similarities to the landmarks is made and kept; in
+            memory when not given.
+
+        Returns
+        -------
+        Approximation
+        """
+        rng = check_random_state(self.random_state)
+        landmarks = choose_landmarks(self.landmarks, source, self.n_components, rng)
+        columns = (columns_of or dense_columns)(source, landmarks)
+        space = Range.fit(columns, weight)
+        if self.core == "textbook":
+            K = self._symmetric(columns.rows(landmarks))
+            sample = Sample(landmarks, K)
+        else:
+            sample = self._sample(source, landmarks, columns, space, rng)
+        low_rank = LowRank.fit(
+            columns, sample, core=self.core, weight=weight, space=space
+        )
+        return Approximation(landmarks, low_rank, _error(source, low_rank, rng))
+
+    def _sample(
+        self,
+        source: Similarities,
+        landmarks: np.ndarray,
+        columns: TiledMatrix,
+        space: Range,
+        rng: np.random.RandomState,
+    ) -> Sample:
+        """Landmarks and further rows, with their similarities to each other."""
+        others = self._further_rows(landmarks, columns, space, rng)
+        rows = np.concatenate([landmarks, others])
+        to_landmarks = columns.rows(rows)
+        m = landmarks.size
+        K = np.empty((rows.size, rows.size))
+        K[:, :m] = to_landmarks
+        K[:m, m:] = to_landmarks[m:].T
+        if others.size:
+            K[m:, m:] = source.block(others, others)
+        return Sample(rows, self._symmetric(K))
+
+    def _further_rows(
+        self,
+        landmarks: np.ndarray,
+        columns: TiledMatrix,
+        space: Range,
+        rng: np.random.RandomState,
+    ) -> np.ndarray:
+        """Rows with the largest leverage, so that no direction goes unseen, and random.
+
+        An item unlike all landmarks has a direction of its own in the range of C;
+        the core is undetermined there unless its row is sampled.
+        """
+        n = columns.shape[0]
+        size = min(n, round(self.oversampling * landmarks.size)) - landmarks.size
+        rest = np.setdiff1d(np.arange(n), landmarks, assume_unique=True)
+        if size == rest.size:
+            return rest
+        scores = space.leverage(columns)[rest]
+        ranked = np.argsort(-scores, kind="stable")
+        leading, remaining = rest[ranked[: size // 2]], rest[ranked[size // 2 :]]
+        chance = rng.choice(remaining, size=size - leading.size, replace=False)
+        return np.sort(np.concatenate([leading, chance]))
+
+    def _symmetric(self, K: Array) -> Array:
+        return check_similarity(
+            K, name="kernel(X, X)", symmetrize=self.symmetrize or self._precomputed
+        )
+
+    def _from_block(self, C: Array, K_RR: Any, rows: Any) -> Approximation:
+        """Fit on a block of similarities to landmarks."""
+        n, m = C.shape
+        check_count(m, n)
+        columns = DenseTiles(C)
+        given = not isinstance(self.landmarks, str)
+        landmarks = (
+            choose_landmarks(self.landmarks, Similarities(C), m, np.random)  # type: ignore[arg-type]
+            if given
+            else np.full(m, -1)
+        )
+        if K_RR is None:
+            if not given or landmarks.size != m:
+                raise ValueError(
+                    f"X has shape {C.shape}: a square matrix of similarities, or a "
+                    "block together with K_RR, the similarities of more rows than "
+                    "landmarks to each other, is expected; with landmarks=<row numbers "
+                    "of the columns> the textbook core can be used without K_RR"
+                )
+            if self.core == "oversampled":
+                warnings.warn(
+                    "without K_RR only the textbook core can be fitted, whose error "
+                    "on an indefinite similarity can be larger than that of zero: "
+                    "pass K_RR, similarities of about "
+                    f"{round(self.oversampling * m)} rows to each other",
+                    UserWarning,
+                    stacklevel=5,
+                )
+            sample = Sample(landmarks, self._symmetric(C[landmarks]))
+            low_rank = LowRank.fit(columns, sample, core="textbook")
+            return Approximation(landmarks, low_rank, float("nan"))
+        sample = self._given_sample(K_RR, rows, C.shape)
+        low_rank = LowRank.fit(columns, sample)
+        return Approximation(landmarks, low_rank, float("nan"))
+
+    def _given_sample(self, K_RR: Any, rows: Any, shape: tuple[int, int]) -> Sample:
+        K = check_similarity(K_RR, name="K_RR", symmetrize=self.symmetrize)
+        q = K.shape[0]
+        rows = np.arange(q) if rows is None else np.asarray(rows)
+        if rows.shape != (q,) or rows.dtype.kind not in "iu":
+            raise ValueError(
+                f"rows must be {q} row numbers, one per row of K_RR, got an array of "
+                f"shape {rows.shape} and dtype {rows.dtype}"
+            )
+        n, m = shape
+        if q < m or q > n or rows.min() < 0 or rows.max() >= n:
+            raise ValueError(
+                f"K_RR has {q} rows; it must have at least as many rows as X has "
+                f"columns ({m}) and belong to rows 0 to {n - 1} of X"
+            )
+        return Sample(rows, K)
+
+    # --------------------------------------------------------------------- transform
+
+    def transform(self, X):
+        """Features of items.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or (n_new, m), or items as in fit
+            For ``kernel="precomputed"`` raw similarities to all training items or to
+            the landmarks only.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_features_out)
+        """
+        check_is_fitted(self)
+        if self._precomputed:
+            return landmark_columns(self, X, self.landmarks_) @ self.projection_
+        X = self._check_items(X, reset=False)
+        return evaluate(self.kernel_, X, self.landmark_items_) @ self.projection_
+
+
+def dense_columns(source: Similarities, landmarks: np.ndarray) -> DenseTiles:
+    """Similarities of all items to the landmarks, in memory."""
+    n, m = source.n, landmarks.size
+    require_memory(
+        3 * 8 * n * m,
+        f"a block of similarities of {n} items to {m} landmarks",
+        "Use fewer landmarks, or krein.scale.fit, which keeps the block on disk.",
+    )
+    return DenseTiles(source.block(slice(0, n), landmarks))
+
+
+def _error(
+    source: Similarities, low_rank: LowRank, rng: np.random.RandomState
+) -> float:
+    """Relative Frobenius error, estimated on the similarities of random items.
+
+    A q x q block holds diagonal entries more often than the whole matrix does; both
+    sums of squares are therefore scaled apart: n / q for the diagonal and
+    n (n - 1) / (q (q - 1)) for the rest.
+    """
+    n = source.n
+    q = min(n, _ERROR_ROWS)
+    chosen = np.sort(rng.choice(n, size=q, replace=False))
+    K = source.block(chosen, chosen)
+    U = low_rank.columns.rows(chosen) @ low_rank.basis
+    misses = K - (U * low_rank.eigenvalues) @ U.T
+    off = n * (n - 1) / (q * (q - 1)) if q > 1 else 0.0
+
+    def energy(A: Array) -> float:
+        on_diagonal = float(np.square(np.diagonal(A)).sum())
+        return n / q * on_diagonal + off * (float(np.square(A).sum()) - on_diagonal)
+
+    total = energy(K)
+    return float(np.sqrt(energy(misses) / total)) if total > 0 else 0.0

@@ -1,0 +1,357 @@
+"""Conditionally positive definite radial kernels and their polynomials.
+
+A kernel is c.p.d. of order m when ``a'Phi a >= 0`` for every a with ``P'a = 0``; P
+holds the polynomials of degree m - 1 at the items (Wendland, 2004, Definition 8.1).
+Signs here are always those that make the form positive.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+from math import ceil, comb
+
+import numpy as np
+import scipy.linalg
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise
+
+from krein.kernels.registry import register
+from krein.result import Array
+
+__all__ = [
+    "log_kernel",
+    "monomials",
+    "multiquadric_kernel",
+    "orthonormal_range",
+    "squared_distances",
+    "thin_plate_kernel",
+    "thin_plate_order_kernel",
+]
+
+# Up to this many features the plain loop over differences is as fast as a product.
+_FEW_FEATURES = 8
+# Squared distances below this share of |x|^2 + |y|^2 lose digits in the product form.
+_CLOSE = 1e-4
+_BLOCK = 128
+_MOST_MONOMIALS = 20_000
+
+
+def squared_distances(X: Array, Y: Array) -> Array:
+    """Squared Euclidean distances, accurate also for items that nearly coincide.
+
+    With many features ``|x|^2 + |y|^2 - 2x'y`` is fast but cancels; pairs where it did
+    are computed again from differences, so that equal items have distance exactly 0.
+
+    Parameters
+    ----------
+    X, Y : ndarray of shape (n_X, d), (n_Y, d)
+        Items.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+    """
+    if X.shape[1] <= _FEW_FEATURES:
+        return cdist(X, Y, metric="sqeuclidean")
+    centre = Y.mean(axis=0)
+    A, B = X - centre, Y - centre
+    x2, y2 = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
+    D = A @ (-2.0 * B.T)
+    D += x2[:, None]
+    D += y2
+    for i in range(0, X.shape[0], _BLOCK):
+        block, norms = D[i : i + _BLOCK], x2[i : i + _BLOCK]
+        # Most rows have no close pair: ask them first, by a bound on |y|^2.
+        near = block < _CLOSE * (norms + y2.max())[:, None]
+        rows = np.flatnonzero(near.any(axis=1))
+        r, columns = np.nonzero(block[rows] < _CLOSE * (norms[rows][:, None] + y2))
+        difference = X[i + rows[r]] - Y[columns]
+        block[rows[r], columns] = np.einsum("ij,ij->i", difference, difference)
+    return D
+
+
+def _check_pair(X, Y):
+    return pairwise.check_pairwise_arrays(X, Y, dtype=np.float64)
+
+
+def _positive(name: str, value: float) -> None:
+    if not value > 0:
+        raise ValueError(f"{name} must be positive, got {value!r}")
+
+
+def _polyharmonic(D: Array, exponent: float) -> Array:
+    """Turn squared distances into ``phi(r)``, in place."""
+    if exponent % 2 == 0:
+        # r^e log r = r^e log(r^2) / 2, and 0 at r = 0.
+        D[D == 0.0] = 1.0
+        logarithm = np.log(D)
+        if exponent != 2:
+            D **= exponent // 2
+        D *= logarithm
+        D *= 0.5 * (-1.0) ** (exponent // 2 + 1)
+        D += 0.0
+        return D
+    if exponent == 3:
+        D *= np.sqrt(D)
+    elif exponent == 1:
+        np.sqrt(D, out=D)
+    else:
+        D **= 0.5 * exponent
+    if ceil(exponent / 2) % 2:
+        np.negative(D, out=D)
+        D += 0.0  # no negative zeros on the diagonal
+    return D
+
+
+def thin_plate_order(exponent: float = 3) -> int:
+    """Order of conditional positive definiteness of the polyharmonic kernel."""
+    if exponent % 2 == 0:
+        return int(exponent) // 2 + 1
+    return ceil(exponent / 2)
+
+
+@register(
+    "thin_plate",
+    input="vectors",
+    definiteness="cpd",
+    order=thin_plate_order,
+    reference="Wendland (2004), Theorems 8.16 and 8.17; Duchon (1977)",
+)
+def thin_plate_kernel(X, Y=None, *, exponent=3):
+    """Polyharmonic (thin-plate) kernel, c.p.d. in every dimension.
+
+    ``(-1)^ceil(e/2) r^e`` of order ``ceil(e/2)`` for an exponent e that is not an even
+    integer, ``(-1)^(e/2+1) r^e log r`` of order ``e/2 + 1`` for an even one. So ``-r``
+    has order 1, ``r^2 log r`` and ``r^3`` have order 2. The diagonal is exactly 0.
+
+    Parameters
+    ----------
+    X, Y : array-like of shape (n_X, n_features), (n_Y, n_features)
+        Items; Y defaults to X.
+    exponent : float
+        e > 0; 2 is the classical thin plate of the plane.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+
+    References
+    ----------
+    Walder, Chapelle (2007), Definition 5.1; Wendland (2004), Scattered Data
+    Approximation, Theorems 8.16 and 8.17.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import thin_plate_kernel
+    >>> thin_plate_kernel(np.array([[0.0], [2.0]]), exponent=3)
+    array([[0., 8.],
+           [8., 0.]])
+    """
+    _positive("exponent", exponent)
+    X, Y = _check_pair(X, Y)
+    return _polyharmonic(squared_distances(X, Y), exponent)
+
+
+@register(
+    "thin_plate_order",
+    input="vectors",
+    definiteness="cpd",
+    order=lambda order: order,
+    note="only for 2 order > n_features",
+    reference="Walder, Chapelle (2007), Definition 5.1",
+)
+def thin_plate_order_kernel(X, Y=None, *, order=2):
+    """Thin-plate kernel of a given order m in dimension d, exponent ``2m - d``.
+
+    It reproduces the norm of the m-th derivatives, which exists for 2m > d only; beyond
+    that use `thin_plate_kernel`, whose exponent does not depend on the dimension.
+
+    Parameters
+    ----------
+    X, Y : array-like of shape (n_X, n_features), (n_Y, n_features)
+        Items; Y defaults to X.
+    order : int
+        m, with 2m > n_features.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+
+    References
+    ----------
+    Walder, Chapelle (2007), Definition 5.1, equation (11).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import thin_plate_order_kernel
+    >>> thin_plate_order_kernel(np.array([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0]]), order=2)
+    array([[ 0., -2.],
+           [-2.,  0.]])
+    """
+    X, Y = _check_pair(X, Y)
+    dimension = X.shape[1]
+    if int(order) != order or not 2 * order > dimension:
+        raise ValueError(
+            f"order={order!r} must be an integer with 2 * order > n_features, here "
+            f"{dimension}: the kernel is singular otherwise. Use order="
+            f"{dimension // 2 + 1} or more, or thin_plate_kernel(exponent=...), which "
+            "exists in every dimension"
+        )
+    return _polyharmonic(squared_distances(X, Y), 2 * int(order) - dimension)
+
+
+@register(
+    "multiquadric",
+    input="vectors",
+    definiteness="cpd",
+    order=lambda power: ceil(power),
+    reference="Wendland (2004), Theorem 8.15",
+)
+def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
+    """Multiquadric ``(-1)^ceil(p) (c^2 + r^2)^p``, c.p.d. of order ``ceil(p)``.
+
+    Parameters
+    ----------
+    X, Y : array-like of shape (n_X, n_features), (n_Y, n_features)
+        Items; Y defaults to X.
+    c : float
+        Length below which the kernel is flat.
+    power : float
+        p > 0, not an integer (then the kernel would be a polynomial).
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+
+    References
+    ----------
+    Wendland (2004), Theorem 8.15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import multiquadric_kernel
+    >>> multiquadric_kernel(np.array([[0.0], [4.0]]), c=3.0)
+    array([[-3., -5.],
+           [-5., -3.]])
+    """
+    _positive("c", c)
+    if not power > 0 or power == int(power):
+        raise ValueError(f"power must be positive and not an integer, got {power!r}")
+    X, Y = _check_pair(X, Y)
+    D = squared_distances(X, Y)
+    D += c * c
+    D **= power
+    return -D if ceil(power) % 2 else D
+
+
+@register(
+    "log",
+    input="vectors",
+    definiteness="cpd",
+    order=1,
+    reference="Boughorbel, Tarel, Boujemaa (2005), ICME",
+)
+def log_kernel(X, Y=None, *, power=2.0, c=1.0):
+    """Logarithmic kernel ``-log(c + r^p)``, c.p.d. of order 1.
+
+    Parameters
+    ----------
+    X, Y : array-like of shape (n_X, n_features), (n_Y, n_features)
+        Items; Y defaults to X.
+    power : float
+        0 < p <= 2.
+    c : float
+        Positive offset.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+
+    References
+    ----------
+    Boughorbel, Tarel, Boujemaa (2005), "Conditionally positive definite kernels for
+    SVM based image recognition".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import log_kernel
+    >>> np.exp(-log_kernel(np.array([[0.0], [3.0]]))).round(12)
+    array([[ 1., 10.],
+           [10.,  1.]])
+    """
+    if not 0 < power <= 2:
+        raise ValueError(f"power must be in (0, 2], got {power!r}")
+    _positive("c", c)
+    X, Y = _check_pair(X, Y)
+    D = squared_distances(X, Y)
+    if power != 2:
+        D **= 0.5 * power
+    D += c
+    np.log(D, out=D)
+    return -D
+
+
+# --------------------------------------------------------------------------------------
+# Polynomials
+
+
+def monomials(X: Array, degree: int) -> Array:
+    """All monomials of at most the given degree, constant first.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Items, best centred and scaled.
+    degree : int
+        -1 gives no column.
+
+    Returns
+    -------
+    ndarray of shape (n, comb(d + degree, degree))
+    """
+    n, d = X.shape
+    if degree < 0:
+        return np.empty((n, 0))
+    count = comb(d + degree, degree)
+    if count > _MOST_MONOMIALS:
+        raise ValueError(
+            f"polynomials of degree {degree} in {d} features have {count} terms, more "
+            f"than {_MOST_MONOMIALS}: choose a smaller degree or exponent"
+        )
+    columns = [np.ones(n)]
+    for q in range(1, degree + 1):
+        for factors in combinations_with_replacement(range(d), q):
+            columns.append(np.prod(X[:, factors], axis=1))
+    return np.column_stack(columns)
+
+
+def orthonormal_range(P: Array, weight: Array | None = None) -> tuple[Array, Array]:
+    """Orthonormal basis of the columns of P, rank-revealing.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n, p)
+        Polynomials at the items; constant, equal, collinear columns are allowed.
+    weight : ndarray of shape (n,), optional
+        Sample weights, for the norms of the columns.
+
+    Returns
+    -------
+    Q : ndarray of shape (n, r)
+        Orthonormal, r the numerical rank of P with columns of unit norm.
+    G : ndarray of shape (p, r)
+        ``Q = P G``; ``G b`` are the coefficients of least norm (of the scaled columns)
+        of the polynomial ``Q b``.
+    """
+    n, p = P.shape
+    if p == 0:
+        return np.empty((n, 0)), np.empty((0, 0))
+    norms = np.sqrt(np.ones(n) @ P**2 if weight is None else weight @ P**2)
+    norms[norms == 0.0] = 1.0
+    U, S, Vt = scipy.linalg.svd(P / norms, full_matrices=False, check_finite=False)
+    rank = int(np.sum(S > 10 * max(n, p) * np.finfo(float).eps * S[0]))
+    return U[:, :rank].copy(), (Vt[:rank].T / S[:rank]) / norms[:, None]

@@ -1,0 +1,230 @@
+"""Estimators at low rank: the exact method at m = n, landmarks only to predict."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import krein.estimators._low_rank as low_rank_module
+from krein import (
+    KreinLogisticRegression,
+    KreinNystroem,
+    KreinSVC,
+    SpectrumSVC,
+    sigmoid_kernel,
+    tl1_kernel,
+)
+from krein.domain import BalancedBox
+from krein.solvers.interior_point import linear_svm
+from krein.solvers.libsvm import svm_dual
+from krein.tiles import DenseTiles
+
+MODELS = [
+    SpectrumSVC("clip"),
+    SpectrumSVC("flip", C=10.0),
+    SpectrumSVC("square", C=0.01),
+    KreinSVC(C=2.0, lam_pos=0.5, lam_neg=3.0),
+]
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.standard_normal((240, 6))
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(240), [-0.5, 0.5])
+    return X, y
+
+
+@pytest.fixture
+def always_interior_point(monkeypatch):
+    monkeypatch.setattr(low_rank_module, "_DENSE_ITEMS", 0)
+
+
+def with_landmarks(model, m, **options):
+    nystroem = KreinNystroem(m, random_state=0, **options)
+    return clone(model).set_params(approximation=nystroem)
+
+
+@parametrize_with_checks(
+    [SpectrumSVC("flip", kernel="rbf", approximation=KreinNystroem(3, random_state=0))],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": (
+            "landmarks are drawn at random from the samples, so repeating a sample "
+            "changes which landmarks are drawn"
+        )
+    },
+    xfail_strict=True,
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_all_items_as_landmarks_equal_the_exact_method(model, problem):
+    X, y = problem
+    K = sigmoid_kernel(X, gamma=1.0)
+    exact = clone(model).fit(K[:200, :200], y[:200])
+    landmark = with_landmarks(model, 200).fit(K[:200, :200], y[:200])
+    np.testing.assert_allclose(
+        landmark.decision_function(K[200:, :200]),
+        exact.decision_function(K[200:, :200]),
+        atol=1e-8,
+    )
+    np.testing.assert_allclose(landmark.alpha_, exact.alpha_, atol=1e-8)
+
+
+def test_weights_at_all_items_equal_the_exact_method(problem, rng):
+    X, y = problem
+    K = sigmoid_kernel(X, gamma=1.0)
+    weight = rng.integers(0, 4, 240).astype(float)
+    exact = SpectrumSVC("flip").fit(K, y, sample_weight=weight)
+    kept = int((weight > 0).sum())
+    landmark = with_landmarks(exact, kept).fit(K, y, sample_weight=weight)
+    np.testing.assert_allclose(
+        landmark.decision_function(K), exact.decision_function(K), atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_interior_point_agrees_with_libsvm(C, rng):
+    """An independent solver of the same problem, to the accuracy asked for."""
+    F = rng.standard_normal((150, 8)) * np.geomspace(3, 0.01, 8)
+    y = np.where(F[:, 0] + rng.standard_normal(150) > 0, 1.0, -1.0)
+    domain = BalancedBox(C * rng.uniform(0.5, 2.0, 150), y)
+    reference, b_reference = svm_dual(F @ F.T, domain, tol=1e-10)
+    result, w, b = linear_svm(DenseTiles(F), domain, tol=1e-12)
+    assert result.value == pytest.approx(reference.value, rel=1e-9)
+    assert domain.contains(result.x, tol=1e-9)
+    np.testing.assert_allclose(
+        F @ w + b, F @ (F.T @ (y * reference.x)) + b_reference, atol=1e-6
+    )
+
+
+def test_interior_point_certificate_is_a_bound(rng):
+    F = rng.standard_normal((400, 5))
+    y = np.where(F[:, 0] + rng.standard_normal(400) > 0, 1.0, -1.0)
+    domain = BalancedBox(np.full(400, 1.0), y)
+    best, *_ = linear_svm(DenseTiles(F), domain, tol=1e-11)
+    for steps in (3, 6, 9):
+        rough, w, b = linear_svm(DenseTiles(F), domain, tol=1e-11, max_iter=steps)
+        hinge = np.maximum(0.0, 1.0 - y * (F @ w + b)).sum()
+        primal = 0.5 * w @ w + hinge
+        assert rough.value - 1e-9 <= best.value <= primal + 1e-9
+        assert best.value - rough.value <= rough.certificate.value + 1e-9
+
+
+@pytest.mark.usefixtures("always_interior_point")
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_interior_point_equals_the_exact_method(model, problem):
+    X, y = problem
+    K = sigmoid_kernel(X, gamma=1.0)
+    exact = clone(model).fit(K, y)
+    landmark = with_landmarks(exact, 240).fit(K, y)
+    np.testing.assert_allclose(
+        landmark.decision_function(K), exact.decision_function(K), atol=1e-5
+    )
+    assert np.all(landmark.duality_gap_ <= 1e-8 * landmark.objective_)
+
+
+def test_interior_point_needs_few_steps_on_many_items(rng):
+    X = rng.random((6000, 4))
+    y = np.sign(np.sin(5 * X[:, 0]) + 0.3 * rng.standard_normal(6000))
+    model = SpectrumSVC("flip", kernel="tl1", C=10.0)
+    model = with_landmarks(model, 40)
+    model.fit(X, y)
+    assert model.n_iter_[0] < 60
+    assert model.duality_gap_[0] <= 1e-8 * model.objective_[0]
+    assert model.score(X, y) > 0.8
+    at_bound = np.isin(model.alpha_, [0.0, 10.0]).mean()
+    assert at_bound > 0.9  # snapped, not merely close
+
+
+def test_prediction_needs_landmarks_only(problem):
+    X, y = problem
+    K = tl1_kernel(X)
+    square = with_landmarks(SpectrumSVC("flip"), 30).fit(K, y)
+    named = with_landmarks(SpectrumSVC("flip", kernel="tl1"), 30).fit(X, y)
+    assert square.support_.size == 30
+    assert square.dual_coef_.shape == (3, 240)
+    assert np.count_nonzero(square.dual_coef_.any(axis=0)) <= 30
+    assert named.X_fit_.shape == (30, 6)
+    scores = K @ square.dual_coef_.T + square.intercept_
+    np.testing.assert_allclose(square.decision_function(K), scores, atol=1e-10)
+    np.testing.assert_allclose(named.decision_function(X), scores, atol=1e-8)
+    few = square.decision_function(K[:, square.support_])
+    np.testing.assert_allclose(few, scores, atol=1e-10)
+    with pytest.raises(ValueError, match="similarities of new items"):
+        square.decision_function(K[:, :31])
+
+
+def test_scores_approach_the_exact_ones(problem):
+    X, y = problem
+    K = tl1_kernel(X, tau=8.0)
+    exact = SpectrumSVC("flip").fit(K, y).decision_function(K)
+    errors = []
+    for m in (10, 60, 200):
+        model = with_landmarks(SpectrumSVC("flip"), m).fit(K, y)
+        errors.append(np.abs(model.decision_function(K) - exact).mean())
+    assert errors[0] > errors[1] > errors[2]
+
+
+def test_probabilities(problem):
+    X, y = problem
+    model = with_landmarks(SpectrumSVC(kernel="tl1", probability=True), 60).fit(X, y)
+    proba = model.predict_proba(X)
+    assert proba.shape == (240, 3)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert (proba.argmax(axis=1) == y).mean() > 0.6
+    slope, offset = model.calibration_
+    one = expit(model.decision_function(X) * slope + offset)
+    np.testing.assert_allclose(one / one.sum(axis=1, keepdims=True), proba)
+
+
+def test_grid_over_the_number_of_landmarks(problem):
+    X, y = problem
+    model = with_landmarks(KreinSVC(kernel="tl1"), 10)
+    grid = GridSearchCV(model, {"approximation__n_components": [5, 80]}, cv=3)
+    assert grid.fit(X, y).best_params_ == {"approximation__n_components": 80}
+    scores = cross_val_score(with_landmarks(KreinSVC(), 40), tl1_kernel(X), y, cv=3)
+    assert scores.mean() > 0.5
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SpectrumSVC("shift", kernel="tl1"), "no low-rank form"),
+        (SpectrumSVC("diffusion", kernel="tl1"), "no low-rank form"),
+        (SpectrumSVC("none", kernel="tl1"), "no low-rank form"),
+        (KreinSVC(sparse=True, kernel="tl1"), "exclude each other"),
+    ],
+)
+def test_what_has_no_low_rank_form_is_refused(model, message, problem):
+    X, y = problem
+    with pytest.raises(ValueError, match=message):
+        with_landmarks(model, 20).fit(X, y)
+
+
+def test_two_kernels_are_refused(problem):
+    X, y = problem
+    model = with_landmarks(SpectrumSVC(kernel="tl1"), 20, kernel="rbf")
+    with pytest.raises(ValueError, match="give the kernel to the estimator only"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="n_components=241 is larger"):
+        with_landmarks(SpectrumSVC(kernel="tl1"), 241).fit(X, y)
+
+
+@pytest.mark.parametrize("multi_class", ["multinomial", "ovr"])
+def test_logistic_regression_on_all_items_equals_the_exact_one(multi_class, problem):
+    X, y = problem
+    K = sigmoid_kernel(X, gamma=1.0)
+    exact = KreinLogisticRegression(alpha=1.0, multi_class=multi_class).fit(K, y)
+    landmark = with_landmarks(exact, 240).fit(K, y)
+    np.testing.assert_allclose(
+        landmark.decision_function(K), exact.decision_function(K), atol=1e-8
+    )
+    few = with_landmarks(exact, 60).fit(K, y)
+    assert few.support_.size == 60
+    assert np.all(few.residual_ < 1e-8)
+    with pytest.raises(ValueError, match="approximation= works with solver"):
+        few.set_params(solver="cccp-gd").fit(K, y)

@@ -1,0 +1,223 @@
+"""dask.distributed with real worker processes: the same result whoever dies."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from krein import KreinNystroem, SpectrumSVC
+from krein.scale import decision_function, fit, predict
+from tests.scale import kernels
+
+distributed = pytest.importorskip(
+    "distributed", reason="dask.distributed (extra 'dask') is not installed"
+)
+pytest.importorskip("zarr", reason="zarr (extra 'dask') is not installed")
+
+
+def mark_as_worker():
+    os.environ["KREIN_TEST_ON_WORKER"] = "1"
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.run(mark_as_worker)
+        yield client
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.random((2100, 3))
+    return X, X[:, 0] + 0.1 * rng.standard_normal(2100) > 0.5
+
+
+def model(kernel, m=20):
+    nystroem = KreinNystroem(m, random_state=0)
+    return SpectrumSVC("flip", kernel=kernel, approximation=nystroem)
+
+
+def test_workers_give_the_same_model_bit_by_bit(client, problem, tmp_path):
+    X, y = problem
+    alone = fit(model("tl1"), X, y, store=tmp_path / "alone")
+    together = fit(model("tl1"), X, y, store=tmp_path / "together", client=client)
+    np.testing.assert_array_equal(together.dual_coef_, alone.dual_coef_)
+    np.testing.assert_array_equal(together.intercept_, alone.intercept_)
+    scores = decision_function(together, X, client=client)
+    np.testing.assert_allclose(scores, alone.decision_function(X), atol=1e-10)
+    np.testing.assert_array_equal(predict(together, X, client=client), alone.predict(X))
+
+
+def test_strings_on_workers(client, tmp_path):
+    words = [f"{'abcdefgh'[: 1 + i % 8]}{i % 13}" for i in range(300)]
+    y = [len(word) > 6 for word in words]
+    found = fit(
+        model(kernels.shared_letters), words, y, store=tmp_path / "s", client=client
+    )
+    assert (tmp_path / "s" / "items" / "landmarks.json").exists()
+    assert np.mean(predict(found, words, client=client) == y) > 0.9
+
+
+def test_damaged_zarr_chunk_is_computed_again(client, problem, tmp_path):
+    X, y = problem
+    first = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
+    chunk = tmp_path / "s" / "block" / "block.zarr" / "c" / "3" / "0"
+    chunk.write_bytes(bytes(len(chunk.read_bytes())))
+    second = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
+    np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
+    assert any(chunk.read_bytes())
+
+
+def test_missing_package_is_named(client, problem, tmp_path):
+    X, y = problem
+    with pytest.raises(ImportError, match=r"nosuchpackage.*Install it on all"):
+        fit(model(kernels.needs_a_package), X, y, store=tmp_path / "s", client=client)
+
+
+def test_unusable_clients_are_refused(client, problem, tmp_path):
+    X, y = problem
+    with pytest.raises(TypeError, match="Client or 'local', got int"):
+        fit(model("tl1"), X, y, store=tmp_path / "s", client=3)
+    with pytest.raises(ValueError, match="'local', got 'remote'"):
+        fit(model("tl1"), X, y, store=tmp_path / "s", client="remote")
+    closed = distributed.Client(client.scheduler.address)
+    closed.close()
+    with pytest.raises(ValueError, match="client is closed, not running"):
+        fit(model("tl1"), X, y, store=tmp_path / "s", client=closed)
+
+
+def test_killed_worker_changes_nothing(client, problem, tmp_path):
+    """The worker's process is killed by its id after some tiles, before the last."""
+    X, y = problem
+    reference = fit(model(kernels.slow_tl1), X, y, store=tmp_path / "reference")
+    store = tmp_path / "s"
+    victim = next(iter(client.run(os.getpid).values()))
+    killed = []
+
+    def kill_midway(dask_worker=None):
+        markers = store / "block" / "markers"
+        while len(list(markers.glob("*.json"))) < 5:
+            time.sleep(0.02)
+        os.kill(victim, signal.SIGKILL)
+        killed.append(len(list(markers.glob("*.json"))))
+
+    thread = threading.Thread(target=kill_midway)
+    thread.start()
+    found = fit(model(kernels.slow_tl1), X, y, store=store, client=client)
+    thread.join()
+    n_tiles = len(list((store / "block" / "markers").glob("*.json")))
+    assert 5 <= killed[0] < n_tiles
+    assert victim not in client.run(os.getpid).values()
+    np.testing.assert_array_equal(found.dual_coef_, reference.dual_coef_)
+    client.run(mark_as_worker)
+
+
+@pytest.mark.slow
+def test_tile_that_kills_workers_is_named(problem, tmp_path):
+    X, y = problem
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        # New workers must know that they are workers: an environment they inherit.
+        client.register_plugin(MarkWorkers())
+        with pytest.raises(RuntimeError, match=r"tile \d+ \(rows .* in a row"):
+            fit(
+                model(kernels.kills_its_worker),
+                X[:200],
+                y[:200],
+                store=tmp_path / "s",
+                client=client,
+            )
+
+
+class MarkWorkers(distributed.WorkerPlugin):
+    def setup(self, worker):
+        mark_as_worker()
+
+
+DRIVER = """
+import json, sys
+import numpy as np
+from distributed import Client, LocalCluster
+from krein import KreinNystroem, SpectrumSVC
+from krein.scale import fit
+from tests.scale.kernels import slow_tl1
+
+if __name__ == "__main__":
+    rng = np.random.default_rng(0)
+    X = rng.random((2100, 3))
+    y = X[:, 0] > X[:, 1]
+    model = SpectrumSVC("flip", kernel=slow_tl1,
+                        approximation=KreinNystroem(20, random_state=0))
+    with LocalCluster(n_workers=2, threads_per_worker=1,
+                      dashboard_address=":0") as cluster, Client(cluster) as client:
+        found = fit(model, X, y, store=sys.argv[1], client=client)
+    print(json.dumps(found.dual_coef_[0].tolist()))
+"""
+
+
+@pytest.mark.slow
+def test_killed_driver_resumes(tmp_path):
+    script = tmp_path / "driver.py"
+    script.write_text(DRIVER)
+    store = tmp_path / "s"
+    command = [sys.executable, str(script), str(store)]
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    markers = store / "block" / "markers"
+    driver = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while len(list(markers.glob("*.json"))) < 5:
+        assert driver.poll() is None
+        time.sleep(0.02)
+    driver.kill()
+    driver.wait()
+    time.sleep(1.0)  # orphaned workers notice that their scheduler is gone
+    old = {p.name: p.stat().st_mtime_ns for p in markers.glob("*.json")}
+    run = [
+        subprocess.run(
+            [*command[:2], folder],
+            env=environment, capture_output=True, text=True, check=True,
+        )
+        for folder in (str(store), str(tmp_path / "fresh"))
+    ]  # fmt: skip
+    resumed, fresh = (json.loads(done.stdout) for done in run)
+    assert resumed == fresh
+    assert 5 <= len(old) < len(list(markers.glob("*.json")))
+    assert all(Path(markers / name).stat().st_mtime_ns == t for name, t in old.items())
+
+
+@pytest.mark.slow
+def test_grid_search_through_joblib(client, problem):
+    X, y = problem
+    grid = GridSearchCV(
+        model("tl1"), {"approximation__n_components": [5, 40]}, cv=3, n_jobs=2
+    )
+    with joblib.parallel_config("dask"):
+        grid.fit(X[:600], y[:600])
+    assert grid.best_score_ > 0.85
+
+
+@pytest.mark.slow
+def test_local_cluster_on_request(problem, tmp_path):
+    X, y = problem
+    found = fit(model("tl1"), X, y, store=tmp_path / "s", client="local")
+    alone = fit(model("tl1"), X, y, store=tmp_path / "alone")
+    np.testing.assert_array_equal(found.dual_coef_, alone.dual_coef_)

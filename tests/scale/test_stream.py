@@ -1,0 +1,194 @@
+"""Training out of core: the same model, bounded memory, work done once."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from krein import KreinNystroem, KreinSVC, SpectrumSVC, tl1_kernel
+from krein.scale import decision_function, fit, predict
+from krein.scale.stream import rows_that_fit
+from krein.tiles import DenseTiles
+from tests.scale import kernels
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.random((3000, 4))
+    y = np.digitize(X[:, 0] + 0.1 * rng.standard_normal(3000), [0.3, 0.6])
+    return X, np.array(["low", "middle", "high"])[y]
+
+
+def model(m=40, kernel="tl1", **params):
+    nystroem = KreinNystroem(m, random_state=0)
+    return SpectrumSVC("flip", kernel=kernel, approximation=nystroem, **params)
+
+
+@pytest.mark.parametrize("estimator", [model(), clone(model()).set_params(C=10.0)])
+def test_same_model_as_in_memory(estimator, problem, tmp_path):
+    X, y = problem
+    inside = clone(estimator).fit(X, y)
+    outside = fit(estimator, X, y, store=tmp_path / "s", memory="30MB")
+    np.testing.assert_allclose(
+        outside.decision_function(X), inside.decision_function(X), atol=1e-6
+    )
+    assert not hasattr(estimator, "dual_coef_")
+    np.testing.assert_array_equal(predict(outside, X), outside.predict(X))
+    np.testing.assert_allclose(
+        decision_function(inside, X), inside.decision_function(X), atol=1e-12
+    )
+
+
+def test_weights_and_krein_svm(problem, tmp_path, rng):
+    X, y = problem
+    weight = rng.integers(0, 3, y.size).astype(float)
+    estimator = KreinSVC(kernel="tl1", approximation=KreinNystroem(30, random_state=0))
+    inside = clone(estimator).fit(X, y, sample_weight=weight)
+    outside = fit(estimator, X, y, store=tmp_path / "s", sample_weight=weight)
+    np.testing.assert_allclose(
+        outside.decision_function(X), inside.decision_function(X), atol=1e-6
+    )
+
+
+def test_passes_over_tiles_equal_the_matrix(rng):
+    A = rng.standard_normal((700, 6))
+    tiles = DenseTiles(A)
+    tiles.tiles = lambda: (
+        (slice(i, i + 100), A[i : i + 100]) for i in range(0, 700, 100)
+    )
+    weight = rng.random(700)
+    target = rng.standard_normal(700)
+    bordered = np.column_stack([A, np.ones(700), target])
+    np.testing.assert_allclose(
+        tiles.gram(weight, target),
+        bordered.T @ (weight[:, None] * bordered),
+        atol=1e-10,
+    )
+    T = tiles.triangle(weight)
+    np.testing.assert_allclose(T.T @ T, A.T @ (weight[:, None] ** 2 * A), atol=1e-10)
+    np.testing.assert_allclose(tiles.transpose_dot(weight), A.T @ weight, atol=1e-10)
+    np.testing.assert_allclose(tiles @ np.ones(6), A.sum(axis=1), atol=1e-12)
+
+
+def calls(path):
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_second_run_computes_nothing_again(problem, tmp_path, monkeypatch):
+    X, y = problem
+    counted = tmp_path / "calls"
+    monkeypatch.setenv("KREIN_TEST_CALLS", str(counted))
+    estimator = model(kernel=kernels.counted_tl1)
+    first = fit(estimator, X, y, store=tmp_path / "s")
+    n_tiles = len(list((tmp_path / "s" / "block" / "markers").iterdir()))
+    assert n_tiles > 10
+    done = len(calls(counted))
+    second = fit(estimator, X, y, store=tmp_path / "s")
+    # What remains are the similarities of sampled rows, which are not tiles.
+    assert len(calls(counted)) - done == done - n_tiles
+    np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
+
+
+def test_damaged_tile_is_computed_again(problem, tmp_path):
+    X, y = problem
+    first = fit(model(), X, y, store=tmp_path / "s")
+    block = tmp_path / "s" / "block" / "block.npy"
+    content = bytearray(block.read_bytes())
+    content[5000] ^= 255
+    block.write_bytes(content)
+    second = fit(model(), X, y, store=tmp_path / "s")
+    np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
+    landmarks = X[second.support_]
+    np.testing.assert_array_equal(np.load(block), tl1_kernel(X, landmarks))
+
+
+def test_other_data_is_not_taken_from_the_store(problem, tmp_path):
+    X, y = problem
+    fit(model(), X, y, store=tmp_path / "s")
+    other = X[:, ::-1].copy()
+    again = fit(model(), other, y, store=tmp_path / "s")
+    np.testing.assert_allclose(
+        again.decision_function(other),
+        model().fit(other, y).decision_function(other),
+        atol=1e-6,
+    )
+
+
+def test_precomputed_similarity(problem, tmp_path):
+    X, y = problem
+    K = tl1_kernel(X[:400])
+    square = model(kernel="precomputed")
+    outside = fit(square, K, y[:400], store=tmp_path / "s")
+    inside = model(kernel="precomputed").fit(K, y[:400])
+    np.testing.assert_allclose(
+        decision_function(outside, K), inside.decision_function(K), atol=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "message"),
+    [
+        (SpectrumSVC(kernel="tl1"), {}, "has no approximation"),
+        (
+            SpectrumSVC(kernel="tl1", approximation=KreinNystroem(5)),
+            {},
+            "random_state=None: fit at scale needs an int",
+        ),
+        (model(probability=True), {}, "calibrate"),
+        (model(), {"memory": "1MB"}, "at least .* MB are needed"),
+        (model(), {"memory": "lots"}, "memory limit must be bytes"),
+        (model(3001), {}, "n_components=3001 is larger"),
+        (model(kernel=lambda X, Y: X @ Y.T), {}, "cannot be pickled"),
+    ],
+)
+def test_bad_use_is_refused(estimator, options, message, problem, tmp_path):
+    X, y = problem
+    with pytest.raises(ValueError, match=message):
+        fit(estimator, X, y, store=tmp_path / "s", **options)
+
+
+def test_tile_size_follows_memory():
+    assert rows_that_fit(100_000, 100, 10**9) == 1563
+    small = rows_that_fit(100_000, 500, 60_000_000)
+    assert 500 <= small < 1563
+
+
+PEAK = """
+import resource, sys
+import numpy as np
+from krein import KreinNystroem, SpectrumSVC
+from krein.scale import fit
+rng = np.random.default_rng(0)
+X = rng.random((150_000, 4))
+y = X[:, 0] + 0.2 * rng.standard_normal(150_000) > 0.5
+model = SpectrumSVC("flip", kernel="tl1",
+                    approximation=KreinNystroem(150, random_state=0))
+fit(model, X[:500], y[:500], store=sys.argv[1] + "/warm")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+fit(model, X, y, store=sys.argv[1] + "/s", memory="80MB")
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000)
+"""
+
+
+@pytest.mark.slow
+def test_peak_memory_stays_within_the_parameter(tmp_path):
+    """The block alone has 180 MB; training may use 80."""
+    pytest.importorskip("resource", reason="peak memory needs POSIX")
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, str(tmp_path)],
+        capture_output=True, text=True, check=True, env=environment,
+    )  # fmt: skip
+    assert float(done.stdout) < 80
+    assert (tmp_path / "s" / "block" / "block.npy").stat().st_size > 180e6
+
+
+def test_paths_of_all_kinds(problem, tmp_path):
+    X, y = problem
+    found = fit(model(10), X[:300], y[:300], store=str(tmp_path / "a" / "b"))
+    assert found.support_.size == 10
+    assert Path(tmp_path / "a" / "b" / "block" / "store.json").exists()

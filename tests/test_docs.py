@@ -1,0 +1,158 @@
+"""The documentation keeps its word: its code runs, its names and numbers hold."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
+
+import krein
+from krein import SpectrumSVC, SpectrumTransformer
+
+REPOSITORY = Path(__file__).parents[1]
+DOCS = REPOSITORY / "docs"
+PAGES = sorted(
+    page
+    for page in DOCS.rglob("*.md")
+    if not {"_build", "api", "auto_examples"} & set(page.relative_to(DOCS).parts)
+)
+EXAMPLES = sorted((REPOSITORY / "examples").glob("plot_*.py"))
+# Pages whose python blocks run one after the other, as a reader would type them.
+RUN = [
+    "get_started",
+    "guide/kernels",
+    "guide/pitfalls",
+    "guide/recipes",
+    "guide/report",
+    "howto/kernel",
+]
+# krein speaks of what it is, not of what it may become.
+PLANS = r"\b(TODO|FIXME|planned|roadmap|coming soon|will be added|in a future)\b"
+
+
+def blocks(page, language="python"):
+    text = (DOCS / f"{page}.md").read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.M | re.S)
+
+
+def run_blocks(page):
+    names: dict = {"__name__": "__main__"}
+    for block in blocks(page):
+        exec(compile(block, f"{page}.md", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_code_on_pages_runs(page, capsys):
+    assert blocks(page)
+    run_blocks(page)
+    assert capsys.readouterr().out
+
+
+def test_get_started_does_what_it_says(capsys):
+    names = run_blocks("get_started")
+    shown = capsys.readouterr().out
+    (printed,) = blocks("get_started", "text")
+    assert printed in shown
+    ten_lines = [line for line in blocks("get_started")[1].splitlines() if line.strip()]
+    assert len(ten_lines) <= 10
+    assert names["model"] is not None
+    raw, flip = re.findall(r"^(0\.\d+)$", shown, flags=re.M)[1:3]
+    assert float(flip) > float(raw) + 0.2
+
+
+def hausdorff():
+    """Names of Get started's first block: the similarity of 300 digits."""
+    names: dict = {}
+    exec(blocks("get_started")[0], names)
+    return names
+
+
+def errors(K, y, method, folds):
+    """Mean error in percent with raw and with mapped new rows."""
+    shares = []
+    for train, test in folds.split(K, y):
+        K_train, K_test = K[np.ix_(train, train)], K[np.ix_(test, train)]
+        fixed = SpectrumTransformer(method).fit_transform(K_train)
+        careless = SpectrumSVC("none", tol=1e-3, max_iter=10**6).fit(fixed, y[train])
+        careful = SpectrumSVC(method).fit(K_train, y[train])
+        shares.append([1 - m.score(K_test, y[test]) for m in (careless, careful)])
+    return 100 * np.mean(shares, axis=0)
+
+
+def printed_row(method):
+    text = (DOCS / "guide/indefinite.md").read_text("utf-8")
+    row = re.search(rf"^\| {method}\b.*$", text, flags=re.M).group()
+    return [float(cell.strip(" *")) for cell in row.split("|")[2:-1]]
+
+
+def test_the_map_for_new_points_decides():
+    data = hausdorff()
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    raw_rows, mapped_rows = errors(data["K"], data["y"], "flip", folds)
+    assert mapped_rows < 15
+    assert raw_rows > 2 * mapped_rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["shift", "clip", "flip", "square"])
+def test_measured_table_repeats(method):
+    data = hausdorff()
+    folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=5, random_state=0)
+    measured = errors(data["K"], data["y"], method, folds)
+    assert measured == pytest.approx(printed_row(method), abs=0.5)
+
+
+@pytest.mark.slow
+def test_get_started_in_a_new_environment(tmp_path):
+    """Follow the page to the letter: its shell block, then its python blocks."""
+    (shell,) = blocks("get_started", "sh")
+    commands = shell.replace("pip install .", f"pip install --quiet {REPOSITORY}")
+    commands = commands.replace("python -m venv", f"{sys.executable} -m venv")
+    made = subprocess.run(
+        ["sh", "-ec", commands], cwd=tmp_path, capture_output=True, text=True
+    )
+    if made.returncode and "No matching distribution" in made.stderr:
+        pytest.skip("no package index can be reached from here")
+    assert made.returncode == 0, made.stderr
+    (tmp_path / "page.py").write_text("\n".join(blocks("get_started")), "utf-8")
+    ran = subprocess.run(
+        [tmp_path / ".venv/bin/python", "page.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "negative mass  0.098" in ran.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_speak_of_what_there_is(page):
+    text = page.read_text("utf-8")
+    assert not re.search(PLANS, text, flags=re.I)
+    endings = "SVC|SVR|CV|Ridge|Regressor|Regression|Nystroem|Embedding"
+    classes = re.findall(rf"`([A-Z]\w*(?:{endings}))[`(]", text)
+    theirs = {"SVC", "NuSVC", "LinearSVC", "SVR", "GridSearchCV", "Nystroem"}
+    theirs |= {"CalibratedClassifierCV", "TunedThresholdClassifierCV"}
+    theirs |= {"LogisticRegression", "TimeSeriesSVC"}
+    assert set(classes) - theirs <= set(krein.__all__)
+
+
+def test_the_gallery_is_there():
+    # What needs the folder of benchmark data does not count.
+    texts = [example.read_text("utf-8") for example in EXAMPLES]
+    assert sum("KREIN_DATA" not in text for text in texts) >= 14
+    for text in texts:
+        assert "import matplotlib.pyplot as plt" in text
+        assert not re.search(PLANS, text, flags=re.I)
+
+
+def test_links_to_pictures_are_examples():
+    names = {example.stem for example in EXAMPLES}
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        assert set(re.findall(r"auto_examples/(plot_\w+?)(?:\.html|\))", text)) <= names
+        assert set(re.findall(r"sphx_glr_(plot_\w+?)_\d{3}_", text)) <= names
