@@ -5,23 +5,16 @@ import json
 import numpy as np
 import pytest
 
-import krein
 from krein.cli import main
 from krein.reproduce import find_table, measure, reproduce, tables
 from krein.reproduce.experiments import folds_of, split_of, tune, unit_range
 from krein.reproduce.page import write_page
 from krein.reproduce.runs import Task
 
-# Which public name a table needs.
-NEEDS = {"walder": "CPDSVC"}
-
 
 @pytest.mark.parametrize("name", tables())
 def test_quick_version_of_every_table(name, tmp_path):
     table = find_table(name)
-    needed = NEEDS.get(table.paper)
-    if needed and needed not in krein.__all__:
-        pytest.skip(f"krein has no {needed} yet")
     seen = []
     runs = reproduce(
         name, tmp_path, quick=True, progress=lambda *state: seen.append(state[:2])

@@ -47,6 +47,7 @@ def page_lines(claims: dict[str, list[Claim]]) -> Iterator[str]:
     ------
     str
     """
+    yield from ("---", "orphan: true", "---", "")  # Sphinx: no toctree needed
     yield "# What the papers claim and what we found"
     yield ""
     yield (
