@@ -58,8 +58,7 @@ docs: $(VENV)/.with-docs
 	@echo "documentation: docs/_build/html/index.html"
 
 bench: $(VENV)/.with-test
-	@for script in benchmarks/*.py; do \
-	  echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	$(BIN)/python benchmarks/speed
 
 dist: $(VENV)/.with-dev
 	rm -rf dist $(VENV)-dist

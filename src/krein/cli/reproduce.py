@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fresh", action="store_true", help="forget what was run before"
     )
     parser.add_argument(
-        "--page", type=Path, metavar="FILE", help="write the page of all claims (.md)"
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="judge all claims again from the results and write the page of them (.md)",
     )
 
 
@@ -67,6 +70,7 @@ def _list(out: Path) -> dict[str, Any]:
                 "state": state.word,
                 "finished": state.finished,
                 "wanted": state.wanted,
+                "failed": state.failed,
                 "verdicts": state.verdicts,
                 "title": state.title,
             }
@@ -88,12 +92,23 @@ def _run(args: argparse.Namespace, out: Path) -> dict[str, Any]:
         progress=_progress if sys.stderr.isatty() else None,
     )
     table = find_table(args.table)
-    measured = measure(table, runs)
+    measured = measure(table, runs, quick=args.quick)
     payload: dict[str, Any] = {
         "table": args.table,
         "quick": args.quick,
         "folder": str(out),
-        "finished": len({run.task for run in runs} & set(table.tasks(args.quick))),
+        "finished": len(
+            {run.task for run in runs if not run.failed} & set(table.tasks(args.quick))
+        ),
+        "failed": [
+            {
+                "dataset": r.task.dataset,
+                "method": r.task.method,
+                "why": r.values["failed"],
+            }
+            for r in runs
+            if r.failed
+        ],
         "wanted": len(table.tasks(args.quick)),
         "seconds": round(sum(run.seconds for run in runs), 1),
         "measured": [
@@ -144,6 +159,8 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     elif "tables" in payload:
         for row in payload["tables"]:
             runs = f"{row['finished']}/{row['wanted']} runs"
+            if row["failed"]:
+                runs += f", {row['failed']} failed"
             verdicts = ", ".join(f"{n} {v}" for v, n in sorted(row["verdicts"].items()))
             print(f"{row['table']:16} {row['state']:9} {runs:16} {row['title']}")
             if verdicts:
@@ -165,6 +182,8 @@ def _show_run(payload: dict[str, Any]) -> None:
             f"{row['dataset']:18} {row['method']:20} {row['quantity']:24} "
             f"paper {row['paper']:>9} ours {row['ours']:>9}  {row['verdict']}"
         )
+    for row in payload["failed"]:
+        print(f"failed: {row['dataset']}, {row['method']}: {row['why']}")
     print(
         f"{payload['table']}: {payload['finished']} of {payload['wanted']} runs, "
         f"{payload['seconds']} s in all; results in {payload['folder']}"

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,12 @@ from krein.reproduce.runs import Means, Run, Runner, Store, Table
 __all__ = [
     "PAPERS",
     "State",
+    "complete",
     "default_folder",
+    "file_claims",
     "find_table",
     "judge_paper",
+    "measure",
     "reproduce",
     "states",
     "tables",
@@ -88,6 +92,7 @@ class State:
     title: str
     finished: int
     wanted: int
+    failed: int
     outdated: bool
     verdicts: dict[str, int]
 
@@ -117,20 +122,71 @@ def states(out: Path) -> list[State]:
     judged = {paper: judge_paper(paper, out) for paper in PAPERS}
     for table in tables().values():
         store = Store(table, out)
-        done = store.load().keys() & set(table.tasks(False))
+        runs = store.load()
+        done = runs.keys() & set(table.tasks(False))
+        failed = sum(runs[task].failed for task in done)
         verdicts: dict[str, int] = {}
         for claim in judged[table.paper]:
             if claim.table == table.name:
                 verdicts[claim.verdict] = verdicts.get(claim.verdict, 0) + 1
         wanted = len(table.tasks(False))
         listed.append(
-            State(table.name, table.title, len(done), wanted, store.outdated, verdicts)
+            State(
+                table.name,
+                table.title,
+                len(done) - failed,
+                wanted,
+                failed,
+                store.outdated,
+                verdicts,
+            )
         )
     return listed
 
 
-def measure(table: Table, runs: list[Run]) -> Means:
-    """Means over splits and what the table derives from them."""
+def complete(table: Table, runs: list[Run], *, quick: bool = False) -> list[Run]:
+    """Runs of those (data set, method) that have all their splits.
+
+    Parameters
+    ----------
+    table : Table
+        What was run.
+    runs : list of Run
+        Finished tasks.
+    quick : bool
+        They are of the tiny version.
+
+    Returns
+    -------
+    list of Run
+    """
+    wanted = Counter((task.dataset, task.method) for task in table.tasks(quick))
+    sound = [run for run in runs if not run.failed]
+    done = Counter((run.task.dataset, run.task.method) for run in sound)
+    return [
+        run
+        for run in sound
+        if done[pair := (run.task.dataset, run.task.method)] >= wanted[pair] > 0
+    ]
+
+
+def measure(table: Table, runs: list[Run], *, quick: bool = False) -> Means:
+    """Means over splits and what the table derives from them.
+
+    A method counts on a data set when all its splits are done and none broke down:
+    half a mean is not compared with a printed one.
+
+    Parameters
+    ----------
+    table, runs, quick
+        As in `complete`.
+
+    Returns
+    -------
+    dict
+        (dataset, method, quantity) -> `Measured`.
+    """
+    runs = complete(table, runs, quick=quick)
     measured = means(runs)
     if table.derive is not None:
         measured = {**measured, **table.derive(measured, runs)}
@@ -199,7 +255,7 @@ def reproduce(
         store.forget()
     tasks = table.tasks(quick)
     done = store.load()
-    todo = [task for task in tasks if task not in done]
+    todo = [task for task in tasks if task not in done or done[task].failed]
     finished = len(tasks) - len(todo)
     if progress is not None:
         progress(finished, len(tasks), None)
@@ -208,9 +264,26 @@ def reproduce(
         if progress is not None:
             progress(finished, len(tasks), run)
     runs = store.merge()
-    if table.draw is not None and runs:
-        table.draw(runs, store.results.with_suffix(".png"))
+    sound = complete(table, runs, quick=quick)
+    if table.draw is not None and sound:
+        table.draw(sound, store.results.with_suffix(".png"))
     if not quick:
-        claims = judge_paper(table.paper, Path(out))
-        write_claims(Path(out) / table.paper / "claims.csv", claims)
+        file_claims(table.paper, Path(out))
     return runs
+
+
+def file_claims(paper: str, out: Path) -> list[Claim]:
+    """Judge all claims of a paper and write its ``claims.csv``.
+
+    Parameters
+    ----------
+    paper, out
+        As in `judge_paper`.
+
+    Returns
+    -------
+    list of Claim
+    """
+    claims = judge_paper(paper, out)
+    write_claims(Path(out) / paper / "claims.csv", claims)
+    return claims

@@ -19,7 +19,17 @@ from typing import Any
 from krein.files import atomic_write
 from krein.reproduce.runs import Means, Run
 
-__all__ = ["VERDICTS", "Claim", "judge", "means", "printed", "read_claims"]
+__all__ = [
+    "VERDICTS",
+    "Claim",
+    "Measured",
+    "judge",
+    "lookup",
+    "means",
+    "printed",
+    "read_claims",
+    "write_claims",
+]
 
 VERDICTS = ("holds", "differs", "cannot hold", "not to be had", "not run")
 _PRINTED = ("table", "dataset", "method", "quantity", "paper", "tolerance", "known")
@@ -143,6 +153,24 @@ def _average(values: list[float]) -> Measured:
         return Measured(mean, None, 1)
     square = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
     return Measured(mean, math.sqrt(square), len(values))
+
+
+def lookup(measured: Means, keys: Iterable[tuple[str, str, str]]) -> list[Any] | None:
+    """Measured values of all keys, or None if one is missing.
+
+    Parameters
+    ----------
+    measured : dict
+        (dataset, method, quantity) -> `Measured`.
+    keys : iterable
+        What is wanted.
+
+    Returns
+    -------
+    list of Measured, or None
+    """
+    found = [measured.get(key) for key in keys]
+    return None if any(value is None for value in found) else found
 
 
 def judge(claim: Claim, measured: Means) -> Claim:

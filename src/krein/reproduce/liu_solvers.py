@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.reproduce.claims import Measured
+from krein.reproduce.claims import Measured, lookup
 from krein.reproduce.experiments import accuracy, folds_of, split_of, timed, tune
 from krein.reproduce.liu_data import LARGE, liu_vectors, tl1
 from krein.reproduce.runs import Means, Run, Table, Task, Values, seed_of
@@ -158,8 +158,9 @@ def _derive_table6(measured: Means, runs: list[Run]) -> Means:
     extra: Means = {}
     for name in ("monks1", "guide1-t"):
         for method in ("CCICP-GD", "CCICP-SGD"):
-            found = [measured.get((name, f"{method}, {i}", "accuracy")) for i in _INITS]
-            if None not in found:
+            keys = [(name, f"{method}, {init}", "accuracy") for init in _INITS]
+            found = lookup(measured, keys)
+            if found is not None:
                 values = [value.value for value in found]
                 key = (name, method, "largest difference between starts")
                 extra[key] = Measured(max(values) - min(values), None, len(values))
@@ -194,12 +195,11 @@ def _figure2(task: Task, quick: bool, earlier: Any) -> Values:
 def _derive_figure2(measured: Means, runs: list[Run]) -> Means:
     extra: Means = {}
     for name in ("monks1", "guide1-t"):
-        rows = [measured.get((name, f"epsilon={e:g}", "accuracy")) for e in _EPSILONS]
-        times = [
-            measured.get((name, f"epsilon={e:g}", "training seconds"))
-            for e in (1e-4, 1.0)
-        ]
-        if None in rows or None in times:
+        methods = [f"epsilon={epsilon:g}" for epsilon in _EPSILONS]
+        rows = lookup(measured, [(name, m, "accuracy") for m in methods])
+        ends = (methods[0], "epsilon=1")
+        times = lookup(measured, [(name, m, "training seconds") for m in ends])
+        if rows is None or times is None:
             continue
         values = [row.value for row in rows]
         key = (name, "CCICP-GD", "largest difference of accuracy between epsilons")

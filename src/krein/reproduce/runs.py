@@ -28,6 +28,7 @@ __all__ = ["Run", "Runner", "Store", "Table", "Task", "machine", "seed_of"]
 
 # What a run measures: numbers, curves (lists of numbers), words.
 Values = dict[str, Any]
+FAILED = "failed"  # in the values of a run that broke down: the error in words
 
 
 @dataclass(frozen=True, order=True)
@@ -55,6 +56,11 @@ class Run:
     task: Task
     values: Values
     seconds: float
+
+    @property
+    def failed(self) -> bool:
+        """The method broke down numerically."""
+        return FAILED in self.values
 
     def to_json(self) -> str:
         """One line of a results file."""
@@ -250,12 +256,17 @@ class Runner:
         return (found or self.run(task)).values
 
     def run(self, task: Task) -> Run:
-        """Compute one task on one BLAS thread and file it."""
+        """Compute one task on one BLAS thread and file it, also if it breaks down."""
         from threadpoolctl import threadpool_limits
 
         start = time.perf_counter()
-        with threadpool_limits(1):
-            values = self.store.table.compute(task, self.store.quick, self.earlier)
+        compute = self.store.table.compute
+        try:
+            with threadpool_limits(1):
+                values = compute(task, self.store.quick, self.earlier)
+        except (ArithmeticError, np.linalg.LinAlgError) as error:
+            # A method that breaks down numerically is a result, and stays in the file.
+            values = {FAILED: f"{type(error).__name__}: {error}"}
         run = Run(task, _plain(values), time.perf_counter() - start)
         self.store.save(run)
         return run

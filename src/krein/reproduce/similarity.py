@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
-from krein.reproduce.claims import Measured
+from krein.reproduce.claims import Measured, lookup
 from krein.reproduce.experiments import (
     accuracy,
     block,
@@ -126,7 +126,7 @@ def _compute(task: Task, quick: bool, earlier: Any) -> Values:
     K, y = _data(task.dataset, quick)
     train, test = split_of(task, y, 0.2)
     estimator, name = _estimator(task.method)
-    values = _CS[2:4] if quick else _CS
+    values: tuple[float, ...] = _CS[2:4] if quick else _CS
     if name == "alpha":
         values = tuple(1.0 / (len(train) * C) for C in values)
     grid = [{name: value} for value in values] if name else [{}]
@@ -147,11 +147,9 @@ def _derive(measured: Means, runs: list[Run]) -> Means:
     extra: Means = {}
     for dataset in DATASETS:
         for fix in _FIXES[:2]:
-            pair = [
-                measured.get((dataset, f"{fix}, {rows} rows", "error"))
-                for rows in ("mapped", "raw")
-            ]
-            if None not in pair:
+            methods = [f"{fix}, {rows} rows" for rows in ("mapped", "raw")]
+            pair = lookup(measured, [(dataset, m, "error") for m in methods])
+            if pair is not None:
                 better = pair[0].value <= pair[1].value + 1e-9
                 key = (dataset, fix, "mapped rows are not worse than raw rows")
                 extra[key] = Measured("yes" if better else "no", None, pair[0].count)
@@ -160,7 +158,7 @@ def _derive(measured: Means, runs: list[Run]) -> Means:
 
 
 def _same_model(measured: Means, runs: list[Run]) -> Means:
-    """Is the Krein SVM the flipped SVM on every single split?"""
+    """Say whether the Krein SVM is the flipped SVM on every single split."""
     errors = {
         (run.task.dataset, run.task.method, run.task.split): run.values["error"]
         for run in runs

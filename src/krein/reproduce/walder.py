@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.reproduce.claims import Measured
+from krein.reproduce.claims import Measured, lookup
 from krein.reproduce.experiments import accuracy, folds_of, quiet_fit, timed, vectors
 from krein.reproduce.runs import Means, Run, Table, Task, Values, seed_of
 from krein.result import Array
@@ -116,12 +116,12 @@ def _gaussian(
 
 
 def _derive_table1(measured: Means, runs: list[Run]) -> Means:
-    """Does the thin plate match the Gaussian, with one parameter less?"""
+    """Say whether the thin plate matches the Gaussian."""
     extra: Means = {}
     matches = []
     for name in SETS:
-        pair = [measured.get((name, kernel, "error")) for kernel in _KERNELS]
-        if None in pair or any(p.spread is None for p in pair):
+        pair = lookup(measured, [(name, kernel, "error") for kernel in _KERNELS])
+        if pair is None or any(p.spread is None for p in pair):
             continue
         error = np.hypot(pair[0].spread, pair[1].spread) / np.sqrt(pair[0].count)
         matches.append(pair[0].value <= pair[1].value + 2 * error)
@@ -200,11 +200,9 @@ def _usps_settings(method: str, X: Array, quick: bool) -> dict[str, Any]:
 
 
 def _derive_usps(measured: Means, runs: list[Run]) -> Means:
-    pair = [
-        measured.get(("usps", method, "errors"))
-        for method in ("Thin-Plate, beta = 0", "Thin-Plate, free polynomials")
-    ]
-    if None in pair:
+    methods = ("Thin-Plate, beta = 0", "Thin-Plate, free polynomials")
+    pair = lookup(measured, [("usps", method, "errors") for method in methods])
+    if pair is None:
         return {}
     word = "yes" if pair[0].value <= pair[1].value else "no"
     key = ("usps", "Thin-Plate, beta = 0", "better than free polynomials")
@@ -254,16 +252,12 @@ def _figure1(task: Task, quick: bool, earlier: Any) -> Values:
 def _derive_figure1(measured: Means, runs: list[Run]) -> Means:
     """Small lambda separates the points, large lambda gives a straight line."""
     name = "circles and boxes"
-    found = {
-        end: measured.get((name, f"lambda={end:g}", quantity))
-        for end, quantity in (
-            (_FIGURE_ALPHAS[0], "training errors"),
-            (_FIGURE_ALPHAS[-1], "share not linear"),
-        )
-    }
-    if None in found.values():
+    first, last = (f"lambda={end:g}" for end in (_FIGURE_ALPHAS[0], _FIGURE_ALPHAS[-1]))
+    keys = [(name, first, "training errors"), (name, last, "share not linear")]
+    found = lookup(measured, keys)
+    if found is None:
         return {}
-    separates, line = found.values()
+    separates, line = found
     changes = [run.values["change under dilation"] for run in runs]
     return {
         (name, "lambda near 0", "separates the training points"): Measured(

@@ -1,0 +1,79 @@
+"""All speed figures by one command, with machine and versions.
+
+    python benchmarks/speed [--quick] [--out FILE]
+
+Runs the scripts of this folder's parent one after the other, each in a process of its
+own with one BLAS thread, and writes what they print into one file. A script that fails
+stays in the file with its error. `--quick` runs the small versions only. What continuous
+integration guards are counts, not seconds: tests/test_counted_work.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from krein.files import atomic_write
+from krein.reproduce.runs import machine
+
+SCRIPTS = Path(__file__).resolve().parents[1]
+
+# What is measured, script, arguments, arguments of the quick version (None: left out).
+FIGURES: list[tuple[str, str, list[str], list[str] | None]] = [
+    ("Krein SVM over one eigh and one SVC", "spectral.py", [], ["--n", "300"]),
+    ("TL1 kernel over scipy's distances", "tl1.py", [], []),
+    ("start-up over scikit-learn's", "start_up.py", [], []),
+    ("a comparison over its single fits", "compare_cost.py", [], None),
+    ("kernels over bare libraries", "kernels.py", [], None),
+    ("proxy SVM in eigendecompositions", "proxy.py", [], ["--quick"]),
+    ("logistic regression, DC machines", "logistic.py", [], None),
+    ("thin-plate SVM over SVC, one fit", "cpd.py", ["fit"], None),
+    ("thin-plate SVM, 16 alphas over one", "cpd.py", ["path"], None),
+    ("landmarks and workers", "scale.py", ["million"], ["tiny"]),
+]
+
+
+def run(script: str, arguments: list[str]) -> tuple[str, float]:
+    """What a script prints, and the seconds it took."""
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    start = time.perf_counter()
+    ended = subprocess.run(
+        [sys.executable, str(SCRIPTS / script), *arguments],
+        capture_output=True,
+        text=True,
+        env=env,
+        check=False,
+    )
+    text = ended.stdout.rstrip()
+    if ended.returncode:
+        last = (ended.stderr.strip().splitlines() or ["no message"])[-1]
+        text = f"{text}\nfailed with code {ended.returncode}: {last}".strip()
+    return text, time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small versions only")
+    parser.add_argument("--out", type=Path, help="also write to this file")
+    given = parser.parse_args()
+    lines = [f"{name}: {value}" for name, value in machine().items()]
+    print("\n".join(lines), flush=True)
+    for what, script, full, quick in FIGURES:
+        arguments = quick if given.quick else full
+        if arguments is None:
+            continue
+        text, seconds = run(script, arguments)
+        command = " ".join([script, *arguments])
+        lines += ["", f"== {what} ({command}, {seconds:.0f} s)", text]
+        print("\n".join(lines[-3:]), flush=True)
+    if given.out is not None:
+        with atomic_write(given.out, overwrite=True, text=True) as handle:
+            handle.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

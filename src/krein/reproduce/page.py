@@ -1,0 +1,114 @@
+"""The page "What the papers claim and what we found", written from the claims."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+from krein.files import atomic_write
+from krein.reproduce import PAPERS, file_claims, tables
+from krein.reproduce.claims import VERDICTS, Claim
+
+__all__ = ["page_lines", "write_page"]
+
+
+def write_page(path: Path, out: Path) -> int:
+    """Judge every claim from the results, file the claims and write the page.
+
+    Parameters
+    ----------
+    path : Path
+        Markdown file to write.
+    out : Path
+        Folder of the results.
+
+    Returns
+    -------
+    int
+        Number of claims on the page.
+    """
+    claims = {paper: file_claims(paper, out) for paper in PAPERS}
+    with atomic_write(path, overwrite=True, text=True) as handle:
+        handle.writelines(f"{line}\n" for line in page_lines(claims))
+    return sum(map(len, claims.values()))
+
+
+def page_lines(claims: dict[str, list[Claim]]) -> Iterator[str]:
+    """Lines of the page.
+
+    Parameters
+    ----------
+    claims : dict
+        Paper -> judged claims.
+
+    Yields
+    ------
+    str
+    """
+    yield from ("---", "orphan: true", "---", "")  # Sphinx: no toctree needed
+    yield "# What the papers claim and what we found"
+    yield ""
+    yield (
+        "<!-- Written by `krein reproduce --page docs/papers.md` from the results in "
+        "benchmarks/papers; do not edit. -->"
+    )
+    yield ""
+    yield (
+        "Every number that the papers behind krein print is compared here with a run "
+        "of `krein reproduce`. *holds*: within the tolerance that the protocol of the "
+        "paper states. *differs*: outside of it. *cannot hold*: there is a proof. "
+        "*not to be had*: the data, or a number in the copy of the paper, are missing, "
+        "or seconds of another machine. *not run*: no run yet; the command that runs "
+        "it is `krein reproduce` with the name of the table."
+    )
+    yield ""
+    yield from _summary(claims)
+    yield _text("errata.md")
+    for paper, rows in claims.items():
+        yield ""
+        yield f"## {PAPERS[paper]}"
+        for table in tables().values():
+            if table.paper == paper:
+                yield from _section(
+                    table.name, table.title, [r for r in rows if r.table == table.name]
+                )
+
+
+def _text(name: str) -> str:
+    source = resources.files("krein.reproduce") / "printed" / name
+    return source.read_text(encoding="utf-8").rstrip()
+
+
+def _summary(claims: dict[str, list[Claim]]) -> Iterator[str]:
+    yield f"| table | {' | '.join(VERDICTS)} |"
+    yield f"|---|{'---|' * len(VERDICTS)}"
+    for table in tables().values():
+        count = Counter(c.verdict for c in claims[table.paper] if c.table == table.name)
+        cells = " | ".join(str(count[v]) if count[v] else "" for v in VERDICTS)
+        yield f"| {table.name} | {cells} |"
+    yield ""
+
+
+def _section(name: str, title: str, rows: list[Claim]) -> Iterator[str]:
+    yield ""
+    yield f"### {name}: {title}"
+    yield ""
+    if not any(row.ours or row.verdict != "not run" for row in rows):
+        yield f"{len(rows)} claims, not run yet: `krein reproduce {name}`."
+        return
+    yield "| data set | method | quantity | paper | ours | verdict | why |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in rows:
+        ours = f"{row.ours} ± {row.spread}" if row.spread else row.ours
+        cells = (
+            row.dataset,
+            row.method,
+            row.quantity,
+            row.paper,
+            ours,
+            row.verdict,
+            row.reason,
+        )
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

@@ -1,0 +1,162 @@
+"""Claims: well-formed, judged from results alone, stored as computed."""
+
+import csv
+import dataclasses
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krein.reproduce import PAPERS, judge_paper, states, tables
+from krein.reproduce.claims import (
+    VERDICTS,
+    Claim,
+    Measured,
+    compare,
+    judge,
+    means,
+    printed,
+    read_claims,
+)
+from krein.reproduce.runs import Run, Store, Task
+
+LEDGER = Path(__file__).parents[2] / "benchmarks" / "papers"
+CLAIM = Claim("t", "d", "m", "accuracy", "0.80", "0.02", "", "argued")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_printed_claims_are_well_formed(paper):
+    claims = printed(paper)
+    names = {name for name, table in tables().items() if table.paper == paper}
+    assert {claim.table for claim in claims} == names
+    assert len({(c.table, *c.key) for c in claims}) == len(claims)
+    for claim in claims:
+        assert claim.known in ("", "cannot hold", "not to be had")
+        if claim.known:
+            assert claim.reason, claim
+        elif claim.tolerance == "=":
+            assert claim.paper in ("yes", "no")
+        else:
+            assert isinstance(compare(claim.paper, 1.0, claim.tolerance)[0], bool)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_stored_claims_are_what_the_results_give(paper):
+    path = LEDGER / paper / "claims.csv"
+    if not path.is_file():
+        pytest.skip("this copy of krein has no ledger")
+    assert read_claims(path) == judge_paper(paper, LEDGER)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_paper_has_its_documents(paper):
+    if not LEDGER.is_dir():
+        pytest.skip("this copy of krein has no ledger")
+    for name in ("protocol.md", "README.md", "claims.csv"):
+        assert (LEDGER / paper / name).stat().st_size > 0
+    text = (LEDGER / paper / "protocol.md").read_text("utf-8")
+    for name, table in tables().items():
+        if table.paper == paper:
+            assert name in text
+
+
+def test_results_are_of_tasks_that_exist():
+    for table in tables().values():
+        store = Store(table, LEDGER)
+        assert not store.outdated, table.name
+        assert store.load().keys() <= set(table.tasks(False)), table.name
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"), [(0.81, "holds"), (0.79, "holds"), (0.83, "differs")]
+)
+def test_a_number_holds_within_its_tolerance(ours, verdict):
+    judged = judge(CLAIM, {CLAIM.key: Measured(ours, 0.01, 10)})
+    assert judged.verdict == verdict
+    assert judged.ours == str(ours)
+    assert judged.runs == "10"
+    assert judged.reason.endswith("argued")
+
+
+def test_nothing_measured_is_not_run():
+    judged = judge(CLAIM, {})
+    assert judged.verdict == "not run"
+    assert judged.ours == ""
+
+
+def test_a_proof_stands_whatever_was_measured():
+    proven = dataclasses.replace(CLAIM, known="cannot hold")
+    assert judge(proven, {}).verdict == "cannot hold"
+    judged = judge(proven, {CLAIM.key: Measured(0.80, None, 1)})
+    assert judged.verdict == "cannot hold"
+    assert judged.ours == "0.8"
+
+
+def test_a_sentence_holds_if_the_results_say_yes():
+    sentence = dataclasses.replace(CLAIM, paper="yes", tolerance="=")
+    for word, verdict in (("yes", "holds"), ("no", "differs")):
+        assert judge(sentence, {CLAIM.key: Measured(word, None, 3)}).verdict == verdict
+
+
+@given(st.floats(0.01, 1e6), st.floats(1.0, 10.0))
+def test_factors_count_in_both_directions(value, factor):
+    paper = repr(value)
+    assert compare(paper, value * factor, f"x{factor * 1.001}")[0]
+    assert compare(paper, value / factor, f"x{factor * 1.001}")[0]
+    assert not compare(paper, value * factor * 1.01, f"x{factor}")[0]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0, 1e3))
+def test_a_tolerance_is_symmetric(value, off):
+    paper, tolerance = repr(value), repr(off + 1e-6)
+    assert compare(paper, value + off, tolerance)[0]
+    assert compare(paper, value - off, tolerance)[0]
+
+
+def test_means_over_splits():
+    runs = [
+        Run(Task("d", "m", i), {"x": i, "curve": [1], "w": "yes"}, 0) for i in (1, 3)
+    ]
+    (item,) = means(runs).items()
+    assert item == (("d", "m", "x"), Measured(2.0, 2**0.5, 2))
+
+
+def test_half_a_mean_is_not_judged():
+    from krein.reproduce import complete
+
+    table = tables()["liu-table2"]
+    runs = [Run(Task("sonar", "half", i), {"mu_max": 1.0}, 0.0) for i in range(10)]
+    assert complete(table, runs[:9]) == []
+    assert complete(table, runs) == runs
+    broken = Run(Task("sonar", "half", 9), {"failed": "why"}, 0.0)
+    assert complete(table, [*runs[:9], broken]) == []
+
+
+def test_states_count_every_claim(tmp_path):
+    listed = states(tmp_path)
+    assert {state.table for state in listed} == set(tables())
+    assert all(state.word == "not run" for state in listed)
+    total = sum(len(printed(paper)) for paper in PAPERS)
+    assert sum(sum(state.verdicts.values()) for state in listed) == total
+    assert {v for state in listed for v in state.verdicts} <= set(VERDICTS)
+    assert "holds" not in {v for state in listed for v in state.verdicts}
+
+
+def test_counts_that_cannot_hold_really_cannot():
+    """Chen and Ye: two decimals in a mean of ten whole numbers; sums above n."""
+    rows = [c for c in printed("chen") if c.quantity.endswith("tive eigenvalues")]
+    assert len(rows) == 12
+    for row in rows:
+        assert row.known == "cannot hold"
+        assert abs(float(row.paper) * 10 - round(float(row.paper) * 10)) > 1e-6
+
+
+def test_claims_files_are_plain_csv(tmp_path):
+    from krein.reproduce.claims import write_claims
+
+    odd = dataclasses.replace(CLAIM, reason='a, "quoted"; line')
+    write_claims(tmp_path / "c.csv", [odd])
+    assert read_claims(tmp_path / "c.csv") == [odd]
+    with open(tmp_path / "c.csv", newline="") as handle:
+        assert next(csv.reader(handle))[0] == "table"

@@ -1,0 +1,159 @@
+"""Speed that CI can guard: counted work, not seconds.
+
+``RECORDED`` holds what the methods need now, on fixed problems. A change that makes one
+of them do more than twice as much fails; one that saves work is welcome to lower the
+number. Eigendecompositions are counted exactly: one more is a bug.
+"""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from sklearn.datasets import make_classification
+
+from krein import (
+    CPDSVC,
+    CPDSVCCV,
+    KreinLogisticRegression,
+    KreinSVC,
+    ProxySVC,
+    ProxySVCCV,
+    SpectrumSVC,
+    sigmoid_kernel,
+)
+from krein.problems.proxy import ProxySVM
+from krein.sharing import shared_work
+from krein.solvers import _active_set, cpd_newton
+
+N = 120
+RECORDED = {
+    "proxy oracle calls": 5,
+    "proxy Hessians": 1,
+    "proxy Cholesky": 3,
+    "logistic Cholesky": 3,
+    "logistic steps": 3,
+    "cpd Cholesky": 6,
+    "cpd path Cholesky": 61,
+}
+
+
+class Counter:
+    """Counts calls of functions on matrices of at least `size` rows."""
+
+    def __init__(self, monkeypatch):
+        self.monkeypatch = monkeypatch
+        self.counts = {}
+
+    def watch(self, owner, name, size=0):
+        original = getattr(owner, name)
+        self.counts[name] = 0
+
+        def counting(*args, **options):
+            first = next((a for a in args if isinstance(a, np.ndarray)), None)
+            if first is None or len(first) >= size:
+                self.counts[name] += 1
+            return original(*args, **options)
+
+        self.monkeypatch.setattr(owner, name, counting)
+
+    def __getitem__(self, name):
+        return self.counts[name]
+
+
+@pytest.fixture
+def counter(monkeypatch):
+    counter = Counter(monkeypatch)
+    counter.watch(scipy.linalg, "eigh", size=N // 2)
+    counter.watch(scipy.linalg, "cho_factor")
+    return counter
+
+
+@pytest.fixture(scope="module")
+def problem():
+    X, y = make_classification(
+        N, 10, n_informative=6, n_classes=2, flip_y=0.1, random_state=0
+    )
+    return X, sigmoid_kernel(X, gamma=0.1), y
+
+
+def within_twice(name, count):
+    """Fail if a count is zero (nothing was watched) or more than doubled."""
+    assert 0 < count <= 2 * RECORDED[name], f"{name}: {count}, was {RECORDED[name]}"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SpectrumSVC("clip"), SpectrumSVC("flip"), KreinSVC(), ProxySVC(C=1.0, rho=1.0)],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_one_eigendecomposition_per_fit(model, n_classes, problem, counter):
+    _, K, _ = problem
+    model.fit(K, np.arange(N) % n_classes)
+    assert counter["eigh"] == 1
+
+
+def test_no_eigendecomposition_for_the_raw_svm(problem, counter):
+    _, K, y = problem
+    SpectrumSVC("none").fit(K, y)
+    assert counter["eigh"] == 0
+
+
+def test_a_grid_of_C_shares_one_eigendecomposition(problem, counter):
+    _, K, y = problem
+    with shared_work():
+        for C in (0.1, 1.0, 10.0):
+            SpectrumSVC("flip", C=C).fit(K, y)
+            KreinSVC(C=C).fit(K, y)
+    assert counter["eigh"] == 1
+
+
+def test_proxy_search_has_one_eigendecomposition_per_fold(problem, counter):
+    _, K, y = problem
+    ProxySVCCV(Cs=[0.1, 1.0], rhos=[0.1, 1.0, 10.0], cv=4).fit(K, y)
+    assert counter["eigh"] == 4 + 1
+
+
+def test_oracle_calls_of_the_proxy_svm(problem, counter):
+    _, K, y = problem
+    counter.watch(ProxySVM, "rise_grad")
+    counter.watch(ProxySVM, "hessian_block")
+    counter.watch(_active_set, "dpotrf")
+    ProxySVC(C=1.0, rho=1.0).fit(K, y)
+    within_twice("proxy oracle calls", counter["rise_grad"])
+    within_twice("proxy Hessians", counter["hessian_block"])
+    within_twice("proxy Cholesky", counter["dpotrf"])
+
+
+def test_published_method_costs_one_eigendecomposition_a_step(problem, counter):
+    _, K, y = problem
+    model = ProxySVC(
+        C=1.0,
+        rho=1.0,
+        solver="smm",
+        solver_options={"oracle": "eigh", "stop": "change"},
+    ).fit(K, y)
+    evaluations = model.result_.history["evaluations"][-1]
+    assert evaluations <= counter["eigh"] <= evaluations + 3
+
+
+def test_cholesky_factorisations_of_logistic_regression(problem, counter):
+    _, K, y = problem
+    model = KreinLogisticRegression(
+        alpha=0.1, fit_intercept=False, solver_options={"linear": "cholesky"}
+    ).fit(K, y)
+    within_twice("logistic steps", int(model.n_iter_[0]))
+    within_twice("logistic Cholesky", counter["cho_factor"])
+
+
+def test_cholesky_factorisations_of_the_thin_plate_svm(problem, counter):
+    X, _, y = problem
+    counter.watch(cpd_newton, "dpotrf")
+    CPDSVC(alpha=0.01).fit(X, y)
+    within_twice("cpd Cholesky", counter["dpotrf"])
+
+
+def test_warm_starts_along_a_path_of_alphas(problem, counter):
+    X, _, y = problem
+    counter.watch(cpd_newton, "dpotrf")
+    CPDSVCCV(alphas=np.logspace(1, -4, 11), cv=3).fit(X, y)
+    within_twice("cpd path Cholesky", counter["dpotrf"])
