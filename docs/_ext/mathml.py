@@ -13,7 +13,7 @@ __all__ = ["setup", "to_mathml"]
 
 _NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 _TIGHT = set("|/‖∥")  # fences and quotients here, not relations
-_BEFORE_A_SIGN = set("(|,=[")
+_BEFORE_A_SIGN = set("(,=[")
 
 
 def to_mathml(latex, display):
@@ -39,6 +39,7 @@ def _mend_children(element):
         if child.text in _TIGHT:
             child.set("lspace", "0")
             child.set("rspace", "0")
+            child.set("stretchy", "false")
         if child.text == "\N{MINUS SIGN}" and before in _BEFORE_A_SIGN:
             child.set("form", "prefix")
         before = child.text or " "
