@@ -144,6 +144,16 @@ def test_no_direction_descends_from_the_solution(loss, seed):
             assert value >= result.value - 1e-7 * max(result.value, 1e-3)
 
 
+@pytest.mark.parametrize("seed", [23, 628, 726, 2285])
+def test_logistic_loss_on_data_that_polynomials_separate(seed):
+    """The infimum is zero and not attained; the run still ends, and certifies it."""
+    problem = _random_problem(seed, "logistic")
+    result = cpd_newton(problem)
+    assert result.status == "converged"
+    assert result.n_iter < 60
+    assert result.value < 1e-15 * problem.loss.value(np.zeros(problem.n))
+
+
 @pytest.mark.parametrize("loss", sorted(LOSSES))
 def test_objective_falls_and_bound_stays_below(loss):
     for seed in range(20):
