@@ -76,12 +76,10 @@ def cpd_newton(
     Result
         ``x`` is c followed by b; ``info`` has ``c``, ``b`` and the outputs ``f``.
     """
-    points = [_point(problem, *given) for given in start[-2:]]
-    if not points:
-        points = [_point(problem, *_from_half(problem, max_iter))]
-    point = points[-1]
-    if len(points) == 2:
-        ahead = _blend(problem, *points, _search(problem, *points))
+    point = _point(problem, *(start[-1] if start else _from_half(problem, max_iter)))
+    if len(start) > 1:
+        before = _point(problem, *start[-2])
+        ahead = _blend(problem, before, point, _search(problem, before, point))
         point = ahead if ahead.value < point.value else point
     return run(_steps(problem, point), tol=tol, max_iter=max_iter)
 
