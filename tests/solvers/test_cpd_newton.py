@@ -144,6 +144,16 @@ def test_no_direction_descends_from_the_solution(loss, seed):
             assert value >= result.value - 1e-7 * max(result.value, 1e-3)
 
 
+@pytest.mark.parametrize("seed", [23, 628, 726, 2285])
+def test_logistic_loss_on_data_that_polynomials_separate(seed):
+    """The infimum is zero and not attained; the run still ends, and certifies it."""
+    problem = _random_problem(seed, "logistic")
+    result = cpd_newton(problem)
+    assert result.status == "converged"
+    assert result.n_iter < 60
+    assert result.value < 1e-15 * problem.loss.value(np.zeros(problem.n))
+
+
 @pytest.mark.parametrize("loss", sorted(LOSSES))
 def test_objective_falls_and_bound_stays_below(loss):
     for seed in range(20):
@@ -175,19 +185,46 @@ def test_line_search_is_exact(seed):
     assert value(t) <= min(value(s) for s in grid) + 1e-9 * (1 + abs(value(t)))
 
 
-def test_bordered_factor_equals_a_new_one(rng):
-    A = rng.standard_normal((30, 30))
-    K = A @ A.T
-    factor = _Factor(DenseColumns(K), 30)
-    for _ in range(20):
-        s = rng.permutation(30)[: rng.integers(1, 30)]
-        root = np.zeros(30)
-        root[s] = 1 + s % 3
-        order = factor.update(s, root)
-        assert np.array_equal(np.sort(order), np.sort(s))
-        R = root[order]
-        wanted = np.eye(s.size) + R[:, None] * K[np.ix_(order, order)] * R
-        np.testing.assert_allclose(factor.L @ factor.L.T, wanted, atol=1e-9)
+@pytest.mark.parametrize("leave", [2, 25], ids=["few leave", "many leave"])
+def test_kept_factor_solves_as_a_new_one(rng, leave):
+    """Samples come, go, return and change their scale."""
+    n = 60
+    A = rng.standard_normal((n, n))
+    K = A @ A.T / n
+    factor = _Factor(DenseColumns(K))
+    root = np.where(rng.random(n) < 0.7, 1.0 + np.arange(n) % 3, 0.0)
+    kept = 0
+    for step in range(40):
+        root[rng.permutation(n)[: rng.integers(1, leave)]] = 0.0
+        come = rng.permutation(n)[: rng.integers(1, leave)]
+        root[come] = 1.0 + come % 3 + (step % 10 == 9)
+        s = np.flatnonzero(root)
+        order = factor.update(s, root.copy())
+        gone = root[order] == 0.0
+        kept += gone.sum()
+        assert np.array_equal(np.sort(order[~gone]), s)
+        right = rng.standard_normal(n)
+        x = factor.solve_transposed(factor.solve(right[order]))
+        np.testing.assert_allclose(x[gone], 0.0, atol=1e-12)
+        R, live = root[order[~gone]], order[~gone]
+        wanted = np.eye(s.size) + R[:, None] * K[np.ix_(live, live)] * R
+        np.testing.assert_allclose(wanted @ x[~gone], right[live], atol=1e-9)
+    assert kept > 0
+
+
+def test_start_from_the_line_through_two_points():
+    """It is no worse than the last of them, and the optimum does not change."""
+    problem = _random_problem(7, "squared_hinge", lam=0.1)
+    cold = cpd_newton(problem)
+    infos = [
+        cpd_newton(_random_problem(7, "squared_hinge", lam=lam)).info
+        for lam in (10.0, 1.0)
+    ]
+    points = [(info["c"], info["b"], info["f"]) for info in infos]
+    one, two = (cpd_newton(problem, start=points[k:]) for k in (1, 0))
+    assert two.history["value"][0] < one.history["value"][0]
+    assert two.value == pytest.approx(cold.value, rel=1e-10)
+    np.testing.assert_allclose(two.x, cold.x, atol=1e-7)
 
 
 def test_warm_start_reaches_the_same_point():
@@ -195,7 +232,7 @@ def test_warm_start_reaches_the_same_point():
     cold = cpd_newton(problem)
     harder = _random_problem(7, "squared_hinge", lam=1.0)
     start = cpd_newton(harder).info
-    warm = cpd_newton(problem, start=(start["c"], start["b"]))
+    warm = cpd_newton(problem, start=[(start["c"], start["b"])])
     assert warm.value == pytest.approx(cold.value, rel=1e-10)
     np.testing.assert_allclose(warm.x, cold.x, atol=1e-7)
 
@@ -210,7 +247,7 @@ def test_half_size_starts_do_not_change_the_optimum(rng):
     loss = SquaredHinge(y, np.ones(n))
     problem = CPDProblem(space.columns, space.null, loss, 0.5)
     zero = np.zeros(n), np.zeros(space.null.shape[1])
-    halves, cold = cpd_newton(problem), cpd_newton(problem, start=zero)
+    halves, cold = cpd_newton(problem), cpd_newton(problem, start=[zero])
     assert halves.value == pytest.approx(cold.value, rel=1e-11)
     np.testing.assert_allclose(halves.x, cold.x, atol=1e-8)
 

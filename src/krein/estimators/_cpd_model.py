@@ -331,15 +331,15 @@ def solve_path(
     tol: float,
     max_iter: int,
 ) -> list[Result]:
-    """Solve for several values of alpha, the largest first, each from the last.
+    """Solve for several values of alpha, the largest first, each from the last two.
 
     Results come in the order of `alphas`.
     """
     results: dict[int, Result] = {}
-    start = None
+    start: list[tuple[Array, ...]] = []
     for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
         problem = CPDProblem(space.columns, space.null, loss, float(alphas[i]))
         result = cpd_newton(problem, tol=tol, max_iter=max_iter, start=start)
-        start = result.info["c"], result.info["b"]
+        start = [*start[-1:], tuple(result.info[key] for key in ("c", "b", "f"))]
         results[int(i)] = result
     return [results[i] for i in range(len(results))]

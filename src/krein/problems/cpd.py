@@ -27,8 +27,10 @@ __all__ = ["LOSSES", "CPDProblem", "Logistic", "Loss", "Squared", "SquaredHinge"
 
 # An optimum below this share of the objective at f = 0 counts as zero.
 _ZERO = 1e-8
-# Flat samples of the logistic loss get this curvature; less only spoils the scaling.
-_FLATTEST = 1e-10
+# Flat samples of the logistic loss get this curvature. Where polynomials separate the
+# classes the infimum, zero, is not attained: f grows by one a step until the objective
+# counts as zero to a tolerance of 1e-10, and a larger curvature would stop it earlier.
+_FLATTEST = 1e-22
 # Q'a = 0 to this share of sum |a|, the rounding of a solved system.
 _FEASIBLE = 1e-13
 

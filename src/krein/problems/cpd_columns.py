@@ -114,6 +114,8 @@ class LazyColumns:
     def product(self, s: np.ndarray, c: Array) -> Array:
         """K[:, s] @ c."""
         place = self.require(s)
+        if 4 * s.size < self.used:
+            return c @ self.store[place]
         full = np.zeros(self.used)
         full[place] = c
         return full @ self.store[: self.used]

@@ -6,13 +6,13 @@ after a damped one, above the optimum in about 7 % of random problems); polynomi
 are dependent on the violators get the step of least norm (line 17 is singular there);
 and a half-size problem hands over its point, with lam in proportion to its size, not
 only its violators. The line search is exact. One Cholesky factor of the violators is
-kept and bordered as the set changes.
+kept as the set changes.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +36,8 @@ _DECREASE = 1e-4
 # With the active set settled, rounding may keep the gap above tol but not above this.
 _SETTLED = 1e-6
 _ROUNDING = 1e-9
+# Samples that left the active set stay in the factor up to this share of it.
+_GONE = 0.1
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def cpd_newton(
     *,
     tol: float = 1e-10,
     max_iter: int = 100,
-    start: tuple[Array, Array] | None = None,
+    start: Sequence[tuple[Array, ...]] = (),
 ) -> Result:
     """Minimise the objective of a `CPDProblem`.
 
@@ -64,18 +66,21 @@ def cpd_newton(
         `tol` costs at most one or two more steps.
     max_iter : int
         Newton steps.
-    start : tuple of ndarray, optional
-        (c, b) to start from, with ``Q'c = 0``; the solution for a larger lam is a good
-        one.
+    start : sequence of tuple of ndarray
+        Points (c, b) with ``Q'c = 0``, or (c, b, f) where the outputs are known: the
+        run starts from the last one or, if it is better, from the best point of the
+        line through the last two. Solutions for larger values of lam are good ones.
 
     Returns
     -------
     Result
-        ``x`` is c followed by b; ``info`` has ``c`` and ``b``.
+        ``x`` is c followed by b; ``info`` has ``c``, ``b`` and the outputs ``f``.
     """
-    if start is None:
-        start = _from_half(problem, max_iter)
-    point = _point(problem, *start)
+    point = _point(problem, *(start[-1] if start else _from_half(problem, max_iter)))
+    if len(start) > 1:
+        before = _point(problem, *start[-2])
+        ahead = _blend(problem, before, point, _search(problem, before, point))
+        point = ahead if ahead.value < point.value else point
     return run(_steps(problem, point), tol=tol, max_iter=max_iter)
 
 
@@ -91,13 +96,13 @@ def _from_half(problem: CPDProblem, max_iter: int) -> tuple[Array, Array]:
     return c, result.info["b"]
 
 
-def _point(problem: CPDProblem, c: Array, b: Array) -> _Point:
-    f = problem.outputs(c, b)
+def _point(problem: CPDProblem, c: Array, b: Array, f: Array | None = None) -> _Point:
+    f = problem.outputs(c, b) if f is None else f
     return _Point(c, b, f, problem.value(c, b, f))
 
 
 def _steps(problem: CPDProblem, point: _Point) -> Iterator[Iterate]:
-    factor = _Factor(problem.columns, problem.n)
+    factor = _Factor(problem.columns)
     bound = 0.0  # every loss is non-negative
     settled = False
     while True:
@@ -111,7 +116,7 @@ def _steps(problem: CPDProblem, point: _Point) -> Iterator[Iterate]:
             bound=bound,
             stop="converged" if settled and certified else None,
             facts={"size": s.size},
-            info={"c": point.c, "b": point.b},
+            info={"c": point.c, "b": point.b, "f": point.f},
         )
         if settled:
             return  # nothing better can be had, and the certificate says so
@@ -180,63 +185,90 @@ def _full_step(
         step, *_ = np.linalg.lstsq(UQ, u - UQ @ b, rcond=1e-12)
         b = b + step
         u = u - UQ @ b
-    c[order] = scale * factor.solve(u[:, None], transposed=True)[:, 0]
+    c[order] = scale * factor.solve_transposed(u)
+    inside = scale > 0.0
 
     def energy(a: Array) -> float:
-        v = a / scale
+        v = np.zeros(order.size)
+        v[inside] = a / scale[inside]
         return float(np.sum((factor.L.T @ v) ** 2) - np.sum(v * v))
 
-    return c, b, problem.dual(c[order], order, energy)
+    return c, b, problem.dual(c[order[inside]], order[inside], energy)
 
 
 class _Factor:
-    """Cholesky factor of ``I + R K_ss R``, bordered when the set s changes.
+    """Cholesky factor of ``I + R K_ss R``, kept while the set s changes.
 
-    Samples are kept in the order they were given, those likely to leave last; the part
-    of the factor before the first one that left stays valid, the rest is bordered by
-    its Schur complement. (Appendix B of the paper updates and downdates; with p_a = 0
-    its block A equals H itself, so that plain bordering is all there is to do.)
+    Samples that come are bordered by their Schur complement. Samples that go stay in
+    the factor, few as they are, and are held at zero by projection: with Z a basis of
+    ``L^-1 E``, E their unit vectors, ``L^-T (I - ZZ') L^-1`` is the inverse of what is
+    left. When they are many, or the scaling R changed, the part of the factor before
+    the first of them stays and the rest is bordered; those likely to go stand last.
+    (Appendix B of the paper updates and downdates; with p_a = 0 its block A equals H
+    itself, so that plain bordering is all there is to do.)
     """
 
-    def __init__(self, columns: Columns, n: int) -> None:
+    def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.order = np.empty(0, dtype=int)
-        self.root = np.zeros(n)
+        self.scale = np.empty(0)
         self.L = np.empty((0, 0))
+        self.Z = np.empty((0, 0))
 
     def update(self, s: np.ndarray, root: Array) -> np.ndarray:
-        """Factor the matrix of the samples s; return them in its order."""
-        stays = (root[self.order] == self.root[self.order]) & (root[self.order] > 0)
-        p = self.order.size if stays.all() else int(np.argmin(stays))
-        head = self.order[:p]
+        """Factor the matrix of the samples s; return its order, gone samples in it.
+
+        `root` is the diagonal of R, positive on s and zero elsewhere.
+        """
+        now = root[self.order]
+        gone = np.flatnonzero(now == 0.0)
+        p = self.order.size
+        if gone.size > _GONE * p or np.any((now != self.scale) & (now > 0.0)):
+            stays = now == self.scale
+            p, gone = int(np.argmin(stays)), gone[:0]
         placed = np.zeros(root.size, dtype=bool)
-        placed[head] = True
+        placed[self.order[:p]] = True
         tail = s[~placed[s]]
-        k = p + tail.size
-        if tail.size == 0 and p == self.order.size:
-            return self.order
-        L = np.zeros((k, k), order="F")
-        L[:p, :p] = self.L[:p, :p]
-        corner = self._scaled(tail, tail, root)
-        corner[np.diag_indices(tail.size)] += 1.0
-        if p and tail.size:
-            side, _ = dtrtrs(self.L[:p, :p], self._scaled(head, tail, root), lower=1)
-            L[p:, :p] = side.T
-            corner -= side.T @ side
-        L[p:, p:] = _cholesky(corner.T)
-        self.order, self.root, self.L = np.concatenate([head, tail]), root, L
+        if tail.size or p < self.order.size:
+            self._border(p, tail, root[tail])
+        unit = np.zeros((self.order.size, gone.size), order="F")
+        unit[gone, np.arange(gone.size)] = 1.0
+        self.Z = (
+            np.linalg.qr(dtrtrs(self.L, unit, lower=1)[0])[0] if gone.size else unit
+        )
         return self.order
 
-    def _scaled(self, rows: np.ndarray, columns: np.ndarray, root: Array) -> Array:
-        block = self.columns.block(rows, columns)
-        block *= root[rows][:, None]
-        block *= root[columns]
-        return block
+    def _border(self, p: int, tail: np.ndarray, root: Array) -> None:
+        """Keep the first p samples of the factor and append those of the tail."""
+        head, scale = self.order[:p], self.scale[:p]
+        corner = self.columns.block(tail, tail)
+        corner *= root[:, None]
+        corner *= root
+        corner[np.diag_indices(tail.size)] += 1.0
+        if p:
+            side = self.columns.block(head, tail)
+            side *= scale[:, None]
+            side *= root
+            side, _ = dtrtrs(self.L[:p, :p], side, lower=1)
+            corner -= side.T @ side
+            L = np.zeros((p + tail.size, p + tail.size), order="F")
+            L[:p, :p] = self.L[:p, :p]
+            L[p:, :p] = side.T
+            L[p:, p:] = _cholesky(corner)
+            self.L = L
+        else:
+            self.L = _cholesky(corner)
+        self.order = np.concatenate([head, tail])
+        self.scale = np.concatenate([scale, root])
 
-    def solve(self, right: Array, *, transposed: bool = False) -> Array:
-        """Solve with L, or with its transpose."""
-        solved, _ = dtrtrs(self.L, right, lower=1, trans=int(transposed))
-        return solved
+    def solve(self, right: Array) -> Array:
+        """Solve with L, and project the samples that are gone out."""
+        solved, _ = dtrtrs(self.L, right, lower=1)
+        return solved - self.Z @ (self.Z.T @ solved)
+
+    def solve_transposed(self, right: Array) -> Array:
+        """Solve with the transpose of L."""
+        return dtrtrs(self.L, right, lower=1, trans=1)[0]
 
 
 def _cholesky(A: Array) -> Array:
@@ -247,6 +279,8 @@ def _cholesky(A: Array) -> Array:
     """
     if A.shape[0] == 0:
         return A
+    if not A.flags.f_contiguous:
+        A = A.T  # symmetric: LAPACK takes this one as it is
     L, failed = dpotrf(A, lower=1, clean=1)
     if not failed:
         return L
