@@ -4,8 +4,8 @@
 
 Runs the scripts of this folder's parent one after the other, each in a process of its
 own with one BLAS thread, and writes what they print into one file. A script that fails
-stays in the file with its error. `--quick` runs the small versions only. What continuous
-integration guards are counts, not seconds: tests/test_counted_work.py.
+stays in the file with its error. `--quick` runs the small versions only. What CI guards
+are counts, not seconds: tests/test_counted_work.py.
 """
 
 from __future__ import annotations
