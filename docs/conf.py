@@ -68,6 +68,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 5,
     "download_all_examples": False,
     "image_srcset": ["2x"],
+    "default_thumb_file": str(HERE / "_static" / "krein.svg"),
     "backreferences_dir": None,
 }
 

@@ -4,25 +4,45 @@ Browsers render MathML themselves: no script, no fonts, no network, and the colo
 the text in light and dark mode. Decision 0070 says why.
 """
 
-import re
+import xml.etree.ElementTree as ET
 
 from docutils import nodes
 from latex2mathml.converter import convert
 
 __all__ = ["setup", "to_mathml"]
 
-_BAR = r"<mo([^>]*)>(&#x0007C;|&#x0002F;|&#x02016;)</mo>"
-_MINUS_AFTER = (
-    r"(<mo[^>]*>(?:&#x00028;|&#x0007C;|&#x0002C;|&#x0003D;)</mo>)<mo>&#x02212;"
-)
+_NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+_TIGHT = set("|/‖∥")  # fences and quotients here, not relations
+_BEFORE_A_SIGN = set("(,=[")
 
 
 def to_mathml(latex, display):
-    """Convert, and mend the spaces that a browser would set wrongly."""
-    text = convert(latex, display=display)
-    # Bars and slashes are fences and quotients here, not relations.
-    text = re.sub(_BAR, r'<mo\1 lspace="0" rspace="0">\2</mo>', text)
-    return re.sub(_MINUS_AFTER, r'\1<mo form="prefix">&#x02212;', text)
+    """Convert, and mend what a browser would set wrongly."""
+    ET.register_namespace("", _NAMESPACE)
+    root = ET.fromstring(convert(latex, display=display))
+    for element in root.iter():
+        _mend_children(element)
+        first = element[0] if len(element) else None
+        if display == "block" and element.tag.endswith("}msub") and _is_limit(first):
+            element.tag = f"{{{_NAMESPACE}}}munder"
+    return ET.tostring(root, encoding="unicode")
+
+
+def _is_limit(element):
+    return element is not None and element.text in ("max", "min")
+
+
+def _mend_children(element):
+    """Set bars close to what they enclose, and a sign close to its number."""
+    before = ""
+    for child in element:
+        if child.text in _TIGHT:
+            child.set("lspace", "0")
+            child.set("rspace", "0")
+            child.set("stretchy", "false")
+        if child.text == "\N{MINUS SIGN}" and before in _BEFORE_A_SIGN:
+            child.set("form", "prefix")
+        before = child.text or " "
 
 
 def inline_math(translator, node):

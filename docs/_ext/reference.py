@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from docutils import nodes
+from sklearn.base import ClassifierMixin
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 import krein
@@ -18,8 +19,7 @@ THEMES = (
         "Classifiers",
         "On a precomputed similarity by default; string labels, two or more classes.",
         lambda name, thing: (
-            getattr(thing, "_estimator_type", None) == "classifier"
-            or name.removesuffix("CV").endswith(("SVC", "LogisticRegression"))
+            isinstance(thing, type) and issubclass(thing, ClassifierMixin)
         ),
     ),
     (
@@ -37,7 +37,9 @@ THEMES = (
         "Is it indefinite, does it matter, and which method is best here?",
         lambda name, thing: (
             "comparison" in where(name)
-            or where(name).startswith(("krein.diagnostics", "krein.splitting"))
+            or where(name).startswith(
+                ("krein.diagnostics", "krein.problems", "krein.splitting")
+            )
         ),
     ),
     (

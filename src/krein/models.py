@@ -157,7 +157,8 @@ def load_model(path: str | Path, kernel: Callable | None = None) -> Any:
     >>> from krein import KreinSVC, load_model, save_model
     >>> K = np.array([[1.0, -2.0], [-2.0, 1.0]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = save_model(KreinSVC().fit(K, [0, 1]), pathlib.Path(folder) / "m.krein")
+    ...     path = pathlib.Path(folder) / "model.krein"
+    ...     _ = save_model(KreinSVC().fit(K, [0, 1]), path)
     ...     load_model(path).predict(K)
     array([0, 1])
     """

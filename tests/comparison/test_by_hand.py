@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from krein import compare, list_kernels
+from krein import compare, load_dataset, smith_waterman_kernel
 
 CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 
@@ -148,9 +148,7 @@ def test_similarities_all_methods(shared_data, name):
 
 @pytest.mark.slow
 def test_gunpoint_with_dtw(shared_data):
-    if "dtw" not in list_kernels():
-        pytest.skip("the dtw kernel is not in this krein")
-    pytest.importorskip("dtaidistance")
+    pytest.importorskip("dtaidistance", reason="DTW needs the extra krein[series]")
     from krein import dtw_kernel
 
     data = shared_data("ts_gunpoint")
@@ -165,22 +163,10 @@ def test_gunpoint_with_dtw(shared_data):
 
 
 @pytest.mark.slow
-def test_promoters_with_smith_waterman(shared_data):
-    if "smith_waterman" not in list_kernels():
-        pytest.skip("the smith_waterman kernel is not in this krein")
-    pytest.importorskip("parasail")
-    import gzip
-    import os
-    from pathlib import Path
-
-    from krein import smith_waterman_kernel
-
-    folder = os.environ.get("KREIN_DATA")
-    path = Path(folder or "") / "str_promoters.csv.gz"
-    if not folder or not path.exists():
-        pytest.skip("str_promoters.csv.gz is not in a KREIN_DATA folder")
-    with gzip.open(path, "rt") as file:
-        rows = [line.strip().split(",") for line in file][1:]
-    y = np.array([row[0] for row in rows])
-    K = smith_waterman_kernel([row[1] for row in rows])
-    check(K, y, ALL, cv=3, slack=1)
+def test_promoters_with_smith_waterman():
+    pytest.importorskip("parasail", reason="alignment needs the extra krein[bio]")
+    promoters = load_dataset("promoters")
+    K = smith_waterman_kernel(
+        promoters.data, matrix=(2, -1), gap_open=2, gap_extend=1, normalize=True
+    )
+    check(K, promoters.target, ALL, cv=3, slack=1)

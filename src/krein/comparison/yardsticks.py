@@ -19,14 +19,9 @@ __all__ = ["SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier"]
 class _Yardstick(KernelClassifier):
     """What both share: no solver, so no tolerance to set."""
 
-    tol = 1e-6
-    max_iter = 1000
-    verbose = 0
-    random_state = None
-
     _parameter_constraints: dict = {  # noqa: RUF012
         key: KernelClassifier._parameter_constraints[key]
-        for key in ("kernel", "kernel_params", "symmetrize", "class_weight")
+        for key in ("kernel", "kernel_params", "symmetrize")
     }
 
     def _proba(self, X: Any) -> Array:
@@ -67,6 +62,7 @@ class SimilarityFeaturesClassifier(_Yardstick):
     _parameter_constraints: dict = {  # noqa: RUF012
         **_Yardstick._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": KernelClassifier._parameter_constraints["class_weight"],
     }
 
     def __init__(
@@ -89,13 +85,17 @@ class SimilarityFeaturesClassifier(_Yardstick):
         variance = np.average((training.K - mean) ** 2, axis=0, weights=training.weight)
         scale = np.sqrt(variance)
         constant = scale <= 1e-12 * np.abs(training.K).max()
-        return mean, np.where(constant, 1.0, scale)
+        scale = np.where(constant, 1.0, scale)
+        # A repeated item is a repeated feature; under the penalty w equal columns
+        # count as one column times the root of w.
+        root = 1.0 if training.weight is None else np.sqrt(training.weight)
+        return mean, scale / root
 
     def _fit_row(
         self, shared: tuple[Array, Array], training: Training, signs: Array
     ) -> Row:
         mean, scale = shared
-        model = LogisticRegression(C=self.C, tol=1e-8, max_iter=5000)
+        model = LogisticRegression(C=self.C, tol=1e-10, max_iter=5000)
         model.fit((training.K - mean) / scale, signs, training.weight)
         coef = model.coef_[0] / scale
         return Row(coef, float(model.intercept_[0] - mean @ coef))
@@ -121,7 +121,7 @@ class SimilarityNeighborsClassifier(_Yardstick):
     ----------
     n_neighbors : int
         How many neighbours vote; at most the number of training items.
-    kernel, kernel_params, symmetrize, class_weight
+    kernel, kernel_params, symmetrize
         As in `SpectrumSVC`.
 
     Attributes
@@ -146,6 +146,7 @@ class SimilarityNeighborsClassifier(_Yardstick):
         **_Yardstick._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
+    class_weight = None  # one neighbour has one vote, whatever the weight of its class
 
     def __init__(
         self,
@@ -154,13 +155,11 @@ class SimilarityNeighborsClassifier(_Yardstick):
         kernel="precomputed",
         kernel_params=None,
         symmetrize=False,
-        class_weight=None,
     ):
         self.n_neighbors = n_neighbors
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.symmetrize = symmetrize
-        self.class_weight = class_weight
 
     def _share(self, training: Training) -> None:
         return None

@@ -14,7 +14,7 @@ from krein.estimators._low_rank import LowRankSVM, low_rank_gain
 from krein.estimators.nystroem import KreinNystroem
 from krein.lowrank import LowRank
 from krein.result import Array
-from krein.solvers.libsvm import svm_dual
+from krein.solvers.libsvm import libsvm_options, svm_dual
 from krein.spectrum import METHODS, Spectrum, Transform
 
 __all__ = ["KreinSVC"]
@@ -39,8 +39,8 @@ class KreinSVC(KernelClassifier):
         Refit the coefficients on the support vectors of the flipped problem only, so
         that prediction needs similarities to those items alone (an approximation; the
         exact coefficients of the Krein SVM are dense).
-    kernel, kernel_params, symmetrize, class_weight, probability, approximation, tol, \
-max_iter, random_state, verbose
+    kernel, kernel_params, symmetrize, class_weight, probability, approximation, \
+solver_options, tol, max_iter, random_state, verbose
         As in `SpectrumSVC`; `sparse` and `approximation` exclude each other.
 
     Attributes
@@ -70,6 +70,7 @@ max_iter, random_state, verbose
         "lam_neg": [_POSITIVE],
         "sparse": ["boolean"],
         "approximation": [KreinNystroem, None],
+        "solver_options": [dict, None],
     }
 
     def __init__(
@@ -85,6 +86,7 @@ max_iter, random_state, verbose
         class_weight=None,
         probability=False,
         approximation=None,
+        solver_options=None,
         tol=1e-6,
         max_iter=1_000_000,
         random_state=None,
@@ -100,6 +102,7 @@ max_iter, random_state, verbose
         self.class_weight = class_weight
         self.probability = probability
         self.approximation = approximation
+        self.solver_options = solver_options
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -132,7 +135,11 @@ max_iter, random_state, verbose
         transform, kernel = shared
         domain = BalancedBox(training.upper(self.C), signs)
         result, intercept = svm_dual(
-            kernel, domain, tol=self.tol, max_iter=self.max_iter
+            kernel,
+            domain,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            **libsvm_options(self.solver_options),
         )
         coef = transform.coef(signs * result.x)
         if self.sparse:

@@ -29,7 +29,7 @@ class KreinRidge(KernelRegressor):
     alpha : float
         Penalty.
     method : {"stabilised", "none", "flip", "clip", "shift", "square", ...}
-        ``stabilised``: eigenvalues l with |l + alpha| < alpha are divided by
+        ``stabilised``: eigenvalues l with ``|l + alpha| < alpha`` are divided by
         alpha^2 / (l + alpha) instead of l + alpha: continuous, and 0 at the resonance;
         ``none``: the raw equation; others as in `SpectrumSVC`.
     fit_intercept : bool

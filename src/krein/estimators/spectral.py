@@ -25,7 +25,12 @@ from krein.estimators._low_rank import LowRankSVM, low_rank_gain
 from krein.estimators.nystroem import KreinNystroem
 from krein.lowrank import LowRank
 from krein.result import Array
-from krein.solvers.libsvm import one_class_dual, svm_dual, svr_dual
+from krein.solvers.libsvm import (
+    libsvm_options,
+    one_class_dual,
+    svm_dual,
+    svr_dual,
+)
 from krein.spectrum import METHODS, Transform
 
 __all__ = [
@@ -74,6 +79,8 @@ class SpectrumSVC(KernelClassifier):
         Weights by class; they multiply the sample weights.
     probability : bool
         Offer `predict_proba`: a sigmoid on out-of-fold scores (five more fits).
+    solver_options : dict, optional
+        ``cache_size``: LIBSVM's cache of kernel rows in MB (500).
     tol : float
         Largest violation of the KKT conditions, in units of the decision function.
     max_iter : int
@@ -127,6 +134,7 @@ class SpectrumSVC(KernelClassifier):
         **METHOD_CONSTRAINTS,
         "C": [_POSITIVE],
         "approximation": [KreinNystroem, None],
+        "solver_options": [dict, None],
     }
 
     def __init__(
@@ -141,6 +149,7 @@ class SpectrumSVC(KernelClassifier):
         class_weight=None,
         probability=False,
         approximation=None,
+        solver_options=None,
         tol=1e-6,
         max_iter=1_000_000,
         random_state=None,
@@ -155,6 +164,7 @@ class SpectrumSVC(KernelClassifier):
         self.class_weight = class_weight
         self.probability = probability
         self.approximation = approximation
+        self.solver_options = solver_options
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -183,6 +193,7 @@ class SpectrumSVC(KernelClassifier):
             tol=self.tol,
             max_iter=self.max_iter,
             psd=self.method != "none",
+            **libsvm_options(self.solver_options),
         )
         return Row(transform.coef(signs * result.x), intercept, result, result.x)
 

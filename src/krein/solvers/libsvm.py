@@ -24,7 +24,7 @@ from krein.domain import BalancedBox
 from krein.result import Array, Certificate, History, Result, Status
 from krein.spectrum import safe_scale
 
-__all__ = ["Machine", "one_class_dual", "svm_dual", "svr_dual"]
+__all__ = ["Machine", "libsvm_options", "one_class_dual", "svm_dual", "svr_dual"]
 
 _CACHE_MB = 500
 _NEWTON_STEPS = 5
@@ -49,6 +49,7 @@ def svm_dual(
     tol: float = 1e-6,
     max_iter: int = 1_000_000,
     psd: bool = True,
+    cache_size: float = _CACHE_MB,
 ) -> tuple[Result, float]:
     """Maximise e'a - a'YKYa/2 over 0 <= a_i <= upper_i, y'a = 0.
 
@@ -65,6 +66,8 @@ def svm_dual(
     psd : bool
         False when K may be indefinite: the certificate is then the maximal violating
         pair (stationarity), not a gap.
+    cache_size : float
+        LIBSVM's cache of kernel rows, in MB.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def svm_dual(
         return domain.violation(y * v, 1.0 - y * f)
 
     machine = _solve(
-        SVC(kernel="precomputed", cache_size=_CACHE_MB),
+        SVC(kernel="precomputed", cache_size=cache_size),
         K, y, upper, target=lambda v: y, violation=violation, tol=tol,
         max_iter=max_iter,
     )  # fmt: skip
@@ -95,6 +98,17 @@ def svm_dual(
     history.record(value=value, relative=certificate.relative)
     result = Result(alpha, value, certificate, machine.status, machine.n_iter, history)
     return result, machine.intercept
+
+
+def libsvm_options(given: dict[str, Any] | None) -> dict[str, Any]:
+    """Check the `solver_options` of an estimator that uses LIBSVM."""
+    for name in given or {}:
+        if name != "cache_size":
+            raise ValueError(
+                f"solver_options has no option {name!r} here; there is cache_size "
+                "(LIBSVM's cache in MB)"
+            )
+    return dict(given or {})
 
 
 def svr_dual(
