@@ -29,6 +29,7 @@ FIGURES: list[tuple[str, str, list[str], list[str] | None]] = [
     ("start-up over scikit-learn's", "start_up.py", [], []),
     ("a comparison over its single fits", "compare_cost.py", [], None),
     ("kernels over bare libraries", "kernels.py", [], None),
+    ("every method in eigendecompositions", "method_costs.py", [], None),
     ("proxy SVM in eigendecompositions", "proxy.py", [], ["--quick"]),
     ("logistic regression, DC machines", "logistic.py", [], None),
     ("thin-plate SVM over SVC, one fit", "cpd.py", ["fit"], None),
