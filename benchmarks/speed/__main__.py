@@ -4,8 +4,8 @@
 
 Runs the scripts of this folder's parent one after the other, each in a process of its
 own with one BLAS thread, and writes what they print into one file. A script that fails
-stays in the file with its error. `--quick` runs the small versions only. What
-continuous integration guards are counts, not seconds: tests/test_counted_work.py.
+stays in the file with its error. `--quick` runs the small versions only. What CI guards
+are counts, not seconds: tests/test_counted_work.py.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ FIGURES: list[tuple[str, str, list[str], list[str] | None]] = [
     ("start-up over scikit-learn's", "start_up.py", [], []),
     ("a comparison over its single fits", "compare_cost.py", [], None),
     ("kernels over bare libraries", "kernels.py", [], None),
+    ("every method in eigendecompositions", "method_costs.py", [], None),
     ("proxy SVM in eigendecompositions", "proxy.py", [], ["--quick"]),
     ("logistic regression, DC machines", "logistic.py", [], None),
     ("thin-plate SVM over SVC, one fit", "cpd.py", ["fit"], None),

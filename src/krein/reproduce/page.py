@@ -96,7 +96,7 @@ def _section(name: str, title: str, rows: list[Claim]) -> Iterator[str]:
     yield f"### {name}: {title}"
     yield ""
     if not any(row.ours or row.verdict != "not run" for row in rows):
-        yield f"{len(rows)} claims, not run yet: `krein reproduce {name}`."
+        yield f"{len(rows)} claims, not run: `krein reproduce {name}`."
         return
     yield "| data set | method | quantity | paper | ours | verdict | why |"
     yield "|---|---|---|---|---|---|---|"

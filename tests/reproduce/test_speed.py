@@ -1,0 +1,32 @@
+"""One command runs every speed benchmark, and says when one fails."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def speed():
+    path = BENCHMARKS / "speed" / "__main__.py"
+    if not path.is_file():
+        pytest.skip("this copy of krein has no benchmarks")
+    spec = importlib.util.spec_from_file_location("speed_figures", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_script_is_run(speed):
+    listed = {script for _, script, _, _ in speed.FIGURES}
+    assert listed == {path.name for path in BENCHMARKS.glob("*.py")}
+    assert sum(quick is not None for *_, quick in speed.FIGURES) >= 3
+
+
+def test_a_failure_stays_in_the_table(speed):
+    text, seconds = speed.run("nosuch.py", [])
+    assert "failed with code 2" in text
+    assert "nosuch.py" in text
+    assert seconds > 0
