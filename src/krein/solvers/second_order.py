@@ -167,8 +167,11 @@ class _Block:
         """Maximise the model, then search along the step; None if it does not rise."""
         domain, rows = problem.domain, self.rows
         self.model.set_ridge(ridge)
+        # Less the multiplier of y'a = 0: steps keep that row, and near the optimum the
+        # slope would drown in the rounding of what cancels.
         _, tau = domain.maximise(point.gradient)
-        h = self.model.maximise(point.a[rows], point.gradient[rows], tau)
+        reduced = point.gradient - tau * domain.y
+        h = self.model.maximise(point.a[rows], reduced[rows])
         target = point.a.copy()
         target[rows] = np.clip(target[rows] + h, 0.0, domain.upper[rows])
         imbalance = abs(float(domain.y @ target))
@@ -177,10 +180,9 @@ class _Block:
         else:
             target = domain.rebalance(target)
         direction = target - point.a
-        slope = float(point.gradient @ direction)
-        if not slope > 0.0:
+        if not float(reduced @ direction) > 0.0:
             return None, False
-        return _search(problem, point, direction, slope)
+        return _search(problem, point, direction, tau)
 
     def follow(self, problem: ProxySVM, old: _Point, new: _Point) -> _Block | None:
         """Keep the model for the next step, unless a variable outside wants to move."""
@@ -194,18 +196,20 @@ class _Block:
 
 
 def _search(
-    problem: ProxySVM, point: _Point, direction: Array, slope: float
+    problem: ProxySVM, point: _Point, direction: Array, tau: float
 ) -> tuple[_Point | None, bool]:
     """Point on the way to ``a + direction`` where f has risen; True for the full step.
 
     The slope of f falls along the way; where it has changed sign too far, its zero is
-    bracketed (regula falsi).
+    bracketed (regula falsi). Slopes are those of f - tau y'a.
     """
+    row = tau * problem.domain.y
+    slope = float((point.gradient - row) @ direction)
     low, at_low, high, at_high = 0.0, slope, 1.0, 0.0
     length = 1.0
     for trial in range(12):
         new = _Point.at(problem, point.a + length * direction)
-        end = float(new.gradient @ direction)
+        end = float((new.gradient - row) @ direction)
         # Near the optimum f is flat to rounding, its slope is not.
         risen = new.rise > (1.0 - _ROUNDING) * point.rise
         if risen and (-0.5 * slope < end < 0.0 or (trial == 0 and end >= 0.0)):
