@@ -74,20 +74,17 @@ class BalancedBox:
     def _newton_root(self, signed: Array, low: Array, high: Array) -> float | None:
         """Root by Newton's method; None if it is not at rest after a few steps."""
         tau = 0.0
-        piece: np.ndarray | None = None
         for _ in range(12):
             moved = signed - tau
-            # 0, 1, 2: below the bounds, free, above.
-            where = (moved > low).astype(np.int8)
-            where += moved >= high
-            if piece is not None and np.array_equal(where, piece):
-                return tau  # the last step ended on this linear piece
-            count = int(np.count_nonzero(where == 1))
+            count = int(np.count_nonzero((moved > low) & (moved < high)))
+            moved = np.minimum(np.maximum(moved, low), high)
+            excess = float(np.add.reduce(moved)) - self.balance
+            # Rounding of the sum, and of tau on every free variable.
+            if abs(excess) <= 1e-15 * (float(self.y @ moved) + count * abs(tau)):
+                return tau
             if count == 0:
                 return None
-            total = float(np.minimum(np.maximum(moved, low), high).sum())
-            tau += (total - self.balance) / count
-            piece = where
+            tau += excess / count
         return None
 
     def _sorted_root(self, signed: Array, low: Array, high: Array) -> float:
@@ -136,6 +133,23 @@ class BalancedBox:
             a = np.clip(np.where(down, a - step, a + step), 0.0, self.upper)
         return a
 
+    @cached_property
+    def _total_positive(self) -> float:
+        return float(self.upper[self.y > 0].sum())
+
+    def _pivot(self, gradient: Array) -> tuple[float, np.ndarray, int]:
+        """Multiplier, the order of ``y_i g_i``, and the place of the multiplier."""
+        signed = self.y * gradient
+        order = np.argsort(signed, kind="stable")
+        reached = np.cumsum(self.upper[order])
+        target = self._total_positive - self.balance
+        k = min(int(reached.searchsorted(target * (1 - 1e-15))), self.n - 1)
+        return float(signed[order[k]]), order, k
+
+    def multiplier(self, gradient: Array) -> float:
+        """Return the multiplier of the equality row alone, see `maximise`."""
+        return self._pivot(gradient)[0]
+
     def maximise(self, gradient: Array) -> tuple[Array, float]:
         """Return the vertex b of Q that maximises ``gradient'b``, and the multiplier.
 
@@ -143,13 +157,7 @@ class BalancedBox:
         y_i)``; tau is the y_i g_i (ascending) at which the cumulative bound reaches
         the total bound of the positive class.
         """
-        signed = self.y * gradient
-        order = np.argsort(signed, kind="stable")
-        reached = np.cumsum(self.upper[order])
-        target = float(self.upper[self.y > 0].sum()) - self.balance
-        k = int(np.searchsorted(reached, target * (1 - 1e-15)))
-        k = min(k, self.n - 1)
-        tau = float(signed[order[k]])
+        tau, order, k = self._pivot(gradient)
         # By rank, not by comparison with tau: variables tied with the pivot are filled
         # in sorted order, so that the pivot alone has to balance.
         filled = self.y < 0
@@ -167,8 +175,7 @@ class BalancedBox:
         For a concave f with this gradient at `a`, f* - f(a) is at most this number;
         for an SVM it is the primal-dual gap at the best intercept.
         """
-        _, tau = self.maximise(gradient)
-        reduced = gradient - tau * self.y
+        reduced = gradient - self.multiplier(gradient) * self.y
         best = float(self.upper @ np.maximum(reduced, 0.0))
         # y'a = 0, so gradient'a = reduced'a; the latter cancels less.
         return max(0.0, best - float(reduced @ a))

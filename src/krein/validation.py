@@ -10,6 +10,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_array
 
 __all__ = [
+    "check_classes_weigh",
     "check_labels",
     "check_similarity",
     "check_symmetric",
@@ -119,3 +120,23 @@ def check_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             f"{classes[0]!r}"
         )
     return classes, codes
+
+
+def check_classes_weigh(
+    classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
+) -> None:
+    """Refuse weights that leave a class without samples.
+
+    Weights of zero equal removal of the samples; without a class the model would have
+    other rows, and `classes_` another length, than the labels say.
+    """
+    if weight is None:
+        return
+    left = np.bincount(codes[weight > 0.0], minlength=classes.size)
+    if not left.all():
+        empty = classes[left == 0].tolist()[0]
+        raise ValueError(
+            "every class must have a sample of positive weight, but sample_weight "
+            f"(times class_weight) is zero for all of class {empty!r}; leave these "
+            "samples out of X and y"
+        )

@@ -168,6 +168,27 @@ def test_large_rho_is_the_svm_on_the_clipped_kernel(rng, with_spectrum):
     assert result.value - problem.constant == pytest.approx(expected, rel=1e-5)
 
 
+def noisy_repeated(seed):
+    """Gaussian similarities with noise, samples repeated up to three times."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 4))
+    noise = 0.05 * rng.standard_normal((60, 60))
+    K = np.exp(-np.sum((X[:, None] - X) ** 2, axis=2) / 4) - noise - noise.T
+    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(60) > 0, 1.0, -1.0)
+    index = np.repeat(np.arange(60), rng.integers(0, 4, 60))
+    return K[np.ix_(index, index)], y[index]
+
+
+@pytest.mark.parametrize(("C", "rho"), [(1.5, 0.3), (10.0, 0.1), (1.0, 1000.0)])
+def test_repeated_samples_reach_rounding(C, rho):
+    """Slopes near the optimum are not lost in the multiplier of the equality row."""
+    for seed in range(20):
+        K, y = noisy_repeated(seed)
+        problem = ProxySVM(Spectrum.exact(K), BalancedBox(np.full(y.size, C), y), rho)
+        result = second_order(problem, tol=1e-12)
+        assert result.converged, f"{result}, relative {result.certificate.relative}"
+
+
 def test_a_solution_is_a_good_start(rng, with_spectrum):
     K, y = with_spectrum(np.linspace(-1.0, 3.0, 60)), random_labels(rng, 60)
     box = BalancedBox(np.full(60, 2.0), y)

@@ -50,6 +50,7 @@ from krein.result import Array, Result
 from krein.similarities import Similarities
 from krein.spectrum import Spectrum
 from krein.validation import (
+    check_classes_weigh,
     check_labels,
     check_similarity,
     refuse_odd_arrays,
@@ -423,7 +424,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         items = self._check_items(X, reset=True)
         codes = self._check_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight, self._class_weights(codes))
-        self._check_classes_left(codes, weight)
+        check_classes_weigh(self.classes_, codes, weight)
         training = self._train_on(items, getattr(X, "dtype", None), weight)
         kept = codes if training.kept is None else codes[training.kept]
         rows = self._fit_rows(self._share(training), training, kept)
@@ -431,16 +432,6 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         if getattr(self, "probability", False):
             self._calibrate(training, kept)
         return self
-
-    def _check_classes_left(self, codes: np.ndarray, weight: Array | None) -> None:
-        """Every class must have a sample of positive weight."""
-        if weight is None:
-            return
-        if np.unique(codes[weight > 0]).size < self.classes_.size:
-            raise ValueError(
-                "y must contain samples of at least two classes of positive weight: "
-                "sample_weight is zero for all samples of a class"
-            )
 
     def _share(self, training: Training) -> Any:
         raise NotImplementedError("a subclass says what its rows share")

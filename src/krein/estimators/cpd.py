@@ -23,6 +23,7 @@ from krein.estimators._probability import fit_sigmoids, inner_folds
 from krein.problems.cpd import LOSSES
 from krein.problems.cpd_space import Space
 from krein.result import Array, Result
+from krein.validation import check_classes_weigh
 
 __all__ = ["CPDSVC"]
 
@@ -238,7 +239,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         n = _num_samples(items)
         codes = self._check_targets(y, n)
         weight = self._check_weight(items, sample_weight, self._class_weights(codes))
-        self._check_classes_left(codes, weight)
+        check_classes_weigh(self.classes_, codes, weight)
         weight, kept = positive_part(weight)
         codes = codes if kept is None else codes[kept]
         items = self._check_symmetric(items, X)

@@ -27,7 +27,7 @@ from krein.problems.mkl import MKLWeights
 from krein.result import Array, Result
 from krein.solvers.mkl import kernel_weights
 from krein.spectrum import Spectrum
-from krein.validation import check_labels, check_similarity
+from krein.validation import check_classes_weigh, check_labels, check_similarity
 
 __all__ = ["MKLSVC"]
 
@@ -144,10 +144,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
         self.classes_, codes = check_labels(y)
         weight = self._weights(sample_weight, codes, n)
         kept = np.flatnonzero(weight > 0.0)
-        if np.unique(codes[kept]).size < 2:
-            raise ValueError(
-                "y must contain samples of at least two classes of positive weight"
-            )
+        check_classes_weigh(self.classes_, codes, weight)
         if kept.size < n:
             matrices = [K[np.ix_(kept, kept)] for K in matrices]
         for i, K in enumerate(matrices):

@@ -25,6 +25,7 @@ from krein.problems.proxy import ProxySVM
 from krein.result import Array
 from krein.solvers._warm_up import balanced_ray
 from krein.spectrum import Spectrum
+from krein.validation import check_classes_weigh
 
 __all__ = ["ProxySVCCV", "default_grid"]
 
@@ -199,11 +200,7 @@ tol, max_iter, random_state
         items = self._check_items(X, reset=True)
         codes = self._check_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight, self._class_weights(codes))
-        if weight is not None and np.unique(codes[weight > 0]).size < 2:
-            raise ValueError(
-                "y must contain samples of at least two classes of positive weight: "
-                "sample_weight leaves one class"
-            )
+        check_classes_weigh(self.classes_, codes, weight)
         K = self._training_kernel(items, getattr(X, "dtype", None))
         training = keep_positive(K, weight)
         kept = np.arange(training.n) if training.kept is None else training.kept

@@ -58,7 +58,7 @@ class QuadraticModel:
         self.H -= np.outer(Hh / inner, Hh)
         self._free = None
 
-    def maximise(self, x: Array, g: Array, tau: float) -> Array:
+    def maximise(self, x: Array, g: Array) -> Array:
         """Step h that maximises the model from x, or at least improves it.
 
         Parameters
@@ -66,10 +66,8 @@ class QuadraticModel:
         x : ndarray of shape (m,)
             Current point, in the box.
         g : ndarray of shape (m,)
-            Gradient of the objective there.
-        tau : float
-            Multiplier of the equality row there: the first active set is read off
-            ``g - tau y``.
+            Gradient of the objective there, less the multiplier of the equality row
+            times y: the first active set is read off its signs.
 
         Notes
         -----
@@ -78,10 +76,9 @@ class QuadraticModel:
         that differ by many orders), a feasible active-set method climbs one bound at a
         time.
         """
-        reduced = g - tau * self.y
         slack = 1e-9 * self.upper
-        low = (x <= slack) & (reduced <= 0.0)
-        high = (x >= self.upper - slack) & (reduced >= 0.0)
+        low = (x <= slack) & (g <= 0.0)
+        high = (x >= self.upper - slack) & (g >= 0.0)
         h = self._jump(x, g, low, high)
         return self._climb(x, g, low, high) if h is None else h
 

@@ -66,9 +66,10 @@ class _Gradient:
     def __init__(self, problem: ProxySVM, dtype: Any) -> None:
         self.problem = problem
         self.single = dtype is np.float32 and problem.full
+        self.back = problem.spread * problem.scale
         if self.single:
             self.U = problem.single
-            self.scale = problem.scale.astype(np.float32)
+            self.scale = problem.scale / problem.spread
             self.part = RankOnePositivePart(problem.part.d, COARSE)
 
     def __call__(self, a: Array) -> Array:
@@ -76,11 +77,10 @@ class _Gradient:
         if not self.single:
             z, direction = problem.coordinates(a)
             p = problem.from_coordinates(problem.part.gradient(z), direction)
-            return 1.0 - problem.spread * problem.scale * p
+            return 1.0 - self.back * p
         z = (self.scale * a).astype(np.float32) @ self.U
-        p = self.part.gradient(z / np.float32(problem.spread))
-        outputs = self.U @ p.astype(np.float32, copy=False)
-        return 1.0 - problem.spread * problem.scale * outputs
+        p = self.part.gradient(z).astype(np.float32, copy=False)
+        return 1.0 - self.back * (self.U @ p)
 
 
 def accelerated_steps(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -69,15 +70,39 @@ def second_order(
 
 @dataclass(frozen=True)
 class _Point:
+    problem: ProxySVM
     a: Array
     rise: float
     gradient: Array
 
     @classmethod
     def at(cls, problem: ProxySVM, a: Array) -> _Point:
-        return cls(a, *problem.rise_grad(a))
+        return cls(problem, a, *problem.rise_grad(a))
 
-    def iterate(self, problem: ProxySVM, **facts: float) -> Iterate:
+    @cached_property
+    def tau(self) -> float:
+        """Multiplier of the equality row."""
+        return self.problem.domain.multiplier(self.gradient)
+
+    @cached_property
+    def reduced(self) -> Array:
+        """Gradient less the multiplier: steps keep y'a = 0.
+
+        Near the optimum slopes would drown in the rounding of what cancels.
+        """
+        return self.gradient - self.tau * self.problem.domain.y
+
+    @cached_property
+    def settled(self) -> np.ndarray:
+        """Variables that sit at the bound to which the reduced gradient pushes them."""
+        upper = self.problem.domain.upper
+        slack = 1e-9 * upper
+        low = (self.a <= slack) & (self.reduced < 0.0)
+        high = (self.a >= upper - slack) & (self.reduced > 0.0)
+        return low | high
+
+    def iterate(self, **facts: float) -> Iterate:
+        problem = self.problem
         certificate = problem.certificate(self.a, self.rise, self.gradient)
         value = problem.constant + self.rise
         bound = value + certificate.value
@@ -87,13 +112,13 @@ class _Point:
 def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Iterate]:
     start = balanced_ray(problem) if x0 is None else problem.domain.project(x0)
     point = _Point.at(problem, start)
-    yield point.iterate(problem)
+    yield point.iterate()
     point = _first_order(problem, point, tol, np.float32, 200 if x0 is None else 60)
-    iterate = point.iterate(problem)
+    iterate = point.iterate()
     yield iterate
     if tol < iterate.certificate.relative < _SINGLE:  # single precision was the limit
         point = _first_order(problem, point, tol, np.float64, 60)
-        iterate = point.iterate(problem)
+        iterate = point.iterate()
         yield iterate
     ridge, best, idle = _RIDGE, iterate.certificate.value, 0
     block: _Block | None = None
@@ -101,8 +126,8 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
     while idle < _PATIENCE:
         fresh = block is None
         if block is None:
-            block = _Block.around(problem, point, accurate=accurate)
-        new, full = block.step(problem, point, ridge * block.model.mean)
+            block = _Block.around(point, accurate=accurate)
+        new, full = block.step(point, ridge * block.model.mean)
         if new is None:  # the model is of no use here
             new, full = _first_order(problem, point, tol, np.float64, 100), False
         elif full:
@@ -112,11 +137,11 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
         count = block.model.n_factorizations
         facts = {"size": block.rows.size, "factorizations": count, "hessian": fresh}
         gap = iterate.certificate.value
-        iterate = new.iterate(problem, **facts)
+        iterate = new.iterate(**facts)
         yield iterate
         keep = full and iterate.certificate.value < 0.25 * gap
         accurate = fresh and not keep  # a new Hessian that did not help much
-        block = block.follow(problem, point, new) if keep else None
+        block = block.follow(point, new) if keep else None
         risen = new.rise > (1.0 + 1e-4) * point.rise
         better = iterate.certificate.value < 0.9 * best
         idle = 0 if better or risen else idle + 1
@@ -148,27 +173,23 @@ class _Block:
     model: QuadraticModel
 
     @classmethod
-    def around(cls, problem: ProxySVM, point: _Point, accurate: bool) -> _Block:
-        domain = problem.domain
-        reduced, settled = _settled(problem, point)
-        outside = np.flatnonzero(settled)
+    def around(cls, point: _Point, *, accurate: bool) -> _Block:
+        domain = point.problem.domain
+        outside = np.flatnonzero(point.settled)
         extra = min(outside.size, max(10, int(_MARGIN * domain.n)))
         if extra < outside.size:
             # Nearest to a change of sign, in the unit of each variable's bound.
-            order = np.argpartition(np.abs(reduced[outside]), extra)
+            order = np.argpartition(np.abs(point.reduced[outside]), extra)
             outside = outside[order[:extra]]
-        rows = np.sort(np.concatenate([np.flatnonzero(~settled), outside]))
-        H = problem.hessian_block(point.a, rows, accurate=accurate)
+        rows = np.sort(np.concatenate([np.flatnonzero(~point.settled), outside]))
+        H = point.problem.hessian_block(point.a, rows, accurate=accurate)
         return cls(rows, QuadraticModel(H, domain.y[rows], domain.upper[rows]))
 
-    def step(
-        self, problem: ProxySVM, point: _Point, ridge: float
-    ) -> tuple[_Point | None, bool]:
+    def step(self, point: _Point, ridge: float) -> tuple[_Point | None, bool]:
         """Maximise the model, then search along the step; None if it does not rise."""
-        domain, rows = problem.domain, self.rows
+        domain, rows = point.problem.domain, self.rows
         self.model.set_ridge(ridge)
-        _, tau = domain.maximise(point.gradient)
-        h = self.model.maximise(point.a[rows], point.gradient[rows], tau)
+        h = self.model.maximise(point.a[rows], point.reduced[rows])
         target = point.a.copy()
         target[rows] = np.clip(target[rows] + h, 0.0, domain.upper[rows])
         imbalance = abs(float(domain.y @ target))
@@ -177,14 +198,11 @@ class _Block:
         else:
             target = domain.rebalance(target)
         direction = target - point.a
-        slope = float(point.gradient @ direction)
-        if not slope > 0.0:
-            return None, False
-        return _search(problem, point, direction, slope)
+        return _search(point, direction)
 
-    def follow(self, problem: ProxySVM, old: _Point, new: _Point) -> _Block | None:
+    def follow(self, old: _Point, new: _Point) -> _Block | None:
         """Keep the model for the next step, unless a variable outside wants to move."""
-        _, settled = _settled(problem, new)
+        settled = new.settled.copy()
         settled[self.rows] = True
         if not settled.all():
             return None
@@ -193,19 +211,21 @@ class _Block:
         return self
 
 
-def _search(
-    problem: ProxySVM, point: _Point, direction: Array, slope: float
-) -> tuple[_Point | None, bool]:
+def _search(point: _Point, direction: Array) -> tuple[_Point | None, bool]:
     """Point on the way to ``a + direction`` where f has risen; True for the full step.
 
     The slope of f falls along the way; where it has changed sign too far, its zero is
-    bracketed (regula falsi).
+    bracketed (regula falsi). Slopes are those of f - tau y'a.
     """
+    slope = float(point.reduced @ direction)
+    if not slope > 0.0:
+        return None, False
+    row = point.tau * point.problem.domain.y
     low, at_low, high, at_high = 0.0, slope, 1.0, 0.0
     length = 1.0
     for trial in range(12):
-        new = _Point.at(problem, point.a + length * direction)
-        end = float(new.gradient @ direction)
+        new = _Point.at(point.problem, point.a + length * direction)
+        end = float((new.gradient - row) @ direction)
         # Near the optimum f is flat to rounding, its slope is not.
         risen = new.rise > (1.0 - _ROUNDING) * point.rise
         if risen and (-0.5 * slope < end < 0.0 or (trial == 0 and end >= 0.0)):
@@ -217,14 +237,3 @@ def _search(
         fraction = at_low / (at_low - at_high)
         length = low + (high - low) * min(0.9, max(0.1, fraction))
     return (new, False) if risen else (None, False)
-
-
-def _settled(problem: ProxySVM, point: _Point) -> tuple[Array, np.ndarray]:
-    """Reduced gradient, and which variables sit at the bound it pushes them to."""
-    domain = problem.domain
-    _, tau = domain.maximise(point.gradient)
-    reduced = point.gradient - tau * domain.y
-    slack = 1e-9 * domain.upper
-    low = (point.a <= slack) & (reduced < 0.0)
-    high = (point.a >= domain.upper - slack) & (reduced > 0.0)
-    return reduced, low | high
