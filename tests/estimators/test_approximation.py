@@ -12,7 +12,9 @@ from krein import (
     KreinLogisticRegression,
     KreinNystroem,
     KreinSVC,
+    ProxySVC,
     SpectrumSVC,
+    scale,
     sigmoid_kernel,
     tl1_kernel,
 )
@@ -138,6 +140,65 @@ def test_interior_point_needs_few_steps_on_many_items(rng):
     assert model.score(X, y) > 0.8
     at_bound = np.isin(model.alpha_, [0.0, 10.0]).mean()
     assert at_bound > 0.9  # snapped, not merely close
+
+
+PROXIES = [
+    ProxySVC(C=1.0, rho=10.0, new_points=rule, tol=1e-10)
+    for rule in ("clip", "raw", "project")
+]
+
+
+@pytest.mark.parametrize("model", PROXIES, ids=lambda model: model.new_points)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_proxy_at_all_items_equals_the_exact_method(model, weighted, problem, rng):
+    X, y = problem
+    K, y = tl1_kernel(X), y > 0
+    weight = rng.integers(1, 4, 200).astype(float) if weighted else None
+    exact = clone(model).fit(K[:200, :200], y[:200], sample_weight=weight)
+    landmark = with_landmarks(model, 200)
+    landmark.fit(K[:200, :200], y[:200], sample_weight=weight)
+    np.testing.assert_allclose(
+        landmark.decision_function(K[200:, :200]),
+        exact.decision_function(K[200:, :200]),
+        atol=1e-8,
+    )
+    np.testing.assert_allclose(landmark.objective_, exact.objective_, rtol=1e-8)
+
+
+def test_proxy_certificate_is_that_of_the_approximated_similarity(problem):
+    """The exact method on the approximation, a matrix here, finds the same value."""
+    X, y = problem
+    K, y = tl1_kernel(X), y > 0
+    model = with_landmarks(ProxySVC(C=1.0, rho=10.0, tol=1e-8), 40).fit(K, y)
+    exact = ProxySVC(C=1.0, rho=10.0, tol=1e-10).fit(model.spectrum_.matrix(), y)
+    assert model.spectrum_.eigenvalues.size <= 40
+    assert model.approximation_error_ > 0
+    short = exact.objective_ - model.objective_
+    slack = 1e-8 * np.abs(exact.objective_)
+    assert np.all(short <= model.duality_gap_ + exact.duality_gap_ + slack)
+    assert np.all(short >= -exact.duality_gap_ - slack)
+    assert np.count_nonzero(model.dual_coef_) <= 40
+    few = model.decision_function(K[:, model.support_])
+    np.testing.assert_allclose(few, model.decision_function(K), atol=1e-10)
+
+
+def test_proxy_with_landmarks_on_items_out_of_core(problem, tmp_path):
+    X, y = problem
+    model = with_landmarks(ProxySVC(kernel="tl1", rho=10.0), 40)
+    inside = clone(model).fit(X, y)
+    outside = scale.fit(model, X, y, store=tmp_path / "tiles")
+    np.testing.assert_allclose(
+        outside.decision_function(X), inside.decision_function(X), atol=1e-6
+    )
+    assert inside.X_fit_.shape == (40, 6)
+    assert inside.score(X, y) > 0.7
+
+
+def test_proxy_refuses_the_published_rule_with_landmarks(problem):
+    X, y = problem
+    model = with_landmarks(ProxySVC(kernel="tl1", new_points="luss"), 40)
+    with pytest.raises(ValueError, match="exclude each other"):
+        model.fit(X, y)
 
 
 def test_prediction_needs_landmarks_only(problem):

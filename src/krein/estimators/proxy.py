@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from krein.domain import BalancedBox
 from krein.estimators._base import KernelClassifier, Row, Training
+from krein.estimators.nystroem import KreinNystroem
+from krein.lowrank import LowRank
 from krein.problems.new_points import (
     RULES,
     batch_outputs,
@@ -91,6 +93,13 @@ class ProxySVC(KernelClassifier):
         Weights by class; they multiply the sample weights.
     probability : bool
         Offer `predict_proba`: a sigmoid on out-of-fold scores (five more fits).
+    approximation : KreinNystroem, optional
+        Use landmarks: K0 is replaced by its approximation of low rank, prediction
+        needs similarities to the landmarks only, and n eigenvectors of the rank are
+        held in memory. `duality_gap_` then bounds the error of the solver on the
+        approximated similarity; what the approximation itself leaves out is not in
+        it, `approximation_error_` estimates that on a sample. Not with
+        ``new_points="luss"``.
     solver_options : dict, optional
         ``init`` (alpha to start from), ``oracle`` (``"quadrature"`` or ``"eigh"``: one
         eigendecomposition per step, as published), ``on_interrupt`` (``"return"``:
@@ -116,7 +125,10 @@ class ProxySVC(KernelClassifier):
     duality_gap_ : ndarray of shape (n_rows,)
         Bound on max f - f(alpha).
     spectrum_ : Spectrum
-        Of the (weighted) training similarity, shared by all rows.
+        Of the (weighted) training similarity, shared by all rows; with landmarks of
+        its approximation.
+    approximation_error_ : float
+        Only with landmarks: relative error of the similarities, on a sample.
     classes_, dual_coef_, intercept_, support_, n_iter_, result_
         As in `SpectrumSVC`. For ``new_points="luss"`` the coefficients are those of
         the raw kernel; the decision function is not linear in it.
@@ -144,6 +156,7 @@ class ProxySVC(KernelClassifier):
         "rho": [_POSITIVE],
         "solver": [StrOptions(set(SOLVERS))],
         "new_points": [StrOptions(set(RULES))],
+        "approximation": [KreinNystroem, None],
         "solver_options": [dict, None],
     }
 
@@ -159,6 +172,7 @@ class ProxySVC(KernelClassifier):
         symmetrize=False,
         class_weight=None,
         probability=False,
+        approximation=None,
         solver_options=None,
         tol=1e-6,
         max_iter=10_000,
@@ -174,6 +188,7 @@ class ProxySVC(KernelClassifier):
         self.symmetrize = symmetrize
         self.class_weight = class_weight
         self.probability = probability
+        self.approximation = approximation
         self.solver_options = solver_options
         self.tol = tol
         self.max_iter = max_iter
@@ -185,10 +200,19 @@ class ProxySVC(KernelClassifier):
     def _share(self, training: Training) -> Spectrum:
         own, _ = self._split_options()
         n = training.K.shape[0]
+        low_rank = isinstance(training.K, LowRank)
+        if low_rank and self.new_points == "luss":
+            raise ValueError(
+                "new_points='luss' and approximation= exclude each other: the rule "
+                "projects all training similarities together with the new ones; "
+                "choose new_points='clip', 'project' or 'raw'"
+            )
         # Cross-validation hands in the spectrum that its grid shares.
         given: Spectrum | None = getattr(self, "_given_spectrum", None)
         if given is not None:
             self.spectrum_ = given
+        elif low_rank:
+            self.spectrum_ = training.spectrum()
         elif n <= own["max_exact"]:
             self.spectrum_ = Spectrum.exact(training.K, training.weight)
         else:
@@ -265,6 +289,8 @@ class ProxySVC(KernelClassifier):
         luss = self.new_points == "luss"
         outputs = problem.outputs(alpha) if luss else training.K @ coef
         intercept = box.intercept(alpha, outputs, training.weight)
+        if isinstance(training.K, LowRank):
+            coef = training.K.landmark_coef(coef)
         return Row(coef, intercept, result, alpha)
 
     def _start(self, init: Any, training: Training, row: int) -> Array | None:

@@ -26,6 +26,7 @@ import scipy.linalg
 
 from krein.domain import BalancedBox
 from krein.result import Array, Certificate, Result, Status
+from krein.solvers._active_set import QuadraticModel
 from krein.solvers._loop import Iterate, run
 from krein.tiles import TiledMatrix
 
@@ -34,7 +35,7 @@ __all__ = ["linear_svm"]
 _MAX_STEPS = 200
 _TO_BOUNDARY = 0.995
 _AIM = 1e-2  # one more step or two, and the variables on bounds are told apart
-_FREE_PER_FEATURE = 4  # beyond, the equations for the free variables are not solved
+_ROUNDS, _REFINEMENTS = 6, 3  # of the solution for the free variables
 
 
 @dataclass
@@ -144,42 +145,99 @@ def _snapped(
     state: _State = result.info["state"]
     state.v = features.transpose_dot(domain.y * state.a)  # without piled-up rounding
     interior = _certified(state, domain)
-    room = domain.upper - state.a
-    a = np.where(state.a < state.s * domain.upper, 0.0, state.a)
-    a = np.where(room < state.xi * domain.upper, domain.upper, a)
-    a = _polished(features, domain, a)
-    w = features.transpose_dot(domain.y * a)
-    outputs = features @ w
-    value = float(a.sum()) - 0.5 * float(w @ w)
-    gap = domain.gap(a, 1.0 - domain.y * outputs)
+    corner = _corner(features, domain, state)
+    gap, value = corner.gap, corner.value
     if gap <= max(interior.certificate.value, tol * abs(value)):
-        b = domain.intercept(a, outputs)
-        found = replace(result, x=a, value=value, certificate=_gap(gap, value), info={})
-        return found, w, b
+        b = domain.intercept(corner.a, corner.outputs)
+        found = replace(
+            result, x=corner.a, value=value, certificate=_gap(gap, value), info={}
+        )
+        return found, corner.w, b
     found = replace(
         result, value=interior.value, certificate=interior.certificate, info={}
     )
     return found, state.w, state.b
 
 
-def _polished(features: TiledMatrix, domain: BalancedBox, a: Array) -> Array:
-    """Solve ``y_i (f_i'w + b) = 1`` for the free variables, the others on bounds.
+@dataclass(frozen=True)
+class _Corner:
+    """A point of the box with its weights, outputs, value and gap."""
 
-    The smallest change of the free variables that satisfies these equations and
-    ``y'a = 0`` is taken, then put back into the box.
+    a: Array
+    w: Array
+    outputs: Array
+    value: float
+    gap: float
+
+    @classmethod
+    def at(cls, features: TiledMatrix, domain: BalancedBox, a: Array) -> _Corner:
+        a = domain.rebalance(a)
+        w = features.transpose_dot(domain.y * a)
+        outputs = features @ w
+        value = float(a.sum()) - 0.5 * float(w @ w)
+        return cls(a, w, outputs, value, domain.gap(a, 1.0 - domain.y * outputs))
+
+
+def _corner(features: TiledMatrix, domain: BalancedBox, state: _State) -> _Corner:
+    """Solve exactly for the variables that may be free, the others on their bounds.
+
+    At the solution about as many variables are free as there are features. Which they
+    are, the interior point tells but for a few: twice as many as that are solved for
+    by active sets; a variable that turns out to be on the wrong bound joins them.
     """
-    free = np.flatnonzero((a > 0.0) & (a < domain.upper))
-    if 0 < free.size <= _FREE_PER_FEATURE * (features.shape[1] + 1):
-        signed = domain.y * a
-        F = features.rows(free)
-        miss = domain.y[free] - F @ features.transpose_dot(signed)
-        border = np.ones((free.size, 1))
-        system = np.block([[F @ F.T, border], [border.T, np.zeros((1, 1))]])
-        right = np.append(miss, -signed.sum())
-        change = np.linalg.lstsq(system, right, rcond=1e-13)[0][:-1]
-        a = a.copy()
-        a[free] = np.clip(a[free] + domain.y[free] * change, 0.0, domain.upper[free])
-    return domain.rebalance(a)
+    upper = domain.upper
+    least = 1e-30 * upper  # rounding may have put a variable on its bound
+    to_zero = state.s * upper / np.maximum(state.a, least)
+    to_upper = state.xi * upper / np.maximum(upper - state.a, least)
+    size = min(domain.n, 2 * (features.shape[1] + 1))
+    loose = np.argpartition(np.maximum(to_zero, to_upper), size - 1)[:size]
+    a = np.where(to_zero > to_upper, 0.0, upper)
+    a[loose] = state.a[loose]
+    best: _Corner | None = None
+    for _ in range(_ROUNDS):
+        found = _Corner.at(features, domain, _solved(features, domain, a, loose))
+        if best is not None and found.gap >= 0.5 * best.gap:
+            break
+        a, best = found.a, found
+        wrong = _wrong_side(domain, found)
+        if wrong.size == 0 or wrong.size > size:
+            break
+        free = np.flatnonzero((a > 0.0) & (a < upper))
+        loose = np.union1d(free, wrong) if free.size <= size else wrong
+    assert best is not None
+    return best
+
+
+def _wrong_side(domain: BalancedBox, point: _Corner) -> np.ndarray:
+    """Variables on a bound that would leave it."""
+    gradient = 1.0 - domain.y * point.outputs
+    tau = domain.intercept(point.a, point.outputs)
+    reduced = gradient - tau * domain.y
+    slack = 1e-12 * (1.0 + np.abs(point.outputs).max())
+    grows = (point.a <= 0.0) & (reduced > slack)
+    falls = (point.a >= domain.upper) & (reduced < -slack)
+    return np.flatnonzero(grows | falls)
+
+
+def _solved(
+    features: TiledMatrix, domain: BalancedBox, a: Array, loose: np.ndarray
+) -> Array:
+    """Best values of the variables `loose`, with all others as they are."""
+    y, upper = domain.y[loose], domain.upper[loose]
+    fixed = domain.y * a
+    fixed[loose] = 0.0
+    part = BalancedBox(upper, y, -float(fixed.sum()))
+    x = part.project(a[loose])
+    F = y[:, None] * features.rows(loose)
+    constant = F @ features.transpose_dot(fixed)
+    model = QuadraticModel(F @ F.T, y, upper)
+    for _ in range(_REFINEMENTS):  # the ridge of the model leaves a little
+        gradient = 1.0 - constant - F @ (F.T @ x)
+        _, tau = part.maximise(gradient)
+        x = np.clip(x + model.maximise(x, gradient, tau), 0.0, upper)
+    a = a.copy()
+    a[loose] = x
+    return a
 
 
 def _newton(features: TiledMatrix, domain: BalancedBox, state: _State) -> _State | None:
