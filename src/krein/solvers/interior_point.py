@@ -234,7 +234,7 @@ def _solved(
     for _ in range(_REFINEMENTS):  # the ridge of the model leaves a little
         gradient = 1.0 - constant - F @ (F.T @ x)
         _, tau = part.maximise(gradient)
-        x = np.clip(x + model.maximise(x, gradient, tau), 0.0, upper)
+        x = np.clip(x + model.maximise(x, gradient - tau * y), 0.0, upper)
     a = a.copy()
     a[loose] = x
     return a
