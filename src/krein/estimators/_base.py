@@ -7,25 +7,17 @@ The sentence the library rests on: a fitted model is
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import (
     BaseEstimator,
-    ClassifierMixin,
-    RegressorMixin,
-    _fit_context,
     clone,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
     _check_sample_weight,
     _check_y,
@@ -35,93 +27,25 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from krein.estimators._probability import (
-    FoldScores,
-    kernel_fold_scores,
-    sigmoid_calibration,
-    sigmoid_probabilities,
+from krein.estimators._training import (
+    Row,
+    Training,
+    keep_positive,
+    positive_part,
 )
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
-from krein.lowrank import LowRank
 from krein.memory import require_memory
 from krein.result import Array, Result
 from krein.similarities import Similarities
-from krein.spectrum import Spectrum
 from krein.validation import (
-    check_classes_weigh,
-    check_labels,
     check_similarity,
     refuse_odd_arrays,
     warn_if_distances,
 )
 
-__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor", "Row", "Training"]
-
-
-@dataclass(frozen=True)
-class Training:
-    """What a fit works on: samples of positive weight only.
-
-    Attributes
-    ----------
-    K : ndarray of shape (m, m) or LowRank
-        Raw similarities, never to be changed; with landmarks their approximation.
-    weight : ndarray of shape (m,) or None
-        Sample weight times class weight; None when all are 1.
-    kept : ndarray of shape (m,) or None
-        Indices of the samples in what was passed to fit; None when all were kept.
-    n : int
-        Number of samples passed to fit.
-    landmarks : ndarray or None
-        With landmarks: their indices in what was passed to fit. The coefficients of
-        a row are then those on the landmarks.
-    """
-
-    K: Any
-    weight: Array | None
-    kept: np.ndarray | None
-    n: int
-    landmarks: np.ndarray | None = None
-
-    def spectrum(self) -> Spectrum:
-        """Return the eigendecomposition of the (weighted) K: exact, or of low rank."""
-        if isinstance(self.K, LowRank):
-            return self.K.spectrum()
-        return Spectrum.exact(self.K, self.weight)
-
-    def upper(self, C: float) -> Array:
-        """Upper bounds C w_i of the dual variables."""
-        if self.weight is None:
-            return np.full(self.K.shape[0], float(C))
-        return C * self.weight
-
-    def expand(self, rows: Array) -> Array:
-        """Put zeros where samples of zero weight were left out."""
-        return rows if self.kept is None else self._placed(rows, self.kept)
-
-    def expand_coef(self, rows: Array) -> Array:
-        """Put zeros where samples have no coefficient."""
-        if self.landmarks is not None:
-            return self._placed(rows, self.landmarks)
-        return self.expand(rows)
-
-    def _placed(self, rows: Array, positions: np.ndarray) -> Array:
-        full = np.zeros((rows.shape[0], self.n))
-        full[:, positions] = rows
-        return full
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row of a model: coefficients on the raw kernel and how they were found."""
-
-    coef: Array
-    intercept: float
-    result: Result | None = None
-    alpha: Array | None = None
-    poly: Array | None = None
+__all__ = ["KernelModel", "landmark_columns"]
 
 
 class KernelModel(BaseEstimator):
@@ -348,38 +272,6 @@ class KernelModel(BaseEstimator):
         return Training(found.low_rank, weight, kept, source.n, positions)
 
 
-def positive_part(
-    weight: Array | None,
-) -> tuple[Array | None, np.ndarray | None]:
-    """Weights and indices of the samples of positive weight; None: all of them."""
-    if weight is None or np.all(weight > 0.0):
-        return weight, None
-    kept = np.flatnonzero(weight > 0.0)
-    return weight[kept], kept
-
-
-def keep_positive(K: Array, weight: Array | None) -> Training:
-    """Leave out samples of zero weight."""
-    weight, kept = positive_part(weight)
-    if kept is None:
-        return Training(K, weight, None, K.shape[0])
-    # Features that stand for a matrix know how to leave samples out.
-    part = K.restrict(kept) if hasattr(K, "restrict") else K[np.ix_(kept, kept)]
-    return Training(part, weight, kept, K.shape[0])
-
-
-def ravel_rows(values: Array) -> Array:
-    """One column for two classes is returned flat."""
-    return values[:, 0] if values.shape[1] == 1 else values
-
-
-def as_labels(values: Array, classes: np.ndarray) -> np.ndarray:
-    """Labels from decision values (n, n_rows)."""
-    if values.shape[1] == 1:
-        return classes[(values[:, 0] > 0).astype(int)]
-    return classes[np.argmax(values, axis=1)]
-
-
 def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:
     """Columns of the landmarks in precomputed rows, of all items or landmarks only."""
     if estimator.n_features_in_ != landmarks.size:
@@ -388,225 +280,3 @@ def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:
             return given
     X = estimator._check_items(X, reset=False)
     return X if X.shape[1] == landmarks.size else X[:, landmarks]
-
-
-class KernelClassifier(ClassifierMixin, KernelModel):
-    """One-vs-rest classifier; a subclass says how to share work and fit one row.
-
-    A subclass implements ``_share(training) -> shared`` (once per fit: the
-    eigendecomposition) and ``_fit_row(shared, training, signs) -> Row`` (once per
-    row; ``signs`` is -1 / +1).
-    """
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelModel._parameter_constraints,
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "probability": ["boolean"],
-    }
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n) or (n, n_features), or list of objects
-            Raw similarities for ``kernel="precomputed"``, items otherwise.
-        y : array-like of shape (n,)
-            Class labels.
-        sample_weight : array-like of shape (n,), optional
-            Integer weights equal repetition; a sample of weight 0 is left out.
-
-        Returns
-        -------
-        self
-        """
-        items = self._check_items(X, reset=True)
-        codes = self._check_targets(y, _num_samples(items))
-        weight = self._check_weight(items, sample_weight, self._class_weights(codes))
-        check_classes_weigh(self.classes_, codes, weight)
-        training = self._train_on(items, getattr(X, "dtype", None), weight)
-        kept = codes if training.kept is None else codes[training.kept]
-        rows = self._fit_rows(self._share(training), training, kept)
-        self._store_rows(rows, training)
-        if getattr(self, "probability", False):
-            self._calibrate(training, kept)
-        return self
-
-    def _share(self, training: Training) -> Any:
-        raise NotImplementedError("a subclass says what its rows share")
-
-    def _fit_rows(
-        self, shared: Any, training: Training, codes: np.ndarray
-    ) -> list[Row]:
-        """All rows of the model, one against the rest; joint models override it."""
-        return [
-            self._fit_row(shared, training, signs)
-            for signs in one_vs_rest(codes, self.classes_.size)
-        ]
-
-    def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
-        raise NotImplementedError("a subclass fits one row")
-
-    def _check_targets(self, y: Any, n: int) -> np.ndarray:
-        y = self._check_y(y)
-        check_classification_targets(y)
-        if y.shape[0] != n:
-            raise ValueError(
-                f"y has {y.shape[0]} labels for {n} samples; they must agree"
-            )
-        self.classes_, codes = check_labels(y)
-        return codes
-
-    def _class_weights(self, codes: np.ndarray) -> Array | None:
-        if self.class_weight is None:
-            return None
-        per_class = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=self.classes_[codes]
-        )
-        return per_class[codes]
-
-    # ----------------------------------------------------------------------- predict
-
-    def decision_function(self, X):
-        """Signed scores: ``K(X, X_train) @ dual_coef_.T + intercept_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items as in fit
-            Raw similarities of new items to the training items, or new items.
-
-        Returns
-        -------
-        ndarray of shape (n_new,) for two classes, (n_new, n_classes) otherwise
-        """
-        return ravel_rows(self._decision_rows(X))
-
-    def predict(self, X):
-        """Class labels of new items.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items as in fit
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-        """
-        return self._labels(self._decision_rows(X))
-
-    def _labels(self, values: Array) -> np.ndarray:
-        return as_labels(values, self.classes_)
-
-    def _has_probabilities(self) -> bool:
-        if getattr(self, "probability", False):
-            return True
-        raise AttributeError("predict_proba needs probability=True")
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X):
-        """Class probabilities: a sigmoid of the scores, fitted out of fold.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items as in fit
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_classes)
-        """
-        return self._probabilities(self._decision_rows(X))
-
-    def _probabilities(self, values: Array) -> Array:
-        check_is_fitted(self, "calibration_")
-        return sigmoid_probabilities(values, *self.calibration_)
-
-    def _calibrate(self, training: Training, codes: np.ndarray) -> None:
-        if isinstance(training.K, LowRank):
-            fold_scores: FoldScores = partial(self._fold_scores, training, codes)
-        else:
-            fold_scores = kernel_fold_scores(self, training.K, codes, training.weight)
-        self.calibration_ = sigmoid_calibration(
-            fold_scores, codes, training.weight, self.classes_.size, self.random_state
-        )
-
-    def _fold_scores(
-        self,
-        training: Training,
-        codes: np.ndarray,
-        train: np.ndarray,
-        test: np.ndarray,
-    ) -> Array:
-        """Scores of the `test` samples by a model of the `train` samples.
-
-        At low rank the landmarks are shared by the folds; they know no labels.
-        """
-        weight = None if training.weight is None else training.weight[train]
-        part = replace(training, K=training.K.restricted(train), weight=weight)
-        shared = self._share(part)
-        rows = [
-            self._fit_row(shared, part, signs)
-            for signs in one_vs_rest(codes[train], self.classes_.size)
-        ]
-        coef = np.column_stack([row.coef for row in rows])
-        scores = training.K.columns.rows(test) @ coef
-        return scores + np.array([row.intercept for row in rows])
-
-
-def one_vs_rest(codes: np.ndarray, n_classes: int) -> Iterator[Array]:
-    """Labels -1 / +1: one row for two classes (second positive), else one each."""
-    for k in [1] if n_classes == 2 else range(n_classes):
-        yield np.where(codes == k, 1.0, -1.0)
-
-
-class KernelRegressor(RegressorMixin, KernelModel):
-    """Regression with one row; a subclass implements `_fit_target`."""
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n) or (n, n_features), or list of objects
-            Raw similarities for ``kernel="precomputed"``, items otherwise.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            Integer weights equal repetition; a sample of weight 0 is left out.
-
-        Returns
-        -------
-        self
-        """
-        items = self._check_items(X, reset=True)
-        y = self._check_regression_targets(y, _num_samples(items))
-        weight = self._check_weight(items, sample_weight)
-        training = self._train_on(items, getattr(X, "dtype", None), weight)
-        y = y if training.kept is None else y[training.kept]
-        self._store_rows([self._fit_target(training, y)], training)
-        return self
-
-    def _check_regression_targets(self, y: Any, n: int) -> Array:
-        y = self._check_y(y, numeric=True)
-        if y.shape[0] != n:
-            raise ValueError(
-                f"y has {y.shape[0]} targets for {n} samples; they must agree"
-            )
-        return y.astype(np.float64)
-
-    def _fit_target(self, training: Training, y: Array) -> Row:
-        raise NotImplementedError("a subclass fits its target")
-
-    def predict(self, X):
-        """Predicted targets of new items.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items as in fit
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-        """
-        return self._decision_rows(X)[:, 0]

@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_array
 
-from krein.estimators._base import KernelModel, Row, Training
+from krein.estimators._base import KernelModel
+from krein.estimators._training import Row, Training
 from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from krein.domain import BalancedBox
-from krein.estimators._base import Row, Training
+from krein.estimators._training import Row, Training
 from krein.lowrank import LowRank
 from krein.result import Array
 from krein.solvers.interior_point import linear_svm

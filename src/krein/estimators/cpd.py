@@ -11,15 +11,10 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
-from krein.estimators._base import (
-    KernelClassifier,
-    Row,
-    one_vs_rest,
-    positive_part,
-    ravel_rows,
-)
+from krein.estimators._classifier import KernelClassifier
 from krein.estimators._cpd_model import CPDModel, Samples, solve_path
 from krein.estimators._probability import fit_sigmoids, inner_folds
+from krein.estimators._training import Row, one_vs_rest, positive_part, ravel_rows
 from krein.problems.cpd import LOSSES
 from krein.problems.cpd_space import Space
 from krein.result import Array, Result

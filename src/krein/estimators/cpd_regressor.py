@@ -7,8 +7,8 @@ from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _num_samples
 
-from krein.estimators._base import positive_part
 from krein.estimators._cpd_model import CPDModel, solve_path
+from krein.estimators._training import positive_part
 from krein.problems.cpd import Squared
 
 __all__ = ["CPDRegressor"]

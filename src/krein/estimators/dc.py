@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.domain import BalancedBox
-from krein.estimators._base import KernelClassifier, Row, Training
+from krein.estimators._classifier import KernelClassifier
+from krein.estimators._training import Row, Training
 from krein.problems.dc import IndefiniteDual, PrimalDC
 from krein.result import Array, Result
 from krein.solvers.dca import dc_primal, tdca

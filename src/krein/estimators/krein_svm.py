@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from krein.domain import BalancedBox
-from krein.estimators._base import KernelClassifier, Row, Training
+from krein.estimators._classifier import KernelClassifier
 from krein.estimators._low_rank import LowRankSVM, low_rank_gain
+from krein.estimators._training import Row, Training
 from krein.estimators.nystroem import KreinNystroem
 from krein.lowrank import LowRank
 from krein.result import Array

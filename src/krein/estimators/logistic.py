@@ -15,12 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from krein.estimators._base import (
-    KernelClassifier,
-    Row,
-    Training,
-    one_vs_rest,
-)
+from krein.estimators._classifier import KernelClassifier
+from krein.estimators._training import Row, Training, one_vs_rest
 from krein.estimators.nystroem import KreinNystroem
 from krein.lowrank import LowRank
 from krein.problems.feature_kernel import FeatureKernel

@@ -12,7 +12,7 @@ from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 
-from krein.estimators._base import Row, Training
+from krein.estimators._training import Row, Training
 from krein.estimators.logistic import KreinLogisticRegression, Plan
 from krein.problems.feature_kernel import FeatureKernel
 from krein.result import Array

@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from krein.domain import BalancedBox
-from krein.estimators._base import one_vs_rest
+from krein.estimators._training import one_vs_rest
 from krein.kernels.registry import Kernel, as_kernel
 from krein.problems.mkl import MKLWeights
 from krein.result import Array, Result

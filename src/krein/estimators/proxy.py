@@ -16,7 +16,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from krein.domain import BalancedBox
-from krein.estimators._base import KernelClassifier, Row, Training
+from krein.estimators._classifier import KernelClassifier
+from krein.estimators._training import Row, Training
 from krein.estimators.nystroem import KreinNystroem
 from krein.lowrank import LowRank
 from krein.problems.new_points import (

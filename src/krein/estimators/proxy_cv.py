@@ -14,12 +14,8 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.domain import BalancedBox
-from krein.estimators._base import (
-    KernelClassifier,
-    Training,
-    keep_positive,
-    one_vs_rest,
-)
+from krein.estimators._classifier import KernelClassifier
+from krein.estimators._training import Training, keep_positive, one_vs_rest
 from krein.estimators.proxy import ProxySVC
 from krein.problems.proxy import ProxySVM
 from krein.result import Array

@@ -7,7 +7,8 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from krein.estimators._base import KernelRegressor, Row, Training
+from krein.estimators._regressor import KernelRegressor
+from krein.estimators._training import Row, Training
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.result import Array, Certificate, History, Result
 from krein.spectrum import METHODS, Spectrum, Transform

@@ -1,0 +1,76 @@
+"""Regression on a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    RegressorMixin,
+    _fit_context,
+)
+from sklearn.utils.validation import (
+    _num_samples,
+)
+
+from krein.estimators._base import KernelModel
+from krein.estimators._training import (
+    Row,
+    Training,
+)
+from krein.result import Array
+
+__all__ = ["KernelRegressor"]
+
+
+class KernelRegressor(RegressorMixin, KernelModel):
+    """Regression with one row; a subclass implements `_fit_target`."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n) or (n, n_features), or list of objects
+            Raw similarities for ``kernel="precomputed"``, items otherwise.
+        y : array-like of shape (n,)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            Integer weights equal repetition; a sample of weight 0 is left out.
+
+        Returns
+        -------
+        self
+        """
+        items = self._check_items(X, reset=True)
+        y = self._check_regression_targets(y, _num_samples(items))
+        weight = self._check_weight(items, sample_weight)
+        training = self._train_on(items, getattr(X, "dtype", None), weight)
+        y = y if training.kept is None else y[training.kept]
+        self._store_rows([self._fit_target(training, y)], training)
+        return self
+
+    def _check_regression_targets(self, y: Any, n: int) -> Array:
+        y = self._check_y(y, numeric=True)
+        if y.shape[0] != n:
+            raise ValueError(
+                f"y has {y.shape[0]} targets for {n} samples; they must agree"
+            )
+        return y.astype(np.float64)
+
+    def _fit_target(self, training: Training, y: Array) -> Row:
+        raise NotImplementedError("a subclass fits its target")
+
+    def predict(self, X):
+        """Predicted targets of new items.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        return self._decision_rows(X)[:, 0]
