@@ -134,6 +134,14 @@ class ProxySVC(KernelClassifier):
         As in `SpectrumSVC`. For ``new_points="luss"`` the coefficients are those of
         the raw kernel; the decision function is not linear in it.
 
+    Notes
+    -----
+    Where f(0) = rho ||(K0)_-||^2 exceeds about 1e7 times f(alpha) - f(0), as for a
+    large negative part with large rho and C, the objective is a plane that ends in a
+    wall, which rounding blurs. The fit may then end before `tol`. It says so: a
+    ConvergenceWarning, the status ``"max_iter"`` in `result_`, a feasible `alpha_`, and
+    in `duality_gap_` the bound that was reached.
+
     References
     ----------
     Luss, d'Aspremont (2007), NIPS; Chen, Ye (2008), ICML; Ying, Campbell, Girolami

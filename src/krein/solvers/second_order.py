@@ -26,7 +26,8 @@ _MARGIN = 0.2  # share of the bound variables that may become free in the model
 _RIDGE = 1e-7  # of the mean curvature, at first
 _ROUNDING = 1e-9  # relative changes of f that its rounding errors may hide
 _SINGLE = 1e-4  # relative gap at which single precision may have been the limit
-_PATIENCE = 15  # steps without a better gap before the method gives up
+_CREEP = 1e-6  # relative rise of f in a step that counts as progress
+_PATIENCE = 15  # steps without progress or a better gap before the method gives up
 
 
 def second_order(
@@ -142,7 +143,7 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
         keep = full and iterate.certificate.value < 0.25 * gap
         accurate = fresh and not keep  # a new Hessian that did not help much
         block = block.follow(point, new) if keep else None
-        risen = new.rise > (1.0 + 1e-4) * point.rise
+        risen = new.rise > (1.0 + _CREEP) * point.rise
         better = iterate.certificate.value < 0.9 * best
         idle = 0 if better or risen else idle + 1
         best = min(best, iterate.certificate.value)
