@@ -138,7 +138,8 @@ def test_tile_that_kills_workers_is_named(problem, tmp_path):
     ):
         # New workers must know that they are workers: an environment they inherit.
         client.register_plugin(MarkWorkers())
-        with pytest.raises(RuntimeError, match=r"tile \d+ \(rows .* in a row"):
+        # On a busy machine dask may give up its workers before it gives up the tile.
+        with pytest.raises(RuntimeError, match=r"tile \d+ \(rows .* stay in the store"):
             fit(
                 model(kernels.kills_its_worker),
                 X[:200],
@@ -157,7 +158,7 @@ def test_cluster_without_workers_is_not_waited_for(monkeypatch):
         distributed.Client(cluster) as client,
     ):
         future = client.submit(abs, -1)
-        with pytest.raises(RuntimeError, match=r"no workers for 0\.5 seconds"):
+        with pytest.raises(RuntimeError, match=r"no workers for 0\.5 sec.* tile 0"):
             list(cluster_module.gathered(client, {future: "tile 0"}))
 
 
