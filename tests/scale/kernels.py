@@ -10,6 +10,10 @@ import numpy as np
 def slow_tl1(X, Y):
     """TL1 that takes its time, so that something can happen meanwhile."""
     time.sleep(0.15)
+    return fast_tl1(X, Y)
+
+
+def fast_tl1(X, Y):
     distance = np.abs(X[:, None] - Y[None]).sum(axis=-1)
     return np.maximum(2.0 - distance, 0.0)
 

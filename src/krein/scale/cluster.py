@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import pickle
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,8 @@ from krein.tiles import combine_triangles, triangular
 __all__ = ["ClusterTiles", "as_client", "cluster_columns", "map_in_order"]
 
 _IN_FLIGHT = 4  # tasks a worker has waiting, at most
+_LOOK_EVERY = 0.01  # seconds
+NO_WORKER_SECONDS = 120.0  # longer than dask takes to replace a worker
 
 
 # --------------------------------------------------------------------- client
@@ -71,7 +74,7 @@ def gathered(client: Any, futures: dict[Any, str]) -> Iterator[tuple[Any, Any]]:
     """Yield (future, result) as they come; failures name the work they belong to."""
     distributed = import_optional("distributed", extra="dask", needed_for="a cluster")
     try:
-        for future in distributed.as_completed(list(futures)):
+        for future in _completed(client, futures):
             try:
                 yield future, future.result()
             except distributed.KilledWorker as error:
@@ -94,6 +97,33 @@ def gathered(client: Any, futures: dict[Any, str]) -> Iterator[tuple[Any, Any]]:
     finally:
         with contextlib.suppress(Exception):
             client.cancel(list(futures))
+
+
+def _completed(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
+    """Futures as they end; an error when no worker is left that could end them.
+
+    A worker that cannot be started again, e.g. for want of memory, is given up by
+    dask without a word, and its futures would be waited for without end.
+    """
+    distributed = import_optional("distributed", extra="dask", needed_for="a cluster")
+    coming = distributed.as_completed(list(futures))
+    last_seen = time.monotonic()
+    while not coming.is_empty():
+        if coming.has_ready():
+            yield next(coming)
+            last_seen = time.monotonic()
+            continue
+        time.sleep(_LOOK_EVERY)
+        if client.status != "running" or client.scheduler_info(n_workers=1)["workers"]:
+            last_seen = time.monotonic()
+        elif time.monotonic() - last_seen > NO_WORKER_SECONDS:
+            open_work = [name for future, name in futures.items() if not future.done()]
+            raise RuntimeError(
+                f"the cluster has had no workers for {NO_WORKER_SECONDS:g} seconds; "
+                f"{open_work[0]} and {len(open_work) - 1} more were not done. "
+                "Complete tiles stay in the store; start workers and run the same "
+                "call again"
+            )
 
 
 # ---------------------------------------------------------------------- items
