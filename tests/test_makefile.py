@@ -19,7 +19,7 @@ NO_VENV = 'case "$*" in *ensurepip*) exit 1 ;; esac'
 
 def make(folder, *arguments, **environment):
     return subprocess.run(
-        ["make", f"VENV={folder}/venv", *arguments],
+        ["make", "--no-print-directory", f"VENV={folder}/venv", *arguments],
         cwd=REPOSITORY,
         env={**os.environ, **environment},
         capture_output=True,
