@@ -1,5 +1,7 @@
 """Indefinite logistic regression: residuals, time to a residual, large n; DC SVMs.
 
+    python benchmarks/logistic.py
+
 The real data come from the folder named by KREIN_DATA; a table whose data are missing
 says so. Times include all that a solver needs from the raw matrix on, the
 eigendecomposition of the concave-convex procedures among it; CPU seconds are printed
@@ -199,3 +201,8 @@ def run():
     yield from solvers()
     yield from many_samples()
     yield from dc_svm()
+
+
+if __name__ == "__main__":
+    for line in run():
+        print(line, flush=True)
