@@ -56,7 +56,6 @@ def with_landmarks(model, m, **options):
             "changes which landmarks are drawn"
         )
     },
-    xfail_strict=True,
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)

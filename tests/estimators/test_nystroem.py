@@ -30,7 +30,6 @@ def items(rng):
         KreinNystroem(3, "tl1", landmarks="greedy"),
         KreinNystroem(3, "rbf", landmarks="kmeans"),
     ],
-    xfail_strict=True,
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)
