@@ -159,6 +159,24 @@ def test_accpm_cuts_keep_the_solution(spectrum, y):
     assert few.history["size"].max() <= 20
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("C", "rho"), [(1.0, 1.0), (10.0, 0.01), (1.0, 100.0)])
+def test_accpm_ends_where_double_precision_ends(C, rho, seed):
+    """Asked for the impossible, it returns a good point instead of breaking down."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((6, 6))
+    y = np.array([1.0, -1.0, 1.0, -1.0, 1.0, 1.0])
+    domain = BalancedBox(np.full(6, C), y)
+    problem = ProxySVM(Spectrum.exact(A + A.T), domain, rho)
+    result = accpm(problem, tol=0.0, max_iter=2000)
+    assert result.status in ("max_iter", "converged")
+    assert result.n_iter < 2000
+    assert result.certificate.relative < 1e-4
+    best = second_order(problem, tol=1e-10).value
+    assert result.value <= best + 1e-9 * abs(best)
+    assert result.value >= best - result.certificate.value - 1e-9 * abs(best)
+
+
 @pytest.mark.parametrize("prune", [True, False])
 def test_siqclp_bounds_are_monotone(prune, spectrum, y):
     result = siqclp(make(spectrum, y), tol=1e-2, prune=prune)

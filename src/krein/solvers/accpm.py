@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from krein.problems.proxy import ProxySVM
 from krein.result import Array, Result
@@ -15,6 +15,10 @@ from krein.solvers._loop import Iterate, run
 __all__ = ["accpm"]
 
 _NEWTON_STEPS = 50
+
+
+class _TooThin(Exception):
+    """What is left of the polytope cannot be told from a point in double precision."""
 
 
 def accpm(
@@ -53,6 +57,8 @@ def accpm(
     -------
     Result
         ``history["size"]``: cuts in use; ``history["evaluations"]``: gradients so far.
+        The run also ends (status ``"max_iter"``, fewer steps) when the polytope has
+        become too thin for double precision.
     """
     iterates = _iterates(
         problem, x0, 3 * problem.box.n if max_cuts is None else max_cuts
@@ -73,7 +79,10 @@ def _iterates(problem: ProxySVM, x0: Array | None, max_cuts: int) -> Iterator[It
     a = _inner_point(problem, x0)
     evaluations = 0
     while True:
-        a = _centre(a, domain.y, domain.upper, cuts, levels)
+        try:
+            a = _centre(a, domain.y, domain.upper, cuts, levels)
+        except _TooThin:
+            return
         rise, g = problem.rise_grad(a)
         evaluations += 1
         certificate = problem.certificate(a, rise, g)
@@ -89,7 +98,10 @@ def _iterates(problem: ProxySVM, x0: Array | None, max_cuts: int) -> Iterator[It
         if levels.size >= max_cuts:
             kept = np.argsort(cuts @ a - levels)[: max_cuts - 1]
             cuts, levels = cuts[kept], levels[kept]
-        step = _into_the_cut(a, cut, domain.y, domain.upper, cuts, levels)
+        try:
+            step = _into_the_cut(a, cut, domain.y, domain.upper, cuts, levels)
+        except _TooThin:
+            return
         cuts, levels = np.vstack([cuts, cut]), np.append(levels, cut @ a)
         a = a + step
 
@@ -113,6 +125,8 @@ class _Barrier:
         self.y = y
         room = upper - a
         slack = cuts @ a - levels
+        if min(a.min(), room.min(), slack.min(initial=np.inf)) <= 0.0:
+            raise _TooThin
         self.gradient = -1.0 / a + 1.0 / room - cuts.T @ (1.0 / slack)
         self.diagonal = 1.0 / a**2 + 1.0 / room**2
         self.rows = cuts / slack[:, None]
@@ -120,7 +134,10 @@ class _Barrier:
         scaled = self.rows / self.diagonal
         core = scaled @ self.rows.T
         core[np.diag_indices_from(core)] += 1.0
-        self.core = cho_factor(core) if levels.size else None
+        try:
+            self.core = cho_factor(core) if levels.size else None
+        except (LinAlgError, ValueError) as error:  # indefinite by rounding, or inf
+            raise _TooThin from error
         self.border = self._solve(y)
 
     def _solve(self, b: Array) -> Array:
@@ -164,5 +181,7 @@ def _into_the_cut(
     """Step inside Dikin's ellipsoid that makes ``cut'x`` as large as possible."""
     barrier = _Barrier(a, y, upper, cuts, levels)
     direction = barrier.solve(cut)
-    length = float(np.sqrt(max(float(cut @ direction), 1e-300)))
-    return (0.7 / length) * direction
+    square = float(cut @ direction)
+    if not square > 0.0:
+        raise _TooThin
+    return (0.7 / np.sqrt(square)) * direction
