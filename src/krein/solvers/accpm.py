@@ -17,7 +17,7 @@ __all__ = ["accpm"]
 _NEWTON_STEPS = 50
 
 
-class _TooThin(Exception):
+class _TooThinError(Exception):
     """What is left of the polytope cannot be told from a point in double precision."""
 
 
@@ -81,7 +81,7 @@ def _iterates(problem: ProxySVM, x0: Array | None, max_cuts: int) -> Iterator[It
     while True:
         try:
             a = _centre(a, domain.y, domain.upper, cuts, levels)
-        except _TooThin:
+        except _TooThinError:
             return
         rise, g = problem.rise_grad(a)
         evaluations += 1
@@ -100,7 +100,7 @@ def _iterates(problem: ProxySVM, x0: Array | None, max_cuts: int) -> Iterator[It
             cuts, levels = cuts[kept], levels[kept]
         try:
             step = _into_the_cut(a, cut, domain.y, domain.upper, cuts, levels)
-        except _TooThin:
+        except _TooThinError:
             return
         cuts, levels = np.vstack([cuts, cut]), np.append(levels, cut @ a)
         a = a + step
@@ -126,7 +126,7 @@ class _Barrier:
         room = upper - a
         slack = cuts @ a - levels
         if min(a.min(), room.min(), slack.min(initial=np.inf)) <= 0.0:
-            raise _TooThin
+            raise _TooThinError
         self.gradient = -1.0 / a + 1.0 / room - cuts.T @ (1.0 / slack)
         self.diagonal = 1.0 / a**2 + 1.0 / room**2
         self.rows = cuts / slack[:, None]
@@ -137,7 +137,7 @@ class _Barrier:
         try:
             self.core = cho_factor(core) if levels.size else None
         except (LinAlgError, ValueError) as error:  # indefinite by rounding, or inf
-            raise _TooThin from error
+            raise _TooThinError from error
         self.border = self._solve(y)
 
     def _solve(self, b: Array) -> Array:
@@ -183,5 +183,5 @@ def _into_the_cut(
     direction = barrier.solve(cut)
     square = float(cut @ direction)
     if not square > 0.0:
-        raise _TooThin
+        raise _TooThinError
     return (0.7 / np.sqrt(square)) * direction
