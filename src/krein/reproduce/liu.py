@@ -19,7 +19,7 @@ from krein.reproduce.experiments import (
     split_of,
     tune,
 )
-from krein.reproduce.liu_data import SETS, SMALL, liu_vectors, tl1
+from krein.reproduce.liu_data import READINGS, SETS, SMALL, liu_vectors, tl1
 from krein.reproduce.liu_faces import TABLE5
 from krein.reproduce.liu_solvers import SOLVER_TABLES
 from krein.reproduce.runs import Means, Run, Table, Task, Values, seed_of
@@ -109,7 +109,7 @@ def _draw_table2(runs: list[Run], path: Path) -> None:
 _GRID = (10.0, 5.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
 
 
-def _logistic(solver: str, task: Task) -> Any:
+def _logistic(solver: str, task: Task, **options: Any) -> Any:
     from krein import KreinLogisticRegression
 
     def make(alpha: float = 0.01) -> Any:
@@ -118,6 +118,7 @@ def _logistic(solver: str, task: Task) -> Any:
             fit_intercept=False,
             solver=solver,
             indefinite="raise-alpha" if solver == "newton" else "allow",
+            solver_options=options or None,
             random_state=task.split,
         )
 
@@ -137,6 +138,7 @@ def _machines(task: Task) -> dict[str, Any]:
         "CCICP-GD": _logistic("ccicp-gd", task),
         "CCICP-SGD": _logistic("ccicp-sgd", task),
         "IKLR certified": _logistic("newton", task),
+        **{name: _logistic("ccicp-gd", task, **how) for name, how in READINGS.items()},
     }
 
 
@@ -150,6 +152,7 @@ TABLE3_METHODS = (
     "CCICP-GD",
     "CCICP-SGD",
     "IKLR certified",
+    *READINGS,
 )
 
 

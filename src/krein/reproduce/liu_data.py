@@ -10,7 +10,7 @@ import numpy as np
 from krein.reproduce.experiments import unit_range, vectors
 from krein.result import Array
 
-__all__ = ["LARGE", "SETS", "SMALL", "liu_vectors", "tl1"]
+__all__ = ["LARGE", "READINGS", "SETS", "SMALL", "liu_vectors", "tl1"]
 
 Loaded = tuple[Array, np.ndarray]
 
@@ -85,6 +85,12 @@ SETS: dict[str, tuple[str, Callable[[Any], Loaded]]] = {
     "madelon": ("madelon", _training_part),
     # not in the paper: explains its accuracy of 1.000
     "parkinsons with label": ("parkinsons", _with_label),
+}
+# Algorithm 1 does not say whether eta starts anew in every outer step (it does in
+# "CCICP-GD"), and its eta = 0.02 can exceed 2 / L. Other readings -> options.
+READINGS: dict[str, dict[str, Any]] = {
+    "CCICP-GD, eta as printed": {"reset_eta": False},
+    "CCICP-GD, steps 1/L": {"step": "lipschitz"},
 }
 LARGE = ("EEG", "guide1-t", "ijcnn1-tr", "madelon")
 SMALL = tuple(n for n in SETS if n not in LARGE and n != "parkinsons with label")
