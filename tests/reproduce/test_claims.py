@@ -79,6 +79,15 @@ def test_a_number_holds_within_its_tolerance(ours, verdict):
     assert judged.reason.endswith("argued")
 
 
+def test_the_runs_explain_what_differs_and_nothing_else():
+    def explain(claim, measured):
+        return f"{measured[claim.key].value} was seen"
+
+    for ours, told in ((0.83, True), (0.80, False)):
+        judged = judge(CLAIM, {CLAIM.key: Measured(ours, 0.01, 10)}, explain)
+        assert judged.reason.endswith("was seen") == told
+
+
 def test_nothing_measured_is_not_run():
     judged = judge(CLAIM, {})
     assert judged.verdict == "not run"

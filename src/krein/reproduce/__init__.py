@@ -207,12 +207,15 @@ def judge_paper(paper: str, out: Path) -> list[Claim]:
     -------
     list of Claim
     """
-    measured: dict[str, Means] = {}
-    for table in tables().values():
-        if table.paper == paper:
-            store = Store(table, out)
-            measured[table.name] = measure(table, list(store.load().values()))
-    return [judge(claim, measured.get(claim.table, {})) for claim in printed(paper)]
+    own = {t.name: t for t in tables().values() if t.paper == paper}
+    measured = {
+        name: measure(table, list(Store(table, out).load().values()))
+        for name, table in own.items()
+    }
+    return [
+        judge(claim, measured[claim.table], own[claim.table].explain)
+        for claim in printed(paper)
+    ]
 
 
 def reproduce(

@@ -10,7 +10,7 @@ import csv
 import io
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -173,7 +173,11 @@ def lookup(measured: Means, keys: Iterable[tuple[str, str, str]]) -> list[Any] |
     return None if any(value is None for value in found) else found
 
 
-def judge(claim: Claim, measured: Means) -> Claim:
+def judge(
+    claim: Claim,
+    measured: Means,
+    explain: Callable[[Claim, Means], str] | None = None,
+) -> Claim:
     """Fill in `ours` and the verdict.
 
     Parameters
@@ -182,6 +186,8 @@ def judge(claim: Claim, measured: Means) -> Claim:
         As printed.
     measured : dict
         (dataset, method, quantity) -> `Measured`, of the claim's table.
+    explain : callable, optional
+        ``explain(claim, measured)``: what the same runs say about a claim that differs.
 
     Returns
     -------
@@ -201,7 +207,8 @@ def judge(claim: Claim, measured: Means) -> Claim:
     if claim.known:
         return replace(filled, verdict=claim.known)
     agrees, why = compare(claim.paper, found.value, claim.tolerance)
-    reason = "; ".join(part for part in (why, claim.reason) if part)
+    told = explain(claim, measured) if explain is not None and not agrees else ""
+    reason = "; ".join(part for part in (why, claim.reason, told) if part)
     return replace(filled, verdict="holds" if agrees else "differs", reason=reason)
 
 

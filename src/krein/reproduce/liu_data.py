@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from krein.reproduce.experiments import unit_range, vectors
+from krein.reproduce.runs import Means
 from krein.result import Array
 
-__all__ = ["LARGE", "READINGS", "SETS", "SMALL", "liu_vectors", "tl1"]
+__all__ = ["LARGE", "READINGS", "SETS", "SMALL", "liu_vectors", "readings", "tl1"]
 
 Loaded = tuple[Array, np.ndarray]
 
@@ -106,6 +107,36 @@ def liu_vectors(name: str, quick: bool) -> Loaded:
     file, take = SETS[name]
     X, y = take(load_dataset(file))
     return unit_range(np.asarray(X, dtype=float)), np.asarray(y)
+
+
+def readings(measured: Means, dataset: str, after: str = "") -> str:
+    """Accuracy of CCICP-GD under the other readings of its step, in words.
+
+    Parameters
+    ----------
+    measured : dict
+        (dataset, method, quantity) -> `Measured`.
+    dataset : str
+        Name of the set.
+    after : str
+        What follows the name of the method, such as the start of Table VI.
+
+    Returns
+    -------
+    str
+        "" when they were not run.
+    """
+    parts = {
+        "with eta never reset": f"CCICP-GD, eta as printed{after}",
+        "with steps 1/L": f"CCICP-GD, steps 1/L{after}",
+        "certified solution": "IKLR certified",
+    }
+    found = {
+        words: measured.get((dataset, method, "accuracy"))
+        for words, method in parts.items()
+    }
+    said = [f"{words} {m.value:.3f}" for words, m in found.items() if m is not None]
+    return f"the step is left open: {', '.join(said)}" if said else ""
 
 
 def tl1(X: Array, Y: Array | None = None) -> Array:

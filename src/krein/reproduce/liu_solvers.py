@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from krein.reproduce.claims import Measured, lookup
+from krein.reproduce.claims import Claim, Measured, lookup
 from krein.reproduce.experiments import accuracy, folds_of, split_of, timed, tune
-from krein.reproduce.liu_data import LARGE, READINGS, liu_vectors, tl1
+from krein.reproduce.liu_data import LARGE, READINGS, liu_vectors, readings, tl1
 from krein.reproduce.runs import Means, Run, Table, Task, Values, seed_of
 from krein.result import Array
 
@@ -122,6 +122,15 @@ def _ratios(to: str) -> Any:
     return derive
 
 
+def _explain_table4(claim: Claim, measured: Means) -> str:
+    """Say what the other readings of the step give, and how far a run got."""
+    if claim.quantity != "accuracy":
+        return ""
+    residual = measured.get((claim.dataset, claim.method, "residual"))
+    far = "" if residual is None else f"stops at a residual of {residual.value:.2g}"
+    return "; ".join(part for part in (far, readings(measured, claim.dataset)) if part)
+
+
 # ------------------------------------------------------------- Table VI: initialisation
 
 _INITS = ("zeros", "ones", "minus-ones", "uniform")
@@ -163,6 +172,20 @@ def _derive_table6(measured: Means, runs: list[Run]) -> Means:
                 key = (name, method, "largest difference between starts")
                 extra[key] = Measured(max(values) - min(values), None, len(values))
     return extra
+
+
+def _explain_table6(claim: Claim, measured: Means) -> str:
+    """Say what the other readings of the step give from the same start."""
+    method, _, start = claim.method.partition(", ")
+    if method != "CCICP-GD":
+        return ""
+    if start:
+        return readings(measured, claim.dataset, f", {start}")
+    found = lookup(measured, [(claim.dataset, m, claim.quantity) for m in READINGS])
+    if found is None:
+        return ""
+    values = " and ".join(f"{value.value:.2g}" for value in found)
+    return f"{values} with eta never reset and with steps 1/L"
 
 
 # ------------------------------------------------------------------ Figure 2: epsilon
@@ -288,6 +311,7 @@ SOLVER_TABLES = [
         _time_tasks(("CCCP-GD", "CCICP-GD", "CCICP-SGD", "IKLR certified", *READINGS)),
         _timed_accuracy,
         _ratios("CCICP-GD"),
+        explain=_explain_table4,
     ),
     Table(
         "liu-table6",
@@ -296,6 +320,7 @@ SOLVER_TABLES = [
         _table6_tasks,
         _table6,
         _derive_table6,
+        explain=_explain_table6,
     ),
     Table(
         "liu-table7",

@@ -108,6 +108,8 @@ class Table:
         sentences of the paper ("yes" or "no"), ratios.
     draw : callable, optional
         ``draw(runs, path)`` writes a picture.
+    explain : callable, optional
+        ``explain(claim, measured)`` says what the runs tell about a claim that differs.
     version : int
         To be raised when the protocol changes: older results are then outdated.
     """
@@ -119,6 +121,7 @@ class Table:
     compute: Compute
     derive: Callable[[Means, list[Run]], Means] | None = None
     draw: Callable[[list[Run], Path], None] | None = None
+    explain: Callable[[Any, Means], str] | None = None
     version: int = 1
 
 
