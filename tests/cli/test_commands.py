@@ -150,6 +150,16 @@ def test_every_command_on_a_terminal(files, tmp_path):
         assert expected in ended.out
 
 
+@pytest.mark.slow
+def test_the_demo_on_a_terminal(tmp_path):
+    """It draws its progress and names the report; the pipe is tested in test_cli."""
+    ended = terminal("demo", "--output", tmp_path / "new")
+    assert ended.code == 0, ended.out
+    assert (tmp_path / "new" / "index.html").is_file()
+    assert "index.html" in ended.out
+    assert "sonar" in ended.out.lower()
+
+
 def test_every_command_in_this_process(files, tmp_path, krein):
     for words, expected in commands(files, tmp_path):
         ended = krein(*words)

@@ -10,6 +10,7 @@ from krein.reproduce import find_table, measure, reproduce, tables
 from krein.reproduce.experiments import folds_of, split_of, tune, unit_range
 from krein.reproduce.page import write_page
 from krein.reproduce.runs import Task
+from tests.cli.terminal import terminal
 
 
 @pytest.mark.parametrize("name", tables())
@@ -115,3 +116,20 @@ def test_tune_takes_the_best_and_the_first_of_equals():
 def test_unit_range_keeps_constant_columns_finite():
     X = unit_range(np.array([[1.0, 5.0], [3.0, 5.0]]))
     np.testing.assert_array_equal(X, [[0.0, 0.0], [1.0, 0.0]])
+
+
+def test_command_line_runs_all_until_the_time_is_over(tmp_path, capsys):
+    arguments = ["reproduce", "all", "--quick", "--out", str(tmp_path), "--json"]
+    assert main([*arguments, "--seconds", "1e-3"]) == 0
+    listed = json.loads(capsys.readouterr().out)["tables"]
+    assert [row["table"] for row in listed] == list(tables())
+    started = sorted(tmp_path.rglob("*.jsonl"))
+    assert [path.stem for path in started] == [next(iter(tables()))]
+
+
+def test_on_a_terminal_it_shows_where_it_is(tmp_path):
+    words = ("reproduce", "liu-table2", "--quick", "--out", tmp_path)
+    ended = terminal(*words)
+    assert ended.code == 0
+    assert "\r\x1b[K2/2 sonar, half, split 1" in ended.out
+    assert "2 of 2 runs" in ended.out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ EXAMPLE = "krein reproduce liu-table2 --quick"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("table", nargs="?", help="what to run; all are listed without")
+    parser.add_argument(
+        "table",
+        nargs="?",
+        help="what to run, or 'all'; without it all are listed with their state",
+    )
     parser.add_argument(
         "--quick", action="store_true", help="a tiny version; claims stay untouched"
     )
@@ -55,6 +60,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         return _list(out)
     if args.jobs < 1:
         raise ValueError(f"--jobs must be at least 1, got {args.jobs}")
+    if args.table == "all":
+        return _run_all(args, out)
     find_table(args.table)  # a wrong name is an error before anything is written
     return _run(args, out)
 
@@ -71,6 +78,7 @@ def _list(out: Path) -> dict[str, Any]:
                 "finished": state.finished,
                 "wanted": state.wanted,
                 "failed": state.failed,
+                "processor_seconds": round(state.seconds, 1),
                 "verdicts": state.verdicts,
                 "title": state.title,
             }
@@ -79,18 +87,41 @@ def _list(out: Path) -> dict[str, Any]:
     }
 
 
-def _run(args: argparse.Namespace, out: Path) -> dict[str, Any]:
-    from krein.reproduce import find_table, judge_paper, measure, reproduce
+def _run_all(args: argparse.Namespace, out: Path) -> dict[str, Any]:
+    """Run every table, then collect the state of all."""
+    from krein.reproduce import tables
 
-    runs = reproduce(
-        args.table,
+    end = None if args.seconds is None else time.monotonic() + args.seconds
+    for name in tables():
+        left = None if end is None else max(0.0, end - time.monotonic())
+        if left == 0.0:
+            break
+        if sys.stderr.isatty():
+            sys.stderr.write(f"{name}\n")
+        _reproduce(name, args, out, left)
+    return _list(out)
+
+
+def _reproduce(
+    name: str, args: argparse.Namespace, out: Path, seconds: float | None
+) -> list[Any]:
+    from krein.reproduce import reproduce
+
+    return reproduce(
+        name,
         out,
         quick=args.quick,
         fresh=args.fresh,
         n_jobs=args.jobs,
-        seconds=args.seconds,
+        seconds=seconds,
         progress=_progress if sys.stderr.isatty() else None,
     )
+
+
+def _run(args: argparse.Namespace, out: Path) -> dict[str, Any]:
+    from krein.reproduce import find_table, judge_paper, measure
+
+    runs = _reproduce(args.table, args, out, args.seconds)
     table = find_table(args.table)
     measured = measure(table, runs, quick=args.quick)
     payload: dict[str, Any] = {
@@ -162,10 +193,18 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
             if row["failed"]:
                 runs += f", {row['failed']} failed"
             verdicts = ", ".join(f"{n} {v}" for v, n in sorted(row["verdicts"].items()))
-            print(f"{row['table']:16} {row['state']:9} {runs:16} {row['title']}")
+            took = f"{row['processor_seconds'] / 60:.1f} min"
+            print(
+                f"{row['table']:16} {row['state']:9} {runs:15} {took:>9}  "
+                f"{row['title']}"
+            )
             if verdicts:
                 print(f"{'':26} claims: {verdicts}")
-        print(f"\nResults in {payload['folder']}; krein reproduce TABLE runs the rest.")
+        total = sum(row["processor_seconds"] for row in payload["tables"]) / 3600
+        print(
+            f"\n{total:.1f} hours of one core behind the finished runs; results in "
+            f"{payload['folder']}. krein reproduce TABLE runs the rest."
+        )
     else:
         _show_run(payload)
 
@@ -186,7 +225,8 @@ def _show_run(payload: dict[str, Any]) -> None:
         print(f"failed: {row['dataset']}, {row['method']}: {row['why']}")
     print(
         f"{payload['table']}: {payload['finished']} of {payload['wanted']} runs, "
-        f"{payload['seconds']} s in all; results in {payload['folder']}"
+        f"{payload['seconds']} processor seconds in all; results in "
+        f"{payload['folder']}"
     )
 
 

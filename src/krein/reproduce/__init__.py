@@ -93,6 +93,7 @@ class State:
     finished: int
     wanted: int
     failed: int
+    seconds: float
     outdated: bool
     verdicts: dict[str, int]
 
@@ -137,6 +138,7 @@ def states(out: Path) -> list[State]:
                 len(done) - failed,
                 wanted,
                 failed,
+                sum(runs[task].seconds for task in done),
                 store.outdated,
                 verdicts,
             )

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from krein.files import atomic_write
-from krein.reproduce import PAPERS, file_claims, tables
+from krein.reproduce import PAPERS, file_claims, states, tables
 from krein.reproduce.claims import VERDICTS, Claim
 
 __all__ = ["page_lines", "write_page"]
@@ -30,18 +30,23 @@ def write_page(path: Path, out: Path) -> int:
         Number of claims on the page.
     """
     claims = {paper: file_claims(paper, out) for paper in PAPERS}
+    seconds = {state.table: state.seconds for state in states(out)}
     with atomic_write(path, overwrite=True, text=True) as handle:
-        handle.writelines(f"{line}\n" for line in page_lines(claims))
+        handle.writelines(f"{line}\n" for line in page_lines(claims, seconds))
     return sum(map(len, claims.values()))
 
 
-def page_lines(claims: dict[str, list[Claim]]) -> Iterator[str]:
+def page_lines(
+    claims: dict[str, list[Claim]], seconds: dict[str, float]
+) -> Iterator[str]:
     """Lines of the page.
 
     Parameters
     ----------
     claims : dict
         Paper -> judged claims.
+    seconds : dict
+        Table -> processor seconds of its runs.
 
     Yields
     ------
@@ -64,7 +69,7 @@ def page_lines(claims: dict[str, list[Claim]]) -> Iterator[str]:
         "it is `krein reproduce` with the name of the table."
     )
     yield ""
-    yield from _summary(claims)
+    yield from _summary(claims, seconds)
     yield _text("errata.md")
     for paper, rows in claims.items():
         yield ""
@@ -81,13 +86,18 @@ def _text(name: str) -> str:
     return source.read_text(encoding="utf-8").rstrip()
 
 
-def _summary(claims: dict[str, list[Claim]]) -> Iterator[str]:
-    yield f"| table | {' | '.join(VERDICTS)} |"
-    yield f"|---|{'---|' * len(VERDICTS)}"
+def _summary(
+    claims: dict[str, list[Claim]], seconds: dict[str, float]
+) -> Iterator[str]:
+    yield f"| table | {' | '.join(VERDICTS)} | minutes of one core |"
+    yield f"|---|{'---|' * (len(VERDICTS) + 1)}"
     for table in tables().values():
         count = Counter(c.verdict for c in claims[table.paper] if c.table == table.name)
         cells = " | ".join(str(count[v]) if count[v] else "" for v in VERDICTS)
-        yield f"| {table.name} | {cells} |"
+        yield f"| {table.name} | {cells} | {seconds[table.name] / 60:.1f} |"
+    every = [claim.verdict for rows in claims.values() for claim in rows]
+    cells = " | ".join(f"**{every.count(v)}**" for v in VERDICTS)
+    yield f"| **all** | {cells} | **{sum(seconds.values()) / 60:.0f}** |"
     yield ""
 
 

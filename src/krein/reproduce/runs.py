@@ -51,7 +51,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished task: what was measured and how long it took."""
+    """A finished task: what was measured, and the processor seconds it took."""
 
     task: Task
     values: Values
@@ -262,7 +262,7 @@ class Runner:
         """Compute one task on one BLAS thread and file it, also if it breaks down."""
         from threadpoolctl import threadpool_limits
 
-        start = time.perf_counter()
+        start = time.process_time()
         compute = self.store.table.compute
         try:
             with threadpool_limits(1):
@@ -270,7 +270,7 @@ class Runner:
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             # A method that breaks down numerically is a result, and stays in the file.
             values = {FAILED: f"{type(error).__name__}: {error}"}
-        run = Run(task, _plain(values), time.perf_counter() - start)
+        run = Run(task, _plain(values), time.process_time() - start)
         self.store.save(run)
         return run
 
