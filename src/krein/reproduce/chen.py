@@ -199,6 +199,7 @@ TABLES = [
         _table1_tasks,
         _table1,
         _derive_table1,
+        grid="accuracy",
     ),
     Table(
         "chen-figures",

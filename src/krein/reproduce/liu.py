@@ -296,6 +296,7 @@ TABLES = [
         _table3,
         _derive_table3,
         explain=_explain_table3,
+        grid="accuracy",
     ),
     TABLE5,
     *SOLVER_TABLES,

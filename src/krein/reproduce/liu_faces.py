@@ -131,4 +131,5 @@ TABLE5 = Table(
     "affine-invariant kernel of covariance descriptors: faces, muscle signals",
     _tasks,
     _compute,
+    grid="accuracy",
 )

@@ -312,6 +312,7 @@ SOLVER_TABLES = [
         _timed_accuracy,
         _ratios("CCICP-GD"),
         explain=_explain_table4,
+        grid="accuracy",
     ),
     Table(
         "liu-table6",

@@ -8,8 +8,9 @@ from importlib import resources
 from pathlib import Path
 
 from krein.files import atomic_write
-from krein.reproduce import PAPERS, file_claims, states, tables
-from krein.reproduce.claims import VERDICTS, Claim
+from krein.reproduce import PAPERS, file_claims, measure, states, tables
+from krein.reproduce.claims import VERDICTS, Claim, Measured
+from krein.reproduce.runs import Means, Store, Table
 
 __all__ = ["page_lines", "write_page"]
 
@@ -31,13 +32,46 @@ def write_page(path: Path, out: Path) -> int:
     """
     claims = {paper: file_claims(paper, out) for paper in PAPERS}
     seconds = {state.table: state.seconds for state in states(out)}
+    grids = {
+        table.name: list(_grid(table, measure(table, list(stored.values()))))
+        for table in tables().values()
+        if table.grid and (stored := Store(table, out).load())
+    }
     with atomic_write(path, overwrite=True, text=True) as handle:
-        handle.writelines(f"{line}\n" for line in page_lines(claims, seconds))
+        handle.writelines(f"{line}\n" for line in page_lines(claims, seconds, grids))
     return sum(map(len, claims.values()))
 
 
+def _grid(table: Table, measured: Means) -> Iterator[str]:
+    """Mean and standard deviation of one quantity: methods down, data sets across."""
+    keys = [key for key in measured if key[2] == table.grid]
+    wanted = list(dict.fromkeys((t.dataset, t.method) for t in table.tasks(False)))
+    datasets = list(dict.fromkeys(d for d, _ in wanted if any(k[0] == d for k in keys)))
+    methods = list(dict.fromkeys(m for _, m in wanted if any(k[1] == m for k in keys)))
+    if not datasets:
+        return
+    yield ""
+    yield f"What was measured ({table.grid}, mean ± standard deviation over splits):"
+    yield ""
+    yield f"| method | {' | '.join(datasets)} |"
+    yield f"|---|{'---|' * len(datasets)}"
+    for method in methods:
+        row = [measured.get((dataset, method, table.grid)) for dataset in datasets]
+        yield f"| {method} | {' | '.join(map(_cell, row))} |"
+
+
+def _cell(found: Measured | None) -> str:
+    if found is None:
+        return ""
+    digits = 3 if abs(found.value) <= 1 else 1
+    spread = "" if found.spread is None else f" ± {found.spread:.{digits}f}"
+    return f"{found.value:.{digits}f}{spread}"
+
+
 def page_lines(
-    claims: dict[str, list[Claim]], seconds: dict[str, float]
+    claims: dict[str, list[Claim]],
+    seconds: dict[str, float],
+    grids: dict[str, list[str]],
 ) -> Iterator[str]:
     """Lines of the page.
 
@@ -47,6 +81,8 @@ def page_lines(
         Paper -> judged claims.
     seconds : dict
         Table -> processor seconds of its runs.
+    grids : dict
+        Table -> lines of the table of all measured means.
 
     Yields
     ------
@@ -79,6 +115,7 @@ def page_lines(
                 yield from _section(
                     table.name, table.title, [r for r in rows if r.table == table.name]
                 )
+                yield from grids.get(table.name, [])
 
 
 def _text(name: str) -> str:

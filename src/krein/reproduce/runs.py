@@ -110,6 +110,8 @@ class Table:
         ``draw(runs, path)`` writes a picture.
     explain : callable, optional
         ``explain(claim, measured)`` says what the runs tell about a claim that differs.
+    grid : str
+        Quantity that the page shows for every method and data set, "" for none.
     version : int
         To be raised when the protocol changes: older results are then outdated.
     """
@@ -122,6 +124,7 @@ class Table:
     derive: Callable[[Means, list[Run]], Means] | None = None
     draw: Callable[[list[Run], Path], None] | None = None
     explain: Callable[[Any, Means], str] | None = None
+    grid: str = ""
     version: int = 1
 
 

@@ -296,6 +296,7 @@ TABLES = [
         _table1_tasks,
         _table1,
         _derive_table1,
+        grid="error",
     ),
     Table(
         "walder-usps",

@@ -226,6 +226,7 @@ TABLES = [
         _table3_tasks,
         _table3,
         _derive_table3,
+        grid="accuracy",
     ),
     Table(
         "ying-figure1",
