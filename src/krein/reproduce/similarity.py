@@ -47,7 +47,8 @@ class RawRows(ClassifierMixin, BaseEstimator):
         from krein import SpectrumTransformer
 
         fixed = SpectrumTransformer(self.method).fit_transform(K)
-        machine = SVC(C=self.C, kernel="precomputed")
+        # The squared matrix has a scale at which LIBSVM may never end.
+        machine = SVC(C=self.C, kernel="precomputed", max_iter=1_000_000)
         self.model_ = OneVsRestClassifier(machine).fit(fixed, y)
         return self
 
