@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.optimize import brentq
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
@@ -18,7 +20,7 @@ from krein.reproduce.experiments import (
 from krein.reproduce.runs import Task, seed_of
 from krein.result import Array
 
-__all__ = ["SETS", "Noisy", "noisy_kernel"]
+__all__ = ["SETS", "Noisy", "noisy_kernel", "width_of"]
 
 # Name in the papers -> file.
 SETS = {
@@ -101,6 +103,35 @@ def noisy_kernel(
     E = np.random.default_rng([*seed_of(task), 4]).standard_normal((len(X), len(X)))
     K = rbf_kernel(X, gamma=gamma) - noise * 0.5 * (E + E.T)
     return Noisy(K, y, train, test, gamma)
+
+
+def width_of(task: Task, quick: bool, noise: float, largest: float) -> float:
+    """Gamma at which the noisy matrix has a given largest eigenvalue.
+
+    The largest eigenvalue falls from about n to that of the noise as gamma grows, so
+    that a printed one tells the width which a paper does not state.
+
+    Parameters
+    ----------
+    task, quick, noise
+        As in `noisy_kernel`.
+    largest : float
+        The eigenvalue.
+
+    Returns
+    -------
+    float
+    """
+
+    def excess(log_gamma: float) -> float:
+        K = noisy_kernel(task, quick, noise, float(np.exp(log_gamma))).K
+        top = eigh(K, eigvals_only=True, subset_by_index=[len(K) - 1] * 2)
+        return float(top[0]) - largest
+
+    low, high = np.log(1e-6), np.log(1e3)
+    if excess(high) > 0:
+        return float(np.exp(high))  # the noise alone has more
+    return float(np.exp(brentq(excess, low, high, xtol=1e-2)))
 
 
 def _width(task: Task, X: Array, y: np.ndarray, quick: bool) -> float:
