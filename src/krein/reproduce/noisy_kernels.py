@@ -39,9 +39,16 @@ class Noisy:
     """One split: the indefinite matrix over all points and its training part."""
 
     def __init__(
-        self, K: Array, y: np.ndarray, train: np.ndarray, test: np.ndarray, gamma: float
+        self,
+        clean: Array,
+        noise: Array,
+        y: np.ndarray,
+        train: np.ndarray,
+        test: np.ndarray,
+        gamma: float,
     ) -> None:
-        self.K = K
+        self.clean = clean
+        self.K = clean - noise
         self.y = y
         self.train = train
         self.test = test
@@ -56,6 +63,11 @@ class Noisy:
     def new(self) -> tuple[Array, np.ndarray]:
         """Similarities of test points to training points, labels."""
         return block(self.K, self.test, self.train), self.y[self.test]
+
+    @property
+    def clean_new(self) -> tuple[Array, np.ndarray]:
+        """The same without noise in the rows of test points."""
+        return block(self.clean, self.test, self.train), self.y[self.test]
 
 
 def _points(task: Task, quick: bool) -> tuple[Array, np.ndarray]:
@@ -101,8 +113,8 @@ def noisy_kernel(
     if gamma is None:
         gamma = _width(task, X[train], y[train], quick)
     E = np.random.default_rng([*seed_of(task), 4]).standard_normal((len(X), len(X)))
-    K = rbf_kernel(X, gamma=gamma) - noise * 0.5 * (E + E.T)
-    return Noisy(K, y, train, test, gamma)
+    clean = rbf_kernel(X, gamma=gamma)
+    return Noisy(clean, noise * 0.5 * (E + E.T), y, train, test, gamma)
 
 
 def width_of(task: Task, quick: bool, noise: float, largest: float) -> float:
