@@ -30,7 +30,7 @@ help:
 	@echo "make test-oldest  run the fast tests on the oldest supported versions"
 	@echo "make lint         ruff, mypy, codespell"
 	@echo "make docs         build the documentation in docs/_build/html"
-	@echo "make bench        print the measured figures"
+	@echo "make bench        print the measured figures, write them to benchmarks/speed/results.txt"
 	@echo "make dist         build, install the wheel in a new environment, run the demo"
 	@echo "make clean        remove environments and build output"
 
@@ -58,7 +58,7 @@ docs: $(VENV)/.with-docs
 	@echo "documentation: docs/_build/html/index.html"
 
 bench: $(VENV)/.with-test
-	$(BIN)/python benchmarks/speed
+	$(BIN)/python benchmarks/speed --out benchmarks/speed/results.txt
 
 dist: $(VENV)/.with-dev
 	rm -rf dist $(VENV)-dist

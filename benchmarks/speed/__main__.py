@@ -30,10 +30,12 @@ FIGURES: list[tuple[str, str, list[str], list[str] | None]] = [
     ("a comparison over its single fits", "compare_cost.py", [], None),
     ("kernels over bare libraries", "kernels.py", [], None),
     ("every method in eigendecompositions", "method_costs.py", [], None),
-    ("proxy SVM in eigendecompositions", "proxy.py", [], ["--quick"]),
+    ("proxy SVM in eigendecompositions", "proxy.py", ["--large"], ["--quick"]),
     ("logistic regression, DC machines", "logistic.py", [], None),
     ("thin-plate SVM over SVC, one fit", "cpd.py", ["fit"], None),
     ("thin-plate SVM, 16 alphas over one", "cpd.py", ["path"], None),
+    ("thin-plate SVM, nested cross-validation", "cpd.py", ["nested"], None),
+    ("thin-plate SVM, USPS digits", "cpd.py", ["usps"], None),
     ("landmarks and workers", "scale.py", ["million"], ["tiny"]),
 ]
 
@@ -71,9 +73,9 @@ def main() -> None:
         command = " ".join([script, *arguments])
         lines += ["", f"== {what} ({command}, {seconds:.0f} s)", text]
         print("\n".join(lines[-3:]), flush=True)
-    if given.out is not None:
-        with atomic_write(given.out, overwrite=True, text=True) as handle:
-            handle.write("\n".join(lines) + "\n")
+        if given.out is not None:  # after every figure: an interrupted run is kept
+            with atomic_write(given.out, overwrite=True, text=True) as handle:
+                handle.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -178,8 +178,8 @@ def _explain_table3(claim: Claim, measured: Means) -> str:
 
 
 _FASTER = {
-    "SIQCLP": "krein's master problem is an LP over LIBSVM's solutions, much faster than "
-    "the interior-point method of 2008, and stops early"
+    "SIQCLP": "krein's master problem is an LP over LIBSVM's solutions, much faster "
+    "than the interior-point method of 2008, and stops early"
 }
 
 
