@@ -106,6 +106,8 @@ def page_lines(
     )
     yield ""
     yield from _summary(claims, seconds)
+    yield _text("findings.md")
+    yield ""
     yield _text("errata.md")
     for paper, rows in claims.items():
         yield ""
