@@ -240,3 +240,17 @@ def test_weights_are_repetition(solver, rng):
     np.testing.assert_allclose(
         one.x[copies] / weight[copies, None], two.x, atol=1e-7 * np.abs(two.x).max()
     )
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 1e-8])
+def test_inner_loops_are_short_because_eta_falls(epsilon):
+    """With the printed decay no epsilon makes them long: the paper's times do not fit."""
+    problem, spectrum = make()
+    settings = CCCPSettings(epsilon=epsilon, eta=1e-3)
+    inner = np.diff(cccp_logistic(problem, spectrum, settings).history["inner"])
+    assert inner.size == 20
+    assert inner.min() >= 1
+    assert inner.max() <= 80
+    unhurried = CCCPSettings(epsilon=epsilon, eta=1e-3, decay=1.0)
+    loops = np.diff(cccp_logistic(problem, spectrum, unhurried).history["inner"])
+    assert loops.max() > 2 * inner.max()

@@ -124,7 +124,7 @@ def _ratios(to: str) -> Any:
 
 _WHY_TIMES_ARE_ALIKE = (
     "eta falls by a fifth with every inner step, so that an inner loop ends after some "
-    "50 steps whatever epsilon is, and one eigendecomposition is part of both times"
+    "30 steps however small epsilon is; one eigendecomposition is part of both times"
 )
 
 

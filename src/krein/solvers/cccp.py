@@ -124,7 +124,7 @@ def cccp_logistic(
         ``x`` (n, k): the last point, as in the paper. Status "diverged" when
         coefficients left the box of all stationary points a thousandfold, or were no
         longer finite; then the point of smallest residual. ``info``: "intercept",
-        "theorem1_bound", "tau".
+        "theorem1_bound", "tau". ``history``: "norm" of x, "inner" steps so far.
 
     References
     ----------
@@ -162,6 +162,7 @@ class _Procedure:
         if tau is None:
             tau = max(1.1 * -float(mu.min()), 1e-6 * size)
         self.tau = tau
+        self.inner = 0  # inner steps so far
         self.plus = np.maximum(mu, 0.0) + tau
         self.minus = np.maximum(-mu, 0.0) + tau
         self.bound = theorem1_bound(
@@ -199,7 +200,7 @@ class _Procedure:
             value=self.problem.value(A, H, b),
             certificate=self.problem.certificate(A, b, H),
             stop="diverged" if escaped else None,
-            facts={"norm": float(np.linalg.norm(A))},
+            facts={"norm": float(np.linalg.norm(A)), "inner": self.inner},
             info={"intercept": b, "theorem1_bound": self.bound, "tau": self.tau},
         )
 
@@ -220,6 +221,7 @@ class _Procedure:
             gradient = self._gradient(Z) - linear
             Z = Z - (1.0 / self.lipschitz if constant else eta) * gradient
             eta *= settings.decay
+            self.inner += 1
             new = self._majoriser(Z, linear)
             if not abs(new - value) > settings.epsilon:  # also when not a number
                 break
