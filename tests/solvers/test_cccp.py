@@ -244,7 +244,7 @@ def test_weights_are_repetition(solver, rng):
 
 @pytest.mark.parametrize("epsilon", [1e-4, 1e-8])
 def test_inner_loops_are_short_because_eta_falls(epsilon):
-    """With the printed decay no epsilon makes them long: the paper's times do not fit."""
+    """With the printed decay no epsilon makes them long, unlike the paper's times."""
     problem, spectrum = make()
     settings = CCCPSettings(epsilon=epsilon, eta=1e-3)
     inner = np.diff(cccp_logistic(problem, spectrum, settings).history["inner"])
