@@ -238,6 +238,21 @@ def _derive_figure2(measured: Means, runs: list[Run]) -> Means:
     return extra
 
 
+def _explain_figure2(claim: Claim, measured: Means) -> str:
+    """Say what the two ends of the range of epsilon give."""
+    ends = [f"epsilon={epsilon:g}" for epsilon in (_EPSILONS[0], 1.0)]
+    found = lookup(measured, [(claim.dataset, end, "accuracy") for end in ends])
+    if found is None or "accuracy" not in claim.quantity:
+        return ""
+    said = " and ".join(
+        f"{m.value:.3f} at {e}" for m, e in zip(found, ends, strict=True)
+    )
+    return (
+        f"{said}: where eta = 0.02 exceeds 2/L the first inner step overshoots, and "
+        "further ones with a smaller eta repair it"
+    )
+
+
 def _draw_figure2(runs: list[Run], path: Path) -> None:
     from krein.plotting import new_axes
 
@@ -348,6 +363,7 @@ SOLVER_TABLES = [
         _figure2,
         _derive_figure2,
         _draw_figure2,
+        explain=_explain_figure2,
     ),
     Table(
         "liu-figure3",

@@ -102,7 +102,9 @@ def page_lines(
         "paper states. *differs*: outside of it. *cannot hold*: there is a proof. "
         "*not to be had*: the data, or a number in the copy of the paper, are missing, "
         "or seconds of another machine. *not run*: no run yet; the command that runs "
-        "it is `krein reproduce` with the name of the table."
+        "it is `krein reproduce` with the name of the table. Minutes are summed over "
+        "all runs of a table; where the machine was busy with other runs they are an "
+        "upper bound of the processor time."
     )
     yield ""
     yield from _summary(claims, seconds)
