@@ -94,7 +94,9 @@ def _explain_table2(claim: Claim, measured: Means) -> str:
     if found is None or not found.spread:
         return ""
     far = abs(float(claim.paper) - found.value) / found.spread
-    return f"{far:.2g} standard deviations between our draws"
+    if far > 3:
+        return "far outside of what our draws vary by"
+    return f"{far:.1f} standard deviations of our draws away"
 
 
 def _draw_table2(runs: list[Run], path: Path) -> None:
