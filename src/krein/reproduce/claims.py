@@ -245,14 +245,19 @@ def compare(paper: str, ours: Any, tolerance: str) -> tuple[bool, str]:
         if printed_value <= 0 or value <= 0:
             return False, "a factor needs positive numbers"
         factor = max(value / printed_value, printed_value / value)
-        said = f"off by a factor {factor:.2g}, tolerance {tolerance[1:]}"
+        said = f"off by a factor {_short(factor)}, tolerance {tolerance[1:]}"
         return factor <= float(tolerance[1:]), said
     off = abs(value - printed_value)
     if tolerance.endswith("%"):
         share = 100 * off / abs(printed_value)
-        said = f"off by {share:.2g}%, tolerance {tolerance}"
+        said = f"off by {_short(share)}%, tolerance {tolerance}"
         return share <= float(tolerance[:-1]), said
-    return off <= float(tolerance), f"off by {off:.2g}, tolerance {tolerance}"
+    return off <= float(tolerance), f"off by {_short(off)}, tolerance {tolerance}"
+
+
+def _short(size: float) -> str:
+    """Two digits, and no exponent for large numbers."""
+    return f"{size:.0f}" if size >= 100 else f"{size:.2g}"
 
 
 def _show(value: Any) -> str:
