@@ -90,6 +90,11 @@ def test_the_runs_explain_what_differs_and_nothing_else():
         assert judged.reason.endswith("was seen") == told
 
 
+def test_a_number_that_was_not_reached_differs():
+    judged = judge(CLAIM, {CLAIM.key: Measured("more than 200", None, 1)})
+    assert (judged.ours, judged.verdict) == ("more than 200", "differs")
+
+
 def test_nothing_measured_is_not_run():
     judged = judge(CLAIM, {})
     assert judged.verdict == "not run"

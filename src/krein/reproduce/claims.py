@@ -240,6 +240,8 @@ def compare(paper: str, ours: Any, tolerance: str) -> tuple[bool, str]:
     """
     if tolerance == "=":
         return str(ours) == paper, ""
+    if isinstance(ours, str):  # "more than 200": a number was not reached
+        return False, ""
     printed_value, value = float(paper), float(ours)
     if tolerance.startswith("x"):
         if printed_value <= 0 or value <= 0:
