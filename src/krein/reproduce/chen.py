@@ -229,8 +229,12 @@ def _explain_figures(claim: Claim, measured: Means) -> str:
         return ""
     names = {rho: f"with pruning, rho = {rho}" for rho in _OTHER_RHOS}
     found = {rho: measured.get(("Sonar", name, _TO_GAP)) for rho, name in names.items()}
-    said = [f"{m.value} at rho = {rho}" for rho, m in found.items() if m is not None]
-    return ", ".join(said)
+    said = {
+        rho: m.value if isinstance(m.value, str) else f"{m.value:.0f}"
+        for rho, m in found.items()
+        if m is not None
+    }
+    return ", ".join(f"{steps} at rho = {rho}" for rho, steps in said.items())
 
 
 def _draw_figures(runs: list[Run], path: Path) -> None:
