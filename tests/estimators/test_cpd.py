@@ -396,3 +396,15 @@ def test_usps_with_zero_polynomials(shared_data):
     model = CPDSVC(0.01, polynomial="zero").fit(X[~test], y[~test])
     assert np.sum(model.predict(X[test]) != y[test]) <= 88
     assert np.all(model.duality_gap_ <= 1e-6 * model.objective_)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_accuracy_is_that_of_scikit_learn(moons, weighted):
+    X, y = moons
+    weight = np.random.default_rng(0).integers(1, 4, len(y)) if weighted else None
+    own, theirs = (
+        CPDSVCCV([1.0, 0.1], scoring=scoring, cv=3).fit(X, y, sample_weight=weight)
+        for scoring in (None, "accuracy")
+    )
+    np.testing.assert_allclose(own.scores_, theirs.scores_, rtol=1e-14)
+    assert 0.5 < own.best_score_ < 1.0
