@@ -1,6 +1,6 @@
 """All speed figures by one command, with machine and versions.
 
-    python benchmarks/speed [--quick] [--out FILE]
+    python benchmarks/speed [--quick] [--out FILE] [--only WORD]
 
 Runs the scripts of this folder's parent one after the other, each in a process of its
 own with one BLAS thread, and writes what they print into one file. A script that fails
@@ -58,24 +58,37 @@ def run(script: str, arguments: list[str]) -> tuple[str, float]:
     return text, time.perf_counter() - start
 
 
+def sections(path: Path) -> dict[str, str]:
+    """What an earlier run measured, by figure."""
+    if not path.is_file():
+        return {}
+    _, *parts = path.read_text(encoding="utf-8").split("\n== ")
+    return {part.split(" (", 1)[0]: f"== {part.strip()}" for part in parts}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small versions only")
     parser.add_argument("--out", type=Path, help="also write to this file")
+    parser.add_argument(
+        "--only", metavar="WORD", help="figures that have it; others stay as they are"
+    )
     given = parser.parse_args()
-    lines = [f"{name}: {value}" for name, value in machine().items()]
-    print("\n".join(lines), flush=True)
+    head = "\n".join(f"{name}: {value}" for name, value in machine().items())
+    print(head, flush=True)
+    measured = sections(given.out) if given.only and given.out else {}
     for what, script, full, quick in FIGURES:
         arguments = quick if given.quick else full
-        if arguments is None:
+        if arguments is None or (given.only and given.only not in what):
             continue
         text, seconds = run(script, arguments)
         command = " ".join([script, *arguments])
-        lines += ["", f"== {what} ({command}, {seconds:.0f} s)", text]
-        print("\n".join(lines[-3:]), flush=True)
+        measured[what] = f"== {what} ({command}, {seconds:.0f} s)\n{text}"
+        print(f"\n{measured[what]}", flush=True)
         if given.out is not None:  # after every figure: an interrupted run is kept
+            listed = [measured[name] for name, *_ in FIGURES if name in measured]
             with atomic_write(given.out, overwrite=True, text=True) as handle:
-                handle.write("\n".join(lines) + "\n")
+                handle.write("\n\n".join([head, *listed]) + "\n")
 
 
 if __name__ == "__main__":

@@ -30,3 +30,19 @@ def test_a_failure_stays_in_the_table(speed):
     assert "failed with code 2" in text
     assert "nosuch.py" in text
     assert seconds > 0
+
+
+def test_one_figure_is_measured_again_and_the_others_stay(speed, tmp_path, monkeypatch):
+    out = tmp_path / "results.txt"
+    monkeypatch.setattr(speed, "run", lambda script, arguments: (f"old {script}", 1.0))
+    monkeypatch.setattr("sys.argv", ["speed", "--out", str(out)])
+    speed.main()
+    before = speed.sections(out)
+    assert list(before) == [what for what, *_ in speed.FIGURES]
+    monkeypatch.setattr(speed, "run", lambda script, arguments: ("new", 2.0))
+    monkeypatch.setattr("sys.argv", ["speed", "--out", str(out), "--only", "TL1"])
+    speed.main()
+    after = speed.sections(out)
+    changed = [what for what in before if before[what] != after[what]]
+    assert changed == ["TL1 kernel over scipy's distances"]
+    assert after[changed[0]].endswith("new")
