@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from krein.spectrum import Spectrum
 __all__ = [
     "Row",
     "Training",
+    "among_kept",
     "as_labels",
     "keep_positive",
     "one_vs_rest",
@@ -123,3 +124,25 @@ def one_vs_rest(codes: np.ndarray, n_classes: int) -> Iterator[Array]:
     """Labels -1 / +1: one row for two classes (second positive), else one each."""
     for k in [1] if n_classes == 2 else range(n_classes):
         yield np.where(codes == k, 1.0, -1.0)
+
+
+def among_kept(folds: Iterable[Any], kept: np.ndarray, n: int) -> list[Any]:
+    """Folds of n samples, in positions among those that were kept.
+
+    Parameters
+    ----------
+    folds : iterable of (train, test)
+        Index arrays into all samples.
+    kept : ndarray of int
+        The samples of positive weight.
+    n : int
+        Number of all samples.
+
+    Returns
+    -------
+    list of (train, test)
+    """
+    place = np.full(n, -1)
+    place[kept] = np.arange(kept.size)
+    moved = [(place[train], place[test]) for train, test in folds]
+    return [(train[train >= 0], test[test >= 0]) for train, test in moved]

@@ -12,7 +12,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from krein.estimators._cpd_model import Samples
-from krein.estimators._training import as_labels, ravel_rows
+from krein.estimators._training import among_kept, as_labels, ravel_rows
 from krein.estimators.cpd import CPDSVC, check_alphas
 from krein.result import Array
 
@@ -168,12 +168,7 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
     def _kept_folds(self, y: Any, groups: Any, kept: np.ndarray | None, n: int) -> list:
         """Folds of all samples given, in positions among those of positive weight."""
         splits = check_cv(self.cv, y, classifier=True).split(np.zeros(n), y, groups)
-        if kept is None:
-            return list(splits)
-        place = np.full(n, -1)
-        place[kept] = np.arange(kept.size)
-        folds = [(place[train], place[test]) for train, test in splits]
-        return [(train[train >= 0], test[test >= 0]) for train, test in folds]
+        return list(splits) if kept is None else among_kept(splits, kept, n)
 
     def _score(
         self, samples: Samples, codes: np.ndarray, folds: list, polynomial: str

@@ -12,7 +12,7 @@ from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 
-from krein.estimators._training import Row, Training
+from krein.estimators._training import Row, Training, among_kept
 from krein.estimators.logistic import KreinLogisticRegression, Plan
 from krein.problems.feature_kernel import FeatureKernel
 from krein.result import Array
@@ -151,10 +151,7 @@ flipped_, result_
         given = self.cv is not None and not hasattr(self.cv, "split")
         if training.kept is None or isinstance(self.cv, Integral) or not given:
             return folds
-        position = np.full(training.n, -1)
-        position[training.kept] = np.arange(training.kept.size)
-        moved = [[position[part] for part in fold] for fold in folds]
-        return [[part[part >= 0] for part in fold] for fold in moved]
+        return among_kept(folds, training.kept, training.n)
 
     def _score_fold(
         self,

@@ -14,10 +14,15 @@ from typing import Any
 import numpy as np
 
 from krein.reproduce.claims import Claim, Measured, lookup, printed
-from krein.reproduce.experiments import accuracy, folds_of, quiet_fit, tune
+from krein.reproduce.experiments import (
+    RawRows,
+    accuracy,
+    folds_of,
+    quiet_fit,
+    tune,
+)
 from krein.reproduce.noisy_kernels import SETS, noisy_kernel, width_of
 from krein.reproduce.runs import Means, Run, Table, Task, Values
-from krein.reproduce.similarity import RawRows
 
 __all__ = ["TABLES"]
 

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.svm import SVC
 
 from krein.reproduce.claims import Measured
 from krein.reproduce.experiments import (
+    RawRows,
     accuracy,
     block,
     folds_of,
@@ -33,28 +32,6 @@ __all__ = ["TABLES"]
 DATASETS = ("sim_aural_sonar", "sim_protein", "sim_voting")
 _CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 _FIXES = ("clip", "flip", "square", "diffusion")
-
-
-class RawRows(ClassifierMixin, BaseEstimator):
-    """The mistake: train on the fixed matrix, predict with raw rows."""
-
-    def __init__(self, method: str = "clip", C: float = 1.0) -> None:
-        self.method = method
-        self.C = C
-
-    def fit(self, K: Array, y: np.ndarray) -> RawRows:
-        """Train one SVC per class on the fixed matrix."""
-        from krein import SpectrumTransformer
-
-        fixed = SpectrumTransformer(self.method).fit_transform(K)
-        # The squared matrix has a scale at which LIBSVM may never end.
-        machine = SVC(C=self.C, kernel="precomputed", max_iter=1_000_000)
-        self.model_ = OneVsRestClassifier(machine).fit(fixed, y)
-        return self
-
-    def predict(self, K_new: Array) -> np.ndarray:
-        """Labels from rows that nobody mapped."""
-        return self.model_.predict(K_new)
 
 
 class NearestItem(ClassifierMixin, BaseEstimator):
