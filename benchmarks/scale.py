@@ -196,9 +196,9 @@ def dtw(X, Y):
 def dask(n=2048, m=16, length=20):
     from distributed import Client, LocalCluster
 
+    from krein.matrices.similarities import Similarities, evaluate
     from krein.scale.cluster import cluster_columns
     from krein.scale.stream import stored_columns
-    from krein.similarities import Similarities, evaluate
 
     X = np.random.default_rng(0).standard_normal((n, length)).cumsum(axis=1)
     landmarks = np.arange(0, n, n // m)[:m]

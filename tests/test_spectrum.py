@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krein.memory import available_memory, parse_bytes
+from krein.matrices.memory import available_memory, parse_bytes
 from krein.spectrum import METHODS, Spectrum, Transform, largest_shift
 
 EIGENVALUES = [-3.0, -1.0, -0.2, 0.0, 0.5, 2.0, 7.0]

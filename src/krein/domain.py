@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from krein.result import Array
+from krein.arrays import Array
 
 __all__ = ["BalancedBox"]
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.optional import import_optional
-from krein.result import Array, Result
+from krein.result import Result
 
 __all__ = ["plot_history", "plot_spectrum"]
 

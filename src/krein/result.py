@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Array", "Certificate", "History", "Result", "Status"]
+from krein.arrays import Array
 
-Array = NDArray[np.float64]
+__all__ = ["Certificate", "History", "Result", "Status"]
+
 Status = Literal["converged", "max_iter", "diverged", "interrupted"]
 
 

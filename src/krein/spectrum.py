@@ -20,8 +20,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from krein.memory import require_memory
-from krein.result import Array
+from krein.arrays import Array
+from krein.matrices.memory import require_memory
 from krein.sharing import fingerprint, is_sharing, once
 
 __all__ = ["METHODS", "Spectrum", "Transform", "largest_shift"]

@@ -19,9 +19,9 @@ from krein import (
     tl1_kernel,
 )
 from krein.domain import BalancedBox
+from krein.matrices.tiles import DenseTiles
 from krein.solvers.interior_point import linear_svm
 from krein.solvers.libsvm import svm_dual
-from krein.tiles import DenseTiles
 
 MODELS = [
     SpectrumSVC("clip"),

@@ -10,9 +10,9 @@ import pytest
 from sklearn.base import clone
 
 from krein import KreinNystroem, KreinSVC, SpectrumSVC, tl1_kernel
+from krein.matrices.tiles import DenseTiles
 from krein.scale import decision_function, fit, predict
 from krein.scale.stream import rows_that_fit
-from krein.tiles import DenseTiles
 from tests.scale import kernels
 
 

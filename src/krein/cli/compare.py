@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     page = check_output(args.html, args.force)
     saved = check_output(args.model, args.force)
     from krein.comparison.run import compare_problem
-    from krein.kernels.progress import progress_bar
+    from krein.progress import progress_bar
 
     problem, names = load_problem(args)
     with progress_bar("comparing", 100, unit="%") as advance:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.comparison.evaluation import Problem, fit_method
 from krein.comparison.methods import METHODS
 from krein.comparison.scores import SCORES
@@ -21,7 +22,6 @@ from krein.comparison.statistics import (
     score_interval,
 )
 from krein.optional import import_optional
-from krein.result import Array
 
 __all__ = ["Comparison", "Recommendation"]
 

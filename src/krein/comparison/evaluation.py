@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from krein.arrays import Array
 from krein.comparison.methods import METHODS, Method
 from krein.comparison.scores import SCORES, score
 from krein.comparison.splits import Split, inner_folds
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
-from krein.kernels.items import take
+from krein.items import take
 from krein.kernels.registry import Kernel
-from krein.result import Array
 from krein.sharing import SharedWork, shared_work
 
 __all__ = ["Problem", "evaluate_split", "fit_method", "search"]

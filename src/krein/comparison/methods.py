@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 import krein
-from krein.result import Array
+from krein.arrays import Array
 
 __all__ = ["METHODS", "Method", "list_methods", "select_methods"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from krein.result import Array
+from krein.arrays import Array
 
 __all__ = ["SCORES", "score"]
 

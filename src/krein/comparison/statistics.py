@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.stats import t as student
 
-from krein.result import Array
+from krein.arrays import Array
 
 __all__ = ["corrected_error", "corrected_test", "holm", "score_interval"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 
+from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._probability import sigmoid_probabilities
 from krein.estimators._training import Row, Training
-from krein.result import Array
 
 __all__ = ["SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier"]
 

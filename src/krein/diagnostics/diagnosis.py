@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+from krein.arrays import Array
 from krein.diagnostics.distances import (
     median_distance,
     similarity_forms,
@@ -20,8 +21,7 @@ from krein.diagnostics.spectrum_facts import (
     estimated_facts,
     exact_facts,
 )
-from krein.memory import require_memory
-from krein.result import Array
+from krein.matrices.memory import require_memory
 from krein.validation import asymmetry, check_square, refuse_odd_arrays
 
 __all__ = ["Diagnosis", "diagnose"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.diagnostics.spectrum_facts import negative_mass
-from krein.result import Array
 
 __all__ = ["median_distance", "similarity_forms", "triangle_violations"]
 

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 import scipy.linalg
 
+from krein.arrays import Array
 from krein.diagnostics.spectrum_facts import SpectrumFacts
-from krein.result import Array
 
 __all__ = ["NegativePart", "examine_negative_part"]
 

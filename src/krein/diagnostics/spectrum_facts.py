@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from krein.result import Array
+from krein.arrays import Array
 from krein.spectrum import Spectrum
 
 __all__ = ["SpectrumFacts", "estimated_facts", "exact_facts"]

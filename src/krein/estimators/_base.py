@@ -27,18 +27,19 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from krein.arrays import Array
 from krein.estimators._training import (
     Row,
     Training,
     keep_positive,
     positive_part,
 )
+from krein.items import take
 from krein.kernels.blocks import kernel_matrix
-from krein.kernels.items import take
 from krein.kernels.registry import Kernel, as_kernel
-from krein.memory import require_memory
-from krein.result import Array, Result
-from krein.similarities import Similarities
+from krein.matrices.memory import require_memory
+from krein.matrices.similarities import Similarities
+from krein.result import Result
 from krein.validation import (
     check_similarity,
     refuse_odd_arrays,

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from krein.arrays import Array
 from krein.estimators._base import KernelModel
 from krein.estimators._probability import (
     FoldScores,
@@ -34,8 +35,7 @@ from krein.estimators._training import (
     one_vs_rest,
     ravel_rows,
 )
-from krein.lowrank import LowRank
-from krein.result import Array
+from krein.matrices.low_rank import LowRank
 from krein.validation import (
     check_classes_weigh,
     check_labels,

@@ -13,12 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_array
 
+from krein.arrays import Array
 from krein.estimators._base import KernelModel
 from krein.estimators._training import Row, Training
-from krein.kernels.items import take
+from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
-from krein.memory import require_memory
+from krein.matrices.memory import require_memory
 from krein.problems.cpd import CPDProblem, Loss
 from krein.problems.cpd_space import (
     Blocks,
@@ -29,7 +30,7 @@ from krein.problems.cpd_space import (
     leverage,
     subspace,
 )
-from krein.result import Array, Result
+from krein.result import Result
 from krein.solvers.cpd_newton import cpd_newton
 from krein.validation import check_similarity, check_square
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._training import Row, Training
-from krein.lowrank import LowRank
-from krein.result import Array
+from krein.matrices.low_rank import LowRank
+from krein.matrices.tiles import DenseTiles, TiledMatrix
 from krein.solvers.interior_point import linear_svm
 from krein.solvers.libsvm import svm_dual
 from krein.spectrum import METHODS
-from krein.tiles import DenseTiles, TiledMatrix
 
 __all__ = ["LOW_RANK_METHODS", "LowRankSVM", "low_rank_gain"]
 

@@ -15,7 +15,7 @@ from scipy.special import expit, log_expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from krein.result import Array
+from krein.arrays import Array
 
 __all__ = [
     "FoldScores",

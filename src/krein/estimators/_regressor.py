@@ -13,12 +13,12 @@ from sklearn.utils.validation import (
     _num_samples,
 )
 
+from krein.arrays import Array
 from krein.estimators._base import KernelModel
 from krein.estimators._training import (
     Row,
     Training,
 )
-from krein.result import Array
 
 __all__ = ["KernelRegressor"]
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from krein.lowrank import LowRank
-from krein.result import Array, Result
+from krein.arrays import Array
+from krein.matrices.low_rank import LowRank
+from krein.result import Result
 from krein.spectrum import Spectrum
 
 __all__ = [

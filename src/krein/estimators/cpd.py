@@ -11,13 +11,14 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
+from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._cpd_model import CPDModel, Samples, solve_path
 from krein.estimators._probability import fit_sigmoids, inner_folds
 from krein.estimators._training import Row, one_vs_rest, positive_part, ravel_rows
 from krein.problems.cpd import LOSSES
 from krein.problems.cpd_space import Space
-from krein.result import Array, Result
+from krein.result import Result
 from krein.validation import check_classes_weigh
 
 __all__ = ["CPDSVC"]

@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
+from krein.arrays import Array
 from krein.estimators._cpd_model import Samples
 from krein.estimators._training import among_kept, as_labels, ravel_rows
 from krein.estimators.cpd import CPDSVC, check_alphas
-from krein.result import Array
 
 __all__ = ["CPDSVCCV"]
 

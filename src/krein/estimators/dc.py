@@ -12,11 +12,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._training import Row, Training
 from krein.problems.dc import IndefiniteDual, PrimalDC
-from krein.result import Array, Result
+from krein.result import Result
 from krein.solvers.dca import dc_primal, tdca
 from krein.solvers.libsvm import svm_dual
 

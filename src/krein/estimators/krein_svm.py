@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._low_rank import LowRankSVM, low_rank_gain
 from krein.estimators._training import Row, Training
 from krein.estimators.nystroem import KreinNystroem
-from krein.lowrank import LowRank
-from krein.result import Array
+from krein.matrices.low_rank import LowRank
 from krein.solvers.libsvm import libsvm_options, svm_dual
 from krein.spectrum import METHODS, Spectrum, Transform
 

@@ -15,11 +15,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._training import Row, Training, one_vs_rest
 from krein.estimators.nystroem import KreinNystroem
-from krein.lowrank import LowRank
-from krein.problems.feature_kernel import FeatureKernel
+from krein.matrices.features import FeatureKernel
+from krein.matrices.low_rank import LowRank
 from krein.problems.logistic import (
     IndefiniteLogistic,
     largest_eigenvalue,
@@ -27,7 +28,7 @@ from krein.problems.logistic import (
     uniqueness_ratio,
     uniqueness_threshold,
 )
-from krein.result import Array, Result
+from krein.result import Result
 from krein.solvers.cccp import CCCP_DEFAULTS, CCCPSettings, cccp_logistic
 from krein.solvers.newton_logistic import krein_gd, newton_logistic
 from krein.spectrum import Spectrum, Transform

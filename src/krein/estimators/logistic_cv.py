@@ -12,10 +12,10 @@ from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 
+from krein.arrays import Array
 from krein.estimators._training import Row, Training, among_kept
 from krein.estimators.logistic import KreinLogisticRegression, Plan
-from krein.problems.feature_kernel import FeatureKernel
-from krein.result import Array
+from krein.matrices.features import FeatureKernel
 
 __all__ = ["KreinLogisticRegressionCV"]
 

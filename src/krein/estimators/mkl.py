@@ -20,11 +20,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._training import one_vs_rest
 from krein.kernels.registry import Kernel, as_kernel
 from krein.problems.mkl import MKLWeights
-from krein.result import Array, Result
+from krein.result import Result
 from krein.solvers.mkl import kernel_weights
 from krein.spectrum import Spectrum
 from krein.validation import check_classes_weigh, check_labels, check_similarity

@@ -18,14 +18,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from krein.arrays import Array
 from krein.estimators._base import KernelModel, landmark_columns
-from krein.kernels.items import take
-from krein.landmarks import LANDMARKS, check_count, choose_landmarks
-from krein.lowrank import LowRank, Range, Sample
-from krein.memory import require_memory
-from krein.result import Array
-from krein.similarities import Similarities, evaluate
-from krein.tiles import DenseTiles, TiledMatrix
+from krein.items import take
+from krein.matrices.landmarks import LANDMARKS, check_count, choose_landmarks
+from krein.matrices.low_rank import LowRank, Range, Sample
+from krein.matrices.memory import require_memory
+from krein.matrices.similarities import Similarities, evaluate
+from krein.matrices.tiles import DenseTiles, TiledMatrix
 from krein.validation import check_similarity
 
 __all__ = ["KreinNystroem"]

@@ -15,11 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._training import Row, Training
 from krein.estimators.nystroem import KreinNystroem
-from krein.lowrank import LowRank
+from krein.matrices.low_rank import LowRank
 from krein.problems.new_points import (
     RULES,
     batch_outputs,
@@ -27,7 +28,7 @@ from krein.problems.new_points import (
     single_outputs,
 )
 from krein.problems.proxy import ProxySVM
-from krein.result import Array, Result
+from krein.result import Result
 from krein.solvers._loop import Iterate
 from krein.solvers.accpm import accpm
 from krein.solvers.gradient import smm, spgm

@@ -13,12 +13,12 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._training import Training, keep_positive, one_vs_rest
 from krein.estimators.proxy import ProxySVC
 from krein.problems.proxy import ProxySVM
-from krein.result import Array
 from krein.solvers._warm_up import balanced_ray
 from krein.spectrum import Spectrum
 from krein.validation import check_classes_weigh

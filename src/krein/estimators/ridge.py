@@ -7,10 +7,11 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from krein.arrays import Array
 from krein.estimators._regressor import KernelRegressor
 from krein.estimators._training import Row, Training
 from krein.estimators.spectral import METHOD_CONSTRAINTS
-from krein.result import Array, Certificate, History, Result
+from krein.result import Certificate, History, Result
 from krein.spectrum import METHODS, Spectrum, Transform
 
 __all__ = ["KreinRidge"]

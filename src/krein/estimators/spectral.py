@@ -12,6 +12,7 @@ from sklearn.base import (
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._base import KernelModel
 from krein.estimators._classifier import KernelClassifier
@@ -19,8 +20,7 @@ from krein.estimators._low_rank import LowRankSVM, low_rank_gain
 from krein.estimators._regressor import KernelRegressor
 from krein.estimators._training import Row, Training, keep_positive
 from krein.estimators.nystroem import KreinNystroem
-from krein.lowrank import LowRank
-from krein.result import Array
+from krein.matrices.low_rank import LowRank
 from krein.solvers.libsvm import (
     libsvm_options,
     one_class_dual,

@@ -15,8 +15,8 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from krein.arrays import Array
 from krein.estimators.spectral import METHOD_CONSTRAINTS
-from krein.result import Array
 from krein.spectrum import Spectrum, Transform
 from krein.validation import check_similarity, refuse_odd_arrays
 

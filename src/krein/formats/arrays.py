@@ -18,7 +18,7 @@ import scipy.io
 import scipy.sparse
 
 from krein.formats.named import FormatError, Named
-from krein.memory import require_memory
+from krein.matrices.memory import require_memory
 
 __all__ = ["read_mat", "read_mtx", "read_npy", "read_npz"]
 

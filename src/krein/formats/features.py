@@ -15,7 +15,7 @@ from krein.formats.named import (
     parse_number,
     text_lines,
 )
-from krein.memory import require_memory
+from krein.matrices.memory import require_memory
 
 __all__ = ["read_arff", "read_libsvm"]
 

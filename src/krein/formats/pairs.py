@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from krein.formats.named import FormatError, Named, parse_number, text_lines
-from krein.memory import require_memory
+from krein.matrices.memory import require_memory
 
 __all__ = ["read_pairs"]
 

@@ -17,7 +17,7 @@ from krein.formats.named import (
     text_lines,
     unique_names,
 )
-from krein.memory import require_memory
+from krein.matrices.memory import require_memory
 
 __all__ = ["read_phylip", "read_rows", "read_table"]
 

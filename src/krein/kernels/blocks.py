@@ -16,11 +16,12 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
+from krein.items import take
 from krein.kernels.block_store import ArrayStore, FileStore, Tile, Tiling, fingerprint
-from krein.kernels.items import check_items, same_items, take
-from krein.kernels.progress import progress_bar
+from krein.kernels.items import check_items, same_items
 from krein.kernels.registry import Kernel, as_kernel
-from krein.memory import available_memory, parse_bytes
+from krein.matrices.memory import available_memory, parse_bytes
+from krein.progress import progress_bar
 
 __all__ = ["kernel_matrix"]
 

@@ -1,4 +1,4 @@
-"""Items of any kind: counting, comparing, taking, and filling a matrix of pairs."""
+"""Items of any kind: counting, comparing, and filling a matrix of pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-__all__ = ["check_items", "fill_pairs", "normalize_scores", "same_items", "take"]
+__all__ = ["check_items", "fill_pairs", "normalize_scores", "same_items"]
 
 
 def check_items(X: Any, name: str = "X") -> int:
@@ -21,17 +21,6 @@ def check_items(X: Any, name: str = "X") -> int:
     if n < 1:
         raise ValueError(f"{name} has no items; at least one is required")
     return n
-
-
-def take(items: Any, rows: Any) -> Any:
-    """Items at the given positions (indices or a slice), whatever holds them."""
-    if hasattr(items, "iloc"):
-        return items.iloc[rows]
-    if isinstance(items, np.ndarray):
-        return items[rows]
-    if isinstance(rows, slice):
-        return list(items[rows])
-    return [items[i] for i in rows]
 
 
 def same_items(X: Any, Y: Any) -> bool:

@@ -15,8 +15,8 @@ import scipy.linalg
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
+from krein.arrays import Array
 from krein.kernels.registry import register
-from krein.result import Array
 
 __all__ = [
     "log_kernel",

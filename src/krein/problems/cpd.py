@@ -20,8 +20,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit, xlogy
 
+from krein.arrays import Array
 from krein.problems.cpd_columns import Columns
-from krein.result import Array, Certificate
+from krein.result import Certificate
 
 __all__ = ["LOSSES", "CPDProblem", "Logistic", "Loss", "Squared", "SquaredHinge"]
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from krein.result import Array
+from krein.arrays import Array
 
 __all__ = ["Columns", "DenseColumns", "FeatureColumns", "LazyColumns"]
 

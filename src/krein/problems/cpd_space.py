@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from krein.arrays import Array
 from krein.kernels.splines import orthonormal_range
 from krein.problems.cpd_columns import (
     Columns,
@@ -28,7 +29,6 @@ from krein.problems.cpd_columns import (
     FeatureColumns,
     LazyColumns,
 )
-from krein.result import Array
 
 __all__ = [
     "NOT_CPD",

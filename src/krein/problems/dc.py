@@ -14,8 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
-from krein.result import Array, Certificate
+from krein.result import Certificate
 
 __all__ = ["IndefiniteDual", "PrimalDC"]
 

@@ -33,7 +33,8 @@ import scipy.linalg
 import scipy.sparse.linalg
 from scipy.special import expit, logsumexp, softmax
 
-from krein.result import Array, Certificate
+from krein.arrays import Array
+from krein.result import Certificate
 from krein.spectrum import Spectrum, largest_shift
 from krein.validation import check_similarity
 

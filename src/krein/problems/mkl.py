@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
-from krein.result import Array
 from krein.solvers.libsvm import svm_dual
 
 __all__ = ["MKLWeights"]

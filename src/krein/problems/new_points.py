@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
+from krein.arrays import Array
 from krein.problems.proxy import ProxySVM
-from krein.result import Array
 from krein.spectrum import Transform
 
 __all__ = ["RULES", "batch_outputs", "linear_coef", "single_outputs"]

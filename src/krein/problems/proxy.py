@@ -23,9 +23,10 @@ from typing import Literal
 import numpy as np
 import scipy.linalg
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.problems.quadrature import DiagonalPlusLowRank, RankOnePositivePart
-from krein.result import Array, Certificate
+from krein.result import Certificate
 from krein.spectrum import Spectrum
 
 __all__ = ["ProxySVM"]

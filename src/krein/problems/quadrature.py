@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.result import Array
+from krein.arrays import Array
 
 __all__ = ["COARSE", "FINE", "DiagonalPlusLowRank", "RankOnePositivePart", "Rule"]
 

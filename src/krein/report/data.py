@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 import krein
+from krein.arrays import Array
 from krein.comparison import METHODS, Comparison
 from krein.comparison.scores import SCORES
 from krein.diagnostics import diagnose
-from krein.result import Array
 from krein.spectrum import Spectrum
 
 __all__ = ["case", "embedding", "heat_map", "machine"]

@@ -13,8 +13,8 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
+from krein.arrays import Array
 from krein.reproduce.runs import Task, seed_of
-from krein.result import Array
 from krein.sharing import shared_work
 
 __all__ = [

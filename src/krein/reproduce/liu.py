@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.reproduce.claims import Claim, Measured, lookup, means
 from krein.reproduce.experiments import (
     accuracy,
@@ -30,7 +31,6 @@ from krein.reproduce.liu_data import (
 from krein.reproduce.liu_faces import TABLE5
 from krein.reproduce.liu_solvers import SOLVER_TABLES
 from krein.reproduce.runs import Means, Run, Table, Task, Values, seed_of
-from krein.result import Array
 
 __all__ = ["TABLES"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.reproduce.experiments import unit_range, vectors
 from krein.reproduce.runs import Means
-from krein.result import Array
 
 __all__ = ["LARGE", "READINGS", "SETS", "SMALL", "liu_vectors", "readings", "tl1"]
 

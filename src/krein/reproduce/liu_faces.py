@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.reproduce.experiments import (
     accuracy,
     block,
@@ -21,7 +22,6 @@ from krein.reproduce.experiments import (
     vectors,
 )
 from krein.reproduce.runs import Table, Task, Values
-from krein.result import Array
 
 __all__ = ["TABLE5"]
 

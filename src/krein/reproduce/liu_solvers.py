@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.reproduce.claims import Claim, Measured, lookup
 from krein.reproduce.experiments import accuracy, folds_of, split_of, timed, tune
 from krein.reproduce.liu_data import LARGE, READINGS, liu_vectors, readings, tl1
 from krein.reproduce.runs import Means, Run, Table, Task, Values, seed_of
-from krein.result import Array
 
 __all__ = ["SOLVER_TABLES"]
 

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from krein.arrays import Array
 from krein.reproduce.experiments import (
     block,
     folds_of,
@@ -18,7 +19,6 @@ from krein.reproduce.experiments import (
     vectors,
 )
 from krein.reproduce.runs import Task, seed_of
-from krein.result import Array
 
 __all__ = ["SETS", "Noisy", "noisy_kernel", "width_of"]
 

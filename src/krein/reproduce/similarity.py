@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from krein.arrays import Array
 from krein.reproduce.claims import Measured
 from krein.reproduce.experiments import (
     RawRows,
@@ -25,7 +26,6 @@ from krein.reproduce.experiments import (
     vectors,
 )
 from krein.reproduce.runs import Means, Run, Table, Task, Values
-from krein.result import Array
 
 __all__ = ["TABLES"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.reproduce.claims import Measured, lookup
 from krein.reproduce.experiments import accuracy, folds_of, quiet_fit, timed, vectors
 from krein.reproduce.runs import Means, Run, Table, Task, Values, seed_of
-from krein.result import Array
 
 __all__ = ["TABLES"]
 

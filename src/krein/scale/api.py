@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from krein.kernels.items import take
-from krein.memory import parse_bytes, require_memory
-from krein.result import Array
+from krein.arrays import Array
+from krein.items import take
+from krein.matrices.memory import parse_bytes, require_memory
+from krein.matrices.similarities import evaluate
+from krein.matrices.tiles import row_slices
 from krein.scale.cluster import as_client, cluster_columns, map_in_order
 from krein.scale.stream import stored_columns
-from krein.similarities import evaluate
-from krein.tiles import row_slices
 
 __all__ = ["decision_function", "fit", "predict"]
 

@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from krein.kernels.items import take
+from krein.arrays import Array
+from krein.items import take
+from krein.matrices.similarities import Similarities, evaluate
+from krein.matrices.tiles import combine_triangles, triangular
 from krein.optional import import_optional
-from krein.result import Array
 from krein.scale.store import TileStore, replace_file
 from krein.scale.stream import StoredTiles, open_columns
-from krein.similarities import Similarities, evaluate
-from krein.tiles import combine_triangles, triangular
 
 __all__ = ["ClusterTiles", "as_client", "cluster_columns", "map_in_order"]
 

@@ -19,9 +19,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from krein.arrays import Array
+from krein.matrices.tiles import row_slices
 from krein.optional import import_optional
-from krein.result import Array
-from krein.tiles import row_slices
 
 __all__ = ["Backend", "DamagedTileError", "TileStore", "replace_file"]
 

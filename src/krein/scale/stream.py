@@ -12,11 +12,11 @@ import joblib
 import numpy as np
 
 import krein
-from krein.kernels.items import take
-from krein.result import Array
+from krein.arrays import Array
+from krein.items import take
+from krein.matrices.similarities import Similarities, evaluate
+from krein.matrices.tiles import TiledMatrix
 from krein.scale.store import Backend, DamagedTileError, TileStore
-from krein.similarities import Similarities, evaluate
-from krein.tiles import TiledMatrix
 
 __all__ = ["StoredTiles", "rows_that_fit", "stored_columns", "tile_keys"]
 

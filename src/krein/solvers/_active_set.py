@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from krein.result import Array
+from krein.arrays import Array
 
 __all__ = ["QuadraticModel"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
+from krein.arrays import Array
 from krein.optional import import_optional
 from krein.problems.mkl import MKLWeights
-from krein.result import Array
 
 __all__ = ["restricted_master"]
 

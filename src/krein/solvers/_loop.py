@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from krein.result import Array, Certificate, History, Result, Status
+from krein.arrays import Array
+from krein.result import Certificate, History, Result, Status
 
 __all__ = ["Iterate", "run"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.problems.proxy import ProxySVM
 from krein.problems.quadrature import COARSE, RankOnePositivePart
-from krein.result import Array
 
 __all__ = ["accelerated_steps", "balanced_ray"]
 

@@ -19,10 +19,11 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 from sklearn.exceptions import ConvergenceWarning
 
+from krein.arrays import Array
 from krein.problems.cpd import CPDProblem
 from krein.problems.cpd_columns import Columns
 from krein.problems.cpd_space import NOT_CPD
-from krein.result import Array, Result
+from krein.result import Result
 from krein.solvers._loop import Iterate, run
 
 __all__ = ["cpd_newton"]

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import scipy.linalg
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.problems.dc import IndefiniteDual, PrimalDC
-from krein.result import Array, Result
+from krein.result import Result
 from krein.solvers._loop import Iterate, run
 
 __all__ = ["dc_primal", "tdca"]

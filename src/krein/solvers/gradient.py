@@ -13,8 +13,9 @@ from typing import Literal
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.problems.proxy import ProxySVM
-from krein.result import Array, Result
+from krein.result import Result
 from krein.solvers._loop import Iterate, run
 
 __all__ = ["smm", "spgm"]

@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
-from krein.result import Array, Certificate, Result, Status
+from krein.matrices.tiles import TiledMatrix
+from krein.result import Certificate, Result, Status
 from krein.solvers._active_set import QuadraticModel
 from krein.solvers._loop import Iterate, run
-from krein.tiles import TiledMatrix
 
 __all__ = ["linear_svm"]
 

@@ -20,8 +20,9 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR, OneClassSVM
 
+from krein.arrays import Array
 from krein.domain import BalancedBox
-from krein.result import Array, Certificate, History, Result, Status
+from krein.result import Certificate, History, Result, Status
 from krein.spectrum import safe_scale
 
 __all__ = ["Machine", "libsvm_options", "one_class_dual", "svm_dual", "svr_dual"]

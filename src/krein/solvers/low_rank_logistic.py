@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from krein.problems.feature_kernel import FeatureKernel
+from krein.arrays import Array
+from krein.matrices.features import FeatureKernel
 from krein.problems.logistic import Curvature, IndefiniteLogistic
-from krein.result import Array
 
 __all__ = ["solve_by_features"]
 

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 import scipy.optimize
 
+from krein.arrays import Array
 from krein.problems.mkl import MKLWeights
-from krein.result import Array, Certificate, Result
+from krein.result import Certificate, Result
 from krein.solvers._loop import Iterate, run
 
 __all__ = ["kernel_weights"]

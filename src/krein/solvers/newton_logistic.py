@@ -21,9 +21,10 @@ from typing import Literal
 import numpy as np
 import scipy.linalg
 
-from krein.problems.feature_kernel import FeatureKernel
+from krein.arrays import Array
+from krein.matrices.features import FeatureKernel
 from krein.problems.logistic import Curvature, IndefiniteLogistic, Point
-from krein.result import Array, Result
+from krein.result import Result
 from krein.solvers._loop import Iterate, run
 from krein.solvers.low_rank_logistic import solve_by_features
 

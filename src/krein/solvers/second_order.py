@@ -14,8 +14,9 @@ from typing import Literal
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.problems.proxy import ProxySVM
-from krein.result import Array, Result
+from krein.result import Result
 from krein.solvers._active_set import QuadraticModel
 from krein.solvers._loop import Iterate, run
 from krein.solvers._warm_up import accelerated_steps, balanced_ray

@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.problems.mkl import MKLWeights
 from krein.problems.proxy import ProxySVM
-from krein.result import Array, Certificate, Result
+from krein.result import Certificate, Result
 from krein.solvers._loop import Iterate, run
 from krein.solvers.libsvm import svm_dual
 from krein.solvers.mkl import kernel_weights

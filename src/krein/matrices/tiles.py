@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from krein.result import Array
+from krein.arrays import Array
 
 __all__ = ["DenseTiles", "TiledMatrix", "row_slices", "tree_reduce", "triangular"]
 

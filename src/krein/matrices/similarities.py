@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from krein.kernels.items import take
-from krein.result import Array
+from krein.arrays import Array
+from krein.items import take
 
 __all__ = ["Similarities", "evaluate"]
 

@@ -14,8 +14,8 @@ import scipy.linalg
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 
-from krein.result import Array
-from krein.similarities import Similarities
+from krein.arrays import Array
+from krein.matrices.similarities import Similarities
 
 __all__ = ["LANDMARKS", "check_count", "choose_landmarks"]
 

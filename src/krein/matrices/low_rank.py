@@ -20,9 +20,9 @@ from typing import Literal
 import numpy as np
 import scipy.linalg
 
-from krein.result import Array
+from krein.arrays import Array
+from krein.matrices.tiles import DenseTiles, TiledMatrix
 from krein.spectrum import Spectrum, _rescale
-from krein.tiles import DenseTiles, TiledMatrix
 
 __all__ = ["Core", "LowRank", "Range", "Sample"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from krein.result import Array
+from krein.arrays import Array
 from krein.spectrum import Spectrum
 
 __all__ = ["FeatureKernel"]

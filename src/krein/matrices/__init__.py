@@ -1,0 +1,1 @@
+"""What stands where K stands: dense, low rank, tiles on disk, features, sparse."""
