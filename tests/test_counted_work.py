@@ -21,8 +21,8 @@ from krein import (
     sigmoid_kernel,
 )
 from krein.problems.proxy import ProxySVM
-from krein.sharing import shared_work
 from krein.solvers import _active_set, cpd_newton
+from krein.store.sharing import shared_work
 
 N = 120
 RECORDED = {

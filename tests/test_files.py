@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from krein.files import atomic_write, check_writable
+from krein.store.files import atomic_write, check_writable
 
 
 def test_content_appears_when_the_block_ends(tmp_path):

@@ -17,8 +17,8 @@ import sys
 import time
 from pathlib import Path
 
-from krein.files import atomic_write
 from krein.reproduce.runs import machine
+from krein.store.files import atomic_write
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 

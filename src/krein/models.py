@@ -25,10 +25,10 @@ from sklearn.base import BaseEstimator
 
 import krein
 from krein.domain import BalancedBox
-from krein.files import atomic_write
 from krein.kernels.registry import Kernel
 from krein.result import Certificate, History, Result
 from krein.spectrum import Spectrum, Transform
+from krein.store.files import atomic_write
 
 __all__ = ["ModelFileError", "load_model", "save_model"]
 

@@ -22,7 +22,7 @@ import scipy.sparse.linalg
 
 from krein.arrays import Array
 from krein.matrices.memory import require_memory
-from krein.sharing import fingerprint, is_sharing, once
+from krein.store.sharing import fingerprint, is_sharing, once
 
 __all__ = ["METHODS", "Spectrum", "Transform", "largest_shift"]
 
@@ -65,7 +65,7 @@ class Spectrum:
     def exact(cls, K: Array, weight: Array | None = None) -> Spectrum:
         """All eigenpairs by LAPACK's divide and conquer; K is not changed.
 
-        Computed once per matrix inside of `krein.sharing.shared_work`.
+        Computed once per matrix inside of `krein.store.sharing.shared_work`.
         """
         return once(
             lambda: (cls, fingerprint(K), fingerprint(weight)),

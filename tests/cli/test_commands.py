@@ -316,7 +316,7 @@ def test_a_failure_at_the_last_moment_leaves_nothing(
     def denied(*args):
         raise PermissionError("Permission denied")
 
-    monkeypatch.setattr("krein.files.os.replace", denied)
+    monkeypatch.setattr("krein.store.files.os.replace", denied)
     fit = ("fit", files["K"], "--labels", files["labels"], "--set", "C=2")
     assert "Permission denied" in refused(*fit, "-o", tmp_path / "m.krein", code=1)
     assert list(tmp_path.iterdir()) == []

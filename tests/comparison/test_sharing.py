@@ -5,8 +5,8 @@ import pytest
 import scipy.linalg
 
 from krein import KreinSVC, SpectrumSVC, compare, sigmoid_kernel
-from krein.sharing import once, shared_work
 from krein.spectrum import Spectrum
+from krein.store.sharing import once, shared_work
 
 
 @pytest.fixture

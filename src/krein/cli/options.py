@@ -67,7 +67,7 @@ def check_output(path: str | None, force: bool) -> Path | None:
     """
     if path is None:
         return None
-    from krein.files import check_writable
+    from krein.store.files import check_writable
 
     try:
         return check_writable(path, overwrite=force)

@@ -82,7 +82,7 @@ def _some(names: list[str]) -> str:
 
 
 def _write(out: Any, items: list[dict[str, str]], force: bool) -> None:
-    from krein.files import atomic_write
+    from krein.store.files import atomic_write
 
     with atomic_write(out, overwrite=force, text=True) as file:
         writer = csv.DictWriter(file, ["item", "label"], lineterminator="\n")

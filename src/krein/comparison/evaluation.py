@@ -18,7 +18,7 @@ from krein.comparison.splits import Split, inner_folds
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
 from krein.items import take
 from krein.kernels.registry import Kernel
-from krein.sharing import SharedWork, shared_work
+from krein.store.sharing import SharedWork, shared_work
 
 __all__ = ["Problem", "evaluate_split", "fit_method", "search"]
 

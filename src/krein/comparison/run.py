@@ -18,10 +18,10 @@ from krein.comparison.evaluation import Problem, evaluate_split
 from krein.comparison.methods import Method, select_methods
 from krein.comparison.scores import SCORES
 from krein.comparison.splits import Split, outer_splits
-from krein.files import atomic_write
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
-from krein.sharing import fingerprint
+from krein.store.files import atomic_write
+from krein.store.sharing import fingerprint
 from krein.validation import (
     check_labels,
     check_similarity,

@@ -11,8 +11,8 @@ from typing import IO, Any
 import numpy as np
 import scipy.io
 
-from krein.files import atomic_write
 from krein.formats.read import MATRIX_FORMATS
+from krein.store.files import atomic_write
 
 __all__ = ["write_matrix"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from krein.files import check_writable
+from krein.store.files import check_writable
 
 __all__ = ["ArrayStore", "FileStore", "Tile", "Tiling", "fingerprint"]
 

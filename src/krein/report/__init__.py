@@ -28,9 +28,9 @@ def write_report(
     -------
     Path
     """
-    from krein.files import atomic_write, check_writable
     from krein.report.data import case
     from krein.report.render import render
+    from krein.store.files import atomic_write, check_writable
 
     path = check_writable(path, overwrite=force)
     found = case(comparison, **context)

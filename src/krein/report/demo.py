@@ -11,10 +11,10 @@ import numpy as np
 import krein
 from krein.comparison import compare
 from krein.datasets import load_dataset
-from krein.files import atomic_write
 from krein.kernels import KERNELS, Kernel, sigmoid_kernel
 from krein.report.data import case
 from krein.report.render import render
+from krein.store.files import atomic_write
 
 __all__ = ["demo_report", "write_demo"]
 

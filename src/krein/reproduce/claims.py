@@ -16,8 +16,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from krein.files import atomic_write
 from krein.reproduce.runs import Means, Run
+from krein.store.files import atomic_write
 
 __all__ = [
     "VERDICTS",

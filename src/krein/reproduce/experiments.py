@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from krein.arrays import Array
 from krein.reproduce.runs import Task, seed_of
-from krein.sharing import shared_work
+from krein.store.sharing import shared_work
 
 __all__ = [
     "RawRows",

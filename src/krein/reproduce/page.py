@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
-from krein.files import atomic_write
 from krein.reproduce import PAPERS, file_claims, measure, states, tables
 from krein.reproduce.claims import VERDICTS, Claim, Measured
 from krein.reproduce.runs import Means, Store, Table
+from krein.store.files import atomic_write
 
 __all__ = ["page_lines", "write_page"]
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.files import atomic_write
+from krein.store.files import atomic_write
 
 __all__ = ["Run", "Runner", "Store", "Table", "Task", "machine", "seed_of"]
 

@@ -69,7 +69,7 @@ def atomic_write(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from krein.files import atomic_write
+    >>> from krein.store.files import atomic_write
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "names.txt"
     >>> with atomic_write(path, text=True) as handle:

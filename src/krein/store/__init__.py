@@ -1,0 +1,1 @@
+"""Work that is kept: files written whole, shared results, resumable stores."""
