@@ -19,7 +19,7 @@ export KREIN_DATA := $(BESIDE)
 endif
 endif
 
-.PHONY: help demo test test-all test-oldest lint docs bench dist clean
+.PHONY: help demo test test-all test-oldest lint docs bench papers dist clean
 .DELETE_ON_ERROR:
 .SECONDARY: $(VENV)/.made $(VENV)-oldest/.made
 
@@ -31,6 +31,7 @@ help:
 	@echo "make lint         ruff, mypy, codespell"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make bench        print the measured figures, write them to benchmarks/speed/results.txt"
+	@echo "make papers       the papers' experiments: list them, or run one with TABLE=name (or all)"
 	@echo "make dist         build, install the wheel in a new environment, run the demo"
 	@echo "make clean        remove environments and build output"
 
@@ -60,6 +61,10 @@ docs: $(VENV)/.with-docs
 bench: $(VENV)/.with-test
 	$(BIN)/python benchmarks/speed --out benchmarks/speed/results.txt
 
+# TABLE=ying-table3 or TABLE=all runs what is missing; OPTIONS=--quick, --jobs 2, ...
+papers: $(VENV)/.with-test
+	$(ONE_THREAD) $(BIN)/python -m papers $(TABLE) $(OPTIONS)
+
 dist: $(VENV)/.with-dev
 	rm -rf dist $(VENV)-dist
 	$(BIN)/python -m build --outdir dist
@@ -70,7 +75,7 @@ dist: $(VENV)/.with-dev
 clean:
 	rm -rf $(VENV) $(VENV)-oldest $(VENV)-dist build dist docs/_build docs/api docs/auto_examples krein-demo
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests papers benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ------------------------------------------------------------------- environments
 

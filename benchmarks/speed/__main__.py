@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from krein.reproduce.runs import machine
+from krein.report.data import machine
 from krein.store.files import atomic_write
 
 SCRIPTS = Path(__file__).resolve().parents[1]

@@ -33,12 +33,12 @@ def pipe(*words, **options):
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
-def terminal(*words, **options):
+def terminal(*words, program=KREIN, **options):
     """Run with stdout and stderr on a pseudo-terminal, both in ``out``."""
     ours, theirs = pty.openpty()
     try:
         process = subprocess.Popen(
-            [*KREIN, *map(str, words)],
+            [*program, *map(str, words)],
             stdout=theirs,
             stderr=theirs,
             stdin=theirs,

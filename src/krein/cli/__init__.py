@@ -27,7 +27,6 @@ COMMANDS = (
     "kernel",
     "fit",
     "predict",
-    "reproduce",
     "datasets",
 )
 

@@ -1,0 +1,315 @@
+"""Liu et al.: Tables II, III and V (eigenvalues, accuracies, faces).
+
+The tables about the solvers are in `liu_solvers`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from krein.arrays import Array
+from papers.claims import Claim, Measured, lookup, means
+from papers.experiments import (
+    accuracy,
+    block,
+    folds_of,
+    quiet_fit,
+    split_of,
+    tune,
+)
+from papers.liu_data import (
+    READINGS,
+    SETS,
+    SMALL,
+    liu_vectors,
+    readings,
+    tl1,
+)
+from papers.liu_faces import TABLE5
+from papers.liu_solvers import SOLVER_TABLES
+from papers.runs import Means, Run, Table, Task, Values, seed_of
+
+__all__ = ["TABLES"]
+
+# --------------------------------------------------------------- Table II: eigenvalues
+
+_SUBSET = 0.05  # of the sets whose printed values do not fit a half
+_SUBSETS = ("EEG", "ijcnn1-tr", "madelon")
+_ROUNDING = 1e-12
+_DENSE = 2500  # largest half whose whole spectrum is computed
+
+
+def _table2_tasks(quick: bool) -> list[Task]:
+    if quick:
+        return [Task("sonar", "half", split) for split in range(2)]
+    tasks = [
+        Task(name, "half", split)
+        for name in SETS
+        for split in range(1 if name in ("EEG", "ijcnn1-tr") else 10)
+    ]
+    return tasks + [
+        Task(name, "5% subset", split) for name in _SUBSETS for split in range(10)
+    ]
+
+
+def _table2(task: Task, quick: bool, earlier: Any) -> Values:
+    X, _ = liu_vectors(task.dataset, quick)
+    share = 0.5 if task.method == "half" else _SUBSET
+    order = np.random.default_rng(seed_of(task)).permutation(len(X))
+    X = X[order[: int(share * len(X))]]
+    if len(X) > _DENSE:
+        return {"mu_max at least": _mean_row_sum(X), "n": len(X)}
+    eigenvalues = np.linalg.eigvalsh(tl1(X))
+    return {"mu_min": eigenvalues[0], "mu_max": eigenvalues[-1], "n": len(X)}
+
+
+def _mean_row_sum(X: Array) -> float:
+    """e'Ke/n <= mu_max, without holding K."""
+    total = sum(float(tl1(X[i : i + 500], X).sum()) for i in range(0, len(X), 500))
+    return total / len(X)
+
+
+def _derive_table2(measured: Means, runs: list[Run]) -> Means:
+    """Say where every half is positive semidefinite up to rounding."""
+    extra: Means = {}
+    for name in SETS:
+        smallest = [
+            run.values["mu_min"] / run.values["mu_max"]
+            for run in runs
+            if run.task.dataset == name and "mu_min" in run.values
+        ]
+        if smallest:
+            word = "yes" if min(smallest) > -_ROUNDING else "no"
+            key = (name, "half", "positive semidefinite in every half")
+            extra[key] = Measured(word, None, len(smallest))
+    return extra
+
+
+def _explain_table2(claim: Claim, measured: Means) -> str:
+    """Say how much one half differs from another: the paper prints one number."""
+    found = measured.get(claim.key)
+    if found is None or not found.spread:
+        return ""
+    far = abs(float(claim.paper) - found.value) / found.spread
+    if far > 3:
+        return "far outside of what our draws vary by"
+    return f"{far:.1f} standard deviations of our draws away"
+
+
+def _draw_table2(runs: list[Run], path: Path) -> None:
+    from krein.plotting import new_axes
+    from papers.claims import printed
+
+    measured = means(runs)
+    rows = [
+        (claim.dataset, float(claim.paper), measured[claim.key].value)
+        for claim in printed("liu")
+        if claim.table == "liu-table2"
+        and claim.quantity == "mu_max"
+        and claim.key in measured
+    ]
+    ax = new_axes(figsize=(5, 4.5))
+    ax.loglog([row[1] for row in rows], [row[2] for row in rows], "o", color="#2a6f97")
+    for name, x, value in rows:
+        if abs(value / x - 1) > 0.05:
+            ax.annotate(name, (x, value), fontsize=8)
+    ends = [50, 30_000]
+    ax.plot(ends, ends, color="black", linewidth=0.6)
+    ax.set(xlabel="printed largest eigenvalue", ylabel="measured, mean of splits")
+    ax.figure.savefig(path, dpi=90)
+
+
+# -------------------------------------------------------------- Table III: accuracies
+
+_GRID = (10.0, 5.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
+
+
+def _logistic(solver: str, task: Task, **options: Any) -> Any:
+    from krein import KreinLogisticRegression
+
+    def make(alpha: float = 0.01) -> Any:
+        return KreinLogisticRegression(
+            alpha,
+            fit_intercept=False,
+            solver=solver,
+            indefinite="raise-alpha" if solver == "newton" else "allow",
+            solver_options=options or None,
+            random_state=task.split,
+        )
+
+    return make
+
+
+def _machines(task: Task) -> dict[str, Any]:
+    """Method -> maker of an estimator, all of them functions of one parameter."""
+    import krein
+
+    return {
+        "Flip": lambda C: krein.SpectrumSVC("flip", C=C),
+        "Clip": lambda C: krein.SpectrumSVC("clip", C=C),
+        "Shift": lambda C: krein.SpectrumSVC("shift", C=C),
+        "KSVM": lambda C: krein.KreinSVC(C=C),
+        "TDCASVM": lambda C: krein.DCSVC(C=C),
+        "CCICP-GD": _logistic("ccicp-gd", task),
+        "CCICP-SGD": _logistic("ccicp-sgd", task),
+        "IKLR certified": _logistic("newton", task),
+        **{name: _logistic("ccicp-gd", task, **how) for name, how in READINGS.items()},
+    }
+
+
+TABLE3_METHODS = (
+    "KLR(RBF)",
+    "Flip",
+    "Clip",
+    "Shift",
+    "TDCASVM",
+    "KSVM",
+    "CCICP-GD",
+    "CCICP-SGD",
+    "IKLR certified",
+    *READINGS,
+)
+
+
+def _table3_tasks(quick: bool) -> list[Task]:
+    names = ("sonar",) if quick else (*SMALL, "parkinsons with label")
+    return [
+        Task(name, method, split)
+        for split in range(1 if quick else 10)
+        for name in names
+        for method in TABLE3_METHODS
+    ]
+
+
+def _table3(task: Task, quick: bool, earlier: Any) -> Values:
+    X, y = liu_vectors(task.dataset, quick)
+    train, test = split_of(task, y, 0.5)
+    folds = folds_of(task, y[train], 5)
+    values = _GRID[2:4] if quick else _GRID
+    if task.method == "KLR(RBF)":
+        return _rbf_logistic(X, y, train, test, folds, values, task)
+    K = tl1(X[train])
+    make = _machines(task)[task.method]
+    name = "alpha" if task.method.startswith(("CCICP", "IKLR")) else "C"
+    best = tune(make, [{name: value} for value in values], K, y[train], folds)
+    model = quiet_fit(make(**best), K, y[train])
+    right = accuracy(model, tl1(X[test], X[train]), y[test])
+    return {"accuracy": right, **best, "mu_min": np.linalg.eigvalsh(K)[0]}
+
+
+def _rbf_logistic(
+    X: Array,
+    y: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    folds: Any,
+    values: tuple[float, ...],
+    task: Task,
+) -> Values:
+    """Logistic regression with exp(-||x - y||^2 / sigma^2), sigma and lambda tuned."""
+    from krein import rbf_kernel
+
+    make_alpha = _logistic("newton", task)
+    grid = [{"alpha": a, "sigma": s} for s in values for a in values]
+    kernels = {s: rbf_kernel(X, gamma=1.0 / s**2) for s in values}
+    parts = {s: block(K, train, train) for s, K in kernels.items()}
+
+    def make(alpha: float, sigma: float) -> Any:
+        return make_alpha(alpha)
+
+    best = tune(make, grid, lambda params: parts[params["sigma"]], y[train], folds)
+    model = quiet_fit(make(**best), parts[best["sigma"]], y[train])
+    rows = block(kernels[best["sigma"]], test, train)
+    return {"accuracy": accuracy(model, rows, y[test]), **best}
+
+
+_EQUAL_ON_PD = ("Flip", "Clip", "Shift", "KSVM")
+
+
+def _derive_table3(measured: Means, runs: list[Run]) -> Means:
+    """Say whether four methods are one on positive definite halves, as they must."""
+    extra: Means = {}
+    by_split: dict[tuple[str, int], dict[str, Values]] = {}
+    for run in runs:
+        key = (run.task.dataset, run.task.split)
+        by_split.setdefault(key, {})[run.task.method] = run.values
+    for name in SMALL:
+        spreads = [
+            np.ptp([values[m]["accuracy"] for m in _EQUAL_ON_PD])
+            for (dataset, _), values in by_split.items()
+            if dataset == name
+            and all(m in values for m in _EQUAL_ON_PD)
+            and values["Flip"]["mu_min"] > -_ROUNDING
+        ]
+        if spreads:
+            word = "yes" if max(spreads) < 1e-9 else "no"
+            what = "equal on positive definite halves"
+            extra[(name, ", ".join(_EQUAL_ON_PD), what)] = Measured(
+                word, None, len(spreads)
+            )
+    extra.update(_wins(measured))
+    return extra
+
+
+def _wins(measured: Means) -> Means:
+    """Count the sets on which a CCICP method is the best of the eight."""
+    eight = TABLE3_METHODS[:8]
+    wins = total = 0
+    for name in SMALL:
+        row = lookup(measured, [(name, m, "accuracy") for m in eight])
+        if row is None:
+            continue
+        total += 1
+        best = int(np.argmax([found.value for found in row]))
+        wins += eight[best].startswith("CCICP")
+    if not total:
+        return {}
+    return {
+        ("all", "CCICP", "sets where it is best of eight"): Measured(wins, None, total)
+    }
+
+
+def _explain_table3(claim: Claim, measured: Means) -> str:
+    """Where the printed accuracy lies among all methods on the same halves."""
+    if claim.method == "CCICP-GD":
+        return readings(measured, claim.dataset)
+    names = [m for m in TABLE3_METHODS if not m.startswith("CCICP")]
+    row = lookup(measured, [(claim.dataset, m, "accuracy") for m in names])
+    if row is None:
+        return ""
+    values = [found.value for found in row]
+    low, high, paper = min(values), max(values), float(claim.paper)
+    span = f"{low:.3f} to {high:.3f} for the {len(row)} methods solved to a certificate"
+    if claim.method == "CCICP-SGD":
+        return f"stopped after 20 outer steps, not solved; {span} on the same halves"
+    where = "below" if paper < low else "above" if paper > high else "within"
+    return f"the printed value lies {where} the range {span} on the same halves"
+
+
+TABLES = [
+    Table(
+        "liu-table2",
+        "liu",
+        "eigenvalues of the TL1 kernel on random halves of 20 sets",
+        _table2_tasks,
+        _table2,
+        _derive_table2,
+        _draw_table2,
+        explain=_explain_table2,
+    ),
+    Table(
+        "liu-table3",
+        "liu",
+        "accuracy of eight methods on 16 sets, 10 halves each",
+        _table3_tasks,
+        _table3,
+        _derive_table3,
+        explain=_explain_table3,
+        grid="accuracy",
+    ),
+    TABLE5,
+    *SOLVER_TABLES,
+]

@@ -1,0 +1,136 @@
+"""Every table runs in its tiny version, and the command line drives it."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from papers import find_table, measure, reproduce, tables
+from papers.__main__ import main
+from papers.experiments import folds_of, split_of, tune, unit_range
+from papers.page import write_page
+from papers.runs import Task
+from tests.cli.terminal import terminal
+
+
+@pytest.mark.parametrize("name", tables())
+def test_quick_version_of_every_table(name, tmp_path):
+    table = find_table(name)
+    seen = []
+    runs = reproduce(
+        name, tmp_path, quick=True, progress=lambda *state: seen.append(state[:2])
+    )
+    wanted = len(table.tasks(True))
+    assert [run for run in runs if run.failed] == []
+    assert len(runs) == wanted
+    assert seen[0] == (0, wanted)
+    assert seen[-1] == (wanted, wanted)
+    numbers = [m.value for m in measure(table, runs, quick=True).values()]
+    assert numbers
+    assert all(isinstance(v, str) or np.isfinite(v) for v in numbers)
+    assert (tmp_path / table.paper / "quick" / "results" / f"{name}.jsonl").is_file()
+    assert not (tmp_path / table.paper / "claims.csv").exists()
+
+
+def test_the_same_seeds_give_the_same_numbers(tmp_path):
+    first = reproduce("chen-table1", tmp_path / "a", quick=True)
+    second = reproduce("chen-table1", tmp_path / "b", quick=True)
+    assert [run.values for run in first] == [run.values for run in second]
+
+
+def test_flip_clip_shift_and_ksvm_are_one_on_a_positive_definite_kernel(tmp_path):
+    """Liu et al., Table III prints four different numbers there."""
+    runs = reproduce("liu-table3", tmp_path, quick=True)
+    values = {run.task.method: run.values for run in runs}
+    assert values["Flip"]["mu_min"] > 0
+    four = {values[m]["accuracy"] for m in ("Flip", "Clip", "Shift", "KSVM")}
+    assert len(four) == 1
+
+
+def test_command_line(tmp_path, capsys):
+    arguments = ["liu-table2", "--quick", "--out", str(tmp_path), "--json"]
+    assert main(arguments) == 0
+    payload = json.loads(capsys.readouterr().out)
+    assert payload["finished"] == payload["wanted"] == 2
+    assert {row["quantity"] for row in payload["measured"]} >= {"mu_min", "mu_max"}
+    assert main(["liu-table2", "--quick", "--out", str(tmp_path)]) == 0
+    assert "2 of 2 runs" in capsys.readouterr().out
+
+
+def test_command_line_lists_all(tmp_path, capsys):
+    assert main(["--out", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    for name in tables():
+        assert name in shown
+    assert "not run" in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_name_is_bad_input(tmp_path, capsys):
+    assert main(["nosuch", "--out", str(tmp_path)]) == 2
+    assert "no table named 'nosuch'" in capsys.readouterr().err
+    assert main(["similarity", "--jobs", "0"]) == 2
+
+
+def test_page_of_claims(tmp_path):
+    page = tmp_path / "papers.md"
+    count = write_page(page, tmp_path / "nothing")
+    text = page.read_text("utf-8")
+    assert count > 400
+    for name in tables():
+        assert f"### {name}" in text
+    assert "At most one number in each\nsuch row can be right" in text
+
+
+def test_splits_and_folds_are_those_of_every_method():
+    y = np.repeat([0, 1], 20)
+    one, two = Task("sonar", "flip", 3), Task("sonar", "clip", 3)
+    for a, b in zip(split_of(one, y, 0.2), split_of(two, y, 0.2), strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(folds_of(one, y, 5), folds_of(two, y, 5), strict=True):
+        np.testing.assert_array_equal(a[1], b[1])
+    other = split_of(Task("sonar", "flip", 4), y, 0.2)
+    assert not np.array_equal(split_of(one, y, 0.2)[1], other[1])
+
+
+class _Guess:
+    """Predicts one label, whatever it sees."""
+
+    def __init__(self, label, note):
+        self.label = label
+
+    def fit(self, K, y):
+        return self
+
+    def predict(self, K):
+        return np.full(len(K), self.label)
+
+
+def test_tune_takes_the_best_and_the_first_of_equals():
+    y = np.repeat(["a", "b"], [12, 8])
+    grid = [dict(label=label, note=i) for i, label in enumerate(["b", "a", "a"])]
+    folds = folds_of(Task("toy", "m"), y, 4)
+    assert tune(_Guess, grid, np.eye(20), y, folds) == {"label": "a", "note": 1}
+
+
+def test_unit_range_keeps_constant_columns_finite():
+    X = unit_range(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    np.testing.assert_array_equal(X, [[0.0, 0.0], [1.0, 0.0]])
+
+
+def test_command_line_runs_all_until_the_time_is_over(tmp_path, capsys):
+    arguments = ["all", "--quick", "--out", str(tmp_path), "--json"]
+    assert main([*arguments, "--seconds", "1e-3"]) == 0
+    listed = json.loads(capsys.readouterr().out)["tables"]
+    assert [row["table"] for row in listed] == list(tables())
+    started = sorted(tmp_path.rglob("*.jsonl"))
+    assert [path.stem for path in started] == [next(iter(tables()))]
+
+
+def test_on_a_terminal_it_shows_where_it_is(tmp_path):
+    words = ("liu-table2", "--quick", "--out", tmp_path)
+    ended = terminal(*words, program=[sys.executable, "-m", "papers"])
+    assert ended.code == 0
+    assert "\r\x1b[K2/2 sonar, half, split 1" in ended.out
+    assert "2 of 2 runs" in ended.out
