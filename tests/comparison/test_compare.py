@@ -11,10 +11,11 @@ from sklearn import metrics
 
 import krein.comparison.run as run_module
 from krein import Kernel, compare, list_methods, load_model, save_model
+from krein.comparison.columns import COLUMNS, SCORES, SHOWN
 from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import Problem
 from krein.comparison.methods import METHODS, Method
-from krein.comparison.scores import SCORES, score
+from krein.comparison.scores import score
 from krein.comparison.splits import inner_folds, outer_splits
 from krein.comparison.statistics import corrected_test, holm, score_interval
 
@@ -154,6 +155,22 @@ def made_up(scores):
     ]
     problem = Problem(np.eye(n), codes, np.array(["a", "b"]))
     return Comparison(tuple(records), tuple(scores), "accuracy", problem, tuple(splits))
+
+
+def test_every_table_has_the_columns_that_are_described(rng):
+    comparison = made_up({"svc": rng.random(10), "flip": rng.random(10)})
+    keys = {column.key for column in COLUMNS}
+    intervals = {f"{column.key}_interval" for column in SCORES.values()}
+    for row in comparison.table():
+        assert set(row) == {"method", "title"} | keys | intervals
+    assert keys <= set(comparison.to_frame().columns)
+    first = comparison.table()[0]
+    lines = str(comparison).splitlines()
+    page = comparison._repr_html_()
+    for column in SHOWN:
+        assert column.title in lines[0]
+        assert column.show(first) in lines[1].split()
+        assert f"<th>{column.title}</th>" in page
 
 
 def test_a_clear_winner_is_named(rng):

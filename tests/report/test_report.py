@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein import PseudoEuclideanEmbedding
-from krein.comparison.scores import SCORES
+from krein.comparison.columns import SCORES
 from krein.report.charts import spectrum_chart, ticks
 from krein.report.data import case, embedding, heat_map
 from krein.report.glossary import GLOSSARY
@@ -40,8 +40,7 @@ def test_scores_and_confusion_agree(found, comparison):
         counts = np.array(found["comparison"]["methods"][row["method"]]["confusion"])
         assert counts.sum() == 60
         assert np.trace(counts) / 60 == pytest.approx(row["accuracy"], abs=0.01)
-        for score in SCORES:
-            key = score.removeprefix("neg_")
+        for key in (column.key for column in SCORES.values()):
             low, high = row[f"{key}_interval"]
             assert low <= row[key] <= high
 

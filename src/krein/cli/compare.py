@@ -54,6 +54,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Compare, and write report and model if asked for."""
     page = check_output(args.html, args.force)
     saved = check_output(args.model, args.force)
+    from dataclasses import asdict
+
+    from krein.comparison.columns import COLUMNS
     from krein.comparison.run import compare_problem
     from krein.progress import progress_bar
 
@@ -86,6 +89,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "recommended": comparison.recommendation.method,
         "clear": comparison.recommendation.clear,
         "recommendation": comparison.recommendation.text,
+        "columns": [asdict(column) for column in COLUMNS],
         "table": comparison.table(),
         "failed": comparison.failed,
         **written,
@@ -135,20 +139,16 @@ def _command(args: argparse.Namespace) -> str:
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the table and the recommendation."""
-    head = ["method", "accuracy", "balanced", "log-loss", "AUC", "p", "fit s"]
-    rows = [
+    from krein.comparison.columns import SHOWN
+
+    head = ["method", *(column.title for column in SHOWN)]
+    print_table(
+        head,
         [
-            row["title"],
-            f"{row['accuracy']:.3f}",
-            f"{row['balanced_accuracy']:.3f}",
-            f"{row['log_loss']:.3f}",
-            f"{row['roc_auc']:.3f}",
-            f"{row['p_value']:.2g}",
-            f"{row['fit_seconds']:.2g}",
-        ]
-        for row in payload["table"]
-    ]
-    print_table(head, rows)
+            [row["title"], *(column.show(row) for column in SHOWN)]
+            for row in payload["table"]
+        ],
+    )
     for name, why in payload["failed"].items():
         print(f"{name} failed: {why}")
     print(payload["recommendation"])

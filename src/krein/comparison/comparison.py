@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
+from krein.comparison.columns import SCORES, SHOWN
 from krein.comparison.evaluation import Problem, fit_method
 from krein.comparison.methods import METHODS
-from krein.comparison.scores import SCORES
 from krein.comparison.splits import Split
 from krein.comparison.statistics import (
     corrected_error,
@@ -152,12 +152,12 @@ class Comparison:
     def _row(self, name: str) -> dict[str, Any]:
         records = self.of(name)
         row: dict[str, Any] = {"method": name, "title": METHODS[name].title}
-        for score in SCORES:
-            sign = 1.0 if SCORES[score][1] else -1.0
+        for score, column in SCORES.items():
+            sign = 1.0 if column.larger_is_better else -1.0
             values = sign * self.scores(name, score)
             low, high = score_interval(values, self.test_share)
-            row[score.removeprefix("neg_")] = float(values.mean())
-            row[score.removeprefix("neg_") + "_interval"] = [low, high]
+            row[column.key] = float(values.mean())
+            row[f"{column.key}_interval"] = [low, high]
         row["p_value"] = self.p_values[name]
         row["fit_seconds"] = float(np.median([r["fit_seconds"] for r in records]))
         row["predict_seconds"] = float(
@@ -199,7 +199,7 @@ class Comparison:
         return float(difference.mean()) <= error + 1e-12
 
     def _words(self, equals: tuple[str, ...], chosen: str) -> str:
-        label = SCORES[self.scoring][0]
+        label = SCORES[self.scoring].title
         best = METHODS[self.best].title
         mean = f"{abs(float(self.scores(self.best).mean())):.3f}"
         splits = f"{len(self.splits)} splits"
@@ -245,7 +245,7 @@ class Comparison:
 
     def __str__(self) -> str:
         rows = [self._cells(row) for row in self.table()]
-        header = ["method", *self._columns(), "p", "fit s"]
+        header = ["method", *(column.title for column in SHOWN)]
         widths = [max(len(r[i]) for r in [header, *rows]) for i in range(len(header))]
         lines = [
             "  ".join(
@@ -258,23 +258,13 @@ class Comparison:
         return "\n".join([*lines, "", self.recommendation.text])
 
     @staticmethod
-    def _columns() -> list[str]:
-        return [label for label, _ in SCORES.values()]
-
-    @staticmethod
     def _cells(row: dict[str, Any]) -> list[str]:
-        scores = [f"{row[name.removeprefix('neg_')]:.3f}" for name in SCORES]
-        return [
-            row["title"],
-            *scores,
-            f"{row['p_value']:.2g}",
-            f"{row['fit_seconds']:.2g}",
-        ]
+        return [row["title"], *(column.show(row) for column in SHOWN)]
 
     def _repr_html_(self) -> str:
         head = "".join(
             f"<th>{html.escape(name)}</th>"
-            for name in ["method", *self._columns(), "p", "fit s"]
+            for name in ["method", *(column.title for column in SHOWN)]
         )
         body = "".join(
             "<tr>"
@@ -316,14 +306,14 @@ class Comparison:
         )
         if ax is None:
             _, ax = pyplot.subplots(figsize=(6, 1 + 0.35 * len(self.ranking)))
-        key = self.scoring.removeprefix("neg_")
+        key = SCORES[self.scoring].key
         rows = self.table()[::-1]
         means = np.array([row[key] for row in rows])
         intervals = np.array([row[key + "_interval"] for row in rows])
         errors = np.abs(intervals.T - means)
         ax.errorbar(means, range(len(rows)), xerr=errors, fmt="o", capsize=3)
         ax.set_yticks(range(len(rows)), [row["title"] for row in rows])
-        ax.set_xlabel(f"{SCORES[self.scoring][0]}, mean and 95 % interval")
+        ax.set_xlabel(f"{SCORES[self.scoring].title}, mean and 95 % interval")
         return ax
 
     def to_html(self, path: str | Path, *, force: bool = False, **context: Any) -> Path:

@@ -12,8 +12,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from krein.arrays import Array
+from krein.comparison.columns import SCORES
 from krein.comparison.methods import METHODS, Method
-from krein.comparison.scores import SCORES, score
+from krein.comparison.scores import score
 from krein.comparison.splits import Split, inner_folds
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
 from krein.items import take

@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 import krein
+from krein.comparison.columns import SCORES
 from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import Problem, evaluate_split
 from krein.comparison.methods import Method, select_methods
-from krein.comparison.scores import SCORES
 from krein.comparison.splits import Split, outer_splits
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel

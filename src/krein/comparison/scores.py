@@ -11,26 +11,18 @@ from scipy.stats import rankdata
 
 from krein.arrays import Array
 
-__all__ = ["SCORES", "score"]
-
-# Name -> (label in tables, whether larger is better).
-SCORES = {
-    "accuracy": ("accuracy", True),
-    "balanced_accuracy": ("balanced accuracy", True),
-    "neg_log_loss": ("log-loss", False),
-    "roc_auc": ("AUC", True),
-}
+__all__ = ["score"]
 
 
 def score(
     name: str, codes: np.ndarray, predicted: np.ndarray, scores: Array, proba: Array
 ) -> float:
-    """Return one of `SCORES`; larger is better.
+    """Return a score by its name; larger is better.
 
     Parameters
     ----------
     name : str
-        A key of `SCORES`.
+        A key of `krein.comparison.columns.SCORES`.
     codes, predicted : ndarray of int of shape (n,)
         True and predicted classes.
     scores : ndarray of shape (n, n_rows)

@@ -9,6 +9,7 @@ import importlib.metadata
 import platform
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 import krein
 from krein.arrays import Array
 from krein.comparison import METHODS, Comparison
-from krein.comparison.scores import SCORES
+from krein.comparison.columns import COLUMNS, SCORES
 from krein.diagnostics import diagnose
 from krein.spectrum import Spectrum
 
@@ -85,8 +86,9 @@ def case(
 def _comparison(comparison: Comparison) -> dict[str, Any]:
     answer = comparison.recommendation
     return {
-        "scoring": comparison.scoring.removeprefix("neg_"),
-        "label": SCORES[comparison.scoring][0],
+        "scoring": SCORES[comparison.scoring].key,
+        "label": SCORES[comparison.scoring].title,
+        "columns": [asdict(column) for column in COLUMNS],
         "table": comparison.table(),
         "failed": dict(comparison.failed),
         "methods": {

@@ -8,6 +8,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+from krein.comparison.columns import SHOWN
 from krein.report.charts import (
     interval_chart,
     legend_mark,
@@ -107,26 +108,18 @@ def _answer(comparison: dict[str, Any]) -> str:
     )
 
 
-_COLUMNS = (
-    ("accuracy", "Accuracy", "{:.3f}"),
-    ("balanced_accuracy", "Balanced", "{:.3f}"),
-    ("log_loss", "Log-loss", "{:.3f}"),
-    ("roc_auc", "AUC", "{:.3f}"),
-    ("p_value", "p", "{:.2g}"),
-    ("fit_seconds", "Fit, s", "{:.2g}"),
-    ("predict_seconds", "Predict, s", "{:.2g}"),
-)
-
-
 def _scores(rows: Iterable[dict[str, Any]], comparison: dict[str, Any]) -> str:
-    head = "".join(f'<th scope="col" class="number">{c[1]}</th>' for c in _COLUMNS)
+    head = "".join(
+        f'<th scope="col" class="number">{escape(column.title)}</th>'
+        for column in SHOWN
+    )
     body = ""
     for row in rows:
         chosen = ' class="chosen"' if row["method"] == comparison["recommended"] else ""
         cells = "".join(
-            f'<td class="number" data-value="{row[key]!r}">'
-            f"{shape.format(row[key])}</td>"
-            for key, _, shape in _COLUMNS
+            f'<td class="number" data-value="{row[column.key]!r}">'
+            f"{column.show(row)}</td>"
+            for column in SHOWN
         )
         body += f'<tr{chosen}><th scope="row">{escape(row["title"])}</th>{cells}</tr>'
     return (
@@ -135,7 +128,7 @@ def _scores(rows: Iterable[dict[str, Any]], comparison: dict[str, Any]) -> str:
         "methods; above 0.05 the two cannot be told apart.</p>"
         '<div class="wide" tabindex="0" role="region" aria-label="Table of scores">'
         '<table class="sortable">'
-        f'<thead><tr><th scope="col">Method</th>{head}</tr></thead>'
+        f'<thead><tr><th scope="col">method</th>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
