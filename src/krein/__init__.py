@@ -72,6 +72,7 @@ _WHERE = {
     "list_methods": "krein.comparison",
     # diagnosis and splitting
     "Diagnosis": "krein.diagnostics",
+    "Finding": "krein.diagnostics",
     "diagnose": "krein.diagnostics",
     "split_kernel": "krein.splitting",
     "unbounded_direction": "krein.problems.logistic",

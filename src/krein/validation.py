@@ -14,6 +14,7 @@ __all__ = [
     "check_labels",
     "check_similarity",
     "check_symmetric",
+    "looks_like_distances",
     "refuse_odd_arrays",
 ]
 
@@ -96,12 +97,21 @@ def check_symmetric(K: np.ndarray, *, name: str, rtol: float = 1e-8) -> None:
         )
 
 
+def looks_like_distances(K: np.ndarray) -> bool:
+    """Zero diagonal, nothing negative, and hardly any other zero."""
+    if K.shape[0] < 2 or not K.any() or float(K.min()) < 0.0:
+        return False
+    rounding = 1e-12 * float(K.max())
+    zeros = np.count_nonzero(K <= rounding) - K.shape[0]
+    return bool(
+        float(np.diagonal(K).max()) <= rounding
+        and zeros <= 0.5 * K.shape[0] * (K.shape[0] - 1)
+    )
+
+
 def warn_if_distances(K: np.ndarray, name: str) -> None:
-    """Warn when the matrix looks like distances: zero diagonal, nothing negative."""
-    if K.shape[0] < 2:
-        return
-    diagonal = np.diagonal(K)
-    if not diagonal.any() and K.any() and float(K.min()) >= 0.0:
+    """Warn when the matrix looks like distances."""
+    if looks_like_distances(K):
         warnings.warn(
             f"{name} looks like a matrix of distances (zero diagonal, no negative "
             "entry), but similarities are expected: large must mean similar. Try "

@@ -10,11 +10,14 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from krein.arrays import Array
+from krein.diagnostics.advice import Confidence, advise
+from krein.diagnostics.definiteness import cpd_order
 from krein.diagnostics.distances import (
     median_distance,
     similarity_forms,
     triangle_violations,
 )
+from krein.diagnostics.findings import Evidence, Finding, find
 from krein.diagnostics.negative_part import NegativePart, examine_negative_part
 from krein.diagnostics.spectrum_facts import (
     SpectrumFacts,
@@ -67,6 +70,11 @@ class Diagnosis:
         In two words.
     advice : list of str
         What to use and why.
+    confidence : {"certain", "likely", "open"}
+        How sure the first line of advice is: a fact, a measured sign, or for
+        `compare` to decide.
+    findings : list of Finding
+        What is wrong or worth knowing, the worst first, each with its repair.
 
     Examples
     --------
@@ -91,6 +99,8 @@ class Diagnosis:
     forms: dict[str, float] = field(default_factory=dict)
     verdict: Literal["psd", "nearly psd", "indefinite"] = "indefinite"
     advice: list[str] = field(default_factory=list)
+    confidence: Confidence = "open"
+    findings: list[Finding] = field(default_factory=list)
 
     def facts(self) -> dict[str, str]:
         """The findings as words, in the order they are shown."""
@@ -135,16 +145,19 @@ class Diagnosis:
             "forms": dict(self.forms),
             "verdict": self.verdict,
             "advice": list(self.advice),
+            "confidence": self.confidence,
+            "findings": [finding.to_dict() for finding in self.findings],
         }
 
     def __str__(self) -> str:
         rows = self.facts()
         width = max(map(len, rows))
-        lines = [f"{name:<{width}}  {value}" for name, value in rows.items()]
+        lines = [f"{f.severity}: {f.text}" for f in self.findings]
+        lines += [f"{name:<{width}}  {value}" for name, value in rows.items()]
         if self.forms:
             lines.append("negative mass of other similarities of this distance:")
             lines += [f"  {name:<18} {mass:.2g}" for name, mass in self.forms.items()]
-        lines.append("advice:")
+        lines.append(f"advice ({self.confidence}):")
         lines += [f"  - {line}" for line in self.advice]
         return "\n".join(lines)
 
@@ -153,8 +166,13 @@ class Diagnosis:
             f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>"
             for k, v in self.facts().items()
         )
+        alerts = "".join(
+            f"<li><b>{f.severity}</b>: {html.escape(f.text)}</li>"
+            for f in self.findings
+        )
         advice = "".join(f"<li>{html.escape(line)}</li>" for line in self.advice)
         return (
+            f"<ul>{alerts}</ul>"
             f"<table><caption>krein diagnosis: {self.verdict}</caption>{cells}</table>"
             f"<ul>{advice}</ul>"
         )
@@ -216,7 +234,7 @@ def diagnose(
     """
     if kind not in ("similarity", "distance"):
         raise ValueError(f"kind must be 'similarity' or 'distance', got {kind!r}")
-    K = _check_matrix(K)
+    K, filled = _check_matrix(K)
     y = None if y is None else column_or_1d(y)
     check_consistent_length(K, y, X)
     largest = max(float(np.abs(K).max()), np.finfo(float).tiny)
@@ -230,9 +248,12 @@ def diagnose(
         forms = similarity_forms(S) if S.shape[0] <= _FORMS_UP_TO else {}
         S = np.exp(-S / median_distance(S))
     facts = exact_facts(S) if S.shape[0] <= _EXACT_UP_TO else estimated_facts(S)
-    part = examine_negative_part(S, facts, y)
     order = cpd_order(S, facts, X)
+    evidence = Evidence(K, S, kind, y, relative, filled, order)
+    part = examine_negative_part(S, facts, y if evidence.has_classes else None)
     verdict = _verdict(facts)
+    findings = find(evidence)
+    advice, confidence = advise(verdict, part, order, findings, forms)
     return Diagnosis(
         n=K.shape[0],
         kind=kind,
@@ -247,18 +268,37 @@ def diagnose(
         triangle_violations=triangles,
         forms=forms,
         verdict=verdict,
-        advice=_advice(verdict, part, order, bool(symmetric), kind, forms),
+        advice=advice,
+        confidence=confidence,
+        findings=findings,
     )
 
 
-def _check_matrix(K: Any) -> Array:
+def _check_matrix(K: Any) -> tuple[Array, int]:
+    """Return finite numbers and how many missing ones were taken from the mirror."""
     refuse_odd_arrays(K, "K")
-    K = check_array(K, dtype=np.float64, input_name="K", ensure_min_samples=2)
+    K = check_array(
+        K,
+        dtype=np.float64,
+        input_name="K",
+        ensure_min_samples=2,
+        ensure_all_finite="allow-nan",
+    )
     check_square(K, "K")
     n = K.shape[0]
     need = 5 * 8 * n * n if n <= _EXACT_UP_TO else 3 * 8 * n * n
     require_memory(need, f"the diagnosis of {n} items", "Diagnose a random subset.")
-    return K
+    missing = np.isnan(K)
+    if not missing.any():
+        return K, 0
+    K = np.where(missing, K.T, K)
+    if np.isnan(K).any():
+        i, j = np.argwhere(np.isnan(K))[0]
+        raise ValueError(
+            f"K has {int(np.isnan(K).sum())} missing entries without a mirror entry, "
+            f"the first at row {i}, column {j}; measure them, or leave out the items"
+        )
+    return K, int(missing.sum())
 
 
 def _check_distances(D: Array) -> None:
@@ -267,38 +307,6 @@ def _check_distances(D: Array) -> None:
             f"K has a negative entry ({float(D.min()):.3g}), which no distance has; "
             "pass kind='similarity'"
         )
-
-
-def cpd_order(K: Array, facts: SpectrumFacts, X: Any = None) -> int | None:
-    """Smallest order m <= 3 at which K is PSD beside polynomials of degree m - 1.
-
-    Order 1 needs constants only; orders 2 and 3 need coordinates X for the linear and
-    the quadratic polynomials.
-    """
-    if facts.signature[1] == 0:
-        return 0
-    if K.shape[0] > _EXACT_UP_TO:
-        return None
-    for order, P in enumerate(_polynomials(K.shape[0], X), start=1):
-        Q = np.linalg.qr(P)[0]
-        KQ = K @ Q
-        projected = K - KQ @ Q.T - Q @ (KQ.T - (Q.T @ KQ) @ Q.T)
-        values = np.linalg.eigvalsh(0.5 * (projected + projected.T))
-        if values[0] >= -K.shape[0] * 1e-15 * float(np.abs(facts.eigenvalues).max()):
-            return order
-    return None
-
-
-def _polynomials(n: int, X: Any) -> list[Array]:
-    """Columns of degree 0, then up to 1, then up to 2, where X is given."""
-    ones = np.ones((n, 1))
-    if X is None:
-        return [ones]
-    X = check_array(X, dtype=np.float64, input_name="X")
-    X = (X - X.mean(axis=0)) / (X.std(axis=0) + np.finfo(float).tiny)
-    i, j = np.triu_indices(X.shape[1])
-    spaces = [ones, np.hstack([ones, X]), np.hstack([ones, X, X[:, i] * X[:, j]])]
-    return [P for P in spaces if P.shape[1] < n]
 
 
 def _verdict(facts: SpectrumFacts) -> Literal["psd", "nearly psd", "indefinite"]:
@@ -325,62 +333,3 @@ def _describe(part: NegativePart) -> str:
     if part.label_p_value is not None:
         details.append(f"label alignment p = {part.label_p_value:.3f}")
     return f"{words} ({'; '.join(details)})" if details else words
-
-
-def _advice(
-    verdict: str,
-    part: NegativePart,
-    order: int | None,
-    symmetric: bool,
-    kind: str,
-    forms: dict[str, float],
-) -> list[str]:
-    """What to use and why, most important first."""
-    lines = []
-    if not symmetric:
-        lines.append(
-            "The matrix is not symmetric: pass symmetrize=True, or find out why the "
-            "two directions differ."
-        )
-    if verdict == "psd":
-        lines.append(
-            "Positive semidefinite to rounding: a plain SVC(kernel='precomputed') is "
-            "right, no fix is needed."
-        )
-    elif verdict == "nearly psd":
-        lines.append(
-            "Nearly positive semidefinite: a plain SVC will do; SpectrumSVC('clip') "
-            "removes the doubt at the cost of one eigendecomposition."
-        )
-    elif order is not None:
-        lines.append(
-            f"Conditionally positive definite of order {order}: CPDSVC uses it as it "
-            "is, without any fix."
-        )
-    elif part.verdict == "noise":
-        lines.append(
-            "The negative part looks like noise: SpectrumSVC('clip') or ProxySVC, "
-            "which remove it."
-        )
-    elif part.verdict == "structure":
-        lines.append(
-            "The negative part carries structure: KreinSVC or SpectrumSVC('flip'), "
-            "which keep it; clip would throw it away."
-        )
-    else:
-        lines.append(
-            "Not clear whether the negative part helps: compare clip, flip and the "
-            "proxy SVM on your data with krein.compare."
-        )
-    if verdict == "indefinite" and not order:
-        lines.append(
-            "Whatever the fix, map new rows by the one fitted on training data "
-            "(krein's estimators do); raw test rows on a fixed model are wrong."
-        )
-    if kind == "distance" and forms and verdict != "psd":
-        best = min(forms, key=lambda name: forms[name])
-        lines.append(
-            f"Of the similarities of this distance {best} has the least negative mass "
-            f"({forms[best]:.2g}); changing the form comes before spectrum surgery."
-        )
-    return lines

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
+from krein.diagnostics.labels import centred_indicators
 from krein.diagnostics.spectrum_facts import SpectrumFacts
 
 __all__ = ["NegativePart", "examine_negative_part"]
@@ -22,6 +23,7 @@ __all__ = ["NegativePart", "examine_negative_part"]
 _SEMICIRCLE_MEDIAN = 0.4040
 _HALVES = 5
 _PERMUTATIONS = 200
+RELATED = 0.01  # p-value
 
 Verdict = Literal["none", "noise", "structure", "unclear"]
 
@@ -57,6 +59,11 @@ class NegativePart:
     agreement_by_chance: float | None = None
     label_p_value: float | None = None
 
+    @property
+    def related(self) -> bool | None:
+        """Whether the negative part knows the labels; None without labels."""
+        return None if self.label_p_value is None else self.label_p_value <= RELATED
+
 
 def examine_negative_part(
     K: Array, facts: SpectrumFacts, y: np.ndarray | None, seed: int = 0
@@ -69,7 +76,7 @@ def examine_negative_part(
     agreement, chance = half_agreement(K, rng)
     p_value = None if y is None else label_alignment(facts, y, rng)
     repeatable = agreement > max(3.0 * chance, 0.3)
-    if repeatable or (p_value is not None and p_value <= 0.01):
+    if repeatable or (p_value is not None and p_value <= RELATED):
         verdict: Verdict = "structure"
     elif edge is not None and outside == 0:
         verdict = "noise"
@@ -128,14 +135,12 @@ def label_alignment(
     The statistic is sum_i |l_i| |u_i' Z|^2 over negative eigenpairs, with Z the
     centred class indicators.
     """
-    codes = np.unique(y, return_inverse=True)[1]
-    Z = np.eye(codes.max() + 1)[codes]
-    Z -= Z.mean(axis=0)
+    Z = centred_indicators(y)
     negative = facts.eigenvalues < 0
     U = facts.eigenvectors[:, negative] * np.sqrt(-facts.eigenvalues[negative])
     observed = float(np.sum((U.T @ Z) ** 2))
     at_least = sum(
-        float(np.sum((U.T @ Z[rng.permutation(len(codes))]) ** 2)) >= observed
+        float(np.sum((U.T @ Z[rng.permutation(y.size)]) ** 2)) >= observed
         for _ in range(_PERMUTATIONS)
     )
     return (1 + at_least) / (1 + _PERMUTATIONS)

@@ -36,6 +36,7 @@ def test_psd_to_rounding_needs_no_fix(rng):
     assert found.signature == (3, 0, 37)
     assert found.negative_part.verdict == "none"
     assert "plain SVC" in found.advice[0]
+    assert found.confidence == "certain"
 
 
 def test_symmetric_noise_is_called_noise(rng):
@@ -124,7 +125,7 @@ def test_asymmetry_is_measured_and_named(rng):
     found = diagnose(K)
     assert not found.symmetric
     assert found.asymmetry == pytest.approx(np.abs(K - K.T).max() / np.abs(K).max())
-    assert "symmetrize=True" in found.advice[0]
+    assert "symmetrize=True" in found.findings[0].python
 
 
 def test_sonar_and_promoter_facts_of_the_readme():

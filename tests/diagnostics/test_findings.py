@@ -1,0 +1,158 @@
+"""Findings: each is seen where it is, and not seen on good data."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from krein import diagnose, load_dataset, rbf_kernel, sigmoid_kernel
+
+
+@pytest.fixture
+def blobs(rng):
+    """Vectors, labels and a good similarity."""
+    y = np.repeat(["a", "b"], 40)
+    X = rng.standard_normal((80, 4)) + np.where(y == "a", 1.5, -1.5)[:, None]
+    return X, y, np.exp(-cdist(X, X) / np.median(cdist(X, X)))
+
+
+def keys(found):
+    return [finding.key for finding in found.findings]
+
+
+def test_good_data_have_no_findings(blobs):
+    _, y, K = blobs
+    assert diagnose(K, y).findings == []
+    assert diagnose(K).findings == []
+
+
+def test_distances_come_first_and_stop_all_other_advice(blobs):
+    X, y, _ = blobs
+    D = cdist(X, X)
+    found = diagnose(D, np.where(np.arange(80) < 78, "a", "b"))
+    assert keys(found)[0] == "looks-like-distances"
+    assert found.findings[0].severity == "error"
+    assert "--kind distance" in found.findings[0].command
+    assert len(found.advice) == 1
+    assert "distances" in found.advice[0]
+    assert "looks-like-distances" not in keys(diagnose(D, y, kind="distance"))
+    assert "looks-like-distances" not in keys(diagnose(-D, y))
+
+
+def test_similarities_called_distances_are_noticed(blobs):
+    _, y, K = blobs
+    assert keys(diagnose(K, y, kind="distance"))[0] == "looks-like-similarities"
+
+
+def test_a_graph_with_zero_diagonal_is_no_distance(rng):
+    A = (rng.random((40, 40)) < 0.1).astype(float)
+    A = np.triu(A, 1) + np.triu(A, 1).T
+    assert "looks-like-distances" not in keys(diagnose(A))
+
+
+@pytest.mark.parametrize("gamma", [10.0, 100.0, 1000.0])
+def test_too_large_a_gamma_is_nearly_diagonal(gamma, blobs):
+    X, y, _ = blobs
+    found = diagnose(np.exp(-gamma * cdist(X, X)), y)
+    assert "nearly-diagonal" in keys(found)
+    assert "gamma='median'" in found.advice[0]
+    assert "no fix" not in str(found.advice)
+
+
+def test_too_small_a_gamma_is_nearly_constant(blobs):
+    X, y, _ = blobs
+    found = diagnose(np.exp(-1e-3 * cdist(X, X)), y)
+    assert "nearly-constant" in keys(found)
+    assert "gamma is too small" in found.advice[0]
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100])
+def test_scale_is_named_and_changes_nothing_else(scale, blobs):
+    _, y, K = blobs
+    found = diagnose(scale * K, y)
+    assert keys(found) == ["scale"]
+    assert found.advice == diagnose(K, y).advice
+
+
+def test_twins_are_counted_and_their_labels_compared(blobs):
+    X, y, _ = blobs
+    twice = np.r_[X, X[:5]]
+    K = rbf_kernel(twice)
+    found = {f.key: f for f in diagnose(K, np.r_[y, y[:5]]).findings}
+    assert "10 items have an exact twin" in found["duplicates"].text
+    assert "groups=groups" in found["duplicates"].python
+    assert "different labels" not in found["duplicates"].text
+    (finding,) = diagnose(K, np.r_[y, np.repeat("b", 5)]).findings
+    assert "different labels" in finding.text
+    scope = {"np": np, "K": K, "y": np.r_[y, y[:5]], "compare": lambda *a, **k: k}
+    assert np.unique(eval(finding.python.split("; ")[0][9:], scope)).size == 80
+
+
+def test_labels_that_cannot_be_learnt(blobs, rng):
+    _, y, K = blobs
+    assert keys(diagnose(K, np.repeat("a", 80))) == ["constant-labels"]
+    assert keys(diagnose(K, np.arange(80)))[0] == "labels-all-different"
+    assert "labels-unrelated" in keys(diagnose(K, rng.permutation(y)))
+
+
+def test_unrelated_labels_are_seldom_found_by_chance(blobs, rng):
+    _, y, K = blobs
+    seen = [
+        "labels-unrelated" in keys(diagnose(K, rng.permutation(y))) for _ in "1" * 20
+    ]
+    assert sum(seen) >= 12
+
+
+def test_rare_classes_and_imbalance(blobs):
+    _, _, K = blobs
+    found = {f.key: f for f in diagnose(K, ["rare"] * 3 + ["x"] * 77).findings}
+    assert "rare (3)" in found["small-class"].text
+    assert "96%" in found["imbalance"].text
+    alone = {f.key: f for f in diagnose(K, ["one"] + ["x"] * 79).findings}
+    assert alone["small-class"].severity == "error"
+
+
+def test_missing_entries_are_taken_from_the_mirror(blobs):
+    _, y, K = blobs
+    holes = K.copy()
+    holes[3, 5] = np.nan
+    found = diagnose(holes, y)
+    assert "1 missing entry" in found.findings[0].text
+    assert found.negative_mass == diagnose(K, y).negative_mass
+    holes[5, 3] = np.nan
+    with pytest.raises(ValueError, match="2 missing entries without a mirror entry"):
+        diagnose(holes, y)
+
+
+def test_findings_are_plain_data(blobs):
+    X, _, _ = blobs
+    (first, *_) = json.loads(json.dumps(diagnose(cdist(X, X)).to_dict()))["findings"]
+    assert set(first) == {"severity", "key", "text", "python", "command"}
+
+
+def test_structure_unrelated_to_the_labels_is_no_reason_to_keep_it():
+    """The demo's own data: label alignment p = 0.37, and clip scores higher."""
+    sonar = load_dataset("sonar")
+    X = (sonar.data - sonar.data.mean(0)) / sonar.data.std(0)
+    found = diagnose(sigmoid_kernel(X), sonar.target)
+    assert found.negative_part.verdict == "structure"
+    assert not found.negative_part.related
+    assert "clip" in found.advice[0]
+    assert "flip" not in found.advice[0]
+    assert found.confidence == "open"
+
+
+def test_structure_without_labels_is_left_open():
+    sonar = load_dataset("sonar")
+    X = (sonar.data - sonar.data.mean(0)) / sonar.data.std(0)
+    found = diagnose(sigmoid_kernel(X))
+    assert "labels, which were not given" in found.advice[0]
+    assert found.confidence == "open"
+
+
+def test_definite_matrices_are_never_blamed(blobs):
+    _, y, K = blobs
+    words = " ".join(diagnose(K, y).advice)
+    assert "negative" not in words
+    assert "no fix is needed" in words
