@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein.matrices.memory import available_memory, parse_bytes
-from krein.spectrum import METHODS, Spectrum, Transform, largest_shift
+from krein.methods import METHODS, Method, as_method, power, weighted_flip
+from krein.spectrum import Spectrum, lowest_eigenvalue
+from krein.transform import Transform
 
 EIGENVALUES = [-3.0, -1.0, -0.2, 0.0, 0.5, 2.0, 7.0]
 TARGETS = {
@@ -15,7 +17,7 @@ TARGETS = {
     "flip": np.abs,
     "square": np.square,
     "shift": lambda x: x - x.min(),
-    "diffusion": lambda x: np.expm1(x / np.abs(x).max()),
+    "diffusion": lambda x: np.exp(x / np.abs(x).max()),
     "exponential": np.exp,
     "none": lambda x: x,
 }
@@ -34,11 +36,74 @@ def test_training_kernel_has_the_eigenvalues_the_method_promises(method, with_sp
     np.testing.assert_array_equal(kernel, kernel.T)
 
 
-@pytest.mark.parametrize("method", sorted(set(METHODS) - {"shift", "exponential"}))
+@pytest.mark.parametrize(
+    "method", [name for name, record in METHODS.items() if record.keeps_zero]
+)
 def test_training_rows_are_mapped_to_the_training_kernel(method, with_spectrum):
     K = with_spectrum(EIGENVALUES)
     transform = Transform.fit(K, method)
     np.testing.assert_allclose(transform.rows(K), transform.kernel(K), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_records_say_what_is_so(name, with_spectrum):
+    K, record = with_spectrum(EIGENVALUES), METHODS[name]
+    transform = Transform.fit(K, name)
+    smallest = np.linalg.eigvalsh(transform.kernel(K))[0]
+    assert transform.psd == record.psd == (smallest > -1e-12)
+    at_zero = TARGETS[name](np.array([-1.0, 0.0, 2.0]))[1]
+    assert record.keeps_zero == (at_zero == 0.0)
+    raw = np.allclose(transform.rows(K), K)
+    assert (record.new_rows == "raw") == raw
+
+
+def test_the_map_of_the_diffusion_is_bounded(with_spectrum):
+    K = with_spectrum([-1.0, -1e-3, 1e-9, 0.02, 1.0])
+    gain = Transform.fit(K, "diffusion").gain
+    np.testing.assert_allclose(
+        gain, [-np.exp(-1), 0, 0, np.exp(0.02) / 0.02, np.e], rtol=1e-9
+    )
+
+
+def test_families_contain_the_named_methods():
+    values, tol = np.array(EIGENVALUES), 1e-12
+    for family, named in [
+        (power(0.0, 1.0), "clip"),
+        (power(1.0, 1.0), "flip"),
+        (power(1.0, 2.0), "square"),
+        (weighted_flip(1.0, 1.0), "flip"),
+    ]:
+        for ours, theirs in zip(
+            family.apply(values, tol, 1.0),
+            METHODS[named].apply(values, tol, 1.0),
+            strict=True,
+        ):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-15)
+    halved, _ = weighted_flip(1.0, 2.0).apply(values, tol, 1.0)
+    np.testing.assert_array_equal(halved[values < 0], [1.5, 0.5, 0.1])
+
+
+def test_a_function_of_the_eigenvalues_is_a_method(with_spectrum):
+    K = with_spectrum(EIGENVALUES)
+    kept = Transform.fit(K, np.abs)
+    np.testing.assert_allclose(kept.kernel(K), dense(K, np.abs), atol=1e-12)
+    np.testing.assert_allclose(kept.rows(K), kept.kernel(K), atol=1e-12)
+    assert kept.psd
+    assert not Transform.fit(K, np.sin).psd
+    assert not as_method(np.exp).keeps_zero
+
+
+def test_a_record_that_promises_too_much_is_refused(with_spectrum):
+    K = with_spectrum(EIGENVALUES)
+    lie = Method("lie", lambda values, tol, t: values, psd=True)
+    with pytest.raises(ValueError, match=r"'lie' says psd=True, but gives .* -3"):
+        Transform.fit(K, lie)
+    with pytest.raises(ValueError, match="one finite number for each of the 7"):
+        Transform.fit(K, lambda values: values[:2])
+    with pytest.raises(ValueError, match="'clop' is not known; choose one of clip"):
+        Transform.fit(K, "clop")
+    with pytest.raises(TypeError, match="function of the eigenvalues, got int"):
+        Transform.fit(K, 3)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -123,7 +188,7 @@ def test_extreme_scales_do_not_overflow(exponent, n):
         spectrum.eigenvalues / 10.0**exponent, reference, rtol=1e-9, atol=1e-12
     )
     np.testing.assert_allclose(
-        largest_shift(K) / 10.0**exponent, max(0.0, -reference[0]), atol=1e-11
+        lowest_eigenvalue(K) / 10.0**exponent, min(0.0, reference[0]), atol=1e-11
     )
 
 

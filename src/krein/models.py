@@ -27,8 +27,9 @@ import krein
 from krein.domain import BalancedBox
 from krein.kernels.registry import Kernel
 from krein.result import Certificate, History, Result
-from krein.spectrum import Spectrum, Transform
+from krein.spectrum import Spectrum
 from krein.store.files import atomic_write
+from krein.transform import Transform
 
 __all__ = ["ModelFileError", "load_model", "save_model"]
 

@@ -1,13 +1,7 @@
-"""One eigendecomposition, shared, and the maps on it that make a similarity PSD.
+"""One eigendecomposition of a (weighted) similarity, shared by all who need it.
 
-Conventions. ``K0`` is the raw training similarity (n x n, symmetric), ``W`` the
-diagonal matrix of sample weights (identity when there are none) and
-``W^1/2 K0 W^1/2 = V diag(l) V'``. A transform with gain g replaces K0 by
-
-    K~ = W^-1/2 V diag(l g(l)) V' W^-1/2 = K0 P,   P = W^1/2 V diag(g(l)) V' W^-1/2,
-
-so that new rows become ``s P`` and coefficients v on K~ become ``P v`` on the raw
-kernel. The weights make a weighted fit equal to a fit on repeated samples.
+``W^1/2 K0 W^1/2 = V diag(l) V'`` with the raw training similarity K0 and the diagonal
+matrix W of sample weights (the identity when there are none).
 """
 
 from __future__ import annotations
@@ -24,7 +18,7 @@ from krein.arrays import Array
 from krein.matrices.memory import require_memory
 from krein.store.sharing import fingerprint, is_sharing, once
 
-__all__ = ["METHODS", "Spectrum", "Transform", "largest_shift"]
+__all__ = ["Spectrum", "lowest_eigenvalue", "rescale", "safe_scale"]
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -156,10 +150,10 @@ class Spectrum:
 
     def __matmul__(self, v: Array) -> Array:
         """Product of the (unweighted) matrix with a vector or a block of them."""
-        scaled = _rescale(v, self.sqrt_weight, invert=True)
+        scaled = rescale(v, self.sqrt_weight, invert=True)
         inner = self.eigenvectors.T @ scaled
-        inner = _rescale(inner, self.eigenvalues)
-        return _rescale(self.eigenvectors @ inner, self.sqrt_weight, invert=True)
+        inner = rescale(inner, self.eigenvalues)
+        return rescale(self.eigenvectors @ inner, self.sqrt_weight, invert=True)
 
     def matrix(self) -> Array:
         """Return the (unweighted) matrix itself, exactly symmetric."""
@@ -180,7 +174,8 @@ class Spectrum:
         return M
 
 
-def _rescale(v: Array, factor: Array | None, invert: bool = False) -> Array:
+def rescale(v: Array, factor: Array | None, invert: bool = False) -> Array:
+    """Multiply the rows of v by `factor`, or divide them; None leaves v as it is."""
     if factor is None:
         return v
     column = factor if v.ndim == 1 else factor[:, None]
@@ -206,154 +201,10 @@ def safe_scale(K: Array) -> float:
     return float(2.0 ** np.floor(np.log2(largest)))
 
 
-# --------------------------------------------------------------------------------------
-# Transforms: what the eigenvalues become, and what a new point gets.
-
-
-def _clip(values: Array, tol: float, t: float) -> Array:
-    return (values > tol).astype(float)
-
-
-def _flip(values: Array, tol: float, t: float) -> Array:
-    return np.where(np.abs(values) > tol, np.sign(values), 0.0)
-
-
-def _square(values: Array, tol: float, t: float) -> Array:
-    return values.copy()
-
-
-def _identity(values: Array, tol: float, t: float) -> Array:
-    return np.ones_like(values)
-
-
-def _diffusion(values: Array, tol: float, t: float) -> Array:
-    """(exp(t l / max|l|) - 1) / l, whose limit at 0 is t / max|l|."""
-    largest = float(np.abs(values).max())
-    if largest == 0.0:
-        return np.zeros_like(values)
-    s = t / largest
-    zero = np.abs(values) <= tol
-    return np.where(zero, s, np.expm1(s * values) / np.where(zero, 1.0, values))
-
-
-def _exponential(values: Array, tol: float, t: float) -> Array:
-    """exp(t l) / l; unbounded at 0, so zero eigenvalues are projected out."""
-    zero = np.abs(values) <= tol
-    with np.errstate(over="ignore"):
-        grown = np.exp(t * values)
-    if not np.isfinite(grown).all():
-        raise ValueError(
-            f"method='exponential' with t={t:g} overflows: t times the largest "
-            f"eigenvalue is {t * float(values.max()):.3g}; choose a smaller t, or "
-            "method='diffusion', which divides t by the largest eigenvalue"
-        )
-    return np.where(zero, 0.0, grown / np.where(zero, 1.0, values))
-
-
-METHODS: dict[str, Callable[[Array, float, float], Array]] = {
-    "clip": _clip,
-    "denoise": _clip,
-    "flip": _flip,
-    "square": _square,
-    "diffusion": _diffusion,
-    "exponential": _exponential,
-    "shift": _identity,
-    "none": _identity,
-}
-
-
-@dataclass(frozen=True)
-class Transform:
-    """A spectrum fix fitted on training data: one linear map for all new rows.
-
-    Use `Transform.fit`. ``rows(K_new)`` gives new points their transformed
-    similarities, ``coef(v)`` moves coefficients to the raw kernel; both are the same
-    map P. For ``"shift"`` and ``"none"`` P is the identity: the shift is
-    ``eta 1[x is x']``, which no new point has.
-
-    Attributes
-    ----------
-    method : str
-        A key of `METHODS`.
-    spectrum : Spectrum or None
-        None where the map is the identity.
-    gain : ndarray of shape (r,) or None
-        g(l) per eigenvalue.
-    eta : float
-        The shift; 0 for all other methods.
-    weight : ndarray of shape (n,) or None
-        Sample weights.
-    """
-
-    method: str
-    spectrum: Spectrum | None
-    gain: Array | None
-    eta: float = 0.0
-    weight: Array | None = None
-
-    @classmethod
-    def fit(
-        cls,
-        K: Array,
-        method: str,
-        *,
-        t: float = 1.0,
-        weight: Array | None = None,
-        spectrum: Spectrum | None = None,
-    ) -> Transform:
-        """Fit on the training similarity; an existing spectrum of it is reused."""
-        if method == "none":
-            return cls(method, None, None, 0.0, weight)
-        if method == "shift":
-            if spectrum is None:
-                eta = largest_shift(K, weight)
-            else:
-                eta = max(0.0, -float(spectrum.eigenvalues[0]))
-            return cls(method, None, None, eta, weight)
-        if spectrum is None:
-            spectrum = Spectrum.exact(K, weight)
-        gain = METHODS[method](spectrum.eigenvalues, spectrum.tolerance, t)
-        return cls(method, spectrum, gain, 0.0, weight)
-
-    def kernel(self, K: Array) -> Array:
-        """Return the transformed training similarity K~ (n x n, a new array)."""
-        if self.spectrum is None or self.gain is None:
-            M = K.copy()
-            if self.eta > 0.0:
-                M[np.diag_indices_from(M)] += (
-                    self.eta if self.weight is None else self.eta / self.weight
-                )
-            return M
-        target = self.spectrum.eigenvalues * self.gain
-        if self.method == "exponential":
-            # The zero eigenvalues carry f(0) = 1 on training points only.
-            target[np.abs(self.spectrum.eigenvalues) <= self.spectrum.tolerance] = 1.0
-        return replace(self.spectrum, eigenvalues=target).matrix()
-
-    def coef(self, v: Array) -> Array:
-        """P v: coefficients on the raw kernel, for a vector or a block of columns."""
-        if self.spectrum is None or self.gain is None:
-            return v
-        root = self.spectrum.sqrt_weight
-        inner = self.spectrum.eigenvectors.T @ _rescale(v, root, invert=True)
-        inner = _rescale(inner, self.gain)
-        return _rescale(self.spectrum.eigenvectors @ inner, root)
-
-    def rows(self, K_new: Array) -> Array:
-        """Return ``K_new P``: what new rows of raw similarities become."""
-        if self.spectrum is None or self.gain is None:
-            return K_new
-        root = self.spectrum.sqrt_weight
-        left = K_new if root is None else K_new * root
-        inner = (left @ self.spectrum.eigenvectors) * self.gain
-        mapped = inner @ self.spectrum.eigenvectors.T
-        return mapped if root is None else mapped / root
-
-
-def largest_shift(K: Array, weight: Array | None = None) -> float:
-    """Return max(0, -smallest eigenvalue) of the (weighted) matrix."""
+def lowest_eigenvalue(K: Array, weight: Array | None = None) -> float:
+    """Return the smallest eigenvalue of the (weighted) matrix, or 0 if none is less."""
     if is_sharing():  # other methods need all eigenvalues anyway
-        return max(0.0, -float(Spectrum.exact(K, weight).eigenvalues[0]))
+        return min(0.0, float(Spectrum.exact(K, weight).eigenvalues[0]))
     scale = safe_scale(K)
     A = K / scale
     if weight is not None:
@@ -367,4 +218,4 @@ def largest_shift(K: Array, weight: Array | None = None) -> float:
         overwrite_a=True,
         check_finite=False,
     )
-    return max(0.0, -float(smallest[0])) * scale
+    return min(0.0, float(smallest[0])) * scale

@@ -33,8 +33,10 @@ def spectral(method):
         if method == "shift":
             return K + max(0.0, -values[0]) * np.eye(len(K)), K_new
         if method == "diffusion":
-            t = 1 / np.abs(values).max()
-            gain = np.where(zero, t, np.expm1(t * values) / np.where(zero, 1.0, values))
+            grown = np.exp(values / np.abs(values).max())
+            seen = np.abs(values) > 0.01 * np.abs(values).max()
+            gain = np.where(seen, grown / np.where(seen, values, 1.0), 0.0)
+            return (U * grown) @ U.T, K_new @ ((U * gain) @ U.T)
         else:
             gain = {
                 "clip": (values > tiny) * 1.0,
@@ -56,7 +58,7 @@ def svm(method):
         if method == "square":
             return [c / (np.sum(K**2) / len(K)) for c in CS]
         if method == "diffusion":
-            return [c * len(K) for c in CS]
+            return CS
         return [c / np.abs(np.diag(K)).mean() for c in CS]
 
     def predict(K, y, K_new, C):

@@ -92,7 +92,7 @@ def _svm_on_square(K: Array) -> Grid:
 
 
 def _svm_on_diffusion(K: Array) -> Grid:
-    return tuple({"C": c * K.shape[0]} for c in _CS)
+    return tuple({"C": c} for c in _CS)
 
 
 def _krein(K: Array) -> Grid:
@@ -175,7 +175,7 @@ _ALL = (
     _spectral("flip", _svm, "Negative eigenvalues change sign.", 3),
     _spectral("shift", _svm, "All eigenvalues are raised by the same amount.", 4),
     _spectral("square", _svm_on_square, "Eigenvalues are squared.", 5),
-    _spectral("diffusion", _svm_on_diffusion, "Eigenvalues l become exp(l) - 1.", 6),
+    _spectral("diffusion", _svm_on_diffusion, "Eigenvalues l become exp(l/max|l|).", 6),
     Method(
         "krein",
         "Krein SVM",

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._training import Row, Training
 from krein.matrices.low_rank import LowRank
 from krein.matrices.tiles import DenseTiles, TiledMatrix
+from krein.methods import METHODS, Method
 from krein.solvers.interior_point import linear_svm
 from krein.solvers.libsvm import svm_dual
-from krein.spectrum import METHODS
 
-__all__ = ["LOW_RANK_METHODS", "LowRankSVM", "low_rank_gain"]
-
-# Those that keep a zero eigenvalue at zero and leave none negative. Shift and
-# exponential give a size to all directions that landmarks do not see; diffusion and
-# none leave an indefinite problem, which has no features.
-LOW_RANK_METHODS = ("clip", "denoise", "flip", "square")
+__all__ = ["LowRankSVM"]
 
 # Up to this many items the kernel of the features is formed and LIBSVM's polished
 # solution taken, which does not depend on whether landmarks were used.
@@ -46,9 +39,9 @@ class LowRankSVM:
     to_landmarks: Array
 
     @classmethod
-    def share(cls, low_rank: LowRank, gain: Array) -> LowRankSVM:
-        """Prepare for the transformed eigenvalues ``l g(l)``, not negative."""
-        return cls(*low_rank.features(np.maximum(low_rank.eigenvalues * gain, 0.0)))
+    def share(cls, low_rank: LowRank, method: Method, t: float = 1.0) -> LowRankSVM:
+        """Prepare the features whose inner products are the transformed similarity."""
+        return cls(*low_rank.features(low_rank_sizes(low_rank, method, t)))
 
     def fit_row(
         self,
@@ -72,13 +65,19 @@ class LowRankSVM:
         return Row(self.to_landmarks @ w, b, result, result.x)
 
 
-def low_rank_gain(low_rank: LowRank, method: str, t: float) -> Array:
-    """g(l) of a spectrum method, refused where it has no low-rank form."""
-    if method not in LOW_RANK_METHODS:
+def low_rank_sizes(low_rank: LowRank, method: Method, t: float) -> Array:
+    """Transformed eigenvalues; refused for a method that has no low-rank form."""
+    if not method.has_low_rank_form:
+        known = sorted(name for name, m in METHODS.items() if m.has_low_rank_form)
         raise ValueError(
-            f"method={method!r} has no low-rank form: it moves the eigenvalues that "
-            "landmarks leave at zero, or leaves negative ones. With approximation= "
-            "choose one of "
-            f"{', '.join(LOW_RANK_METHODS)}"
+            f"method={method.name!r} has no low-rank form: it moves the eigenvalues "
+            "that landmarks leave at zero, or leaves negative ones. With "
+            f"approximation= choose one of {', '.join(known)}"
         )
-    return METHODS[method](low_rank.eigenvalues, low_rank.tolerance, t)
+    sizes, _ = method.apply(low_rank.eigenvalues, low_rank.tolerance, t)
+    if sizes.min(initial=0.0) < 0.0:
+        raise ValueError(
+            f"method={method.name!r} gives the negative eigenvalue {sizes.min():.3g}, "
+            "and landmarks need features: leave approximation=None"
+        )
+    return sizes

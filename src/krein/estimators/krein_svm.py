@@ -11,12 +11,13 @@ from sklearn.utils._param_validation import Interval
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._low_rank import LowRankSVM, low_rank_gain
+from krein.estimators._low_rank import LowRankSVM
 from krein.estimators._training import Row, Training
 from krein.estimators.nystroem import KreinNystroem
 from krein.matrices.low_rank import LowRank
+from krein.methods import weighted_flip
 from krein.solvers.libsvm import libsvm_options, svm_dual
-from krein.spectrum import METHODS, Spectrum, Transform
+from krein.transform import Transform
 
 __all__ = ["KreinSVC"]
 
@@ -110,23 +111,16 @@ solver_options, tol, max_iter, random_state, verbose
         self.verbose = verbose
 
     def _share(self, training: Training) -> Any:
+        method = weighted_flip(self.lam_pos, self.lam_neg)
         if isinstance(training.K, LowRank):
             if self.sparse:
                 raise ValueError(
                     "sparse=True and approximation= exclude each other: with landmarks "
                     "prediction needs similarities to the landmarks only already"
                 )
-            gain = low_rank_gain(training.K, "flip", 1.0)
-            gain = gain / self._strength(training.K.eigenvalues)
-            return LowRankSVM.share(training.K, gain)
-        spectrum = Spectrum.exact(training.K, training.weight)
-        gain = METHODS["flip"](spectrum.eigenvalues, spectrum.tolerance, 1.0)
-        gain = gain / self._strength(spectrum.eigenvalues)
-        transform = Transform("flip", spectrum, gain)
+            return LowRankSVM.share(training.K, method)
+        transform = Transform.fit(training.K, method, weight=training.weight)
         return transform, transform.kernel(training.K)
-
-    def _strength(self, eigenvalues: Array) -> Array:
-        return np.where(eigenvalues > 0, self.lam_pos, self.lam_neg)
 
     def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
         if isinstance(shared, LowRankSVM):

@@ -31,7 +31,8 @@ from krein.problems.logistic import (
 from krein.result import Result
 from krein.solvers.cccp import CCCP_DEFAULTS, CCCPSettings, cccp_logistic
 from krein.solvers.newton_logistic import krein_gd, newton_logistic
-from krein.spectrum import Spectrum, Transform
+from krein.spectrum import Spectrum
+from krein.transform import Transform
 
 __all__ = ["KreinLogisticRegression"]
 

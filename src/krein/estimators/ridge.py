@@ -11,8 +11,10 @@ from krein.arrays import Array
 from krein.estimators._regressor import KernelRegressor
 from krein.estimators._training import Row, Training
 from krein.estimators.spectral import METHOD_CONSTRAINTS
+from krein.methods import METHODS, Method
 from krein.result import Certificate, History, Result
-from krein.spectrum import METHODS, Spectrum, Transform
+from krein.spectrum import Spectrum
+from krein.transform import Transform
 
 __all__ = ["KreinRidge"]
 
@@ -69,7 +71,7 @@ class KreinRidge(KernelRegressor):
         **KernelRegressor._parameter_constraints,
         **METHOD_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="neither")],
-        "method": [StrOptions({"stabilised", *METHODS})],
+        "method": [StrOptions({"stabilised", *METHODS}), Method, callable],
         "fit_intercept": ["boolean"],
     }
 
@@ -132,8 +134,8 @@ class KreinRidge(KernelRegressor):
     def _denominators(self, spectrum: Spectrum, transform: Transform) -> Array:
         """What the targets are divided by along each eigenvector."""
         values = spectrum.eigenvalues
-        if transform.gain is not None:
-            return values * transform.gain + self.alpha
+        if transform.target is not None:
+            return transform.target + self.alpha
         total = values + transform.eta + self.alpha
         size = float(np.abs(total).max())
         if self.method == "stabilised":

@@ -16,18 +16,19 @@ from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._base import KernelModel
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._low_rank import LowRankSVM, low_rank_gain
+from krein.estimators._low_rank import LowRankSVM
 from krein.estimators._regressor import KernelRegressor
 from krein.estimators._training import Row, Training, keep_positive
 from krein.estimators.nystroem import KreinNystroem
 from krein.matrices.low_rank import LowRank
+from krein.methods import METHODS, Method, as_method
 from krein.solvers.libsvm import (
     libsvm_options,
     one_class_dual,
     svm_dual,
     svr_dual,
 )
-from krein.spectrum import METHODS, Transform
+from krein.transform import Transform
 
 __all__ = [
     "SpectrumOneClassSVM",
@@ -37,7 +38,7 @@ __all__ = [
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 METHOD_CONSTRAINTS = {
-    "method": [StrOptions(set(METHODS))],
+    "method": [StrOptions(set(METHODS)), Method, callable],
     "t": [_POSITIVE],
 }
 
@@ -55,12 +56,14 @@ class SpectrumSVC(KernelClassifier):
     Parameters
     ----------
     method : {"clip", "denoise", "flip", "shift", "square", "diffusion", \
-"exponential", "none"}
+"exponential", "none"}, Method or callable
         What becomes of an eigenvalue l: ``clip`` (= denoise) max(l, 0); ``flip``
         abs(l); ``shift`` l - min(l), new rows stay raw; ``square`` l^2, a linear model
-        on the similarities as features; ``diffusion`` ``exp(t l / max|l|) - 1``;
+        on the similarities as features; ``diffusion`` ``exp(t l / max|l|)``, where new
+        rows are mapped along the eigenvectors with ``|l| > max|l| / 100``;
         ``exponential`` exp(t l); ``none`` l, LIBSVM on the raw matrix as everybody does
-        it.
+        it. A record of `krein.methods` or a function of the eigenvalues is taken too;
+        the certificate is a gap if no eigenvalue it gives is negative.
     C : float
         Upper bound of the dual variables.
     t : float
@@ -102,8 +105,9 @@ class SpectrumSVC(KernelClassifier):
     support_ : ndarray
         Training items with a coefficient that is not zero.
     duality_gap_ : ndarray of shape (n_rows,)
-        Certified gap of the SVM (``residual_``, the maximal violating pair, for
-        ``method="none"``, whose problem is not convex).
+        Certified gap of the SVM (``residual_``, the maximal violating pair, where the
+        kernel trained on has a negative eigenvalue, as for ``method="none"``: that
+        problem is not convex).
     result_ : Result or list of Result
         Full account of the fit.
     approximation_error_ : float
@@ -168,13 +172,11 @@ class SpectrumSVC(KernelClassifier):
 
     def _share(self, training: Training) -> Any:
         if isinstance(training.K, LowRank):
-            gain = low_rank_gain(training.K, self.method, self.t)
-            return LowRankSVM.share(training.K, gain)
+            return LowRankSVM.share(training.K, as_method(self.method), self.t)
         transform = Transform.fit(
             training.K, self.method, t=self.t, weight=training.weight
         )
-        kernel = training.K if self.method == "none" else transform.kernel(training.K)
-        return transform, kernel
+        return transform, transform.kernel(training.K)
 
     def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
         if isinstance(shared, LowRankSVM):
@@ -188,7 +190,7 @@ class SpectrumSVC(KernelClassifier):
             domain,
             tol=self.tol,
             max_iter=self.max_iter,
-            psd=self.method != "none",
+            psd=transform.psd,
             **libsvm_options(self.solver_options),
         )
         return Row(transform.coef(signs * result.x), intercept, result, result.x)

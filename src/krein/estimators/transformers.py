@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from krein.arrays import Array
 from krein.estimators.spectral import METHOD_CONSTRAINTS
-from krein.spectrum import Spectrum, Transform
+from krein.spectrum import Spectrum
+from krein.transform import Transform
 from krein.validation import check_similarity, refuse_odd_arrays
 
 __all__ = ["PseudoEuclideanEmbedding", "SpectrumTransformer"]
@@ -48,7 +49,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
 
     ``fit`` takes the square training similarity, ``transform`` maps rows of raw
     similarities by the map P fitted there, so that it can stand before
-    ``SVC(kernel="precomputed")`` in a pipeline. For ``"shift"`` and
+    ``SVC(kernel="precomputed")`` in a pipeline. For ``"shift"``, ``"diffusion"`` and
     ``"exponential"`` ``fit_transform(K)`` returns the transformed training matrix,
     which differs from ``transform(K)`` (new rows of the same items): the shift and
     exp(0) = 1 belong to training items only.
@@ -137,7 +138,8 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         ndarray of shape (n, n)
         """
         K = self._fit(X)
-        return self.transform_.kernel(K)
+        kernel = self.transform_.kernel(K)
+        return kernel.copy() if kernel is K else kernel
 
     def transform(self, X):
         """Map rows of raw similarities to the training items.

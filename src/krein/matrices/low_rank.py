@@ -22,7 +22,7 @@ import scipy.linalg
 
 from krein.arrays import Array
 from krein.matrices.tiles import DenseTiles, TiledMatrix
-from krein.spectrum import Spectrum, _rescale
+from krein.spectrum import Spectrum, rescale
 
 __all__ = ["Core", "LowRank", "Range", "Sample"]
 
@@ -200,7 +200,7 @@ class LowRank:
         # Never through E diag(l) E' itself: it is as large as the inverse of C, and
         # rounding in it is not.
         inner = self.basis.T @ self.columns.transpose_dot(coef)
-        return self.basis @ _rescale(inner, self.eigenvalues)
+        return self.basis @ rescale(inner, self.eigenvalues)
 
     def __matmul__(self, v: Array) -> Array:
         """Product of the (unweighted) approximation with a vector or a block."""

@@ -35,7 +35,7 @@ from scipy.special import expit, logsumexp, softmax
 
 from krein.arrays import Array
 from krein.result import Certificate
-from krein.spectrum import Spectrum, largest_shift
+from krein.spectrum import Spectrum, lowest_eigenvalue
 from krein.validation import check_similarity
 
 __all__ = [
@@ -324,7 +324,7 @@ def smallest_eigenvalue(
     """
     n = int(K.shape[0])
     if n <= _DENSE_EIGENVALUES or atol <= 0.0:
-        return -largest_shift(K, weight)
+        return lowest_eigenvalue(K, weight)
     root = np.ones(n) if weight is None else np.sqrt(weight)
 
     def product(v: Array) -> Array:
@@ -348,7 +348,7 @@ def smallest_eigenvalue(
             return_eigenvectors=False,
         )
     except scipy.sparse.linalg.ArpackError:
-        return -largest_shift(K, weight)
+        return lowest_eigenvalue(K, weight)
     return min(0.0, float(values[0]) + size)
 
 

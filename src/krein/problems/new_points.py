@@ -12,7 +12,7 @@ import scipy.linalg
 
 from krein.arrays import Array
 from krein.problems.proxy import ProxySVM
-from krein.spectrum import Transform
+from krein.transform import Transform
 
 __all__ = ["RULES", "batch_outputs", "linear_coef", "single_outputs"]
 

@@ -40,7 +40,7 @@ GLOSSARY = (
     (
         "Clip, flip, shift, square, diffusion",
         "What becomes of an eigenvalue l: max(l, 0), |l|, l minus the smallest, "
-        "l squared, exp(l) - 1 (scaled). New items are mapped the same way.",
+        "l squared, exp(l) (scaled). New items are mapped the same way.",
     ),
     (
         "Accuracy, balanced accuracy",

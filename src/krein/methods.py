@@ -1,0 +1,251 @@
+"""Spectrum methods: what eigenvalues become, and what a new row gets. One table.
+
+A method is a record. Everything else (the estimators, landmarks, `compare`, the tables
+of the documentation, the tests) reads the record and never a name. A certificate
+follows from what the record makes of the eigenvalues: where one of them would be
+negative, no gap can be claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from krein.arrays import Array
+
+__all__ = ["METHODS", "Method", "as_method", "power", "weighted_flip"]
+
+Rule = Callable[[Array, float, float], Array]
+
+# Directions whose eigenvalue is at most this share of the largest are outside of the
+# span for methods that divide by it: the map is bounded by the inverse.
+SPAN = 1e-2
+
+
+@dataclass(frozen=True)
+class Method:
+    """What becomes of a spectrum, and how new rows follow.
+
+    Parameters
+    ----------
+    name : str
+        Name, as given to an estimator.
+    target : callable
+        ``target(l, tolerance, t)``: the eigenvalues that are trained on. Eigenvalues of
+        at most `tolerance` in magnitude are zero to rounding; t is the parameter of
+        the method, if it has one.
+    formula : str
+        The target as a formula, for tables.
+    gain : callable, optional
+        ``gain(l, tolerance, t)``: what the map for new rows multiplies by along each
+        eigenvector. By default target / l, and 0 where l is zero.
+    psd : bool or None
+        Whether no target is negative; None: seen from the eigenvalues at hand. The
+        certificate of a machine is a gap if so, and a stationarity residual if not.
+    keeps_zero : bool
+        Whether a zero stays zero. Only then is the training kernel the map of its own
+        raw rows, and only then does the method have a low-rank form.
+    new_rows : {"mapped", "raw"}
+        ``raw``: new rows stay as they are.
+    needs : {"spectrum", "smallest", "nothing"}
+        What has to be known of the similarity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein.methods import METHODS
+    >>> METHODS["flip"].target(np.array([-2.0, 0.0, 3.0]), 1e-12, 1.0)
+    array([2., 0., 3.])
+    """
+
+    name: str
+    target: Rule
+    formula: str = ""
+    gain: Rule | None = None
+    psd: bool | None = None
+    keeps_zero: bool = True
+    new_rows: Literal["mapped", "raw"] = "mapped"
+    needs: Literal["spectrum", "smallest", "nothing"] = "spectrum"
+
+    def apply(self, values: Array, tolerance: float, t: float) -> tuple[Array, Array]:
+        """Targets and gains of eigenvalues; a record that promises too much is refused.
+
+        Parameters
+        ----------
+        values : ndarray of shape (r,)
+            Eigenvalues.
+        tolerance : float
+            Eigenvalues of at most this magnitude are zero.
+        t : float
+            Parameter of the method.
+
+        Returns
+        -------
+        target, gain : ndarray of shape (r,)
+        """
+        target = np.asarray(self.target(values, tolerance, t), dtype=np.float64)
+        if target.shape != values.shape or not np.isfinite(target).all():
+            raise ValueError(
+                f"method {self.name!r} must give one finite number for each of the "
+                f"{values.size} eigenvalues, got {target!r}"
+            )
+        if self.psd and values.size and target.min() < 0.0:
+            raise ValueError(
+                f"method {self.name!r} says psd=True, but gives the eigenvalue "
+                f"{target.min():.3g}: say psd=False, or psd=None to have it seen"
+            )
+        if self.gain is not None:
+            return target, self.gain(values, tolerance, t)
+        if self.new_rows == "raw":
+            return target, np.ones_like(values)
+        return target, _quotient(target, values, np.abs(values) > tolerance)
+
+    @property
+    def has_low_rank_form(self) -> bool:
+        """Whether landmarks can stand for it: what they do not see stays zero."""
+        return self.keeps_zero and self.psd is not False and self.new_rows == "mapped"
+
+
+def _quotient(target: Array, values: Array, kept: np.ndarray) -> Array:
+    return np.where(kept, target / np.where(kept, values, 1.0), 0.0)
+
+
+def _clip(values: Array, tol: float, t: float) -> Array:
+    return np.where(values > tol, values, 0.0)
+
+
+def _flip(values: Array, tol: float, t: float) -> Array:
+    return np.where(np.abs(values) > tol, np.abs(values), 0.0)
+
+
+def _square(values: Array, tol: float, t: float) -> Array:
+    return values * values
+
+
+def _shift(values: Array, tol: float, t: float) -> Array:
+    return values + max(0.0, -float(values.min(initial=0.0)))
+
+
+def _same(values: Array, tol: float, t: float) -> Array:
+    return values.copy()
+
+
+def _diffusion(values: Array, tol: float, t: float) -> Array:
+    return np.exp(t * values / (float(np.abs(values).max(initial=0.0)) or 1.0))
+
+
+def _diffusion_gain(values: Array, tol: float, t: float) -> Array:
+    span = np.abs(values) > SPAN * float(np.abs(values).max(initial=0.0))
+    return _quotient(_diffusion(values, tol, t), values, span)
+
+
+def _exponential(values: Array, tol: float, t: float) -> Array:
+    with np.errstate(over="ignore"):
+        grown = np.exp(t * values)
+    if not np.isfinite(grown).all():
+        raise ValueError(
+            f"method='exponential' with t={t:g} overflows: t times the largest "
+            f"eigenvalue is {t * float(values.max()):.3g}; choose a smaller t, or "
+            "method='diffusion', which divides t by the largest eigenvalue"
+        )
+    return grown
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("clip", _clip, "max(l, 0)", psd=True),
+        Method("denoise", _clip, "max(l, 0)", psd=True),
+        Method("flip", _flip, "|l|", psd=True),
+        Method("square", _square, "l^2", gain=_same, psd=True),
+        Method(
+            "shift", _shift, "l + max(0, -min l)", psd=True, keeps_zero=False,
+            new_rows="raw", needs="smallest",
+        ),
+        Method(
+            "diffusion", _diffusion, "exp(t l / max|l|)", _diffusion_gain, psd=True,
+            keeps_zero=False,
+        ),
+        Method("exponential", _exponential, "exp(t l)", psd=True, keeps_zero=False),
+        Method("none", _same, "l", psd=False, new_rows="raw", needs="nothing"),
+    )
+}  # fmt: skip
+
+
+def weighted_flip(positive: float, negative: float) -> Method:
+    """Return flip with the two parts of the space divided by their penalties.
+
+    This is the Krein SVM (Loosli, Canu, Ong, 2016, with the two regularisers of Oglic
+    and Gaertner, 2019): ``|l| / lam_sign``.
+    """
+    rule = partial(_weighted_flip, positive, negative)
+    return Method("krein", rule, "|l| / lam", psd=True)
+
+
+def _weighted_flip(
+    positive: float, negative: float, values: Array, tol: float, t: float
+) -> Array:
+    return _flip(values, tol, t) / np.where(values > 0, positive, negative)
+
+
+def power(negative: float, exponent: float) -> Method:
+    """Return the family ``|l|^p`` for l > 0 and ``w |l|^p`` for l < 0.
+
+    It contains clip (w = 0, p = 1), flip (1, 1) and square (1, 2).
+
+    Parameters
+    ----------
+    negative : float
+        w, the weight of the negative part.
+    exponent : float
+        p.
+    """
+    name = f"power(w={negative:g}, p={exponent:g})"
+    return Method(name, partial(_power, negative, exponent), "w |l|^p", psd=True)
+
+
+def _power(
+    negative: float, exponent: float, values: Array, tol: float, t: float
+) -> Array:
+    size = np.where(np.abs(values) > tol, np.abs(values), 0.0) ** exponent
+    return np.where(values > 0, size, negative * size)
+
+
+def as_method(given: Any, others: tuple[str, ...] = ()) -> Method:
+    """Return the record of a name, a record, or a function of the eigenvalues.
+
+    Parameters
+    ----------
+    given : str, Method or callable
+        A function gets the eigenvalues and returns what becomes of them.
+    others : tuple of str
+        Further names that the caller knows, for the message.
+    """
+    if isinstance(given, Method):
+        return given
+    if isinstance(given, str):
+        if given in METHODS:
+            return METHODS[given]
+        names = ", ".join(sorted({*METHODS, *others}))
+        raise ValueError(
+            f"method={given!r} is not known; choose one of {names}, a "
+            "krein.methods.Method, or a function of the eigenvalues"
+        )
+    if not callable(given):
+        raise TypeError(
+            f"method must be a name, a krein.methods.Method or a function of the "
+            f"eigenvalues, got {type(given).__name__}"
+        )
+    zero = float(np.asarray(given(np.zeros(1)), dtype=np.float64)[0])
+    name = getattr(given, "__name__", type(given).__name__)
+    return Method(name, partial(_of_values, given), keeps_zero=zero == 0.0)
+
+
+def _of_values(
+    function: Callable[[Array], Array], values: Array, tol: float, t: float
+) -> Array:
+    return function(values)
