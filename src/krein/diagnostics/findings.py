@@ -253,7 +253,7 @@ def _duplicates(seen: Evidence) -> Finding | None:
         "In cross-validation a twin in the training part gives the answer away: keep "
         "twins on one side."
     )
-    if seen.has_classes and _disagree(group, seen.y):
+    if seen.y is not None and seen.has_classes and _disagree(group, seen.y):
         text += " Some twins have different labels."
     return Finding(
         "note" if repeated < 0.05 * group.size else "warning",
@@ -274,7 +274,7 @@ def duplicate_groups(K: Array) -> np.ndarray:
     return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows])
 
 
-def _disagree(group: np.ndarray, y: np.ndarray | None) -> bool:
+def _disagree(group: np.ndarray, y: np.ndarray) -> bool:
     pairs = np.unique(
         np.column_stack([group, np.unique(y, return_inverse=True)[1]]), axis=0
     )
