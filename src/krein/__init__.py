@@ -82,9 +82,11 @@ _WHERE = {
     # files
     "FormatError": "krein.formats",
     "Named": "krein.formats",
+    "read_hits": "krein.formats",
     "read_items": "krein.formats",
     "read_labels": "krein.formats",
     "read_matrix": "krein.formats",
+    "write_hits": "krein.formats",
     "write_matrix": "krein.formats",
     # model files
     "ModelFileError": "krein.models",

@@ -1,0 +1,293 @@
+"""Lines of a table of hits, parsed a block at a time by NumPy.
+
+A block of whole lines is read twice at most. `fast_lines` treats it as one array of
+bytes: it finds all separators at once, and takes the fields it needs as machine words.
+It gives up (None) at anything out of the ordinary, and `careful_lines` then goes
+through the block line by line, and either reads it or says what is wrong in which line.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from krein.arrays import Array
+from krein.formats.named import FormatError, parse_number
+
+__all__ = ["HitLines", "Layout", "careful_lines", "data_lines", "fast_lines"]
+
+_NEWLINE, _COMMENT, _BLANK = 10, 35, 32
+_LONGEST = 256  # bytes of a field that the fast path takes
+_MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], dtype=np.uint64)
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(29)
+_POWERS = 10.0 ** np.arange(9)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which field holds what, counted from 0.
+
+    Attributes
+    ----------
+    separator : str
+        One character; a blank stands for any run of blanks.
+    width : int
+        Number of fields.
+    query, target : int
+        Fields of the names.
+    numbers : tuple of int
+        Fields of numbers that are wanted; the score is the first.
+    """
+
+    separator: str
+    width: int
+    query: int
+    target: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class HitLines:
+    """A block of hits: names of its own, in order of appearance, and positions there.
+
+    Attributes
+    ----------
+    names : list of bytes
+        Without repetition.
+    query, target : ndarray of int
+        Positions in `names`, one per line.
+    numbers : ndarray of shape (n_lines, n_numbers)
+        The numbers wanted.
+    """
+
+    names: list[bytes]
+    query: np.ndarray
+    target: np.ndarray
+    numbers: Array
+
+
+# ------------------------------------------------------------------------ all at once
+
+
+def fast_lines(text: bytes, layout: Layout) -> HitLines | None:
+    """Parse a block of whole lines without looking at one line, or give up."""
+    if b'"' in text or b"\0" in text or not text.isascii():
+        return None
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
+    fields = _fields(text, layout)
+    if fields is None:
+        text = _without_comments(text)
+        fields = _fields(text, layout)
+    if fields is None:
+        return None
+    starts, stops = fields
+    longest = int((stops - starts).max(initial=0))
+    if longest > _LONGEST or (stops <= starts).any():
+        return None
+    padded = np.frombuffer(text + bytes(longest + 16), dtype=np.uint8)
+    blank = padded[starts[:, :2]] <= _BLANK, padded[stops[:, :2] - 1] <= _BLANK
+    if np.any(blank):  # around a name
+        return None
+    try:
+        values = np.column_stack(
+            [
+                _numbers(_words(padded, starts[:, k], stops[:, k]))
+                for k in range(2, starts.shape[1])
+            ]
+        )
+    except ValueError:
+        return None
+    if not np.isfinite(values).all() or (values[:, 0] < 0).any():
+        return None
+    names = [_words(padded, starts[:, k], stops[:, k]) for k in (0, 1)]
+    coded = _coded(*names)
+    return None if coded is None else HitLines(*coded, values)
+
+
+def _without_comments(text: bytes) -> bytes:
+    """Leave out lines that begin with # and empty ones."""
+    buffer = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero(buffer == _NEWLINE)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    first = buffer[starts]
+    kept = (first != _COMMENT) & (first != _NEWLINE)
+    return buffer[np.repeat(kept, ends + 1 - starts)].tobytes()
+
+
+def _fields(text: bytes, layout: Layout) -> tuple[np.ndarray, np.ndarray] | None:
+    """Where the wanted fields begin and end, (n_lines, 2 + n_numbers) each."""
+    buffer = np.frombuffer(text, dtype=np.uint8)
+    newline = buffer == _NEWLINE
+    marks = np.flatnonzero(newline | (buffer == ord(layout.separator)))
+    if not marks.size or marks.size % layout.width:
+        return None
+    marks = marks.reshape(-1, layout.width)
+    lines = np.count_nonzero(newline)
+    if lines != marks.shape[0] or not newline[marks[:, -1]].all():
+        return None
+    first = np.concatenate([[0], marks[:-1, -1] + 1])
+    if (buffer[first] == _COMMENT).any():
+        return None
+    wanted = [layout.query, layout.target, *layout.numbers]
+    starts = np.empty((lines, len(wanted)), dtype=np.int64)
+    for column, k in enumerate(wanted):
+        starts[:, column] = marks[:, k - 1] + 1 if k else first
+    return starts, marks[:, wanted]
+
+
+def _words(padded: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """Fields as rows of 64-bit words, filled up with zero bytes."""
+    length = stop - start
+    size = (int(length.max(initial=1)) + 7) // 8
+    windows = np.ndarray((padded.size - 7,), "<u8", buffer=padded, strides=(1,))
+    words = np.empty((start.size, size), dtype="<u8")
+    for k in range(size):
+        left = np.clip(length - 8 * k, 0, 8)
+        # Where nothing is left the window is masked out; it only has to exist.
+        words[:, k] = windows[np.minimum(start + 8 * k, windows.size - 1)]
+        words[:, k] &= _MASKS[left]
+    return words
+
+
+def _as_bytes(words: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(words).view(f"S{8 * words.shape[1]}")[:, 0]
+
+
+def _numbers(words: np.ndarray) -> Array:
+    """Numbers from fields; ValueError if one is none."""
+    plain = _plain_numbers(words) if words.shape[1] == 1 else None
+    return _as_bytes(words).astype(np.float64) if plain is None else plain
+
+
+def _plain_numbers(words: np.ndarray) -> Array | None:
+    """Numbers of at most eight digits, with or without a point; None for others.
+
+    The digits and the power of ten are exact, so that their quotient is the nearest
+    double, as of any careful parser.
+    """
+    digits, decimals = np.zeros(words.shape[0]), np.zeros(words.shape[0], dtype=int)
+    points, found = (np.zeros(words.shape[0], dtype=bool) for _ in range(2))
+    for byte in words.view(np.uint8).reshape(-1, 8).T:
+        digit = byte - np.uint8(48)
+        point, present = byte == 46, byte != 0
+        is_digit = digit < 10
+        if (present & ~is_digit & ~point).any() or (point & points).any():
+            return None
+        points |= point
+        found |= is_digit
+        digits = np.where(is_digit, 10.0 * digits + digit, digits)
+        decimals += is_digit & points
+    return digits / _POWERS[decimals] if found.all() else None
+
+
+def _coded(
+    query: np.ndarray, target: np.ndarray
+) -> tuple[list[bytes], np.ndarray, np.ndarray] | None:
+    """Names in order of appearance, and the position of each query and target."""
+    # Queries stand in runs: only the first of a run is looked at.
+    change = np.ones(query.shape[0], dtype=bool)
+    change[1:] = (query[1:] != query[:-1]).any(axis=1)
+    heads = np.flatnonzero(change)
+    size = max(query.shape[1], target.shape[1])
+    words = np.zeros((heads.size + target.shape[0], size), dtype="<u8")
+    words[: heads.size, : query.shape[1]] = query[heads]
+    words[heads.size :, : target.shape[1]] = target
+    _, first, code = np.unique(_hash(words), return_index=True, return_inverse=True)
+    if (words != words[first[code]]).any():  # two names, one hash
+        return None
+    place = np.concatenate([2 * heads, 2 * np.arange(target.shape[0]) + 1])
+    appears = np.full(first.size, 2 * target.shape[0], dtype=np.int64)
+    np.minimum.at(appears, code, place)
+    order = np.argsort(appears)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    code = rank[code]
+    run = np.cumsum(change) - 1
+    names = _as_bytes(words[first[order]]).tolist()
+    return names, code[: heads.size][run], code[heads.size :]
+
+
+def _hash(words: np.ndarray) -> np.ndarray:
+    """A number per row; equal rows have equal numbers."""
+    mixed = np.zeros(words.shape[0], dtype=np.uint64)
+    for k in range(words.shape[1]):
+        mixed = (mixed ^ words[:, k]) * _ODD
+        mixed ^= mixed >> _HALF
+    return mixed
+
+
+# ----------------------------------------------------------------------- line by line
+
+
+def data_lines(text: bytes, path: Path, line: int) -> list[tuple[int, str]]:
+    """Numbers and texts of lines that are neither empty nor comments."""
+    if b"\0" in text:
+        raise FormatError(path, "holds zero bytes; expected a table as text", line=line)
+    found = []
+    for number, raw in enumerate(text.split(b"\n"), start=line):
+        try:
+            content = raw.decode()
+        except UnicodeDecodeError:
+            raise FormatError(
+                path, "this is not UTF-8 text; save it as UTF-8", line=number
+            ) from None
+        if content.strip() and not content.startswith("#"):
+            found.append((number, content.rstrip("\r")))
+    return found
+
+
+def split_line(content: str, separator: str) -> list[str]:
+    """Fields of a line, without blanks around them."""
+    if separator == " ":
+        return content.split()
+    if '"' in content:
+        fields = next(csv.reader([content], delimiter=separator))
+    else:
+        fields = content.split(separator)
+    return [field.strip() for field in fields]
+
+
+def careful_lines(text: bytes, layout: Layout, path: Path, line: int) -> HitLines:
+    """Parse a block line by line; a FormatError names the line that is wrong."""
+    position: dict[bytes, int] = {}
+    query: list[int] = []
+    target: list[int] = []
+    numbers: list[list[float]] = []
+    for number, content in data_lines(text, path, line):
+        try:
+            fields = split_line(content, layout.separator)
+        except csv.Error as error:
+            raise FormatError(path, str(error), line=number) from None
+        if len(fields) != layout.width:
+            raise FormatError(
+                path,
+                f"has {len(fields)} fields, the lines above have {layout.width}",
+                line=number,
+            )
+        for k, codes in ((layout.query, query), (layout.target, target)):
+            if not fields[k]:
+                raise FormatError(
+                    path, "the name is missing", line=number, column=k + 1
+                )
+            codes.append(position.setdefault(fields[k].encode(), len(position)))
+        values = [parse_number(fields[k], path, number, k + 1) for k in layout.numbers]
+        if values[0] < 0:
+            raise FormatError(
+                path,
+                f"the score {values[0]:g} is negative; scores of hits are 0 or more. "
+                "Similarities with signs are read by read_matrix",
+                line=number,
+                column=layout.numbers[0] + 1,
+            )
+        numbers.append(values)
+    return HitLines(
+        list(position),
+        np.array(query, dtype=np.int64),
+        np.array(target, dtype=np.int64),
+        np.array(numbers, dtype=np.float64).reshape(-1, len(layout.numbers)),
+    )
