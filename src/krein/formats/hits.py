@@ -264,8 +264,8 @@ class Collected:
                     raise FormatError(
                         self.path,
                         f"{side} {fields[column]!r} is not among the "
-                        f"{len(table.position)} names in {given}=; leave {given} out to "
-                        "take the names of the file, and choose rows afterwards",
+                        f"{len(table.position)} names in {given}=; leave {given} "
+                        "out to take the names of the file, and choose rows afterwards",
                         line=number,
                         column=column + 1,
                     )
