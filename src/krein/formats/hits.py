@@ -295,7 +295,7 @@ def compressed(
         columns = columns[order]
         scores = scores[order]
         del order
-    index = np.int32 if rows.size < np.iinfo(np.int32).max else np.int64
+    index: Any = np.int32 if rows.size < np.iinfo(np.int32).max else np.int64
     starts = np.zeros(shape[0] + 1, dtype=index)
     np.cumsum(np.bincount(rows, minlength=shape[0]), out=starts[1:])
     matrix = scipy.sparse.csr_array((scores, columns, starts), shape=shape)
