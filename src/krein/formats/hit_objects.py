@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from krein.files import atomic_write
+from krein.store.files import atomic_write
 from krein.formats.arrays import read_npz
 from krein.formats.named import FormatError, Named
 
