@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from krein.store.files import atomic_write
 from krein.formats.arrays import read_npz
 from krein.formats.named import FormatError, Named
+from krein.store.files import atomic_write
 
 __all__ = ["hits_of_graph", "hits_of_matrix", "load_hits", "write_hits"]
 
