@@ -17,6 +17,7 @@ _WHERE = {
     "CPDSVC": "krein.estimators.cpd",
     "CPDSVCCV": "krein.estimators.cpd_cv",
     "DCSVC": "krein.estimators.dc",
+    "DistanceTransformer": "krein.estimators.distances",
     "KreinLogisticRegression": "krein.estimators.logistic",
     "KreinLogisticRegressionCV": "krein.estimators.logistic_cv",
     "KreinNystroem": "krein.estimators.nystroem",

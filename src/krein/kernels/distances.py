@@ -15,7 +15,13 @@ import numpy as np
 
 from krein.kernels.items import check_items, same_items
 
-__all__ = ["DoubleCentred", "MaxMinus", "distance_facts", "similarity_of"]
+__all__ = [
+    "DoubleCentred",
+    "MaxMinus",
+    "distance_facts",
+    "median_gamma",
+    "similarity_of",
+]
 
 Distance = Callable[..., np.ndarray]
 
@@ -111,6 +117,26 @@ def similarity_of(
     return float(gamma) * similarity(distance(X, Y), X, Y, distance)
 
 
+def median_gamma(D: np.ndarray, similarity: Any = "exponential") -> float:
+    """Return 1 / median distance between items, 1 / (2 median^2) for a Gaussian.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, n)
+        Distances between training items.
+    similarity : str
+        The form that gamma is for.
+    """
+    pairs = D[np.triu_indices_from(D, k=1)]
+    middle = float(np.median(pairs)) if pairs.size else 0.0
+    if middle <= 0:
+        raise ValueError(
+            "gamma='median' needs a positive median distance between training "
+            "items; at least half of the pairs are at distance 0: give a number"
+        )
+    return 0.5 / middle**2 if similarity == "gaussian" else 1.0 / middle
+
+
 def distance_facts(distance: Distance) -> dict[str, Any]:
     """Registry entries that every kernel of a distance has.
 
@@ -129,16 +155,8 @@ def distance_facts(distance: Distance) -> dict[str, Any]:
         return distance(X, **own)
 
     def median(X: Any, params: Mapping[str, Any]) -> float:
-        D = training_distances(X, params)
-        pairs = D[np.triu_indices_from(D, k=1)]
-        middle = float(np.median(pairs)) if pairs.size else 0.0
-        if middle <= 0:
-            raise ValueError(
-                "gamma='median' needs a positive median distance between training "
-                "items; at least half of the pairs are at distance 0: give a number"
-            )
-        gaussian = params.get("similarity") == "gaussian"
-        return 0.5 / middle**2 if gaussian else 1.0 / middle
+        similarity = params.get("similarity", "exponential")
+        return median_gamma(training_distances(X, params), similarity)
 
     def largest(X: Any, params: Mapping[str, Any]) -> MaxMinus:
         return MaxMinus(float(training_distances(X, params).max()))

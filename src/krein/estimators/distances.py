@@ -1,0 +1,156 @@
+"""A transformer of distances: similarities, settled on training items."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from krein.arrays import Array
+from krein.kernels.distances import FITTED, POINTWISE, median_gamma
+from krein.validation import check_similarity, refuse_odd_arrays
+
+__all__ = ["DistanceTransformer"]
+
+
+class DistanceTransformer(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Turn distances into similarities; what depends on data is settled in `fit`.
+
+    ``fit`` takes the square distances of the training items, ``transform`` rows of
+    distances from new items to them, so that it can stand before any estimator with
+    ``kernel="precomputed"`` in a pipeline.
+
+    Parameters
+    ----------
+    similarity : {"exponential", "gaussian", "inverse", "negative", "centred", "max"}
+        exp(-gamma d), exp(-gamma d^2), 1 / (1 + gamma d), -gamma d; double centring
+        of squared distances around the training items (classical scaling), times
+        gamma; gamma (largest training distance - d).
+    gamma : float or "median"
+        Factor of the distance; ``"median"`` is 1 / median distance between training
+        items (1 / (2 median^2) for "gaussian").
+    symmetrize : bool
+        Use (D + D') / 2 instead of refusing asymmetric distances.
+
+    Attributes
+    ----------
+    gamma_ : float
+        The factor that was settled.
+    squared_means_ : ndarray of shape (n,)
+        Mean squared distance of each training item, for "centred".
+    largest_ : float
+        Largest distance between training items, for "max".
+
+    References
+    ----------
+    Gower (1968), Biometrika 55, for new items in classical scaling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from krein import DistanceTransformer, KreinSVC
+    >>> D = np.abs(np.subtract.outer([0.0, 1.0, 5.0, 6.0], [0.0, 1.0, 5.0, 6.0]))
+    >>> model = make_pipeline(DistanceTransformer(), KreinSVC())
+    >>> model.fit(D, ["low", "low", "high", "high"]).predict([[0.5, 0.5, 4.5, 5.5]])
+    array(['low'], dtype='<U4')
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "similarity": [StrOptions({*POINTWISE, *FITTED})],
+        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"median"})],
+        "symmetrize": ["boolean"],
+    }
+
+    def __init__(self, similarity="exponential", *, gamma="median", symmetrize=False):
+        self.similarity = similarity
+        self.gamma = gamma
+        self.symmetrize = symmetrize
+
+    def __sklearn_tags__(self):
+        """Rows and columns are items; nothing is negative."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Settle gamma, means and the largest distance on training items.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n)
+            Distances between training items.
+        y : ignored
+            For the common interface.
+
+        Returns
+        -------
+        self
+        """
+        refuse_odd_arrays(X)
+        given = getattr(X, "dtype", None)
+        D = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        D = check_similarity(D, name="X", symmetrize=self.symmetrize, given=given)
+        _refuse_negative(D)
+        self.gamma_ = float(self._gamma(D))
+        self.squared_means_ = np.mean(D**2, axis=1)
+        self.largest_ = float(D.max())
+        self._n_features_out = D.shape[0]
+        return self
+
+    def _gamma(self, D: Array) -> float:
+        if self.gamma != "median":
+            return self.gamma
+        # A factor changes neither the shape of a centred matrix nor that of max - d.
+        if self.similarity in FITTED:
+            return 1.0
+        return median_gamma(D, self.similarity)
+
+    def transform(self, X):
+        """Turn rows of distances to the training items into similarities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train)
+            Distances.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_train)
+        """
+        check_is_fitted(self)
+        refuse_odd_arrays(X)
+        D = validate_data(self, X, reset=False, dtype=np.float64)
+        _refuse_negative(D)
+        if self.similarity in POINTWISE:
+            return POINTWISE[self.similarity](D, self.gamma_)
+        if self.similarity == "max":
+            return self.gamma_ * (self.largest_ - D)
+        means = self.squared_means_
+        rows = np.mean(D**2, axis=1)[:, None]
+        # Row and column means are added first: the sum is symmetric to the last bit.
+        return self.gamma_ * 0.5 * ((rows + means) - D**2 - means.mean())
+
+
+def _refuse_negative(D: Any) -> None:
+    smallest = float(D.min())
+    if smallest < 0:
+        # scikit-learn's checks look for its first words.
+        raise ValueError(
+            "Negative values in data passed to DistanceTransformer: the smallest is "
+            f"{smallest:.3g}, and no distance is negative. If large means similar, "
+            "these are similarities already"
+        )
