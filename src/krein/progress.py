@@ -1,26 +1,60 @@
-"""A progress bar with rate and time left; quiet where nobody watches."""
+"""Progress with time left: a bar on a terminal, in a pipe a line now and then."""
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-__all__ = ["progress_bar"]
+__all__ = ["progress_bar", "seconds_in_words"]
+
+EVERY = 5.0  # seconds between two lines where nobody sees a bar
+
+
+def seconds_in_words(seconds: float) -> str:
+    """Write a duration as people do: 40 ms, 3.2 s, 2 min 5 s, 1 h 10 min.
+
+    Parameters
+    ----------
+    seconds : float
+
+    Returns
+    -------
+    str
+    """
+    if seconds < 0.9995:
+        return f"{1000 * seconds:.0f} ms" if seconds >= 0.0005 else "under 1 ms"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    minutes = round(whole / 60)
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 @contextmanager
 def progress_bar(
     label: str, total: int, *, unit: str, done: int = 0, show: bool = True
-) -> Iterator[Callable[[int], None]]:
-    """Yield ``advance(amount)``; the bar is drawn by rich on a terminal only.
+) -> Iterator[Callable[..., None]]:
+    """Yield ``advance(amount, what="")``.
+
+    On a terminal rich draws a bar (a line that is written over where rich is not
+    installed); in a pipe a line goes to standard error every few seconds, so that
+    quick work stays silent.
 
     Parameters
     ----------
     label : str
         What is being done.
     total, done : int
-        Amount of work, and what an earlier run has finished.
+        Amount of work, and what an earlier run has finished; a total of 0 is not
+        known.
     unit : str
         What is counted, for the rate.
     show : bool
@@ -30,35 +64,94 @@ def progress_bar(
     ------
     callable
     """
-    if not (show and sys.stderr.isatty()):
-        yield lambda amount: None
+    if not show:
+        yield lambda amount=0, what="": None
         return
     try:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            TaskProgressColumn,
-            TextColumn,
-            TimeRemainingColumn,
-        )
+        rich = sys.stderr.isatty() and __import__("rich.progress")
     except ImportError:
-        yield lambda amount: None
-        return
+        rich = False
+    drawn = _rich_bar if rich else _lines
+    with drawn(label, total, unit, done) as advance:
+        yield advance
+
+
+@contextmanager
+def _rich_bar(label: str, total: int, unit: str, done: int) -> Iterator[Callable]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[what]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(label, total=total, completed=done, rate="")
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(label, total=total or None, completed=done, what="")
 
-        def advance(amount: int) -> None:
+        def advance(amount: int = 0, what: str = "") -> None:
             progress.advance(task, amount)
             speed = progress.tasks[0].speed
-            if speed:
-                progress.update(task, rate=f"{speed:,.0f} {unit}/s")
+            rate = f"{speed:,.0f} {unit}/s" if speed and unit != "%" else ""
+            progress.update(task, what=what or rate)
 
         yield advance
+
+
+class _Lines:
+    """State of the work, told by a thread: also while one step takes long."""
+
+    def __init__(self, label: str, total: int, unit: str, done: int) -> None:
+        self.label, self.total, self.unit, self.before = label, total, unit, done
+        self.done, self.what = done, ""
+        self.start = time.monotonic()
+        self.stop = threading.Event()
+        self.over = sys.stderr.isatty()
+
+    def text(self) -> str:
+        spent = time.monotonic() - self.start
+        parts = [self.label]
+        if self.total:
+            parts[0] += f" {100 * self.done // self.total} %"
+        if self.what:
+            parts.append(self.what)
+        parts.append(f"{seconds_in_words(spent)} so far")
+        new = self.done - self.before
+        if self.total and new:
+            left = spent * (self.total - self.done) / new
+            parts.append(f"about {seconds_in_words(left)} left")
+        return ", ".join(parts)
+
+    def tell(self) -> None:
+        while not self.stop.wait(1.0 if self.over else EVERY):
+            sys.stderr.write(f"\r\x1b[K{self.text()}" if self.over else self.text())
+            sys.stderr.write("" if self.over else "\n")
+            sys.stderr.flush()
+        if self.over:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def advance(self, amount: int = 0, what: str = "") -> None:
+        self.done += amount
+        self.what = what or self.what
+
+
+@contextmanager
+def _lines(label: str, total: int, unit: str, done: int) -> Iterator[Any]:
+    lines = _Lines(label, total, unit, done)
+    thread = threading.Thread(target=lines.tell, daemon=True)
+    thread.start()
+    try:
+        yield lines.advance
+    finally:
+        lines.stop.set()
+        thread.join()

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from pathlib import Path
 from typing import Any
 
 from krein.cli.options import (
     add_input,
     add_kernel,
+    add_labels,
     add_output,
     check_output,
-    load_problem,
-    print_table,
+    repeated,
 )
+from krein.cli.output import print_alerts, print_table
 
 SUMMARY = "try all methods on the same splits and say which to use"
-EXAMPLE = (
-    "krein compare similarities.csv --labels labels.csv --html report.html "
-    "--model best.krein"
+EXAMPLES = (
+    "krein compare similarities.csv --labels labels.csv --html report.html",
+    "krein compare distances.csv --kind distance --labels labels.csv --model best.krein",
+    "krein compare products.csv --items name --labels category --kernel edit",
+    "krein compare proteins.fasta --labels table.tsv --kernel smith_waterman",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_input(parser, labels=True)
+    add_input(parser)
+    add_labels(parser)
     add_kernel(parser)
     parser.add_argument(
         "--methods", metavar="A,B,...", help="only these (default: all that apply)"
@@ -47,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--html", metavar="FILE", help="write the report")
     parser.add_argument("--model", metavar="FILE", help="fit and save the best method")
+    parser.add_argument(
+        "--proba", action="store_true", help="probabilities in the saved model"
+    )
     add_output(parser)
 
 
@@ -54,25 +63,52 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Compare, and write report and model if asked for."""
     page = check_output(args.html, args.force)
     saved = check_output(args.model, args.force)
-    from dataclasses import asdict
+    from krein.cli.problem import check_methods, load_problem
 
-    from krein.comparison.columns import COLUMNS
+    methods = check_methods(args.methods)
+    problem, read = load_problem(args)
+    comparison = _compare(problem, methods, args)
+    diagnosis = _diagnose(problem)
+    from krein.cli.inspect import repairs
+
+    findings = repairs(diagnosis, args)
+    written = _write_model(comparison, args, saved, read)
+    if page is not None:
+        context = {"findings": findings, "diagnosis": diagnosis}
+        _write_page(comparison, args, page, read, context)
+        written["report"] = str(page)
+    return {
+        "file": args.file,
+        "findings": [f for f in findings if f["severity"] != "note"],
+        "scoring": args.scoring,
+        "splits": len(comparison.splits),
+        "best": comparison.best,
+        "recommended": comparison.recommendation.method,
+        "clear": comparison.recommendation.clear,
+        "recommendation": comparison.recommendation.text,
+        "table": comparison.table(),
+        "failed": comparison.failed,
+        **written,
+    }
+
+
+def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
     from krein.comparison.run import compare_problem
     from krein.progress import progress_bar
 
-    problem, names = load_problem(args)
-    with progress_bar("comparing", 100, unit="%") as advance:
+    label = f"comparing methods on {problem.codes.size} items"
+    with progress_bar(label, 100, unit="%", show=not args.quiet) as advance:
         done = 0
 
         def progress(count: int, total: int, what: str) -> None:
             nonlocal done
             percent = 100 * count // total
-            advance(percent - done)
+            advance(percent - done, what)
             done = percent
 
-        comparison = compare_problem(
+        return compare_problem(
             problem,
-            args.methods.split(",") if args.methods else None,
+            methods,
             cv=args.folds,
             scoring=args.scoring,
             n_jobs=args.jobs,
@@ -80,78 +116,65 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             progress=progress,
             random_state=args.seed,
         )
-    written = _write(comparison, args, page, saved, names)
-    return {
-        "file": args.file,
-        "scoring": args.scoring,
-        "splits": len(comparison.splits),
-        "best": comparison.best,
-        "recommended": comparison.recommendation.method,
-        "clear": comparison.recommendation.clear,
-        "recommendation": comparison.recommendation.text,
-        "columns": [asdict(column) for column in COLUMNS],
-        "table": comparison.table(),
-        "failed": comparison.failed,
-        **written,
-    }
 
 
-def _write(
-    comparison: Any, args: argparse.Namespace, page: Any, saved: Any, names: Any
+def _diagnose(problem: Any) -> Any:
+    import numpy as np
+
+    from krein import diagnose
+
+    labels = problem.classes[problem.codes]
+    return diagnose(problem.on(np.arange(labels.size)), labels, problem.vectors)
+
+
+def _write_model(
+    comparison: Any, args: argparse.Namespace, saved: Any, read: Any
 ) -> dict[str, str]:
-    from pathlib import Path
+    if saved is None:
+        return {}
+    from krein.cli.fit import save_named, with_probabilities
 
-    written = {}
-    if saved is not None:
-        from krein.cli.fit import save_named
+    model = comparison.fit_best()
+    if args.proba:
+        model = with_probabilities(model, comparison.problem)
+    save_named(model, saved, read.names, comparison.problem)
+    return {"model": str(saved)}
 
-        save_named(comparison.fit_best(), saved, names)
-        written["model"] = str(saved)
-    if page is not None:
-        comparison.to_html(
-            page,
-            force=args.force,
-            title=Path(args.file).name,
-            command=_command(args),
-            names=names,
-        )
-        written["report"] = str(page)
-    return written
+
+def _write_page(
+    comparison: Any, args: argparse.Namespace, page: Any, read: Any, context: Any
+) -> None:
+    comparison.to_html(
+        page,
+        force=args.force,
+        title=Path(args.file).name,
+        command=_command(args),
+        names=read.names,
+        source={"file": args.file, "options": repeated(args)},
+        **context,
+    )
 
 
 def _command(args: argparse.Namespace) -> str:
     """Return the command that repeats this run."""
-    import shlex
-
-    words = ["krein", "compare", args.file]
-    if args.kernel != "precomputed":
-        words += ["--kernel", args.kernel]
-    for pair in args.param:
-        words += ["--param", pair]
-    for name in ("labels", "methods", "groups", "folds"):
-        if getattr(args, name) is not None:
-            words += [f"--{name}", str(getattr(args, name))]
-    if args.symmetrize:
-        words.append("--symmetrize")
-    words += ["--scoring", args.scoring, "--seed", str(args.seed)]
-    return shlex.join(words)
+    options = repeated(args, "methods", "groups", "folds", "scoring", "seed")
+    return f"krein compare {shlex.quote(args.file)} {options}"
 
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
-    """Print the table and the recommendation."""
+    """Print alerts, the recommendation and the table."""
     from krein.comparison.columns import SHOWN
 
+    print_alerts(payload["findings"])
+    print(payload["recommendation"])
     head = ["method", *(column.title for column in SHOWN)]
-    print_table(
-        head,
-        [
-            [row["title"], *(column.show(row) for column in SHOWN)]
-            for row in payload["table"]
-        ],
-    )
+    rows = [
+        [row["title"], *(column.show(row) for column in SHOWN)]
+        for row in payload["table"]
+    ]
+    print_table(head, rows)
     for name, why in payload["failed"].items():
         print(f"{name} failed: {why}")
-    print(payload["recommendation"])
     for kind in ("report", "model"):
         if kind in payload:
             print(f"{kind}: {payload[kind]}")

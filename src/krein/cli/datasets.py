@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 SUMMARY = "list the data sets that are here, or describe one"
-EXAMPLE = "krein datasets sonar"
+EXAMPLES = ("krein datasets", "krein datasets sonar")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 SUMMARY = "run the main job on bundled real data and write an HTML report"
-EXAMPLE = "krein demo --output krein-demo"
+EXAMPLES = ("krein demo --output krein-demo",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

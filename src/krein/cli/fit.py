@@ -8,19 +8,25 @@ from typing import Any
 from krein.cli.options import (
     add_input,
     add_kernel,
+    add_labels,
     add_output,
     check_output,
-    load_problem,
-    read_params,
 )
+from krein.cli.output import describe_model, print_note
 
 SUMMARY = "fit one method on all items and save the model"
-EXAMPLE = "krein fit similarities.csv --labels labels.csv --method flip -o model.krein"
+EXAMPLES = (
+    "krein fit similarities.csv --labels labels.csv --method flip -o model.krein",
+    "krein fit distances.csv --kind distance --labels labels.csv -o model.krein",
+    "krein fit proteins.fasta --labels table.tsv --kernel smith_waterman -o m.krein",
+    "krein fit similarities.csv --labels labels.csv --set C=10 --proba -o model.krein",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_input(parser, labels=True)
+    add_input(parser)
+    add_labels(parser)
     add_kernel(parser)
     parser.add_argument(
         "--method", default="krein", help="as in krein compare (default: krein)"
@@ -32,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="hyperparameter, e.g. C=10; chosen by cross-validation when none is given",
     )
+    parser.add_argument(
+        "--proba", action="store_true", help="learn probabilities too"
+    )
     parser.add_argument("-o", "--out", required=True, metavar="MODEL")
     add_output(parser)
 
@@ -41,30 +50,88 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     import numpy as np
 
     out = check_output(args.out, args.force)
+    from krein.cli.problem import check_methods, load_problem
     from krein.comparison.evaluation import fit_method
     from krein.comparison.methods import select_methods
+    from krein.progress import progress_bar
 
-    problem, names = load_problem(args)
+    check_methods(args.method)
+    settings = read_settings(args.method, args.set)
+    problem, read = load_problem(args)
     select_methods([args.method], has_vectors=problem.vectors is not None)
-    model = fit_method(problem, args.method, params=read_params(args.set) or None)
-    save_named(model, out, names)
-    data = problem.K if problem.kernel is None else problem.items
-    right = model.predict(data) == problem.classes[problem.codes]
+    _warn_if_diagonal(args, problem)
+    label = f"fitting {args.method} on {problem.codes.size} items"
+    with progress_bar(label, 0, unit="", show=not args.quiet):
+        model = fit_method(problem, args.method, params=settings or None)
+        model = with_probabilities(model, problem) if args.proba else model
+    save_named(model, out, read.names, problem)
+    right = model.predict(training_data(problem)) == labels_of(problem)
     return {
         "model": str(out),
-        "estimator": repr(model),
+        "estimator": describe_model(model),
         "items": int(problem.codes.size),
         "classes": [str(label) for label in problem.classes],
         "training_accuracy": float(np.mean(right)),
     }
 
 
-def save_named(model: Any, path: Any, names: list[str] | None) -> None:
-    """Save the model with the names of its training items, for `krein predict`."""
+def read_settings(method: str, pairs: list[str]) -> dict[str, Any]:
+    """Read hyperparameters by the types that the estimator declares."""
+    import krein
+    from krein.cli.parameters import declared, parse_pairs
+    from krein.comparison.methods import METHODS
+
+    known = declared(getattr(krein, METHODS[method].estimator))
+    fixed = {"kernel", "kernel_params", "symmetrize", *METHODS[method].params}
+    known = {name: p for name, p in known.items() if name not in fixed}
+    return parse_pairs(pairs, known, option="--set", owner=f"method {method!r}")
+
+
+def _warn_if_diagonal(args: argparse.Namespace, problem: Any) -> None:
+    """Say before the fit that a kernel is nearly the identity."""
+    import numpy as np
+
+    from krein.diagnostics.findings import Evidence, find
+
+    K = problem.on(np.arange(problem.codes.size))
+    for finding in find(Evidence(K, K)):
+        if finding.key in ("nearly-diagonal", "nearly-constant"):
+            print_note(args, finding.text)
+
+
+def training_data(problem: Any) -> Any:
+    """Return what the model was fitted on."""
+    return problem.K if problem.kernel is None else problem.items
+
+
+def labels_of(problem: Any) -> Any:
+    """Return the labels of the training items."""
+    return problem.classes[problem.codes]
+
+
+def with_probabilities(model: Any, problem: Any) -> Any:
+    """Fit again with the same hyperparameters, and probabilities."""
+    from sklearn.base import clone
+
+    if hasattr(model, "predict_proba"):
+        return model
+    again = clone(model)
+    last = again[-1] if hasattr(again, "steps") else again
+    if "probability" not in last.get_params():
+        raise ValueError(
+            f"{type(last).__name__} has no probabilities; choose another --method"
+        )
+    last.set_params(probability=True)
+    return again.fit(training_data(problem), labels_of(problem))
+
+
+def save_named(model: Any, path: Any, names: Any, problem: Any) -> None:
+    """Save with names and labels of the training items, for `krein predict`."""
     from krein import save_model
 
     if names is not None:
         model.item_names_ = list(names)
+    model.item_labels_ = [str(label) for label in labels_of(problem)]
     save_model(model, path)
 
 

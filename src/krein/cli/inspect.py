@@ -3,55 +3,87 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import Any
 
-from krein.cli.options import add_input, add_kernel, print_table, read_params
+from krein.cli.options import add_input, add_kernel, add_labels
+from krein.cli.output import print_alerts, print_table
 
 SUMMARY = "say how indefinite a similarity is and what to do about it"
-EXAMPLE = "krein inspect similarities.csv --labels labels.csv"
+EXAMPLES = (
+    "krein inspect similarities.csv --labels labels.csv",
+    "krein inspect distances.csv --kind distance",
+    "krein inspect products.csv --items name --labels category --kernel edit",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_input(parser, labels=False)
-    parser.add_argument("--labels", metavar="FILE", help="class labels of the items")
+    add_input(parser)
+    add_labels(parser)
     add_kernel(parser)
-    parser.add_argument(
-        "--kind",
-        choices=["similarity", "distance"],
-        default="similarity",
-        help="what the numbers mean (default: similarity)",
-    )
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Diagnose the matrix."""
+    from krein.cli.problem import load_items, load_target
+
+    read = load_items(args)
+    diagnosis = _diagnose(args, read, load_target(args, read, required=False))
+    return {
+        "file": args.file,
+        **diagnosis.to_dict(),
+        "findings": repairs(diagnosis, args),
+        "facts": diagnosis.facts(),
+    }
+
+
+def _diagnose(args: argparse.Namespace, read: Any, target: Any) -> Any:
+    from krein import diagnose
+    from krein.cli.problem import make_kernel, settle_kind
+    from krein.kernels import kernel_matrix
+    from krein.validation import looks_like_distances
+
+    if args.kernel != "precomputed":
+        kernel = make_kernel(args.kernel, args.param).fit(read.data)
+        X = read.data if kernel.facts.input == "vectors" else None
+        K = kernel_matrix(kernel, read.data, progress=not args.quiet)
+        return diagnose(_mean(K, args), target, X)
+    K = _mean(read.data, args)
+    if args.kind is None and not args.transform and looks_like_distances(K):
+        return diagnose(K, target)  # its first finding is how to say so
+    conversion = settle_kind(args, K)
+    if args.transform or args.param:  # another form than the usual one
+        return diagnose(conversion.fit_transform(K), target)
+    return diagnose(K, target, kind=args.kind or "similarity")
+
+
+def _mean(K: Any, args: argparse.Namespace) -> Any:
     import numpy as np
 
-    from krein import diagnose
-    from krein.cli.inputs import read_input, read_target
-    from krein.kernels import kernel_matrix
-    from krein.kernels.registry import Kernel, as_kernel
+    return 0.5 * (np.asarray(K) + np.asarray(K).T) if args.symmetrize else K
 
-    read = read_input(args.file, args.kernel)
-    data = K = read.data
-    X = None
-    if args.kernel != "precomputed":
-        kernel = as_kernel(args.kernel, read_params(args.param) or None)
-        if isinstance(kernel, Kernel):
-            kernel = kernel.fit(data)
-            X = data if kernel.facts.input == "vectors" else None
-        K = kernel_matrix(kernel, data, progress=True)
-    if args.symmetrize:
-        K = 0.5 * (np.asarray(K) + np.asarray(K).T)
-    known = args.labels is not None or read.target is not None
-    target = read_target(args.labels, read) if known else None
-    diagnosis = diagnose(K, target, X, kind=args.kind)
-    return {"file": args.file, **diagnosis.to_dict(), "facts": diagnosis.facts()}
+
+def repairs(diagnosis: Any, args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return the findings with commands that name the user's own files."""
+    words = {
+        "FILE": shlex.quote(args.file),
+        "ITEMS": shlex.quote(args.file),
+        "LABELS": shlex.quote(args.labels or "labels.csv"),
+    }
+    found = []
+    for finding in diagnosis.findings:
+        command = finding.command
+        if args.kernel != "precomputed":
+            command = command.replace("--kernel edit", f"--kernel {args.kernel}")
+        command = " ".join(words.get(word, word) for word in command.split(" "))
+        found.append({**finding.to_dict(), "command": command})
+    return found
 
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
-    """Print the facts and the advice."""
-    print_table(["fact", "value"], list(payload["facts"].items()))
+    """Print the alerts, the advice, and the facts."""
+    print_alerts(payload["findings"])
     for advice in payload["advice"]:
         print(f"- {advice}")
+    print_table(["fact", "value"], list(payload["facts"].items()))

@@ -3,22 +3,62 @@
 from __future__ import annotations
 
 import argparse
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
-from krein.cli.options import add_output, check_output, print_table, read_params
+from krein.cli.options import add_output, check_output
+from krein.cli.output import print_note, print_table
 
-SUMMARY = "compute a similarity matrix from items"
-EXAMPLE = "krein kernel smith_waterman proteins.fasta -o K.npy"
+SUMMARY = "compute a similarity matrix from items, or say what a kernel is"
+EXAMPLES = (
+    "krein kernel list                      all kernels with their parameters",
+    "krein kernel edit --help               one kernel",
+    "krein kernel smith_waterman proteins.fasta -o K.npz",
+    "krein kernel dtw series.tsv --param gamma=median --param window=0.1 -o K.csv",
+    "krein kernel edit new.txt --against train.txt -o rows.csv",
+)
+
+
+class _Help(argparse.Action):
+    """``--help``, or the page of a kernel where one was named before it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(nargs=0, **options)
+
+    def __call__(self, parser, namespace, values, option=None) -> None:
+        name = getattr(namespace, "name", None)
+        if name in (None, "list"):
+            parser.print_help()
+        else:
+            try:
+                _show_kernel(name)
+            except ValueError as error:
+                parser.error(str(error))
+        parser.exit()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("name", help="a kernel; 'krein kernel list' shows all")
+    parser.register("action", "help", _Help)
+    parser._option_string_actions["-h"].__class__ = _Help
+    parser.add_argument("name", help="a kernel, or 'list'; NAME --help explains it")
     parser.add_argument(
-        "input", nargs="?", help="vectors, series, strings or sequences"
+        "input", nargs="?", help="vectors, series, strings or sequences; - is stdin"
     )
-    parser.add_argument("-o", "--out", metavar="K.npy", help="where to write")
+    parser.add_argument(
+        "--against",
+        metavar="ITEMS",
+        help="training items: similarities of new items (rows) to them (columns)",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        metavar="K.npz",
+        help="where to write: .npz, .csv, .tsv and .mat keep names, .npy does not; "
+        "- is standard output (csv)",
+    )
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="parameter"
     )
@@ -32,37 +72,158 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Evaluate the kernel and write the matrix, with the names where there are any."""
     if args.name == "list":
         return _list()
-    if args.input is None or args.out is None:
-        raise ValueError("give the input and the file to write: INPUT -o K.npy")
-    out = Path(args.out)
-    check_output(args.out, args.force)
-    from krein.formats import read_items, write_matrix
-    from krein.kernels import Kernel, kernel_matrix
+    from krein.cli.problem import check_kernel, make_kernel
 
-    kernel = Kernel(args.name, **read_params(args.param))
+    check_kernel(args.name)
+    if args.input is None or args.out is None:
+        raise ValueError(
+            "give the input and the file to write: krein kernel "
+            f"{args.name} INPUT -o K.npz"
+        )
+    kernel = make_kernel(args.name, args.param)
+    out = _check_out(args)
+    from krein.formats import read_items
+
     read = read_items(args.input)
-    items, kernel = read.data, kernel.fit(read.data)
-    K = kernel_matrix(kernel, items, n_jobs=args.jobs, progress=True)
-    names = None if out.suffix == ".npy" else read.names
-    write_matrix(out, K, names=names, overwrite=args.force)
-    return {"kernel": repr(kernel), "items": len(items), "out": str(out)}
+    train = read_items(args.against) if args.against else read
+    _check_names(args, out, read, train)
+    from krein.kernels import kernel_matrix
+
+    kernel = kernel.fit(train.data)
+    against = train.data if args.against else None
+    K = kernel_matrix(
+        kernel, read.data, against, n_jobs=args.jobs, progress=not args.quiet
+    )
+    _write(args, out, K, read, train)
+    return {
+        "kernel": repr(kernel),
+        "items": len(read.data),
+        "against": len(train.data) if args.against else None,
+        "out": args.out,
+    }
+
+
+_NAMELESS = (".npy", ".mtx")
+
+
+def _check_out(args: argparse.Namespace) -> Path | None:
+    """Refuse what cannot be written, before anything is computed."""
+    if args.out == "-":
+        return None
+    from krein.formats.read import MATRIX_FORMATS
+
+    out = Path(args.out)
+    suffix = out.suffix.lower()
+    if suffix not in MATRIX_FORMATS or MATRIX_FORMATS[suffix] == "pairs":
+        raise ValueError(
+            f"{out}: the ending must say the format: .npz, .csv, .tsv, .npy, .phy, "
+            ".mat or .mtx"
+        )
+    check_output(args.out, args.force)
+    return out
+
+
+def _check_names(args: argparse.Namespace, out: Any, read: Any, train: Any) -> None:
+    """Refuse names that the file cannot hold, before anything is computed."""
+    from krein.formats.write import check_names
+
+    for named in (read, train):
+        check_names(named.names, len(named.data), "names")
+    if out is not None and out.suffix.lower() in _NAMELESS and read.names:
+        print_note(
+            args,
+            f"{out.suffix} has no place for the names of the items; "
+            f"{out.with_suffix('.npz')} keeps them",
+        )
+
+
+def _write(args: argparse.Namespace, out: Any, K: Any, read: Any, train: Any) -> None:
+    from krein.formats import write_matrix
+
+    if out is None:
+        from krein.formats.write import write_table
+
+        columns = train.names if args.against else read.names
+        return write_table(sys.stdout, K, read.names, columns, ",")
+    nameless = out.suffix.lower() in _NAMELESS
+    write_matrix(
+        out,
+        K,
+        names=None if nameless else read.names,
+        columns=train.names if args.against and not nameless else None,
+        overwrite=args.force,
+    )
 
 
 def _list() -> dict[str, Any]:
+    from krein.cli.parameters import kernel_parameters
     from krein.kernels import KERNELS
 
     return {
         "kernels": [
-            {"name": facts.name, "input": facts.input, "is": facts.definiteness}
-            for _, facts in sorted(KERNELS.items())
+            {
+                "name": name,
+                "items": facts.input,
+                "is": facts.definiteness,
+                "about": _first_line(facts),
+                "parameters": {
+                    p.name: _shown(p.default) for p in kernel_parameters(name).values()
+                },
+            }
+            for name, facts in sorted(KERNELS.items())
         ]
     }
+
+
+def _first_line(facts: Any) -> str:
+    return (facts.function.__doc__ or "").strip().splitlines()[0].replace("``", "")
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "none" if default is None else f"{default}"
+
+
+def _show_kernel(name: str) -> None:
+    """Print what a kernel is and takes."""
+    from krein.cli.parameters import kernel_parameters
+    from krein.cli.problem import check_kernel
+    from krein.kernels import KERNELS
+
+    check_kernel(name)
+    facts = KERNELS[name]
+    print(f"usage: krein kernel {name} INPUT [--param NAME=VALUE] -o K.npz\n")
+    print(_first_line(facts))
+    print(f"\nitems: {facts.input}; as a matrix: {facts.definiteness}")
+    if facts.note:
+        print(textwrap.fill(facts.note, 80))
+    if facts.extra:
+        print(f'needs: pip install "krein[{facts.extra}]"')
+    print(f"source: {facts.reference}\n" if facts.reference else "")
+    parameters = kernel_parameters(name)
+    print("parameters:" if parameters else "no parameters")
+    for p in parameters.values():
+        print(f"  --param {p.name}=VALUE   {p.expected} (default: {_shown(p.default)})")
+        about = p.about.replace("``", "").replace("`", "")
+        print(textwrap.indent(textwrap.fill(about, 72), "      "))
 
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what was written, or the kernels."""
     if "kernels" in payload:
-        rows = [[k["name"], k["input"], k["is"]] for k in payload["kernels"]]
-        print_table(["kernel", "items", "definiteness"], rows)
-    else:
-        print(f"{payload['out']}: {payload['items']} items, {payload['kernel']}")
+        rows = [
+            [
+                k["name"],
+                k["items"],
+                k["is"],
+                " ".join(f"{p}={v}" for p, v in k["parameters"].items()),
+                k["about"],
+            ]
+            for k in payload["kernels"]
+        ]
+        print_table(["kernel", "items", "matrix", "parameters", "what"], rows)
+    elif args.out != "-":
+        against = f" against {payload['against']}" if payload["against"] else ""
+        print(f"{payload['out']}: {payload['items']} items{against}")
+        print(payload["kernel"])

@@ -1,38 +1,58 @@
-"""Arguments that several commands share, and what is made of them."""
+"""Arguments that several commands share."""
 
 from __future__ import annotations
 
 import argparse
-import ast
-import sys
-from collections.abc import Sequence
+import shlex
 from pathlib import Path
-from typing import Any
 
 __all__ = [
     "add_input",
     "add_kernel",
+    "add_labels",
     "add_output",
     "check_output",
-    "load_problem",
-    "print_table",
-    "read_params",
+    "repeated",
 ]
 
+TRANSFORMS = ("exponential", "gaussian", "inverse", "negative", "centred", "max")
 
-def add_input(parser: argparse.ArgumentParser, *, labels: bool) -> None:
-    """Add the input file and the labels."""
-    parser.add_argument("file", help="similarity matrix, or items with --kernel")
-    if labels:
-        parser.add_argument(
-            "--labels",
-            metavar="FILE",
-            help="class labels of the items (needed unless the input has them)",
-        )
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Add the input file and how it is to be read."""
+    parser.add_argument(
+        "file", help="similarities (or distances), or items with --kernel; - is stdin"
+    )
+    parser.add_argument(
+        "--items", metavar="COLUMN", help="the file is a table, items in this column"
+    )
+    parser.add_argument(
+        "--format", metavar="NAME", help="of the file, if it is not recognised"
+    )
+    parser.add_argument(
+        "--separator", metavar="CHAR", help="between fields, if it is not recognised"
+    )
+
+
+def add_labels(parser: argparse.ArgumentParser) -> None:
+    """Add the labels and how they find their items."""
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="class labels: a file, or with --items a column of the same table",
+    )
+    parser.add_argument(
+        "--label-column", metavar="NAME", help="column of the label file"
+    )
+    parser.add_argument(
+        "--ignore-names",
+        action="store_true",
+        help="labels are in the order of the items, whatever the names say",
+    )
 
 
 def add_kernel(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of a kernel and its parameters."""
+    """Add the choice of a kernel, or what the numbers of a matrix mean."""
     parser.add_argument(
         "--kernel",
         default="precomputed",
@@ -44,7 +64,19 @@ def add_kernel(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="parameter of the kernel; may be repeated",
+        help="parameter of the kernel (or of --transform); may be repeated",
+    )
+    parser.add_argument(
+        "--kind",
+        choices=["similarity", "distance"],
+        help="what the numbers of a matrix mean (default: similarity; what looks like "
+        "distances must be named)",
+    )
+    parser.add_argument(
+        "--transform",
+        choices=TRANSFORMS,
+        help="how distances become similarities (default: exponential, exp(-d / "
+        "median))",
     )
     parser.add_argument(
         "--symmetrize",
@@ -77,53 +109,33 @@ def check_output(path: str | None, force: bool) -> Path | None:
         ) from None
 
 
-def read_params(pairs: Sequence[str]) -> dict[str, Any]:
-    """Turn ``gamma=0.5`` into ``{"gamma": 0.5}``; what is no literal stays text."""
-    params: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.isidentifier():
-            raise ValueError(f"--param must look like name=value, got {pair!r}")
-        try:
-            params[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            params[name] = value
-    return params
+# Options that say how input is to be understood: needed to repeat a command.
+_SHARED = (
+    "items",
+    "format",
+    "separator",
+    "labels",
+    "label_column",
+    "ignore_names",
+    "kernel",
+    "param",
+    "kind",
+    "transform",
+    "symmetrize",
+)
 
 
-def load_problem(args: argparse.Namespace) -> tuple[Any, list[str] | None]:
-    """Read input, labels and groups; return the problem and the names of the items."""
-    from krein.cli.inputs import read_input, read_target
-    from krein.comparison.run import make_problem
-
-    read = read_input(args.file, args.kernel)
-    groups = getattr(args, "groups", None)
-    problem = make_problem(
-        read.data,
-        read_target(args.labels, read),
-        args.kernel,
-        read_params(args.param) or None,
-        None if groups is None else read_target(groups, read),
-        args.symmetrize,
-    )
-    return problem, read.names
-
-
-def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table: by rich on a terminal, tab-separated in a pipe."""
-    if not sys.stdout.isatty():
-        for row in [head, *rows]:
-            print("\t".join(row))
-        return
-    try:
-        from rich.console import Console
-        from rich.table import Table
-    except ImportError:
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        for row in [head, *rows]:
-            print("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)))
-        return
-    table = Table(*head)
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table, markup=False)
+def repeated(args: argparse.Namespace, *more: str, skip: tuple[str, ...] = ()) -> str:
+    """Return the shared options (and `more`) as they have to be typed again."""
+    words: list[str] = []
+    for name in (*_SHARED, *more):
+        value = getattr(args, name, None)
+        option = "--" + name.replace("_", "-")
+        if name in skip or value in (None, False, [], "precomputed"):
+            continue
+        if value is True:
+            words.append(option)
+        else:
+            for one in value if isinstance(value, list) else [value]:
+                words += [option, str(one)]
+    return shlex.join(words)

@@ -8,9 +8,13 @@ import sys
 from typing import Any
 
 from krein.cli.options import add_output, check_output
+from krein.cli.output import print_note
 
 SUMMARY = "predict labels of new items with a saved model"
-EXAMPLE = "krein predict model.krein new_rows.csv -o labels.csv"
+EXAMPLES = (
+    "krein predict model.krein new_rows.csv -o labels.csv",
+    "krein predict model.krein new.fasta --proba --nearest 3",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,62 +22,118 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="file of krein fit or krein compare --model")
     parser.add_argument(
         "file",
-        help="similarities of new items (rows) to the training items (columns), or "
-        "new items for a model with a kernel",
+        help="similarities (or distances, as in training) of new items (rows) to the "
+        "training items (columns), or new items for a model with a kernel; - is stdin",
+    )
+    parser.add_argument(
+        "--items", metavar="COLUMN", help="the file is a table, items in this column"
+    )
+    parser.add_argument(
+        "--proba", action="store_true", help="probability of each class"
+    )
+    parser.add_argument("--scores", action="store_true", help="decision values")
+    parser.add_argument(
+        "--nearest", type=int, default=0, metavar="N", help="nearest training items"
+    )
+    parser.add_argument(
+        "--ignore-names",
+        action="store_true",
+        help="columns are in the order of training, whatever the names say",
     )
     parser.add_argument("-o", "--out", metavar="FILE", help="write a csv file")
     add_output(parser)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Load, check the names of the columns, predict."""
-    out = check_output(args.out, args.force)
+    """Load, put the columns into the order of training, predict."""
+    out = None if args.out == "-" else check_output(args.out, args.force)
     from krein import load_model
-    from krein.formats import read_items, read_matrix
 
     model = load_model(args.model)
-    last = model[-1] if hasattr(model, "steps") else model
-    if last.kernel == "precomputed":
-        read = read_matrix(args.file)
-        # For a square matrix the columns have the names of the rows.
-        columns = read.columns or read.names
-        check_columns(columns, getattr(model, "item_names_", None), read.data.shape[1])
-    else:
-        read = read_items(args.file)
-    labels = [str(label) for label in model.predict(read.data)]
-    names = read.names or [str(i) for i in range(len(labels))]
-    payload = {
-        "items": [
-            {"item": name, "label": label}
-            for name, label in zip(names, labels, strict=True)
-        ]
-    }
+    refuse_what_cannot_predict(model, args)
+    data, names = _read(model, args)
+    rows = [
+        {"item": name, "label": str(label)}
+        for name, label in zip(names, model.predict(data), strict=True)
+    ]
+    for add in (_add_probabilities, _add_scores, _add_nearest):
+        add(rows, model, data, args)
+    payload: dict[str, Any] = {"items": rows}
     if out is not None:
-        _write(out, payload["items"], args.force)
-        return {**payload, "out": str(out)}
+        _write(out, rows, args.force)
+        payload["out"] = str(out)
     return payload
 
 
-def check_columns(
-    given: list[str] | None, expected: list[str] | None, n_columns: int
-) -> None:
-    """Raise unless the columns are the training items, by name and in order."""
-    if expected is None or given is None:
-        return  # nothing to compare by; the model checks the number of columns
-    if list(given) == list(expected):
-        return
-    if sorted(given) == sorted(expected):
+def refuse_what_cannot_predict(model: Any, args: argparse.Namespace) -> None:
+    """Say in a sentence why there is nothing to predict with."""
+    last = _last(model)
+    if not hasattr(last, "predict"):
         raise ValueError(
-            "the columns are the training items in another order; reorder them as in "
-            "training"
+            f"{args.model} holds a {type(last).__name__}, which transforms and does "
+            "not predict; save a classifier or regressor, e.g. with krein fit"
         )
-    missing = [name for name in expected if name not in set(given)]
-    extra = [name for name in given if name not in set(expected)]
-    raise ValueError(
-        f"the {n_columns} columns are not the {len(expected)} training items of the "
-        f"model: missing {_some(missing)}; unknown {_some(extra)}. Compute the "
-        "similarities to the training items, in their order"
-    )
+    if args.proba and not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"{args.model} was fitted without probabilities; fit it again with "
+            "krein fit --proba"
+        )
+    if args.scores and not hasattr(model, "decision_function"):
+        raise ValueError(f"{type(last).__name__} has no decision values")
+
+
+def _last(model: Any) -> Any:
+    return model[-1] if hasattr(model, "steps") else model
+
+
+def _precomputed(model: Any) -> bool:
+    return getattr(_last(model), "kernel", None) == "precomputed"
+
+
+def _read(model: Any, args: argparse.Namespace) -> tuple[Any, list[str]]:
+    from krein.formats import read_items, read_matrix
+
+    if _precomputed(model):
+        read = read_matrix(args.file)
+        # For a square matrix the columns have the names of the rows.
+        data = in_training_order(
+            read.data,
+            read.columns or read.names,
+            getattr(model, "item_names_", None),
+            args,
+        )
+    else:
+        read = read_items(args.file)
+        data = read.data
+    return data, read.names or [str(i) for i in range(len(data))]
+
+
+def in_training_order(
+    data: Any, given: list[str] | None, expected: list[str] | None, args: Any
+) -> Any:
+    """Return the columns of the training items, found by name, in their order."""
+    if expected is None or args.ignore_names:
+        return data  # nothing to find them by; the model checks their number
+    if given is None:
+        raise ValueError(
+            f"{args.file} has no names of columns, but the model knows its training "
+            "items by name; give a file with names, or --ignore-names if the columns "
+            "are in the order of training"
+        )
+    place = {name: i for i, name in enumerate(given)}
+    missing = [name for name in expected if name not in place]
+    extra = sorted(set(given) - set(expected))
+    if missing:
+        raise ValueError(
+            f"the {len(given)} columns are not the {len(expected)} training items of "
+            f"the model: missing {_some(missing)}; unknown {_some(extra)}. Compute "
+            "the similarities to the training items"
+        )
+    if extra:
+        print_note(args, f"columns that were not trained on are left out: {_some(extra)}")
+    if list(given) == list(expected):
+        return data
+    return data[:, [place[name] for name in expected]]
 
 
 def _some(names: list[str]) -> str:
@@ -81,20 +141,65 @@ def _some(names: list[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
-def _write(out: Any, items: list[dict[str, str]], force: bool) -> None:
+# --------------------------------------------------------------- columns on request
+
+
+def _add_probabilities(rows: list, model: Any, data: Any, args: Any) -> None:
+    if args.proba:
+        for row, values in zip(rows, model.predict_proba(data), strict=True):
+            for label, value in zip(model.classes_, values, strict=True):
+                row[f"p({label})"] = round(float(value), 4)
+
+
+def _add_scores(rows: list, model: Any, data: Any, args: Any) -> None:
+    if not args.scores:
+        return
+    for row, values in zip(rows, model.decision_function(data), strict=True):
+        if getattr(values, "ndim", 0) == 0:
+            row["score"] = float(f"{values:.4g}")
+        else:
+            for label, value in zip(model.classes_, values, strict=True):
+                row[f"score({label})"] = float(f"{value:.4g}")
+
+
+def _add_nearest(rows: list, model: Any, data: Any, args: Any) -> None:
+    if args.nearest < 1:
+        return
+    import numpy as np
+
+    K = training_similarities(model, data)
+    names = getattr(model, "item_names_", None) or [str(i) for i in range(K.shape[1])]
+    labels = getattr(model, "item_labels_", None) or [""] * K.shape[1]
+    order = np.argsort(-K, axis=1, kind="stable")[:, : args.nearest]
+    for row, near in zip(rows, order, strict=True):
+        row["nearest"] = "; ".join(f"{names[j]} ({labels[j]})" for j in near)
+
+
+def training_similarities(model: Any, data: Any) -> Any:
+    """Similarities of new items to the training items, as the model sees them."""
+    if hasattr(model, "steps"):
+        return training_similarities(model[-1], model[:-1].transform(data))
+    if model.kernel == "precomputed":
+        return data
+    return model.kernel_(data, model.X_fit_)
+
+
+def _write(out: Any, rows: list[dict[str, Any]], force: bool) -> None:
     from krein.store.files import atomic_write
 
     with atomic_write(out, overwrite=force, text=True) as file:
-        writer = csv.DictWriter(file, ["item", "label"], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(items)
+        _table(file, rows)
+
+
+def _table(file: Any, rows: list[dict[str, Any]]) -> None:
+    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
 
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the labels as csv, or where they are."""
     if "out" in payload:
         print(f"{payload['out']}: {len(payload['items'])} labels")
-        return
-    writer = csv.DictWriter(sys.stdout, ["item", "label"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(payload["items"])
+    else:
+        _table(sys.stdout, payload["items"])

@@ -9,7 +9,9 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array
 from krein.comparison.columns import SCORES
@@ -48,6 +50,9 @@ class Problem:
         The items, if they are rows of numbers.
     groups : ndarray of shape (n,) or None
         Items of a group are never split.
+    conversion : DistanceTransformer or None
+        K holds distances, which this turns into similarities, settled on each
+        training part.
     """
 
     K: Array | None
@@ -57,9 +62,13 @@ class Problem:
     kernel: Any = None
     vectors: Array | None = None
     groups: np.ndarray | None = None
+    conversion: Any = None
 
     def on(self, train: np.ndarray) -> Array:
         """Similarities of all items (rows) to the training items (columns)."""
+        if self.conversion is not None:
+            D = self.K[:, train]  # type: ignore[index]
+            return clone(self.conversion).fit(D[train]).transform(D)
         if self.K is not None:
             return self.K[:, train]
         items = take(self.items, train)
@@ -133,6 +142,8 @@ def fit_method(
     model = method.build(**params)
     if method.needs == "vectors":
         return model.fit(problem.vectors, labels)
+    if problem.conversion is not None:
+        model = make_pipeline(clone(problem.conversion), model)
     if problem.kernel is None:
         return model.fit(problem.K, labels)
     return model.set_params(kernel=problem.kernel).fit(problem.items, labels)

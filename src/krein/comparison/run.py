@@ -46,6 +46,7 @@ def compare(
     n_jobs: int | None = None,
     kernel_params: dict | None = None,
     symmetrize: bool = False,
+    conversion: Any = None,
     cache: str | Path | None = None,
     progress: Progress | None = None,
     random_state: int = 0,
@@ -80,6 +81,9 @@ def compare(
         Parameters of a kernel given by name.
     symmetrize : bool
         Use (K + K') / 2 instead of refusing an asymmetric matrix.
+    conversion : DistanceTransformer, optional
+        X holds distances, which this turns into similarities, settled on each
+        training part.
     cache : str or Path, optional
         Folder for finished results, one file per method and split; a comparison that
         was interrupted goes on from there.
@@ -101,7 +105,7 @@ def compare(
     >>> sorted(comparison.methods)
     ['flip', 'svc']
     """
-    problem = make_problem(X, y, kernel, kernel_params, groups, symmetrize)
+    problem = make_problem(X, y, kernel, kernel_params, groups, symmetrize, conversion)
     return compare_problem(
         problem,
         methods,
@@ -149,6 +153,7 @@ def make_problem(
     kernel_params: dict | None = None,
     groups: Any = None,
     symmetrize: bool = False,
+    conversion: Any = None,
 ) -> Problem:
     """Check the data and evaluate the kernel, once if its settings allow it."""
     refuse_odd_arrays(X)
@@ -162,8 +167,14 @@ def make_problem(
             raise ValueError(f"groups has {groups.size} entries for {n} items")
     if isinstance(kernel, str) and kernel == "precomputed":
         given = check_similarity(X, name="X", symmetrize=symmetrize)
-        warn_if_distances(given, "X")
-        return Problem(given, codes, classes, groups=groups)
+        if conversion is None:
+            warn_if_distances(given, "X")
+        return Problem(given, codes, classes, groups=groups, conversion=conversion)
+    if conversion is not None:
+        raise ValueError(
+            "conversion is for a matrix of distances (kernel='precomputed'), but a "
+            "kernel on items was given; kernels of a distance have similarity="
+        )
     found = as_kernel(kernel, kernel_params)
     vectors = None
     if isinstance(found, Kernel) and found.facts.input == "vectors":
@@ -248,6 +259,7 @@ class _Store:
             fingerprint(problem.codes),
             fingerprint(problem.vectors),
             None if problem.groups is None else [str(g) for g in problem.groups],
+            repr(problem.conversion),
         ]
 
     def _path(self, method: Method, split: Split) -> Path:

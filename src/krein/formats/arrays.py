@@ -94,13 +94,17 @@ def matrix_of_arrays(arrays: dict[str, Any], path: Path, key: str | None) -> Nam
         raise FormatError(
             path, f"has no array {key!r}; it has {', '.join(sorted(arrays))}"
         )
-    names = arrays.get("names")
     target = arrays.get("y")
     return Named(
         np.asarray(arrays[key]),
-        None if names is None else [_text(name) for name in np.ravel(names)],
+        _names(arrays.get("names")),
+        _names(arrays.get("columns")),
         target=None if target is None else np.ravel(target),
     )
+
+
+def _names(names: Any) -> list[str] | None:
+    return None if names is None else [_text(name) for name in np.ravel(names)]
 
 
 def _text(name: Any) -> str:

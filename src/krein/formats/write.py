@@ -14,7 +14,7 @@ import scipy.io
 from krein.formats.read import MATRIX_FORMATS
 from krein.store.files import atomic_write
 
-__all__ = ["write_matrix"]
+__all__ = ["check_names", "write_matrix", "write_table"]
 
 _WITHOUT_NAMES = ("npy", "mtx")
 
@@ -41,7 +41,7 @@ def write_matrix(
         Names of the rows (and columns, for a square matrix); for .npz, .csv, .tsv,
         .mat and PHYLIP.
     columns : list of str, optional
-        Names of the columns of a matrix that is not square; .csv and .tsv.
+        Names of the columns of a matrix that is not square; .npz, .csv and .tsv.
     format : str, optional
         Instead of what the name says.
     overwrite : bool
@@ -69,10 +69,10 @@ def write_matrix(
     K = np.asarray(K, dtype=np.float64)
     if K.ndim != 2 or not np.isfinite(K).all():
         raise ValueError(f"K must be a matrix of finite numbers, got shape {K.shape}")
-    rows = _check_names(names, K.shape[0], "names")
+    rows = check_names(names, K.shape[0], "names")
     if rows and columns is None and K.shape[0] == K.shape[1]:
         columns = rows
-    titles = _check_names(columns, K.shape[1], "columns")
+    titles = check_names(columns, K.shape[1], "columns")
     if rows and format in _WITHOUT_NAMES:
         raise ValueError(
             f"a .{format} file has no place for names; use .npz, .csv or .tsv, or "
@@ -81,14 +81,15 @@ def write_matrix(
     text = format in ("csv", "tsv", "phylip")
     with atomic_write(path, overwrite=overwrite, text=text) as handle:
         if format in ("csv", "tsv"):
-            _write_table(handle, K, rows, titles, "," if format == "csv" else "\t")
+            write_table(handle, K, rows, titles, "," if format == "csv" else "\t")
         elif format == "phylip":
             _write_phylip(handle, K, rows)
         else:
-            _write_binary(handle, K, rows, format)
+            _write_binary(handle, K, rows, titles, format)
 
 
-def _check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | None:
+def check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | None:
+    """Return n different names as text, or None where there are none."""
     if names is None:
         return None
     names = [str(name) for name in names]
@@ -100,13 +101,14 @@ def _check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | 
     return names
 
 
-def _write_table(
+def write_table(
     handle: IO[str],
     K: np.ndarray,
     rows: list[str] | None,
     titles: list[str] | None,
     delimiter: str,
 ) -> None:
+    """Write numbers with all their digits, titles and names around them."""
     writer = csv.writer(handle, delimiter=delimiter, lineterminator="\n")
     if titles:
         writer.writerow(["", *titles] if rows else titles)
@@ -127,12 +129,20 @@ def _write_phylip(handle: IO[str], K: np.ndarray, names: list[str] | None) -> No
 
 
 def _write_binary(
-    handle: IO[bytes], K: np.ndarray, names: list[str] | None, format: str
+    handle: IO[bytes],
+    K: np.ndarray,
+    names: list[str] | None,
+    columns: list[str] | None,
+    format: str,
 ) -> None:
     if format == "npy":
         np.save(handle, K, allow_pickle=False)
     elif format == "npz":
-        arrays = {"K": K} if names is None else {"K": K, "names": np.array(names)}
+        arrays = {"K": K}
+        if names is not None:
+            arrays["names"] = np.array(names)
+        if columns is not None and columns != names:
+            arrays["columns"] = np.array(columns)
         np.savez(handle, **arrays)  # type: ignore[arg-type]
     elif format == "mat":
         cells = {} if names is None else {"names": np.array(names, dtype=object)}
