@@ -33,7 +33,7 @@ def test_bad_input_is_2_and_one_line(capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1
-    assert captured.err.startswith("krein: error: no data set named 'nosuch'")
+    assert captured.err.startswith("krein datasets: error: no data set named 'nosuch'")
 
 
 def test_failure_is_1(monkeypatch, capsys):
@@ -42,7 +42,7 @@ def test_failure_is_1(monkeypatch, capsys):
 
     monkeypatch.setattr("krein.cli.datasets.run", fails)
     assert main(["datasets"]) == 1
-    assert capsys.readouterr().err == "krein: error: no network at all\n"
+    assert capsys.readouterr().err == "krein datasets: error: no network at all\n"
 
 
 def test_datasets(capsys):

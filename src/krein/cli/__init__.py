@@ -3,9 +3,9 @@
 One module per command in this package. Each has ``SUMMARY`` (one line for
 ``krein --help``), ``EXAMPLES`` (lines that end its ``--help``),
 ``add_arguments(parser)``, ``run(args) -> payload`` and ``show(payload, args)``: the
-payload is a dict that ``--json`` prints as it is and ``show`` prints for people. At
-the top they import nothing but the standard library: ``krein --help`` must not pay
-for numpy.
+payload is a dict that ``--json`` prints as it is and ``show`` prints for people. It
+may have ``Help``, an action of its own for ``--help``. At the top they import nothing
+but the standard library: ``krein --help`` must not pay for numpy.
 
 Results go to standard output; notes, warnings and progress to standard error.
 Exit codes: 0, 1 (failed), 2 (bad usage or input).
@@ -67,6 +67,13 @@ def build_parser() -> Parser:
             help=module.SUMMARY,
             description=module.SUMMARY,
             epilog=f"examples:\n  {examples}",
+            add_help=False,
+        )
+        command.add_argument(
+            "-h",
+            "--help",
+            action=getattr(module, "Help", "help"),
+            help="show this and exit",
         )
         module.add_arguments(command)
         command.add_argument(

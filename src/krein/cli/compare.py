@@ -20,7 +20,7 @@ from krein.cli.output import print_alerts, print_table
 SUMMARY = "try all methods on the same splits and say which to use"
 EXAMPLES = (
     "krein compare similarities.csv --labels labels.csv --html report.html",
-    "krein compare distances.csv --kind distance --labels labels.csv --model best.krein",
+    "krein compare distances.csv --kind distance --labels labels.csv --model m.krein",
     "krein compare products.csv --items name --labels category --kernel edit",
     "krein compare proteins.fasta --labels table.tsv --kernel smith_waterman",
 )

@@ -54,7 +54,9 @@ def _words(name: str, parser: Any) -> list[str]:
 
 
 def _bash(words: dict[str, list[str]], shell: str) -> str:
-    cases = "\n".join(f'    {name}) words="{" ".join(w)}" ;;' for name, w in words.items())
+    cases = "\n".join(
+        f'    {name}) words="{" ".join(w)}" ;;' for name, w in words.items()
+    )
     script = _BASH % {"cases": cases, "commands": " ".join(words)}
     if shell == "zsh":  # zsh runs bash's functions
         script = "autoload -U +X bashcompinit && bashcompinit\n" + script

@@ -38,9 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="hyperparameter, e.g. C=10; chosen by cross-validation when none is given",
     )
-    parser.add_argument(
-        "--proba", action="store_true", help="learn probabilities too"
-    )
+    parser.add_argument("--proba", action="store_true", help="learn probabilities too")
     parser.add_argument("-o", "--out", required=True, metavar="MODEL")
     add_output(parser)
 

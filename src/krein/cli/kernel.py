@@ -21,13 +21,14 @@ EXAMPLES = (
 )
 
 
-class _Help(argparse.Action):
+class Help(argparse.Action):
     """``--help``, or the page of a kernel where one was named before it."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(nargs=0, **options)
 
     def __call__(self, parser, namespace, values, option=None) -> None:
+        """Print and exit."""
         name = getattr(namespace, "name", None)
         if name in (None, "list"):
             parser.print_help()
@@ -41,8 +42,6 @@ class _Help(argparse.Action):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.register("action", "help", _Help)
-    parser._option_string_actions["-h"].__class__ = _Help
     parser.add_argument("name", help="a kernel, or 'list'; NAME --help explains it")
     parser.add_argument(
         "input", nargs="?", help="vectors, series, strings or sequences; - is stdin"

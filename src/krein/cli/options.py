@@ -23,28 +23,30 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", help="similarities (or distances), or items with --kernel; - is stdin"
     )
-    parser.add_argument(
+    group = parser.add_argument_group("reading the file")
+    group.add_argument(
         "--items", metavar="COLUMN", help="the file is a table, items in this column"
     )
-    parser.add_argument(
+    group.add_argument(
         "--format", metavar="NAME", help="of the file, if it is not recognised"
     )
-    parser.add_argument(
+    group.add_argument(
         "--separator", metavar="CHAR", help="between fields, if it is not recognised"
     )
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
     """Add the labels and how they find their items."""
-    parser.add_argument(
+    group = parser.add_argument_group("labels")
+    group.add_argument(
         "--labels",
         metavar="FILE",
         help="class labels: a file, or with --items a column of the same table",
     )
-    parser.add_argument(
+    group.add_argument(
         "--label-column", metavar="NAME", help="column of the label file"
     )
-    parser.add_argument(
+    group.add_argument(
         "--ignore-names",
         action="store_true",
         help="labels are in the order of the items, whatever the names say",
@@ -53,32 +55,33 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
 
 def add_kernel(parser: argparse.ArgumentParser) -> None:
     """Add the choice of a kernel, or what the numbers of a matrix mean."""
-    parser.add_argument(
+    group = parser.add_argument_group("the similarity")
+    group.add_argument(
         "--kernel",
         default="precomputed",
         metavar="NAME",
         help="the file has items, not similarities: compare them by this kernel",
     )
-    parser.add_argument(
+    group.add_argument(
         "--param",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         help="parameter of the kernel (or of --transform); may be repeated",
     )
-    parser.add_argument(
+    group.add_argument(
         "--kind",
         choices=["similarity", "distance"],
         help="what the numbers of a matrix mean (default: similarity; what looks like "
         "distances must be named)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--transform",
         choices=TRANSFORMS,
         help="how distances become similarities (default: exponential, exp(-d / "
         "median))",
     )
-    parser.add_argument(
+    group.add_argument(
         "--symmetrize",
         action="store_true",
         help="use the mean of both directions of an asymmetric matrix",

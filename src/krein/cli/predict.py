@@ -130,7 +130,9 @@ def in_training_order(
             "the similarities to the training items"
         )
     if extra:
-        print_note(args, f"columns that were not trained on are left out: {_some(extra)}")
+        print_note(
+            args, f"columns that were not trained on are left out: {_some(extra)}"
+        )
     if list(given) == list(expected):
         return data
     return data[:, [place[name] for name in expected]]
@@ -176,11 +178,19 @@ def _add_nearest(rows: list, model: Any, data: Any, args: Any) -> None:
 
 
 def training_similarities(model: Any, data: Any) -> Any:
-    """Similarities of new items to the training items, as the model sees them."""
+    """What is large for near training items: similarities, or minus distances."""
+    from krein import DistanceTransformer
+
     if hasattr(model, "steps"):
+        if isinstance(model[0], DistanceTransformer):
+            return -data
         return training_similarities(model[-1], model[:-1].transform(data))
     if model.kernel == "precomputed":
         return data
+    if getattr(model, "X_fit_", None) is None:
+        raise ValueError(
+            f"--nearest is not for {type(model).__name__}, which keeps no items"
+        )
     return model.kernel_(data, model.X_fit_)
 
 

@@ -8,7 +8,14 @@ from typing import Any
 from krein.cli.parameters import declared, kernel_parameters, parse_pairs
 from krein.cli.words import did_you_mean
 
-__all__ = ["check_methods", "load_items", "load_problem", "make_kernel", "settle_kind"]
+__all__ = [
+    "check_methods",
+    "load_items",
+    "load_problem",
+    "load_target",
+    "make_kernel",
+    "settle_kind",
+]
 
 
 def check_kernel(name: str) -> None:
@@ -17,8 +24,8 @@ def check_kernel(name: str) -> None:
 
     if name not in list_kernels():
         raise ValueError(
-            f"there is no kernel {name!r}{did_you_mean(name, list_kernels())}; "
-            "'krein kernel list' shows all"
+            f"there is no kernel {name!r}{did_you_mean(name, list_kernels())} "
+            "('krein kernel list' shows all)"
         )
 
 
@@ -32,8 +39,8 @@ def check_methods(names: str | None) -> list[str] | None:
     for name in chosen:
         if name not in list_methods():
             raise ValueError(
-                f"there is no method {name!r}{did_you_mean(name, list_methods())}; "
-                f"there are {', '.join(list_methods())}"
+                f"there is no method {name!r}{did_you_mean(name, list_methods())} "
+                f"(there are {', '.join(list_methods())})"
             )
     return chosen
 
@@ -87,9 +94,39 @@ def settle_kind(args: argparse.Namespace, K: Any) -> Any:
     )
 
 
+def load_target(
+    args: argparse.Namespace,
+    read: Any,
+    *,
+    path: str | None = None,
+    required: bool = True,
+) -> Any:
+    """Return one label per item; names decide where there are any."""
+    import numpy as np
+
+    from krein.formats import read_labels
+
+    path = path or args.labels
+    if path is None:
+        if read.target is None and required:
+            raise ValueError("the input has no labels; give them with --labels FILE")
+        return read.target
+    named = None if args.ignore_names else read.names
+    found = read_labels(path, names=named)
+    if found.names is not None and read.names is None and not args.ignore_names:
+        raise ValueError(
+            f"{path} names its items ({found.names[0]!r}, ...), but {args.file} has no "
+            "names to find them by. Use a file with names (krein kernel ... -o K.npz "
+            "keeps them), or --ignore-names if both are in the same order"
+        )
+    labels = np.asarray(found.data)
+    if labels.size != len(read.data):
+        raise ValueError(f"{path} has {labels.size} labels for {len(read.data)} items")
+    return labels
+
+
 def load_problem(args: argparse.Namespace) -> tuple[Any, Any]:
     """Read input, labels and groups; return the problem and what was read."""
-    from krein.cli.inputs import read_target
     from krein.comparison.run import make_problem
 
     read = load_items(args)
@@ -97,10 +134,10 @@ def load_problem(args: argparse.Namespace) -> tuple[Any, Any]:
     items = args.kernel != "precomputed"
     problem = make_problem(
         read.data,
-        read_target(args.labels, read),
+        load_target(args, read),
         make_kernel(args.kernel, args.param) if items else "precomputed",
         None,
-        None if groups is None else read_target(groups, read),
+        None if groups is None else load_target(args, read, path=groups),
         args.symmetrize,
         None if items else settle_kind(args, read.data),
     )

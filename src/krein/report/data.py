@@ -18,7 +18,7 @@ import krein
 from krein.arrays import Array
 from krein.comparison import METHODS, Comparison
 from krein.comparison.columns import COLUMNS, SCORES
-from krein.diagnostics import diagnose
+from krein.diagnostics import Diagnosis, diagnose
 from krein.spectrum import Spectrum
 
 __all__ = ["case", "embedding", "heat_map", "machine"]
@@ -34,6 +34,9 @@ def case(
     about: str = "",
     command: str = "",
     names: Sequence[str] | None = None,
+    diagnosis: Diagnosis | None = None,
+    findings: Sequence[dict[str, Any]] | None = None,
+    source: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """Everything the report says about one similarity.
 
@@ -47,6 +50,12 @@ def case(
         What to type or call to repeat it.
     names : sequence of str, optional
         Names of the items, shown at their points.
+    diagnosis : Diagnosis, optional
+        Of the similarity, if it is known already.
+    findings : sequence of dict, optional
+        The diagnosis's own when not given; with commands that name the user's files.
+    source : dict, optional
+        ``file`` and ``options`` of the command line the data come from.
 
     Returns
     -------
@@ -54,14 +63,19 @@ def case(
     """
     problem = comparison.problem
     everything = np.arange(problem.codes.size)
-    K = problem.on(everything) if problem.K is None else problem.K
+    K = problem.on(everything)
     labels = [str(label) for label in problem.classes]
     counts = np.bincount(problem.codes, minlength=len(labels))
-    diagnosis = diagnose(K, problem.classes[problem.codes])
+    if diagnosis is None:
+        diagnosis = diagnose(K, problem.classes[problem.codes])
+    if findings is None:
+        findings = [finding.to_dict() for finding in diagnosis.findings]
     spectrum = Spectrum.exact(K)
     return {
         "title": title,
         "about": about,
+        "findings": list(findings),
+        "source": source,
         "items": int(problem.codes.size),
         "classes": [
             {"label": label, "count": int(count)}
