@@ -35,7 +35,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     from krein.cli import build_parser
 
     (commands,) = (a for a in build_parser()._actions if a.dest == "command")
-    words = {name: _words(name, sub) for name, sub in commands.choices.items()}
+    parsers: Any = commands.choices
+    words = {name: _words(name, sub) for name, sub in parsers.items()}
     script = _fish(words) if args.shell == "fish" else _bash(words, args.shell)
     return {"shell": args.shell, "script": script}
 
