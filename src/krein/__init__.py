@@ -94,6 +94,8 @@ _WHERE = {
     "load_model": "krein.models",
     "save_model": "krein.models",
     # results
+    "CertificateReport": "krein.certificates",
+    "check_certificate": "krein.certificates",
     "Certificate": "krein.result",
     "History": "krein.result",
     "Result": "krein.result",

@@ -1,0 +1,96 @@
+"""`check_certificate`: which page judges which estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from krein.certificates import cpd, dc, logistic, mkl, proxy, spectral
+from krein.certificates.data import Given
+from krein.certificates.report import (
+    CertificateReport,
+    Claim,
+    Verdict,
+    claims_of,
+    summarise,
+    unchecked,
+)
+
+__all__ = ["check_certificate"]
+
+Page = Callable[[Given, list[Claim]], list[Verdict]]
+
+# By name, not by class: the referee shares no code with what it judges.
+PAGES: dict[str, Page] = {
+    "CPDRegressor": cpd.check_cpd,
+    "CPDSVC": cpd.check_cpd,
+    "DCSVC": dc.check_dc,
+    "KreinLogisticRegression": logistic.check_logistic,
+    "KreinSVC": spectral.check_svc,
+    "MKLSVC": mkl.check_mkl,
+    "ProxySVC": proxy.check_proxy,
+    "SpectrumSVC": spectral.check_svc,
+}
+
+
+def check_certificate(
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, P: Any = None
+) -> CertificateReport:
+    """Recompute what a fitted model claims about itself, independently.
+
+    Feasibility, objective, the bound or the stationarity residual, and that the
+    coefficients that predict are those that were certified, from the data, the
+    constructor parameters and the fitted attributes alone, by code that shares nothing
+    with the solvers. What rounding can account for is no contradiction.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of krein, or a model file read by `load_model`.
+    X, y, sample_weight
+        What the model was fitted on.
+    P : array-like of shape (n, n_polynomials), optional
+        The polynomials of a c.p.d. model fitted on a precomputed kernel with them.
+
+    Returns
+    -------
+    CertificateReport
+        ``holds``, ``kind`` ("gap", "stationarity" or "none"), ``claimed``,
+        ``recomputed``, ``text``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import ProxySVC, check_certificate
+    >>> K = np.array([[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]])
+    >>> model = ProxySVC(C=10.0).fit(K, ["a", "a", "b"])
+    >>> check_certificate(model, K, ["a", "a", "b"]).holds
+    True
+    """
+    model = getattr(model, "best_estimator_", model)
+    name = type(model).__name__
+    page = _page_of(model)
+    if not hasattr(model, "dual_coef_"):
+        raise ValueError(f"{name} is not fitted: call fit first")
+    if not hasattr(model, "result_"):
+        return unchecked(name, "the model carries no result_")
+    if getattr(model, "approximation", None) is not None:
+        return unchecked(
+            name,
+            "it was trained on landmarks; its certificate is that of the approximated "
+            "similarity, which a fitted model does not keep (approximation_error_ "
+            "estimates the difference)",
+        )
+    claims, faults = claims_of(model)
+    given = Given(model, X, y, sample_weight, P)
+    return summarise(name, page(given, claims), faults)
+
+
+def _page_of(model: Any) -> Page:
+    for cls in type(model).__mro__:
+        if cls.__name__ in PAGES:
+            return PAGES[cls.__name__]
+    raise TypeError(
+        f"check_certificate knows {', '.join(sorted(PAGES))}, got "
+        f"{type(model).__name__}. For a pipeline pass its last step and what reaches it"
+    )
