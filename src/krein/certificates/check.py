@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from krein.certificates import cpd, dc, logistic, mkl, proxy, spectral
+from krein.certificates import cpd, dc, logistic, mkl, proxy, regression, spectral
 from krein.certificates.data import Given
 from krein.certificates.report import (
     CertificateReport,
@@ -26,10 +26,13 @@ PAGES: dict[str, Page] = {
     "CPDSVC": cpd.check_cpd,
     "DCSVC": dc.check_dc,
     "KreinLogisticRegression": logistic.check_logistic,
+    "KreinRidge": regression.check_ridge,
     "KreinSVC": spectral.check_svc,
     "MKLSVC": mkl.check_mkl,
     "ProxySVC": proxy.check_proxy,
+    "SpectrumOneClassSVM": regression.check_one_class,
     "SpectrumSVC": spectral.check_svc,
+    "SpectrumSVR": regression.check_svr,
 }
 
 
@@ -46,7 +49,7 @@ def check_certificate(
     Parameters
     ----------
     model : fitted estimator
-        Of krein, or a model file read by `load_model`.
+        Of krein, alone or at the end of a pipeline, just fitted or from a model file.
     X, y, sample_weight
         What the model was fitted on.
     P : array-like of shape (n, n_polynomials), optional
@@ -67,6 +70,9 @@ def check_certificate(
     >>> check_certificate(model, K, ["a", "a", "b"]).holds
     True
     """
+    if hasattr(model, "steps"):  # a pipeline: what reaches its last step
+        X = model[:-1].transform(X) if len(model.steps) > 1 else X
+        model = model[-1]
     model = getattr(model, "best_estimator_", model)
     name = type(model).__name__
     page = _page_of(model)
@@ -92,5 +98,5 @@ def _page_of(model: Any) -> Page:
             return PAGES[cls.__name__]
     raise TypeError(
         f"check_certificate knows {', '.join(sorted(PAGES))}, got "
-        f"{type(model).__name__}. For a pipeline pass its last step and what reaches it"
+        f"{type(model).__name__}"
     )

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from krein.certificates.data import Data, Given, one_against_rest, read
-from krein.certificates.report import EPS, Claim, Evidence, Verdict, judge
-from krein.certificates.spectral import fit_of
+from krein.certificates.report import EPS, Claim, Evidence, Verdict, judge, norm
+from krein.certificates.spectral import fix_of
 from krein.certificates.svm import classify, intercept_fault
 
 Array = np.ndarray
@@ -36,7 +36,7 @@ def check_dc(given: Given, claims: list[Claim]) -> list[Verdict]:
 
 
 def _dual(model: Any, data: Data, row: int, y: Array) -> Evidence:
-    trained = fit_of(data, "none").trained()
+    trained = fix_of(data, "none").trained()
     a = model.alpha_[row, data.kept]
     upper = model.C * data.weight
     found = classify(trained, y, upper, a)
@@ -60,19 +60,19 @@ def _primal(model: Any, data: Data, row: int, y: Array) -> Evidence:
     gradient = np.append(M @ inner, -float(root @ (y * slack)))
     start = np.append(M @ (-y * root), -float(root @ (y * root)))
     spread = 8 * (y.size + 8) * EPS
-    size = float(np.linalg.norm(M)) + float(np.linalg.norm(root))
+    size = norm(M) + norm(root)
     error = spread * (np.abs(M) @ np.abs(x) + root * abs(b) + root)
     value = 0.5 * (float(x @ image) / model.C + float(slack @ slack))
-    scale = float(np.linalg.norm(x)) / model.C + float(np.linalg.norm(slack))
-    gradient_slack = size * (spread * scale + float(np.linalg.norm(error)))
+    scale = norm(x) / model.C + norm(slack)
+    gradient_slack = size * (spread * scale + norm(error))
     found = Evidence(
         objective=value,
         objective_slack=float((np.abs(x) / model.C + slack) @ error)
         + spread * abs(value)
         + float(error @ error),
-        residual=float(np.linalg.norm(gradient)),
+        residual=norm(gradient),
         residual_slack=gradient_slack,
     )
     # tol is compared with the gradient relative to that at the origin.
-    found.residual_unit = float(np.linalg.norm(start))
+    found.residual_unit = norm(start)
     return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from krein.certificates.data import Data, Given, one_against_rest, read
 from krein.certificates.report import EPS, Claim, Evidence, Verdict, judge
-from krein.certificates.spectral import Fix, fit_of
+from krein.certificates.spectral import Fix, fix_of
 
 Array = np.ndarray
 
@@ -23,7 +23,7 @@ __all__ = ["check_logistic"]
 def check_logistic(given: Given, claims: list[Claim]) -> list[Verdict]:
     """KreinLogisticRegression, one joint problem or one per row."""
     model, data = given.model, read(given)
-    fix = fit_of(data, "flip" if model.flipped_ else "none")
+    fix = fix_of(data, "flip" if model.flipped_ else "none")
     K = fix.trained().K
     faults = _uniqueness(model, data, fix)
     results = model.result_ if isinstance(model.result_, list) else [model.result_]

@@ -42,6 +42,7 @@ def check_mkl(given: Given, claims: list[Claim]) -> list[Verdict]:
     for row, signs in enumerate(rows):
         shares = model.weights_[row]
         a = model.alpha_[row, kept]
+        # Model files do not keep the mixture of cuts; its last point may do.
         mixture = np.asarray(results[row].info.get("alpha", a), dtype=float)
         found = _evidence(stack, costs, model.C * weight, signs, shares, a, mixture)
         c = model.dual_coef_[row, kept]
@@ -100,13 +101,14 @@ def _evidence(
         faults.append("weights_ are not shares: they must be positive and sum to 1")
     slack = machine.objective_slack + machine.gap_slack
     slack += 64 * EPS * (abs(reached) + float(np.abs(costs).max(initial=0.0)))
+    unit = abs(above - float(costs.min()))
     return Evidence(
         objective=above,
-        objective_slack=slack + float(machine.gap or 0.0),
+        objective_slack=slack + min(float(machine.gap or 0.0), 1e-6 * unit),
         gap=max(0.0, above - below),
         gap_slack=2 * slack,
         residual=machine.residual,
-        unit=abs(above - float(costs.min())),
+        unit=unit,
         faults=faults,
     )
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from krein.certificates.data import Data, Given, one_against_rest, read
-from krein.certificates.report import EPS, Claim, Evidence, Verdict, judge
-from krein.certificates.spectral import Fix, fit_of
+from krein.certificates.report import EPS, Claim, Evidence, Verdict, judge, norm
+from krein.certificates.spectral import Fix, fix_of
 from krein.certificates.svm import feasibility, intercept_fault, linear_maximum
 
 Array = np.ndarray
@@ -25,7 +25,7 @@ __all__ = ["check_proxy"]
 def check_proxy(given: Given, claims: list[Claim]) -> list[Verdict]:
     """ProxySVC."""
     model, data = given.model, read(given)
-    clip = fit_of(data, "clip")
+    clip = fix_of(data, "clip")
     upper = model.C * data.weight
     verdicts = []
     for row, y in enumerate(one_against_rest(data.y, len(model.classes_))):
@@ -52,7 +52,8 @@ def _A(clip: Fix, v: Array, rho: float) -> Fix:
     raw = root[:, None] * clip.data.K * root + np.outer(u, u / (4 * rho))
     d, U = np.linalg.eigh(raw)
     kept = np.abs(d) > d.size * EPS * np.abs(d).max(initial=0.0)
-    return Fix(clip.data, d, U, np.maximum(d, 0.0), np.where(kept & (d > 0), 1.0, 0.0))
+    g = np.where(kept & (d > 0), 1.0, 0.0)
+    return Fix(clip.data, d, U, np.maximum(d, 0.0), g, edge=clip.edge)
 
 
 def _evidence(
@@ -67,7 +68,7 @@ def _evidence(
     constant = rho * float(np.sum(np.minimum(before, 0.0) ** 2))
     outputs = (A.eigenvectors @ (positive * (A.eigenvectors.T @ u))) / root
     g = 1.0 - y * outputs
-    error = spread * size * float(np.linalg.norm(u)) / root + 4 * EPS * np.abs(g)
+    error = spread * size * norm(u) / root + 4 * EPS * np.abs(g)
     reach = np.minimum(upper, _radius(clip, rho) * root)
     best, tau = linear_maximum(g, y, reach)
     moved = abs(tau * float(y @ a))

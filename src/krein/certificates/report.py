@@ -9,9 +9,27 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CertificateReport", "Claim", "Evidence", "Verdict", "claims_of", "judge"]
+__all__ = [
+    "EPS",
+    "CertificateReport",
+    "Claim",
+    "Evidence",
+    "Verdict",
+    "claims_of",
+    "judge",
+    "norm",
+    "summarise",
+    "unchecked",
+]
 
 EPS = float(np.finfo(float).eps)
+
+
+def norm(v: np.ndarray) -> float:
+    """Euclidean norm that neither overflows nor underflows."""
+    largest = float(np.abs(v).max(initial=0.0))
+    return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0
+
 
 _MEANING = {
     "gap": "global optimum to a gap",
@@ -71,6 +89,7 @@ class Verdict:
     kind: str
     claimed: float
     recomputed: float
+    objective: float
     faults: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -126,7 +145,14 @@ def judge(claim: Claim, found: Evidence) -> Verdict:
     faults += _not_converged(claim, found)
     if found.faults or claim.status == "diverged":
         kind = "none"
-    return Verdict(kind, claim.certificate, measure, tuple(faults), tuple(found.notes))
+    return Verdict(
+        kind,
+        claim.certificate,
+        measure,
+        found.objective,
+        tuple(faults),
+        tuple(found.notes),
+    )
 
 
 def _not_converged(claim: Claim, found: Evidence) -> list[str]:
@@ -165,6 +191,8 @@ class CertificateReport:
         Gaps or residuals that the model claims.
     recomputed : ndarray of shape (n_rows,)
         The same by the referee.
+    objective : ndarray of shape (n_rows,)
+        The objective by the referee.
     text : str
         The findings in words, also ``str(report)``.
 
@@ -183,6 +211,7 @@ class CertificateReport:
     kind: str
     claimed: np.ndarray
     recomputed: np.ndarray
+    objective: np.ndarray
     text: str
 
     def __str__(self) -> str:
@@ -211,6 +240,7 @@ def summarise(
     kind = next(k for k in ("none", "stationarity", "gap") if k in kinds)
     claimed = np.array([verdict.claimed for verdict in verdicts])
     recomputed = np.array([verdict.recomputed for verdict in verdicts])
+    objective = np.array([verdict.objective for verdict in verdicts])
     wrong = [*faults]
     for i, verdict in enumerate(verdicts):
         place = f"row {i}: " if len(verdicts) > 1 else ""
@@ -221,10 +251,12 @@ def summarise(
     lines += [f"- {fault}" for fault in wrong]
     notes = dict.fromkeys(note for verdict in verdicts for note in verdict.notes)
     lines += [f"note: {note}" for note in notes]
-    return CertificateReport(not wrong, kind, claimed, recomputed, "\n".join(lines))
+    text = "\n".join(lines)
+    return CertificateReport(not wrong, kind, claimed, recomputed, objective, text)
 
 
 def unchecked(name: str, reason: str) -> CertificateReport:
     """Report that nothing can be said, and why."""
     text = f"{name}: the certificate cannot be checked: {reason}"
-    return CertificateReport(None, "none", np.empty(0), np.empty(0), text)
+    nothing = np.empty(0)
+    return CertificateReport(None, "none", nothing, nothing, nothing, text)

@@ -16,11 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from krein.certificates.report import EPS, Evidence
+from krein.certificates.report import EPS, Evidence, norm
 
 Array = np.ndarray
 
-__all__ = ["Trained", "classify", "intercept_fault", "linear_maximum", "quantile"]
+__all__ = [
+    "Trained",
+    "classify",
+    "intercept_fault",
+    "linear_maximum",
+    "one_class",
+    "regress",
+]
 
 # A point counts as feasible if it is to this share of its size.
 FEASIBLE = 1e-9
@@ -55,7 +62,7 @@ class Trained:
         """K v, and what rounding can make of each entry."""
         n = v.size
         spread = 8 * (n + 8) * EPS
-        error = spread * self.size * float(np.linalg.norm(v / self.root)) / self.root
+        error = spread * self.size * norm(v / self.root) / self.root
         error = error + spread * (np.abs(self.K) @ np.abs(v)) + 4 * EPS
         return self.K @ v, error + self.asymmetry * float(np.abs(v).sum())
 
@@ -144,3 +151,71 @@ def intercept_fault(
     if low - slack <= b <= high + slack:
         return []
     return [f"intercept_ is {b:.9g}, outside [{low:.9g}, {high:.9g}]"]
+
+
+def regress(
+    trained: Trained, y: Array, upper: Array, v: Array, epsilon: float
+) -> Evidence:
+    """Check a regression machine: the gap is primal minus dual at the best intercept.
+
+    Primal: ``v'Kv/2 + sum_i u_i max(0, |y_i - f_i - b| - eps)``, in b piecewise linear
+    with bends at ``y_i - f_i -+ eps``.
+    """
+    outputs, error = trained.outputs(v)
+    bend = float(v @ outputs)
+    rest = y - outputs
+    both = np.concatenate([upper, upper])
+    b = quantile(np.append(rest - epsilon, rest + epsilon), both, float(upper.sum()))
+    loss = float(upper @ np.maximum(np.abs(rest - b) - epsilon, 0.0))
+    dual = float(y @ v) - epsilon * float(np.abs(v).sum()) - 0.5 * bend
+    reach = float(np.abs(y).max() + epsilon) * float(np.abs(v).sum())
+    slack = float(np.abs(v) @ error) + 8 * (v.size + 8) * EPS * reach
+    error = error + 4 * EPS * (np.abs(y) + abs(b) + epsilon)
+    unit = abs(dual) if v.any() else float(1e-6 * upper @ (np.abs(y) + epsilon))
+    return Evidence(
+        objective=dual,
+        objective_slack=slack,
+        gap=max(0.0, 0.5 * bend + loss - dual) if trained.convex else None,
+        gap_slack=2 * float(upper @ error) + slack + abs(b * float(v.sum())),
+        residual=_tube(v, rest - b, upper, epsilon),
+        residual_slack=2 * float(error.max()),
+        unit=max(abs(dual), unit),
+        faults=_signed_feasibility(v, upper),
+    )
+
+
+def _tube(v: Array, rest: Array, upper: Array, epsilon: float) -> float:
+    """Violation of the optimality conditions of regression at one intercept."""
+    near = 1e-9 * upper
+    over = np.where(np.abs(v) <= near, np.abs(rest), np.sign(v) * rest) - epsilon
+    grows = np.where(np.abs(v) < upper - near, over, 0.0)
+    falls = np.where(np.abs(v) > near, -over, 0.0)
+    return max(0.0, float(grows.max()), float(falls.max()))
+
+
+def _signed_feasibility(v: Array, upper: Array) -> list[str]:
+    return feasibility(np.abs(v), np.sign(v), upper)
+
+
+def one_class(trained: Trained, upper: Array, v: Array, nu: float) -> Evidence:
+    """Check a one-class machine: ``g'v - min over b of g'b`` with g = Kv."""
+    outputs, error = trained.outputs(v)
+    total = nu * float(upper.sum())
+    order = np.argsort(outputs, kind="stable")
+    filled = np.minimum(np.cumsum(upper[order]), total)
+    least = float(np.diff(filled, prepend=0.0) @ outputs[order])
+    bend = float(v @ outputs)
+    slack = float(np.abs(v) @ error)
+    diagonal = np.maximum(np.diagonal(trained.K), 0.0)
+    ones = np.ones_like(v)
+    residual, residual_slack = violation(v, ones, upper, -outputs, error)
+    return Evidence(
+        objective=-0.5 * bend,
+        objective_slack=slack,
+        gap=max(0.0, bend - least) if trained.convex else None,
+        gap_slack=2 * float(np.minimum(upper, total) @ error) + 2 * slack,
+        residual=residual,
+        residual_slack=residual_slack,
+        unit=max(0.5 * abs(bend), 0.5e-6 * total * float(v @ diagonal)),
+        faults=feasibility(v, ones, upper, total),
+    )
