@@ -19,6 +19,8 @@ __all__ = [
 ]
 
 _BLOCK = 1024
+ROUNDING = 1e-6  # asymmetry, relative to the largest entry, that is no more than that
+_FAITHFUL = 1e-8  # asymmetry that is left as it is
 
 
 def refuse_odd_arrays(X: Any, name: str = "X") -> None:
@@ -37,12 +39,41 @@ def refuse_odd_arrays(X: Any, name: str = "X") -> None:
         raise TypeError(
             f"{name} has dtype {X.dtype}; expected numbers. Convert times first"
         )
+    _refuse_missing(X, name)
+
+
+def _refuse_missing(X: Any, name: str) -> None:
+    """Refuse NaN in a matrix or a frame, and say what can be done about it."""
+    values = np.asarray(X) if hasattr(X, "columns") else X
+    if not (isinstance(values, np.ndarray) and values.dtype.kind == "f"):
+        return
+    # A sum is cheap and NaN if any entry is (or where infinities of both signs are).
+    if values.ndim != 2 or not np.isnan(np.sum(values)):
+        return
+    gaps = np.isnan(values)
+    if not gaps.any():
+        return
+    i, j = np.argwhere(gaps)[0]
+    square = gaps.shape[0] == gaps.shape[1]
+    hint = "leave these items out or fill the gaps (sklearn.impute) first"
+    if square and not (gaps & gaps.T).any():
+        hint = (
+            "the mirror entries are known: np.where(np.isnan(K), K.T, K) uses them, if "
+            "both directions measure the same thing"
+        )
+    raise ValueError(
+        f"{name} contains NaN: {gaps.sum()} of its {gaps.size} entries are missing, "
+        f"the first is {name}[{i}, {j}]; {hint}"
+    )
 
 
 def check_similarity(
     K: Any, *, name: str = "K", symmetrize: bool = False, given: Any = None
 ) -> np.ndarray:
     """Return a square, finite, symmetric float64 matrix; the input is not changed.
+
+    Of both directions that differ by rounding (a millionth of the largest entry) the
+    mean is taken.
 
     Parameters
     ----------
@@ -61,8 +92,8 @@ def check_similarity(
     check_square(K, name)
     if symmetrize:
         return 0.5 * (K + K.T)
-    check_symmetric(K, name=name, rtol=1e-5 if single else 1e-8)
-    return K
+    worst = check_symmetric(K, name=name, rtol=1e-5 if single else ROUNDING)
+    return K if worst <= _FAITHFUL else 0.5 * (K + K.T)
 
 
 def check_square(K: np.ndarray, name: str) -> None:
@@ -85,8 +116,8 @@ def asymmetry(K: np.ndarray) -> float:
     return worst
 
 
-def check_symmetric(K: np.ndarray, *, name: str, rtol: float = 1e-8) -> None:
-    """Raise if K differs from its transpose by more than rounding."""
+def check_symmetric(K: np.ndarray, *, name: str, rtol: float = ROUNDING) -> float:
+    """Raise if K differs from its transpose by more than rounding; else by how much."""
     largest = float(max(K.max(), -K.min()))
     worst = asymmetry(K)
     if worst > rtol * largest:
@@ -95,6 +126,7 @@ def check_symmetric(K: np.ndarray, *, name: str, rtol: float = 1e-8) -> None:
             f"{worst:.3g}, with entries up to {largest:.3g}. If both directions "
             "measure the same thing, pass symmetrize=True to use their mean"
         )
+    return worst / largest if largest else 0.0
 
 
 def looks_like_distances(K: np.ndarray) -> bool:

@@ -2,36 +2,175 @@
 
 from __future__ import annotations
 
+import argparse
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from krein.formats import Named, read_items, read_labels, read_matrix
+from krein.formats import FormatError, Named, read_items, read_labels, read_matrix
 
-__all__ = ["read_input", "read_target"]
+__all__ = ["Inputs", "read_input", "read_inputs", "read_target"]
+
+_FEWEST = 4  # items from which "every item is a class of its own" is suspicious
 
 
-def read_input(path: str, kernel: str) -> Named:
+@dataclass(frozen=True)
+class Inputs:
+    """Data, names, labels and groups of one command, and what to say about them."""
+
+    data: Any
+    names: list[str] | None
+    target: np.ndarray | None
+    groups: np.ndarray | None
+    notes: list[str]
+
+
+def read_inputs(args: argparse.Namespace) -> Inputs:
+    """Read all input files of a command.
+
+    Parameters
+    ----------
+    args : Namespace
+        ``file``; where a command has them ``kernel``, ``labels`` and ``groups`` (a
+        file, or the title of a column of the table), ``items`` and ``label_column``
+        (titles), ``format``, ``separator``, ``key``, ``ignore_names``, ``symmetrize``.
+
+    Returns
+    -------
+    Inputs
+        ``notes`` are sentences to be printed.
+    """
+    options = vars(args)
+    labels, groups = options.get("labels"), options.get("groups")
+    matrix = options.get("kernel", "precomputed") == "precomputed"
+    inside = options.get("label_column") if labels is None and not matrix else None
+    if labels is not None and not matrix and _is_title(labels, args):
+        labels, inside = None, labels
+    read = _read_data(args, inside)
+    if matrix:
+        read = _nearly_symmetric(read, args.file, bool(options.get("symmetrize")))
+    target, notes = read.target, list(read.notes)
+    if labels is not None:
+        found = _read_labels(labels, read, args, options.get("label_column"))
+        target, notes = found.data, notes + found.notes
+    if target is not None:
+        _check_classes(target, labels or args.file)
+    if groups is not None and not matrix and _is_title(groups, args):
+        groups = _read_data(args, groups).target
+    elif groups is not None:
+        groups = _read_labels(groups, read, args, None).data
+    return Inputs(read.data, read.names, target, groups, notes)
+
+
+def _is_title(word: str, args: argparse.Namespace) -> bool:
+    """Whether --labels (or --groups) means a column of the table and not a file."""
+    return word != "-" and not Path(word).exists() and args.file != "-"
+
+
+def _read_data(args: argparse.Namespace, label_column: str | None) -> Named:
+    options = vars(args)
+    return read_input(
+        args.file,
+        options.get("kernel", "precomputed"),
+        format=options.get("format"),
+        separator=options.get("separator"),
+        key=options.get("key"),
+        items=options.get("items"),
+        label_column=label_column,
+    )
+
+
+def read_input(
+    path: str,
+    kernel: str,
+    *,
+    format: str | None = None,
+    separator: str | None = None,
+    key: str | None = None,
+    items: str | None = None,
+    label_column: str | None = None,
+) -> Named:
     """Read a square matrix, or items when a kernel is going to compare them."""
     if kernel != "precomputed":
-        return read_items(path)
-    read = read_matrix(path)
-    if read.names is not None and read.columns not in (None, read.names):
-        raise ValueError(
-            f"{path}: rows and columns have different names; expected the similarities "
-            "of items to themselves, in the same order"
+        return read_items(
+            path,
+            format=format,
+            separator=separator,
+            key=key,
+            column=items,
+            label_column=label_column,
         )
-    return Named(read.data, read.names or read.columns, target=read.target)
+    read = read_matrix(path, format=format, separator=separator, key=key)
+    if read.names is not None and read.columns is not None:
+        raise FormatError(
+            path,
+            "rows and columns have different names; expected the similarities of items "
+            "to themselves",
+        )
+    return replace(read, names=read.names or read.columns, columns=None)
+
+
+def _nearly_symmetric(read: Named, path: str, symmetrize: bool) -> Named:
+    """Say what becomes of rounding; refuse more, naming the option that decides it."""
+    from krein.validation import ROUNDING, asymmetry
+
+    K = read.data
+    if symmetrize or K.shape[0] != K.shape[1]:
+        return read
+    largest, worst = float(np.abs(K).max()), asymmetry(K)
+    if worst > ROUNDING * largest:
+        i, j = np.unravel_index(np.argmax(np.abs(K - K.T)), K.shape)
+        names = read.names or [f"item {k + 1}" for k in range(len(K))]
+        raise FormatError(
+            path,
+            f"the matrix is not symmetric: from {names[i]} to {names[j]} it has "
+            f"{K[i, j]:.6g}, back {K[j, i]:.6g}. If both directions measure the same "
+            "thing, --symmetrize uses their mean",
+        )
+    if worst == 0.0:
+        return read
+    note = (
+        f"both directions differ by {worst / largest:.1e} of the largest entry: taken "
+        "for rounding"
+    )
+    return replace(read, notes=[*read.notes, note])
+
+
+def _read_labels(
+    path: str, read: Named, args: argparse.Namespace, column: str | None
+) -> Named:
+    return read_labels(
+        path,
+        names=read.names,
+        n_items=len(read.data),
+        column=column,
+        separator=vars(args).get("separator"),
+        ignore_names=bool(vars(args).get("ignore_names")),
+    )
+
+
+def _check_classes(labels: np.ndarray, path: str) -> None:
+    """Refuse one class per item: the separator or the column is another."""
+    if labels.size >= _FEWEST and len(np.unique(labels)) == labels.size:
+        raise FormatError(
+            path,
+            f"has {labels.size} classes for {labels.size} items, one each: "
+            f"{labels[0]!s}, {labels[1]!s}, ... Are these labels? Another separator "
+            "(--separator) or column (--label-column) may be meant",
+        )
 
 
 def read_target(path: str | None, read: Named, option: str = "--labels") -> Any:
     """Return one label per item, from a file of labels or from the input itself."""
-    n = len(read.data)
     if path is None:
         if read.target is None:
             raise ValueError(f"the input has no labels; give them with {option} FILE")
         return read.target
-    labels = np.asarray(read_labels(path, names=read.names).data)
-    if labels.size != n:
-        raise ValueError(f"{path} has {labels.size} labels for {n} items")
-    return labels
+    return read_labels(
+        path,
+        names=read.names,
+        n_items=len(read.data),
+        ignore_names=read.names is None,
+    ).data

@@ -1,7 +1,10 @@
-"""Binary arrays: .npy, .npz, .mat, and Matrix Market through scipy.
+"""Binary arrays: .npy and .npz, and the choice among several arrays.
 
 A header of 128 bytes can declare any size: it is compared with the file and with the
 free memory before anything is allocated. Nothing is unpickled.
+
+In a .npy file names follow the matrix as a second array (and those of the columns as a
+third): `numpy.load` reads the matrix alone, whoever saves it anew drops the names.
 """
 
 from __future__ import annotations
@@ -10,23 +13,32 @@ import math
 import os
 import tokenize
 import zipfile
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import scipy.io
-import scipy.sparse
 
-from krein.formats.named import FormatError, Named
-from krein.matrices.memory import require_memory
+from krein.formats.named import FormatError, Named, require_room
 
-__all__ = ["read_mat", "read_mtx", "read_npy", "read_npz"]
+__all__ = ["matrix_of_arrays", "read_npy", "read_npz", "write_npy"]
 
 _MATRIX_KEYS = ("K", "X", "S", "D", "data")
+_UNREADABLE = (
+    ValueError,
+    EOFError,
+    tokenize.TokenError,
+    SyntaxError,
+    TypeError,
+    RecursionError,
+    MemoryError,
+    OverflowError,
+)
 
 
-def _check_header(handle: IO[bytes], size: int, path: Path, member: str = "") -> None:
-    """Compare what a .npy header promises with what is there."""
+def _check_header(handle: IO[bytes], size: int, path: Path, member: str = "") -> int:
+    """Compare what a .npy header promises with what is there; return where it ends."""
     where = f"{member}: " if member else ""
     try:
         version = np.lib.format.read_magic(handle)
@@ -34,12 +46,14 @@ def _check_header(handle: IO[bytes], size: int, path: Path, member: str = "") ->
             shape, _, dtype = np.lib.format.read_array_header_1_0(handle)
         else:
             shape, _, dtype = np.lib.format.read_array_header_2_0(handle)
-    except (ValueError, EOFError, tokenize.TokenError, SyntaxError, TypeError):
+    except _UNREADABLE:
         raise FormatError(path, f"{where}the .npy header cannot be read") from None
     if dtype.hasobject:
         raise FormatError(
             path, f"{where}holds Python objects, which are not read for safety"
         )
+    if dtype.itemsize == 0 or any(n < 0 for n in shape) or len(shape) > 32:
+        raise FormatError(path, f"{where}the header declares {shape} of {dtype}")
     declared = math.prod(shape) * dtype.itemsize
     if declared > size - handle.tell():
         raise FormatError(
@@ -47,42 +61,86 @@ def _check_header(handle: IO[bytes], size: int, path: Path, member: str = "") ->
             f"{where}the header declares shape {shape} of {dtype}, {declared} bytes, "
             f"but {size - handle.tell()} follow; is the file complete?",
         )
-    require_memory(declared, f"the array in {path}", "Open it with mmap_mode.")
+    require_room(declared, path, "Open it with numpy.load(..., mmap_mode='r').")
+    return handle.tell() + declared
 
 
-def read_npy(path: Path, *, memory_map: bool = False) -> np.ndarray:
-    """Read a .npy file after its header was checked."""
+def _load(handle: IO[bytes], path: Path, member: str = "") -> np.ndarray:
+    try:
+        return np.lib.format.read_array(handle, allow_pickle=False)
+    except (*_UNREADABLE, zipfile.BadZipFile, zlib.error, OSError) as error:
+        where = f"{member}: " if member else ""
+        raise FormatError(path, f"{where}cannot be read: {error}") from None
+
+
+def read_npy(path: Path) -> Named:
+    """Read a .npy file, with the names behind the array where krein wrote them."""
+    size = os.path.getsize(path)
+    arrays: list[np.ndarray] = []
     with open(path, "rb") as handle:
-        _check_header(handle, os.path.getsize(path), path)
-    return np.load(path, allow_pickle=False, mmap_mode="r" if memory_map else None)
+        while len(arrays) < 3 and (handle.tell() < size or not arrays):
+            start = handle.tell()
+            _check_header(handle, size, path)
+            handle.seek(start)
+            arrays.append(_load(handle, path))
+        if handle.tell() < size or any(x.dtype.kind != "U" for x in arrays[1:]):
+            raise FormatError(path, "more follows behind the array; is it one file?")
+    names, columns, *_ = [_strings(array) for array in arrays[1:]] + [None, None]
+    return Named(arrays[0], names, columns)
+
+
+def _strings(names: Any) -> list[str] | None:
+    return None if names is None else [str(name) for name in np.ravel(names)]
+
+
+def write_npy(
+    handle: IO[bytes],
+    K: np.ndarray,
+    names: Sequence[str] | None,
+    columns: Sequence[str] | None,
+) -> None:
+    """Write a matrix, and the names behind it."""
+    np.save(handle, K, allow_pickle=False)
+    for texts in (names, columns) if names is not None else ():
+        if texts is not None:
+            np.save(handle, np.array(texts, dtype=np.str_), allow_pickle=False)
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
     """Read all arrays of a .npz file after their headers were checked."""
     try:
         with zipfile.ZipFile(path) as archive:
-            total = sum(info.file_size for info in archive.infolist())
-            require_memory(total, f"the arrays in {path}", "Split the file.")
-            for info in archive.infolist():
-                with archive.open(info) as member:
-                    _check_header(member, info.file_size, path, info.filename)
-        with np.load(path, allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in arrays.files}
+            members = archive.infolist()
+            require_room(sum(m.file_size for m in members), path, "Split the file.")
+            if any(member.filename.startswith("xl/") for member in members):
+                raise FormatError(path, "is an Excel workbook; save it as .csv")
+            arrays = {}
+            for member in members:
+                with archive.open(member) as handle:
+                    _check_header(handle, member.file_size, path, member.filename)
+                with archive.open(member) as handle:
+                    array = _load(handle, path, member.filename)
+                arrays[member.filename.removesuffix(".npy")] = array
+            return arrays
     except FormatError:
         raise
-    except (zipfile.BadZipFile, ValueError, EOFError, OSError) as error:
+    except (*_UNREADABLE, zipfile.BadZipFile, zlib.error, OSError) as error:
         raise FormatError(path, f"the .npz file cannot be read: {error}") from None
+    except (NotImplementedError, RuntimeError, KeyError) as error:
+        raise FormatError(path, f"the .npz file cannot be unpacked: {error}") from None
 
 
 def matrix_of_arrays(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
     """Choose the matrix among several arrays, with names and labels beside it."""
+    numeric = [
+        name
+        for name, array in arrays.items()
+        if isinstance(array, np.ndarray)
+        and array.ndim == 2
+        and array.dtype.kind in "biufc"
+    ]
+    likely = [name for name in _MATRIX_KEYS if name in numeric] or numeric
     if key is None:
-        numeric = [
-            name
-            for name, array in arrays.items()
-            if np.ndim(array) == 2 and np.asarray(array).dtype.kind in "biuf"
-        ]
-        likely = [name for name in _MATRIX_KEYS if name in numeric] or numeric
         if not likely or (len(likely) > 1 and likely[0] not in _MATRIX_KEYS):
             raise FormatError(
                 path,
@@ -95,54 +153,13 @@ def matrix_of_arrays(arrays: dict[str, Any], path: Path, key: str | None) -> Nam
             path, f"has no array {key!r}; it has {', '.join(sorted(arrays))}"
         )
     target = arrays.get("y")
+    names, columns = (_strings(arrays.get(part)) for part in ("names", "columns"))
+    others = sorted(set(arrays) - {key, "names", "columns", "y"})
+    note = f"read array {key!r}" + (f" (not {', '.join(others)})" if others else "")
     return Named(
         np.asarray(arrays[key]),
-        _names(arrays.get("names")),
-        _names(arrays.get("columns")),
+        names,
+        columns,
         target=None if target is None else np.ravel(target),
-    )
-
-
-def _names(names: Any) -> list[str] | None:
-    return None if names is None else [_text(name) for name in np.ravel(names)]
-
-
-def _text(name: Any) -> str:
-    """A name; MATLAB cells are arrays of one string."""
-    return str(np.ravel(name)[0] if np.size(name) == 1 else name).strip()
-
-
-def read_mat(path: Path, key: str | None = None) -> Named:
-    """Read a matrix from a MATLAB file (up to version 7.2)."""
-    try:
-        arrays = scipy.io.loadmat(path)
-    except NotImplementedError:
-        raise FormatError(
-            path, "is a MATLAB 7.3 (HDF5) file; save it with -v7"
-        ) from None
-    except Exception as error:  # scipy raises whatever a broken file leads to
-        raise FormatError(path, f"the .mat file cannot be read: {error}") from None
-    arrays = {k: v for k, v in arrays.items() if not k.startswith("__")}
-    arrays = {
-        k: v.toarray() if scipy.sparse.issparse(v) else v for k, v in arrays.items()
-    }
-    return matrix_of_arrays(arrays, path, key)
-
-
-def read_mtx(path: Path) -> Named:
-    """Read a Matrix Market file as a dense matrix."""
-    try:
-        n_rows, n_columns, *_ = scipy.io.mminfo(path)
-        require_memory(
-            8 * n_rows * n_columns, f"the matrix in {path}", "Take fewer items."
-        )
-        matrix = scipy.io.mmread(path)
-    except (MemoryError, FileNotFoundError):
-        raise
-    except Exception as error:  # scipy raises whatever a broken file leads to
-        raise FormatError(
-            path, f"the Matrix Market file cannot be read: {error}"
-        ) from None
-    return Named(
-        np.asarray(matrix.toarray() if scipy.sparse.issparse(matrix) else matrix)
+        notes=[note],
     )

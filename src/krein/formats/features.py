@@ -7,15 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from krein.formats.named import (
-    FormatError,
-    Named,
-    as_labels,
-    parse_count,
-    parse_number,
-    text_lines,
-)
-from krein.matrices.memory import require_memory
+from krein.formats.cells import as_labels, parse_count, parse_number
+from krein.formats.named import FormatError, Named, require_room
+from krein.formats.text import text_lines
 
 __all__ = ["read_arff", "read_libsvm"]
 
@@ -113,9 +107,7 @@ def read_libsvm(path: Path) -> Named:
     if not labels:
         raise FormatError(path, "there are no rows in the file")
     width = 1 + max((k for _, k, _ in entries), default=0)
-    require_memory(
-        8 * len(labels) * width, f"the dense matrix of {path}", "Take fewer features."
-    )
+    require_room(8 * len(labels) * width, path, "Take fewer features.")
     X = np.zeros((len(labels), width))
     for row, k, number in entries:
         X[row, k] = number

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
+from krein.formats.cells import is_number
 from krein.formats.hit_lines import Layout, data_lines, split_line
-from krein.formats.named import FormatError, is_number
+from krein.formats.named import FormatError
 from krein.optional import import_optional
 
 __all__ = ["find_layout", "open_table", "whole_lines"]

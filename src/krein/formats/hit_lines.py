@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from krein.arrays import Array
-from krein.formats.named import FormatError, parse_number
+from krein.formats.cells import parse_number
+from krein.formats.named import FormatError
 
 __all__ = ["HitLines", "Layout", "careful_lines", "data_lines", "fast_lines"]
 

@@ -1,28 +1,18 @@
-"""What a reader returns, what it raises, and how it goes through a text."""
+"""What a reader returns and what it raises."""
 
 from __future__ import annotations
 
-import gzip
-import math
 import os
-import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "FormatError",
-    "Named",
-    "as_labels",
-    "is_number",
-    "parse_count",
-    "parse_number",
-    "text_lines",
-    "unique_names",
-]
+from krein.matrices.memory import require_memory
+
+__all__ = ["FormatError", "Named", "TooLargeError", "require_room", "unique_names"]
 
 
 class FormatError(ValueError):
@@ -63,11 +53,26 @@ class FormatError(ValueError):
 
     def __reduce__(self) -> tuple:
         """Pickle with the keyword arguments, for errors in worker processes."""
-        return _format_error, (self.path, self.problem, self.line, self.column)
+        place = (self.path, self.problem, self.line, self.column)
+        return _format_error, (type(self), *place)
 
 
-def _format_error(path: Any, problem: str, line: Any, column: Any) -> FormatError:
-    return FormatError(path, problem, line=line, column=column)
+def _format_error(
+    kind: type[FormatError], path: Any, problem: str, line: Any, column: Any
+) -> FormatError:
+    return kind(path, problem, line=line, column=column)
+
+
+class TooLargeError(FormatError, MemoryError):
+    """What a file holds does not fit into the memory that may be used."""
+
+
+def require_room(n_bytes: float, path: str | os.PathLike, instead: str) -> None:
+    """Refuse, before anything is allocated, what will not fit into memory."""
+    try:
+        require_memory(n_bytes, "what it holds", instead)
+    except MemoryError as error:
+        raise TooLargeError(path, str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,8 @@ class Named:
         training items, or features.
     target : ndarray or None
         Labels that stand in the same file.
+    notes : list of str
+        What was recognised, filled in or left out, a sentence each.
 
     Examples
     --------
@@ -97,73 +104,17 @@ class Named:
     names: list[str] | None = None
     columns: list[str] | None = None
     target: np.ndarray | None = None
-
-
-def text_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
-    """Yield line numbers and lines without their ends; .gz is unpacked."""
-    path = Path(path)
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb")
-    with opened as handle:
-        number = 0
-        try:
-            for number, line in enumerate(handle, start=1):
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                yield number, text.rstrip("\r\n")
-        except UnicodeDecodeError:
-            raise FormatError(
-                path, "this is not UTF-8 text; save it as UTF-8", line=number
-            ) from None
-        except (EOFError, OSError, zlib.error) as error:
-            raise FormatError(
-                path, f"the file cannot be unpacked ({error}); is it complete?"
-            ) from None
-
-
-def parse_number(
-    text: str, path: str | os.PathLike, line: int, column: int | None = None
-) -> float:
-    """Read a finite number, or say where there is none."""
-    try:
-        value = float(text)
-    except ValueError:
-        found = repr(text.strip()) if text.strip() else "nothing"
-        raise FormatError(
-            path, f"expected a number, got {found}", line=line, column=column
-        ) from None
-    if not math.isfinite(value):
-        raise FormatError(
-            path,
-            f"expected a finite number, got {text.strip()!r}",
-            line=line,
-            column=column,
-        )
-    return value
-
-
-def parse_count(text: str) -> int | None:
-    """Read an integer from 1 on, or None."""
-    word = text.strip()
-    # More digits than a file can have items, or digits of other scripts, are no count.
-    if not (word.isascii() and word.isdigit() and len(word) < 16):
-        return None
-    return int(word) or None
-
-
-def is_number(text: str) -> bool:
-    """Whether a field reads as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    notes: list[str] = field(default_factory=list)
 
 
 def unique_names(
-    names: Sequence[str], path: str | os.PathLike, lines: Sequence[int | None]
+    names: Sequence[str],
+    path: str | os.PathLike,
+    lines: Sequence[int | None] | None = None,
 ) -> list[str]:
     """Return the names, or say which one stands there twice."""
     seen: dict[str, int | None] = {}
-    for name, line in zip(names, lines, strict=True):
+    for name, line in zip(names, lines or [None] * len(names), strict=True):
         if name in seen:
             before = f" (first in line {seen[name]})" if seen[name] else ""
             raise FormatError(
@@ -171,14 +122,3 @@ def unique_names(
             )
         seen[name] = line
     return list(names)
-
-
-def as_labels(labels: list[str]) -> np.ndarray:
-    """Integers where all labels are, text otherwise."""
-    try:
-        numbers = np.array([float(label) for label in labels])
-    except ValueError:
-        return np.array(labels)
-    if all(math.isfinite(x) and x == int(x) for x in numbers):
-        return numbers.astype(int)
-    return np.array(labels)

@@ -7,8 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from krein.formats.named import FormatError, Named, parse_number, text_lines
-from krein.matrices.memory import require_memory
+from krein.formats.cells import parse_number
+from krein.formats.named import FormatError, Named, require_room
+from krein.formats.text import text_lines
 
 __all__ = ["read_pairs"]
 
@@ -62,7 +63,9 @@ def read_pairs(
         best[i, j] = max(value, best.get((i, j), -np.inf))
     if not position:
         raise FormatError(path, "there are no pairs in the file")
-    return Named(_fill(best, list(position), missing, path), list(position))
+    names = list(position)
+    note = f"read {len(best)} scored pairs of {len(names)} items"
+    return Named(_fill(best, names, missing, path), names, notes=[note])
 
 
 def _fill(
@@ -72,7 +75,7 @@ def _fill(
     path: Path,
 ) -> np.ndarray:
     n = len(names)
-    require_memory(8 * n * n, f"the matrix of {path}", "Take fewer items.")
+    require_room(8 * n * n, path, "Read it sparse, with krein.read_hits.")
     if missing == "error" and len(best) < n * (n + 1) // 2:
         i, j = next((i, j) for i in range(n) for j in range(i, n) if (i, j) not in best)
         raise FormatError(

@@ -1,82 +1,37 @@
-"""One reader for each thing: a matrix, items, labels; the format by file name."""
+"""One reader for each thing: a matrix, items, rows for a model."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from krein.formats import arrays, features, pairs, sequences, series, tables
-from krein.formats.named import FormatError, Named, as_labels, is_number, unique_names
+from krein.formats import arrays, features, sequences, series
+from krein.formats.columns import read_columns
+from krein.formats.matlab import read_matlab
+from krein.formats.matrix_market import read_matrix_market
+from krein.formats.named import FormatError, Named, unique_names
+from krein.formats.pairs import read_pairs
+from krein.formats.phylip import read_phylip
+from krein.formats.recognise import choose_format
+from krein.formats.tables import as_separator, read_table
+from krein.formats.text import readable
 
-__all__ = ["read_items", "read_labels", "read_matrix"]
-
-MATRIX_FORMATS = {
-    ".npy": "npy",
-    ".npz": "npz",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".phy": "phylip",
-    ".phylip": "phylip",
-    ".dist": "phylip",
-    ".mat": "mat",
-    ".mtx": "mtx",
-    ".m8": "pairs",
-    ".blast": "pairs",
-    ".b6": "pairs",
-    ".pairs": "pairs",
-}
-ITEM_FORMATS = {
-    ".fasta": "fasta",
-    ".fa": "fasta",
-    ".faa": "fasta",
-    ".fna": "fasta",
-    ".ts": "ts",
-    ".tsv": "ucr",
-    ".arff": "arff",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
-    ".svm": "libsvm",
-    ".txt": "lines",
-    ".csv": "csv",
-    ".npy": "npy",
-    ".npz": "npz",
-}
-_TITLES = ("name", "id", "item", "label", "labels", "class", "target", "y")
-
-
-def _find(path: Any, format: str | None, known: dict[str, str]) -> tuple[Path, str]:
-    """The path, and its format by suffix (before .gz) or as given."""
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file")
-    if format is not None:
-        if format not in known.values():
-            raise ValueError(
-                f"format must be one of {', '.join(sorted(set(known.values())))}, got "
-                f"{format!r}"
-            )
-        return path, format
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
-        suffixes.pop()
-    if not suffixes or suffixes[-1] not in known:
-        raise ValueError(
-            f"{path}: the format is not known by its name; known are "
-            f"{', '.join(sorted(known))}. Pass format="
-        )
-    return path, known[suffixes[-1]]
+__all__ = ["align_columns", "read_items", "read_matrix"]
 
 
 def read_matrix(
     path: str | os.PathLike,
     *,
     format: str | None = None,
+    separator: str | None = None,
     key: str | None = None,
     missing: float | Literal["error"] = 0.0,
+    mirror: bool = True,
 ) -> Named:
     """Read a matrix of similarities or distances.
 
@@ -85,20 +40,26 @@ def read_matrix(
     path : path-like
         .npy, .npz, .csv, .tsv (with or without names), .phy / .dist (PHYLIP), .mat,
         .mtx (Matrix Market), .m8 / .blast / .pairs (query, subject, score); text may
-        be packed by gzip.
+        be packed by gzip. The format is recognised by content where it can be, else
+        by name. ``-`` is standard input.
     format : str, optional
-        "npy", "npz", "csv", "tsv", "phylip", "mat", "mtx" or "pairs" instead of what
-        the name says.
+        "npy", "npz", "csv", "tsv", "phylip", "mat", "mtx" or "pairs" instead.
+    separator : str, optional
+        ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
     key : str, optional
         Name of the array in a .npz or .mat file with several.
     missing : float or "error"
         For pair lists: the score of pairs that are not listed, or a refusal.
+    mirror : bool
+        In a square matrix without other names above, take a missing entry from the
+        other direction; False for new items against training items.
 
     Returns
     -------
     Named
         ``data`` is the matrix in float64, ``names`` those of the rows, ``columns``
-        those of the columns where they differ, ``target`` labels (.npz with y).
+        those of the columns where they differ, ``target`` labels (.npz with y),
+        ``notes`` what was recognised and filled in.
 
     Examples
     --------
@@ -106,27 +67,32 @@ def read_matrix(
     >>> from krein import read_matrix
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "K.csv"
-    >>> _ = path.write_text(chr(10).join([",ann,bob", "ann,1,0.5", "bob,0.5,1"]))
-    >>> read_matrix(path).names
+    >>> _ = path.write_text(chr(10).join([";ann;bob", "ann;1;0,5", "bob;0,5;1"]))
+    >>> read = read_matrix(path)
+    >>> read.names
     ['ann', 'bob']
+    >>> read.notes[0]
+    "read 2 x 2 numbers, names from first row and column, separator ';', decimal commas"
     >>> folder.cleanup()
     """
-    path, found = _find(path, format, MATRIX_FORMATS)
-    readers: dict[str, Callable[[], Named]] = {
-        "npy": lambda: Named(arrays.read_npy(path)),
-        "npz": lambda: arrays.matrix_of_arrays(arrays.read_npz(path), path, key),
-        "csv": lambda: tables.read_table(path, ","),
-        "tsv": lambda: tables.read_table(path, "\t"),
-        "phylip": lambda: tables.read_phylip(path),
-        "mat": lambda: arrays.read_mat(path, key),
-        "mtx": lambda: arrays.read_mtx(path),
-        "pairs": lambda: pairs.read_pairs(path, missing=missing),
-    }
-    return _as_matrix(readers[found](), path)
+    mark = as_separator(separator)
+    with readable(path) as file:
+        found = choose_format(file, format, matrix=True)
+        readers: dict[str, Callable[[], Named]] = {
+            "npy": lambda: arrays.read_npy(file),
+            "npz": lambda: arrays.matrix_of_arrays(arrays.read_npz(file), file, key),
+            "csv": lambda: read_table(file, mark),
+            "tsv": lambda: read_table(file, mark),
+            "phylip": lambda: read_phylip(file),
+            "mat": lambda: arrays.matrix_of_arrays(read_matlab(file), file, key),
+            "mtx": lambda: read_matrix_market(file),
+            "pairs": lambda: read_pairs(file, missing=missing),
+        }
+        return _as_matrix(readers[found](), file, mirror)
 
 
-def _as_matrix(read: Named, path: Path) -> Named:
-    """Check what came out of a binary file as the text readers check theirs."""
+def _as_matrix(read: Named, path: Path, mirror: bool) -> Named:
+    """Check numbers and names; fill in what the other direction knows."""
     data = np.asarray(read.data)
     if data.ndim != 2 or data.dtype.kind not in "biuf" or data.size == 0:
         raise FormatError(
@@ -134,24 +100,97 @@ def _as_matrix(read: Named, path: Path) -> Named:
             f"expected a matrix of numbers, got an array of shape {data.shape} and "
             f"dtype {data.dtype}",
         )
-    bad = ~np.isfinite(data)
-    if bad.any():
-        i, j = np.argwhere(bad)[0]
-        raise FormatError(path, f"row {i} and column {j} hold {data[i, j]}")
-    if read.names is not None:
-        if len(read.names) != data.shape[0]:
-            raise FormatError(
-                path, f"has {len(read.names)} names for {data.shape[0]} rows"
-            )
-        if len(set(read.names)) < len(read.names):
-            twice = next(n for n in read.names if read.names.count(n) > 1)
-            raise FormatError(path, f"the name {twice!r} is duplicated")
     data = np.asarray(data, dtype=np.float64)
-    return Named(data, read.names, read.columns, read.target)
+    notes = read.notes or [f"read {data.shape[0]} x {data.shape[1]} numbers"]
+    for names, n, what in ((read.names, 0, "rows"), (read.columns, 1, "columns")):
+        if names is not None and len(names) != data.shape[n]:
+            raise FormatError(
+                path, f"has {len(names)} names for {data.shape[n]} {what}"
+            )
+        unique_names(names or [], path)
+    columns = None if read.columns == read.names else read.columns
+    read = replace(read, data=data, columns=columns, notes=notes)
+    return read if np.isfinite(data).all() else _fill(read, path, mirror)
+
+
+def _fill(read: Named, path: Path, mirror: bool) -> Named:
+    """Take missing entries from their mirror entries, or say which one is missing."""
+    K, notes = read.data, read.notes
+    gaps = np.isnan(K)
+    if mirror and K.shape[0] == K.shape[1] and read.columns is None and gaps.any():
+        known = gaps & ~gaps.T
+        K = np.where(known, K.T, K)
+        if known.any():
+            notes = [*notes, f"{known.sum()} missing entries taken from their mirrors"]
+    bad = np.argwhere(~np.isfinite(K))
+    if len(bad):
+        i, j = bad[0]
+        row, column = _called(read.names, i), _called(read.columns or read.names, j)
+        if np.isinf(K[i, j]):
+            raise FormatError(path, f"row {row} and column {column} hold {K[i, j]}")
+        raise FormatError(
+            path,
+            f"{len(bad)} entries are missing, the first in row {row} and column "
+            f"{column}; its mirror entry cannot stand in for it. Measure them, leave "
+            "these items out, or write a value you can defend",
+        )
+    return replace(read, data=K, notes=notes)
+
+
+def _called(names: list[str] | None, k: int) -> str:
+    """Row and column as people count them, with the name where there is one."""
+    return f"{k + 1}" if names is None else f"{k + 1} ({names[k]!r})"
+
+
+def align_columns(read: Named, expected: Sequence[str]) -> Named:
+    """Put the columns of new items x training items into the order of a model.
+
+    Parameters
+    ----------
+    read : Named
+        As `read_matrix` returns it, with names of the columns.
+    expected : list of str
+        Names of the training items, in the order of training.
+
+    Returns
+    -------
+    Named
+        With ``columns`` as expected; columns of other items are left out. ``notes``
+        says what was done.
+    """
+    given = read.columns or read.names
+    expected = list(expected)
+    if given is None or given == expected:
+        return read
+    position = {name: k for k, name in enumerate(given)}
+    missing = [name for name in expected if name not in position]
+    if missing:
+        unknown = [name for name in given if name not in set(expected)]
+        raise ValueError(
+            f"the {len(given)} columns are not the {len(expected)} training items of "
+            f"the model: missing {_some(missing)}; unknown {_some(unknown)}. Compute "
+            "the similarities of the new items to the training items"
+        )
+    data = read.data[:, [position[name] for name in expected]]
+    left = len(given) - len(expected)
+    note = "columns put into the order of the training items, by name"
+    note += f"; {left} of other items left out" if left else ""
+    return replace(read, data=data, columns=expected, notes=[*read.notes, note])
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:3]) or "none"
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
 def read_items(
-    path: str | os.PathLike, *, format: str | None = None, key: str | None = None
+    path: str | os.PathLike,
+    *,
+    format: str | None = None,
+    separator: str | None = None,
+    key: str | None = None,
+    column: str | None = None,
+    label_column: str | None = None,
 ) -> Named:
     """Read items to compute similarities of.
 
@@ -159,19 +198,26 @@ def read_items(
     ----------
     path : path-like
         .fasta / .fa (sequences), .ts and .tsv (series, UCR), .arff and .libsvm
-        (vectors), .csv (vectors, with or without names), .txt (a string per line),
-        .npy and .npz (arrays); text may be packed by gzip.
+        (vectors), .csv (vectors, with or without names, or a table with a column of
+        items), .txt (a string per line), .npy and .npz (arrays); text may be packed
+        by gzip. The format is recognised by content where it can be, else by name.
+        ``-`` is standard input.
     format : str, optional
-        "fasta", "ts", "ucr", "arff", "libsvm", "csv", "lines", "npy" or "npz" instead
-        of what the name says.
+        "fasta", "ts", "ucr", "arff", "libsvm", "csv", "lines", "npy" or "npz" instead.
+    separator : str, optional
+        ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
     key : str, optional
         Name of the array in a .npz file with several.
+    column : str, optional
+        Title of the column that holds the items, as text.
+    label_column : str, optional
+        Title of the column that holds labels; without `column` all others are numbers.
 
     Returns
     -------
     Named
         ``data`` holds the items, ``names`` theirs, ``columns`` those of features,
-        ``target`` the labels in the file.
+        ``target`` the labels in the file, ``notes`` what was recognised.
 
     Examples
     --------
@@ -185,19 +231,36 @@ def read_items(
     (['a', 'b'], ['ACGT', 'AC'])
     >>> folder.cleanup()
     """
-    path, found = _find(path, format, ITEM_FORMATS)
-    readers: dict[str, Callable[[], Named]] = {
-        "fasta": lambda: sequences.read_fasta(path),
-        "lines": lambda: sequences.read_lines(path),
-        "ts": lambda: series.read_ts(path),
-        "ucr": lambda: series.read_ucr(path),
-        "arff": lambda: features.read_arff(path),
-        "libsvm": lambda: features.read_libsvm(path),
-        "csv": lambda: tables.read_table(path, ","),
-        "npy": lambda: Named(arrays.read_npy(path)),
-        "npz": lambda: _items_of_arrays(arrays.read_npz(path), path, key),
-    }
-    return readers[found]()
+    mark = as_separator(separator)
+    with readable(path) as file:
+        if column is not None or label_column is not None:
+            return read_columns(file, mark, column, label_column)
+        found = choose_format(file, format, matrix=False)
+        readers: dict[str, Callable[[], Named]] = {
+            "fasta": lambda: sequences.read_fasta(file),
+            "lines": lambda: sequences.read_lines(file),
+            "ts": lambda: series.read_ts(file),
+            "ucr": lambda: series.read_ucr(file, mark or "\t"),
+            "arff": lambda: features.read_arff(file),
+            "libsvm": lambda: features.read_libsvm(file),
+            "csv": lambda: _vectors(file, mark),
+            "npy": lambda: arrays.read_npy(file),
+            "npz": lambda: _items_of_arrays(arrays.read_npz(file), file, key),
+        }
+        read = readers[found]()
+        notes = read.notes or [f"read {len(read.data)} items ({found})"]
+        return replace(read, notes=notes)
+
+
+def _vectors(path: Path, separator: str | None) -> Named:
+    """Read rows of numbers; a table with text needs to be told which column."""
+    read = read_table(path, separator, matrix=False)
+    bad = np.argwhere(~np.isfinite(read.data))
+    if len(bad):
+        i, j = bad[0]
+        row, column = _called(read.names, i), _called(read.columns, j)
+        raise FormatError(path, f"row {row} has no finite number in column {column}")
+    return read
 
 
 def _items_of_arrays(
@@ -207,88 +270,9 @@ def _items_of_arrays(
         key = "X" if "X" in found else next(iter(found), "X")
     if key not in found:
         raise FormatError(path, f"has no array {key!r}; it has {', '.join(found)}")
-    names = found.get("names")
+    names: Any = found.get("names")
     return Named(
         found[key],
         None if names is None else [str(name) for name in names],
         target=found.get("y"),
     )
-
-
-def read_labels(
-    path: str | os.PathLike, *, names: Sequence[str] | None = None
-) -> Named:
-    """Read labels from a .csv or .tsv file: a label, or a name and a label per line.
-
-    Parameters
-    ----------
-    path : path-like
-        A title line is recognised by words such as name, label, class, y.
-    names : list of str, optional
-        Names of items, as `read_matrix` and `read_items` return them; labels are put
-        into this order.
-
-    Returns
-    -------
-    Named
-        ``data`` is the array of labels (integers where all are), ``names`` theirs.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from krein import read_labels
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name) / "labels.csv"
-    >>> _ = path.write_text(chr(10).join(["name,label", "bob,1", "ann,0"]))
-    >>> read_labels(path, names=["ann", "bob"]).data
-    array([0, 1])
-    >>> folder.cleanup()
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file")
-    tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes]
-    rows = [
-        (line, [field.strip() for field in fields])
-        for line, fields in tables.read_rows(path, "\t" if tabs else ",")
-    ]
-    if rows and rows[0][1][-1].lower() in _TITLES and not is_number(rows[0][1][-1]):
-        rows.pop(0)
-    if not rows:
-        raise FormatError(path, "there are no labels in the file")
-    width = len(rows[0][1])
-    for line, fields in rows:
-        if len(fields) != width or width > 2:
-            raise FormatError(
-                path,
-                f"has {len(fields)} fields; expected a label, or a name and a label",
-                line=line,
-            )
-        if not fields[-1]:
-            raise FormatError(path, "the label is missing", line=line, column=width)
-    labels = as_labels([fields[-1] for _, fields in rows])
-    own = None
-    if width == 2:
-        own = [fields[0] for _, fields in rows]
-        own = unique_names(own, path, [line for line, _ in rows])
-    if names is None:
-        return Named(labels, own)
-    return _in_order(labels, own, list(names), path)
-
-
-def _in_order(
-    labels: np.ndarray, own: list[str] | None, names: list[str], path: Path
-) -> Named:
-    if own is None:
-        if len(labels) != len(names):
-            raise FormatError(
-                path, f"has {len(labels)} labels for {len(names)} items without names"
-            )
-        return Named(labels, names)
-    position = {name: k for k, name in enumerate(own)}
-    missing = [name for name in names if name not in position]
-    if missing:
-        raise FormatError(
-            path, f"has no label for {missing[0]!r} ({len(missing)} items in all)"
-        )
-    return Named(labels[[position[name] for name in names]], names)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from krein.formats.named import FormatError, Named, text_lines, unique_names
+from krein.formats.named import FormatError, Named, unique_names
+from krein.formats.text import text_lines
 
 __all__ = ["read_fasta", "read_lines"]
 

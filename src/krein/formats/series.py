@@ -6,32 +6,29 @@ from pathlib import Path
 
 import numpy as np
 
-from krein.formats.named import (
-    FormatError,
-    Named,
-    as_labels,
-    parse_number,
-    text_lines,
-)
+from krein.formats.cells import as_labels, parse_number
+from krein.formats.named import FormatError, Named
 from krein.formats.tables import read_rows
+from krein.formats.text import text_lines
 
 __all__ = ["read_ts", "read_ucr"]
 
 
-def read_ucr(path: Path) -> Named:
+def read_ucr(path: Path, separator: str = "\t") -> Named:
     """Read a label and the values of a series per line.
 
     NaN behind the last value, which pads series of unequal length, is cut off.
     """
     series, labels = [], []
-    for line, fields in read_rows(path, "\t"):
-        while fields and fields[-1].strip().lower() in ("nan", ""):
+    for row in read_rows(path, separator):
+        line, fields = row.line, row.texts()
+        while fields and fields[-1].lower() in ("nan", ""):
             fields.pop()
         if len(fields) < 2:
             raise FormatError(
                 path, "expected a label and at least one value", line=line
             )
-        labels.append(fields[0].strip())
+        labels.append(fields[0])
         values = [
             parse_number(field, path, line, column)
             for column, field in enumerate(fields[1:], start=2)

@@ -1,157 +1,316 @@
-"""Matrices as text: .csv and .tsv with or without names, and PHYLIP."""
+"""Tables as text: the separator, the header and the names are found by content."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from krein.formats.named import (
-    FormatError,
-    Named,
+from krein.formats.cells import (
+    MISSING,
+    Row,
+    cut,
     is_number,
-    parse_count,
-    parse_number,
-    text_lines,
-    unique_names,
+    name_from_text,
+    with_decimal_point,
 )
-from krein.matrices.memory import require_memory
+from krein.formats.named import FormatError, Named, TooLargeError, unique_names
+from krein.formats.text import text_lines
+from krein.matrices.memory import available_memory
 
-__all__ = ["read_phylip", "read_rows", "read_table"]
+__all__ = [
+    "as_separator",
+    "find_separator",
+    "is_numbering",
+    "read_rows",
+    "read_table",
+]
+
+SEPARATORS = {
+    "tab": "\t",
+    "\\t": "\t",
+    "\t": "\t",
+    ";": ";",
+    ",": ",",
+    "space": " ",
+    " ": " ",
+}
+_SAMPLE = 100  # lines by which the separator is found
+_NAME_TITLES = ("", "name", "names", "id", "item", "items", "index", "unnamed: 0")
+_SHOWN = {"\t": "tab", ";": "';'", ",": "','", " ": "blanks"}
 
 
-def read_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield line numbers and fields; empty lines and lines that begin with # not."""
-    lines = (line for _, line in text_lines(path))
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    try:
-        for fields in reader:
-            if any(field.strip() for field in fields) and not fields[0].startswith("#"):
-                yield reader.line_num, fields
-    except csv.Error as error:
-        raise FormatError(path, str(error), line=reader.line_num) from None
+def as_separator(separator: str | None) -> str | None:
+    """Return the character that a user means, or None to find it by content."""
+    if separator is None:
+        return None
+    if separator not in SEPARATORS:
+        raise ValueError(
+            f"separator must be ',', ';', 'tab' or 'space', got {separator!r}"
+        )
+    return SEPARATORS[separator]
 
 
-def read_table(path: Path, delimiter: str) -> Named:
-    """Read a matrix of numbers; a first row and a first column of names are found.
+def _like_number(text: str) -> bool:
+    word = text.strip()
+    return word.lower() in MISSING or is_number(with_decimal_point(word))
 
-    The first row is names if its first field is empty or a later one is not a number;
-    the first column if its first field below is not a number.
+
+def find_separator(
+    path: Path, candidates: str = "\t;, ", *, numbers: bool = True
+) -> str | None:
+    """Return the separator that cuts the first lines most evenly, or None.
+
+    Of equally even cuts the one with most numbers among its fields is taken.
     """
-    rows = list(read_rows(path, delimiter))
-    if not rows:
-        raise FormatError(path, "the file is empty; expected a matrix of numbers")
-    header = rows.pop(0) if _is_header(rows[0][1]) else None
-    if not rows:
-        raise FormatError(path, "there are names but no numbers", line=1)
-    has_names = not is_number(rows[0][1][0])
-    skip = int(has_names)
-    width = len(rows[0][1])
-    values = np.empty((len(rows), width - skip))
-    for i, (line, fields) in enumerate(rows):
-        if len(fields) != width:
+    sample = [
+        (line, text)
+        for line, text in islice(text_lines(path), _SAMPLE)
+        if text.strip() and not text.startswith("#")
+    ]
+    best, separator = 0.0, None
+    for mark in candidates:
+        try:
+            rows = list(cut(iter(sample), mark, path))
+        except FormatError:
+            continue
+        # A header may be shorter or longer than what follows.
+        widths = Counter(len(row.fields) for row in rows[1:] or rows)
+        width, count = widths.most_common(1)[0] if widths else (0, 0)
+        if width < 2 or 2 * count < len(rows) - 1:
+            continue
+        score = count / max(1, len(rows) - 1)
+        if numbers:
+            cells = [field for row in rows for field in row.fields]
+            score += sum(_number_with(mark, cell) for cell in cells) / len(cells)
+        if score > best:
+            best, separator = score, mark
+    return separator
+
+
+def _number_with(separator: str, text: str) -> bool:
+    return is_number(text) if separator == "," else _like_number(text)
+
+
+def read_rows(path: Path, separator: str) -> Iterator[Row]:
+    """Yield the lines that are neither empty nor comments.
+
+    Lines that begin with # are comments before the first row (the last of them is the
+    header if it has as many fields), and later if they are not cut as the rows are.
+    """
+    width, above = 0, None
+    for row in cut(text_lines(path), separator, path):
+        if not any(field.strip() for field in row.fields):
+            continue
+        comment = row.fields[0].startswith("#") and 0 not in row.quoted
+        if comment and width == 0:
+            above = row
+            continue
+        if comment and len(row.fields) != width:
+            continue
+        if width == 0:
+            width = len(row.fields)
+            if above is not None and width > 2 and len(above.fields) == width:
+                yield above._replace(fields=[above.fields[0][1:], *above.fields[1:]])
+        yield row
+
+
+def _is_header(first: Row, second: Row | None = None) -> bool:
+    """Whether the first row is titles: text, quoted, or shorter by the corner."""
+    texts = first.texts()
+    if len(texts) == 1:
+        return not _like_number(texts[0])
+    if any(not _like_number(text) for text in texts[1:]):
+        return True
+    if second is None:
+        return False
+    if len(second.fields) == len(texts) + 1:
+        return True
+    filled = {k for k, text in enumerate(texts) if text}
+    last = len(second.fields) - 1
+    if filled <= first.quoted and last not in second.quoted:
+        return True
+    # Numbers behind an empty corner: names as pandas writes them, or a row whose first
+    # entry is missing. Names are whole, and a matrix has an entry below and beside.
+    whole = all(text.lstrip("-").isdigit() for text in texts[1:])
+    return not texts[0] and whole and len(second.fields) > 1 and bool(second.text(1))
+
+
+class _Parsed(NamedTuple):
+    """Rows as numbers, and their first column as text."""
+
+    values: np.ndarray
+    first: list[str]
+    lines: list[int]
+    first_is_name: bool
+
+
+def _parse(
+    rows: Iterable[Row], path: Path, comma: bool, first_is_name: bool | None
+) -> _Parsed:
+    buffer = array("d")
+    first: list[str] = []
+    lines: list[int] = []
+    limit = available_memory() or np.inf
+    width = 0
+    for row in rows:
+        width = width or len(row.fields)
+        if len(row.fields) != width:
             raise FormatError(
                 path,
-                f"has {len(fields)} fields, the first row of numbers has {width}",
-                line=line,
+                f"has {len(row.fields)} fields, the first row of numbers has {width}",
+                line=row.line,
             )
-        values[i] = [
-            parse_number(field, path, line, column)
-            for column, field in enumerate(fields[skip:], start=skip + 1)
-        ]
-    names = [fields[0].strip() for _, fields in rows] if has_names else None
-    if names is not None:
-        names = unique_names(names, path, [line for line, _ in rows])
-    return _with_header(values, names, header, path)
+        if first_is_name is None:
+            lone = 0 in row.quoted and width - 1 not in row.quoted
+            first_is_name = lone or not _like_number(row.fields[0])
+        skip = int(first_is_name)
+        buffer.extend([np.nan] * skip + _floats(row, skip, path, comma))
+        first.append(name_from_text(row.text(0)))
+        lines.append(row.line)
+        if 16 * len(buffer) + 200 * len(lines) > limit:
+            raise TooLargeError(
+                path, "the numbers do not fit into the memory that may be used"
+            )
+    values = np.frombuffer(buffer).reshape(-1, width)
+    for i, j in np.argwhere(np.isinf(values))[:1]:
+        raise FormatError(
+            path,
+            f"expected a finite number, got {values[i, j]}",
+            line=lines[i],
+            column=j + 1,
+        )
+    return _Parsed(values, first, lines, bool(first_is_name))
 
 
-def _is_header(fields: list[str]) -> bool:
-    if len(fields) == 1:
-        return not is_number(fields[0])
-    return not fields[0].strip() or not all(is_number(f) for f in fields[1:])
+def _floats(row: Row, skip: int, path: Path, comma: bool) -> list[float]:
+    fields = row.fields[skip:]
+    together = "".join(fields)
+    if together.isascii() and "_" not in together:
+        try:
+            return list(map(float, fields))
+        except ValueError:
+            pass
+    return [
+        _float(field, path, row.line, column, comma)
+        for column, field in enumerate(fields, start=skip + 1)
+    ]
 
 
-def _with_header(
-    values: np.ndarray,
-    names: list[str] | None,
-    header: tuple[int, list[str]] | None,
-    path: Path,
+def _float(field: str, path: Path, line: int, column: int, comma: bool) -> float:
+    word = field.strip()
+    if word.lower() in MISSING:
+        return np.nan
+    number = with_decimal_point(word) if comma else word
+    if is_number(number) and not (comma and "." in word):
+        return float(number)
+    mixed = "; decimal commas and points in one file" if comma and "." in word else ""
+    raise FormatError(
+        path, f"expected a number, got {word!r}{mixed}", line=line, column=column
+    )
+
+
+def _decimal_comma(rows: Sequence[Row]) -> bool:
+    cells = [text for row in rows for text in row.texts()]
+    changed = [text for text in cells if with_decimal_point(text) != text]
+    return any(is_number(with_decimal_point(text)) for text in changed)
+
+
+def read_table(
+    path: Path, separator: str | None = None, *, matrix: bool = True
 ) -> Named:
-    if header is None:
-        return Named(values, names)
-    line, fields = header
-    columns = [field.strip() for field in fields]
-    if names is not None and len(columns) == values.shape[1] + 1:
-        # A title stands above the column of names.
-        columns = columns[1:]
-    if len(columns) != values.shape[1]:
+    """Read numbers with the names beside and above them, where there are any.
+
+    Empty fields and NA become NaN. ``notes`` says what was recognised. In a `matrix`
+    of items against items, names above it serve its rows too.
+    """
+    mark = separator or find_separator(path) or ","
+    rows = read_rows(path, mark)
+    start = list(islice(rows, _SAMPLE))
+    if not start:
+        raise FormatError(path, "the file is empty; expected a matrix of numbers")
+    comma = mark != "," and _decimal_comma(start)
+    header = start.pop(0) if _is_header(start[0], *start[1:2]) else None
+    if not start:
+        raise FormatError(path, "there are names but no numbers", line=1)
+    named = True if header and _has_corner(header, start[0]) else None
+    parsed = _parse(chain(start, rows), path, comma, named)
+    read = _assemble(parsed, header, path, matrix)
+    shape = " x ".join(map(str, read.data.shape))
+    note = f"read {shape} numbers, {read.notes[0]}, separator {_SHOWN[mark]}"
+    return replace(read, notes=[note + (", decimal commas" if comma else "")])
+
+
+def _has_corner(header: Row, row: Row) -> bool:
+    """Whether the header leaves a place above a column of names."""
+    shorter = len(row.fields) - len(header.fields)
+    return shorter == 1 or (shorter == 0 and len(row.fields) > 1 and not header.text(0))
+
+
+def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> Named:
+    """Decide what the first column and the first row are."""
+    values, names = parsed.values, None
+    titles = None if header is None else [name_from_text(t) for t in header.texts()]
+    n, width = values.shape
+    numbered = False
+    if parsed.first_is_name or (matrix and titles and _is_id(parsed, titles)):
+        names, values = unique_names(parsed.first, path, parsed.lines), values[:, 1:]
+        titles = titles[1:] if titles and len(titles) == width else titles
+    elif matrix and titles is None and n == width + 1:  # DataFrame.to_csv(index=False)
+        numbered = is_numbering(values[0])
+        values = values[1:] if numbered else values
+    elif matrix and titles is None and width == n + 1:
+        numbered = is_numbering(values[:, 0])
+        values = values[:, 1:] if numbered else values
+    if titles is None:
+        where = "names from first column" if names else "no names"
+        where += " (a row or column of numbering left out)" if numbered else ""
+        return Named(values, names, notes=[where])
+    if len(titles) != values.shape[1]:
         raise FormatError(
             path,
-            f"has {len(columns)} names for {values.shape[1]} columns of numbers",
-            line=line,
+            f"has {len(titles)} names for {values.shape[1]} columns of numbers",
+            line=header.line if header else None,
         )
-    columns = unique_names(columns, path, [line] * len(columns))
-    if names is None and values.shape[0] == values.shape[1]:
-        return Named(values, columns)
-    if names is not None and sorted(names) == sorted(columns):
-        order = [columns.index(name) for name in names]
-        return Named(values[:, order], names)
-    return Named(values, names, columns)
+    unique_names(titles, path, [header.line if header else None] * len(titles))
+    return _with_titles(values, names, titles, matrix)
 
 
-def read_phylip(path: Path) -> Named:
-    """Read a PHYLIP distance matrix: square or lower triangle, wrapped or not."""
-    lines = [(number, line) for number, line in text_lines(path) if line.strip()]
-    if not lines:
-        raise FormatError(path, "the file is empty; expected the number of items")
-    number, first = lines[0]
-    n = parse_count(first)
-    if n is None:
-        raise FormatError(
-            path, f"expected the number of items, got {first.strip()!r}", line=number
-        )
-    if n > len(lines) - 1:
-        raise FormatError(
-            path,
-            f"{n} items are announced, {len(lines) - 1} lines follow; is the file "
-            "complete?",
-        )
-    require_memory(8 * n * n, f"the matrix in {path}", "Take fewer items.")
-    lower = len(lines[1][1].split()) == 1 and n > 1
-    D = np.zeros((n, n))
-    names, name_lines = [], []
-    position = 1
-    for i in range(n):
-        if position >= len(lines):
-            raise FormatError(path, f"ends after {i} of {n} items")
-        number, line = lines[position]
-        name, fields = _phylip_name(line)
-        names.append(name)
-        name_lines.append(number)
-        values = [(number, c, f) for c, f in enumerate(fields, start=2)]
-        position += 1
-        wanted = i if lower else n
-        while len(values) < wanted and position < len(lines):
-            number, line = lines[position]
-            values += [(number, c, f) for c, f in enumerate(line.split(), start=1)]
-            position += 1
-        if len(values) != wanted:
-            raise FormatError(
-                path,
-                f"item {name!r} has {len(values)} distances, expected {wanted}",
-                line=number,
-            )
-        D[i, :wanted] = [parse_number(f, path, at, c) for at, c, f in values]
-    if lower:
-        D += D.T
-    return Named(D, unique_names(names, path, name_lines))
+def _is_id(parsed: _Parsed, titles: list[str]) -> bool:
+    """Whether a first column of numbers names the rows of a square matrix."""
+    n, width = parsed.values.shape
+    known = titles[0].lower() in _NAME_TITLES or set(titles[1:]) == set(parsed.first)
+    return len(titles) == width == n + 1 and known
 
 
-def _phylip_name(line: str) -> tuple[str, list[str]]:
-    """A name up to the first blank, or of ten characters with blanks inside."""
-    fields = line.split()
-    if all(is_number(field) for field in fields[1:]):
-        return fields[0], fields[1:]
-    return line[:10].strip(), line[10:].split()
+def is_numbering(values: Sequence[str] | np.ndarray) -> bool:
+    """Whether values count from 0 or from 1."""
+    count = np.arange(len(values))
+    if not isinstance(values, np.ndarray):
+        if not all(is_number(value) for value in values):
+            return False
+        values = np.array([float(value) for value in values])
+    return np.array_equal(values, count) or np.array_equal(values, count + 1)
+
+
+def _with_titles(
+    values: np.ndarray, names: list[str] | None, titles: list[str], matrix: bool
+) -> Named:
+    if names is None:
+        where = ["names from first row"]
+        if matrix and values.shape[0] == values.shape[1]:
+            return Named(values, titles, notes=where)
+        return Named(values, columns=titles, notes=where)
+    where = ["names from first row and column"]
+    if names == titles or not matrix or set(names) != set(titles):
+        columns = None if matrix and names == titles else titles
+        return Named(values, names, columns, notes=where)
+    position = {title: k for k, title in enumerate(titles)}
+    where[0] += " (columns put into the order of the rows)"
+    return Named(values[:, [position[name] for name in names]], names, notes=where)

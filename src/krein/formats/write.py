@@ -1,22 +1,48 @@
-"""Write a matrix with its names, completely or not at all."""
+"""Write a matrix with its names, or rows for a spreadsheet, wholly or not at all."""
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import scipy.io
 
-from krein.formats.read import MATRIX_FORMATS
+from krein.formats.arrays import write_npy
+from krein.formats.cells import name_to_text
+from krein.formats.matrix_market import write_matrix_market
+from krein.formats.named import FormatError
+from krein.formats.recognise import MATRIX_FORMATS
 from krein.store.files import atomic_write
 
-__all__ = ["check_names", "write_matrix", "write_table"]
+__all__ = ["check_format", "check_names", "write_matrix", "write_rows", "write_table"]
 
-_WITHOUT_NAMES = ("npy", "mtx")
+
+def check_format(
+    path: str | os.PathLike, *, format: str | None = None, names: bool = True
+) -> str:
+    """Return the format that `write_matrix` will use, or say why it cannot.
+
+    Called before a long computation. `names` says whether names are to be kept.
+    """
+    path = Path(path)
+    found = format or MATRIX_FORMATS.get(path.suffix.lower(), "")
+    if found not in MATRIX_FORMATS.values() or found == "pairs":
+        raise FormatError(
+            path,
+            "the format to write must be npy, npz, csv, tsv, phylip, mat or mtx, got "
+            f"{found or path.suffix!r}",
+        )
+    if names and found == "mtx":
+        raise FormatError(
+            path,
+            "a .mtx file has no place for names; use .npz, .npy, .csv or .tsv, or "
+            "leave names out",
+        )
+    return found
 
 
 def write_matrix(
@@ -28,7 +54,7 @@ def write_matrix(
     format: str | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write a matrix of similarities or distances.
+    r"""Write a matrix of similarities or distances.
 
     Parameters
     ----------
@@ -36,12 +62,13 @@ def write_matrix(
         .npy, .npz, .csv, .tsv, .phy (PHYLIP), .mat or .mtx; numbers as text keep all
         their digits.
     K : array-like of shape (n, m)
-        Finite numbers.
+        Finite real numbers.
     names : list of str, optional
-        Names of the rows (and columns, for a square matrix); for .npz, .csv, .tsv,
-        .mat and PHYLIP.
+        Names of the rows (and columns, for a square matrix); not for .mtx. In text,
+        control characters are written as ``\x1b`` and a name that a spreadsheet would
+        take for a formula begins with ``'``; `read_matrix` undoes both.
     columns : list of str, optional
-        Names of the columns of a matrix that is not square; .npz, .csv and .tsv.
+        Names of the columns where they are not those of the rows; not for PHYLIP.
     format : str, optional
         Instead of what the name says.
     overwrite : bool
@@ -60,32 +87,36 @@ def write_matrix(
     >>> folder.cleanup()
     """
     path = Path(path)
-    format = format or MATRIX_FORMATS.get(path.suffix.lower(), "")
-    if format not in MATRIX_FORMATS.values() or format == "pairs":
-        raise ValueError(
-            f"{path}: the format to write must be npy, npz, csv, tsv, phylip, mat or "
-            f"mtx, got {format or path.suffix!r}"
-        )
-    K = np.asarray(K, dtype=np.float64)
-    if K.ndim != 2 or not np.isfinite(K).all():
-        raise ValueError(f"K must be a matrix of finite numbers, got shape {K.shape}")
+    named = names is not None or columns is not None
+    format = check_format(path, format=format, names=named)
+    K = _check_numbers(K)
     rows = check_names(names, K.shape[0], "names")
-    if rows and columns is None and K.shape[0] == K.shape[1]:
-        columns = rows
     titles = check_names(columns, K.shape[1], "columns")
-    if rows and format in _WITHOUT_NAMES:
-        raise ValueError(
-            f"a .{format} file has no place for names; use .npz, .csv or .tsv, or "
-            "leave names out"
-        )
-    text = format in ("csv", "tsv", "phylip")
+    if format == "phylip" and (K.shape[0] != K.shape[1] or titles not in (None, rows)):
+        raise ValueError(f"PHYLIP needs a square matrix, got shape {K.shape}")
+    text = format in ("csv", "tsv", "phylip", "mtx")
     with atomic_write(path, overwrite=overwrite, text=text) as handle:
         if format in ("csv", "tsv"):
             write_table(handle, K, rows, titles, "," if format == "csv" else "\t")
         elif format == "phylip":
             _write_phylip(handle, K, rows)
+        elif format == "mtx":
+            write_matrix_market(handle, K)
         else:
             _write_binary(handle, K, rows, titles, format)
+
+
+def _check_numbers(K: Any) -> np.ndarray:
+    K = np.asarray(K)
+    if np.iscomplexobj(K):
+        raise TypeError(
+            "K must be a matrix of real numbers, got complex ones; write K.real if the "
+            "imaginary parts are rounding"
+        )
+    K = np.asarray(K, dtype=np.float64)
+    if K.ndim != 2 or K.size == 0 or not np.isfinite(K).all():
+        raise ValueError(f"K must be a matrix of finite numbers, got shape {K.shape}")
+    return K
 
 
 def check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | None:
@@ -98,7 +129,29 @@ def check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | N
     if len(set(names)) < n:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{what} holds {twice!r} twice; names must be unique")
+    for name in names:
+        if not name.strip() or "\0" in name or name != _encodable(name):
+            raise ValueError(f"{what} holds {name!r}, which cannot be a name in a file")
     return names
+
+
+def _encodable(name: str) -> str:
+    return name.encode("utf-8", errors="ignore").decode("utf-8")
+
+
+def write_rows(
+    handle: IO[str], rows: Iterable[Sequence[Any]], delimiter: str = ","
+) -> None:
+    """Write rows of text and numbers that are safe to open in a spreadsheet.
+
+    Text is quoted, so that names that look like numbers stay names, and no cell of it
+    is a formula or a control sequence of a terminal.
+    """
+    writer = csv.writer(
+        handle, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC
+    )
+    for row in rows:
+        writer.writerow([name_to_text(x) if isinstance(x, str) else x for x in row])
 
 
 def write_table(
@@ -109,23 +162,24 @@ def write_table(
     delimiter: str,
 ) -> None:
     """Write numbers with all their digits, titles and names around them."""
-    writer = csv.writer(handle, delimiter=delimiter, lineterminator="\n")
+    if titles is None and K.shape[0] == K.shape[1]:
+        titles = rows
     if titles:
-        writer.writerow(["", *titles] if rows else titles)
+        write_rows(handle, [["", *titles] if rows else titles], delimiter)
     for i, values in enumerate(K.tolist()):
-        writer.writerow([rows[i], *map(repr, values)] if rows else map(repr, values))
+        write_rows(handle, [[rows[i], *values] if rows else values], delimiter)
 
 
 def _write_phylip(handle: IO[str], K: np.ndarray, names: list[str] | None) -> None:
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"PHYLIP needs a square matrix, got shape {K.shape}")
-    names = names or [f"item{i}" for i in range(K.shape[0])]
+    names = names or [f"item{i}" for i in range(1, len(K) + 1)]
     for name in names:
-        if not name or any(c.isspace() for c in name):
+        if any(c.isspace() for c in name):
             raise ValueError(f"PHYLIP names must not hold blanks, got {name!r}")
     handle.write(f"{K.shape[0]}\n")
     for name, values in zip(names, K.tolist(), strict=True):
-        handle.write(" ".join([name.ljust(10), *map(repr, values)]) + "\n")
+        handle.write(
+            " ".join([name_to_text(name).ljust(10), *map(repr, values)]) + "\n"
+        )
 
 
 def _write_binary(
@@ -136,16 +190,12 @@ def _write_binary(
     format: str,
 ) -> None:
     if format == "npy":
-        np.save(handle, K, allow_pickle=False)
-    elif format == "npz":
-        arrays = {"K": K}
-        if names is not None:
-            arrays["names"] = np.array(names)
-        if columns is not None and columns != names:
-            arrays["columns"] = np.array(columns)
-        np.savez(handle, **arrays)  # type: ignore[arg-type]
-    elif format == "mat":
-        cells = {} if names is None else {"names": np.array(names, dtype=object)}
-        scipy.io.savemat(handle, {"K": K, **cells})
+        write_npy(handle, K, names, columns)
+        return
+    kind: Any = object if format == "mat" else np.str_
+    texts = {"names": names, "columns": columns}
+    arrays = {k: np.array(v, dtype=kind) for k, v in texts.items() if v is not None}
+    if format == "npz":
+        np.savez(handle, K=K, **arrays)  # type: ignore[arg-type]
     else:
-        scipy.io.mmwrite(handle, K, precision=17)
+        scipy.io.savemat(handle, {"K": K, **arrays})

@@ -1,0 +1,119 @@
+"""Columns of a table by their titles: items of any kind, and their labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from krein.formats.cells import Row, as_labels, is_number, name_from_text, parse_number
+from krein.formats.named import FormatError, Named, TooLargeError, unique_names
+from krein.formats.tables import find_separator, is_numbering, read_rows
+from krein.matrices.memory import available_memory
+
+__all__ = ["column_at", "read_columns", "read_text_rows"]
+
+
+def read_text_rows(path: Path, separator: str) -> list[Row]:
+    """Return all rows, each with as many fields as the first."""
+    rows: list[Row] = []
+    used, limit = 0, available_memory() or np.inf
+    for row in read_rows(path, separator):
+        rows.append(row)
+        if len(row.fields) != len(rows[0].fields):
+            raise FormatError(
+                path,
+                f"has {len(row.fields)} fields, the first row has "
+                f"{len(rows[0].fields)}; are fields with the separator inside quoted?",
+                line=row.line,
+            )
+        used += sum(60 + len(field) for field in row.fields) + 200
+        if used > limit:
+            raise TooLargeError(
+                path, "the table does not fit into the memory that may be used"
+            )
+    if not rows:
+        raise FormatError(path, "the file is empty; there are no rows")
+    return rows
+
+
+def column_at(header: Row | None, title: str, path: Path) -> int:
+    """Return the place of a column, or say which columns there are."""
+    titles = header.texts() if header else []
+    if titles.count(title) != 1:
+        found = "twice" if title in titles else "not"
+        raise FormatError(
+            path,
+            f"the column {title!r} is {found} there; the titles are "
+            f"{', '.join(map(repr, titles))}",
+            line=header.line if header else None,
+        )
+    return titles.index(title)
+
+
+def read_columns(
+    path: Path,
+    separator: str | None,
+    column: str | None,
+    label_column: str | None,
+) -> Named:
+    """Read the items of one column (text), or of all but the labels (numbers)."""
+    mark = separator or find_separator(path, numbers=False) or ","
+    header, *rows = read_text_rows(path, mark)
+    if not rows:
+        raise FormatError(path, "there is a header but no row")
+    target = None
+    used = {0} if not header.text(0) and len(header.fields) > 1 else set()
+    if label_column is not None:
+        place = column_at(header, label_column, path)
+        used.add(place)
+        target = as_labels([name_from_text(row.text(place)) for row in rows])
+    names = None
+    if 0 in used and not header.text(0):
+        own = [name_from_text(row.text(0)) for row in rows]
+        if not is_numbering(own):
+            names = unique_names(own, path, [row.line for row in rows])
+    if column is not None:
+        items: list[str] | np.ndarray = _items(
+            rows, column_at(header, column, path), path
+        )
+        what = f"{len(rows)} items from column {column!r}"
+        titles = None
+    else:
+        places = [k for k in range(len(header.fields)) if k not in used]
+        titles = [header.text(k) for k in places]
+        items = _vectors(rows, places, titles, path)
+        what = f"{len(rows)} vectors of {len(places)} columns"
+    note = f"read {what}" + (f", labels from {label_column!r}" if label_column else "")
+    return Named(items, names, titles, target, [note])
+
+
+def _items(rows: list[Row], place: int, path: Path) -> list[str]:
+    items = [row.text(place) for row in rows]
+    for item, row in zip(items, rows, strict=True):
+        if not item:
+            raise FormatError(
+                path, "the item is empty", line=row.line, column=place + 1
+            )
+    return items
+
+
+def _vectors(
+    rows: list[Row], places: list[int], titles: list[str], path: Path
+) -> np.ndarray:
+    for k, title in zip(places, titles, strict=True):
+        bad = next((row for row in rows if not is_number(row.text(k))), None)
+        if bad is not None:
+            raise FormatError(
+                path,
+                f"expected a number in column {title!r}, got {bad.text(k)!r}; to "
+                f"compare text choose its column with column= (--items {title})",
+                line=bad.line,
+                column=k + 1,
+            )
+    return np.array(
+        [
+            [parse_number(row.text(k), path, row.line, k + 1) for k in places]
+            for row in rows
+        ]
+    )
