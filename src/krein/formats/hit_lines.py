@@ -162,7 +162,11 @@ def _as_bytes(words: np.ndarray) -> np.ndarray:
 def _numbers(words: np.ndarray) -> Array:
     """Numbers from fields; ValueError if one is none."""
     plain = _plain_numbers(words) if words.shape[1] == 1 else None
-    return _as_bytes(words).astype(np.float64) if plain is None else plain
+    if plain is not None:
+        return plain
+    if (words.view(np.uint8) == ord("_")).any():  # 1_0 is a number for Python alone
+        raise ValueError("not a number")
+    return _as_bytes(words).astype(np.float64)
 
 
 def _plain_numbers(words: np.ndarray) -> Array | None:
