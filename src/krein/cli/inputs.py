@@ -11,7 +11,7 @@ import numpy as np
 
 from krein.formats import FormatError, Named, read_items, read_labels, read_matrix
 
-__all__ = ["Inputs", "read_input", "read_inputs", "read_target"]
+__all__ = ["Inputs", "check_symmetry", "read_inputs"]
 
 _FEWEST = 4  # items from which "every item is a class of its own" is suspicious
 
@@ -49,8 +49,6 @@ def read_inputs(args: argparse.Namespace) -> Inputs:
     if labels is not None and not matrix and _is_title(labels, args):
         labels, inside = None, labels
     read = _read_data(args, inside)
-    if matrix:
-        read = _nearly_symmetric(read, args.file, bool(options.get("symmetrize")))
     target, notes = read.target, list(read.notes)
     if labels is not None:
         found = _read_labels(labels, read, args, options.get("label_column"))
@@ -70,72 +68,45 @@ def _is_title(word: str, args: argparse.Namespace) -> bool:
 
 
 def _read_data(args: argparse.Namespace, label_column: str | None) -> Named:
-    options = vars(args)
-    return read_input(
-        args.file,
-        options.get("kernel", "precomputed"),
-        format=options.get("format"),
-        separator=options.get("separator"),
-        key=options.get("key"),
-        items=options.get("items"),
-        label_column=label_column,
-    )
-
-
-def read_input(
-    path: str,
-    kernel: str,
-    *,
-    format: str | None = None,
-    separator: str | None = None,
-    key: str | None = None,
-    items: str | None = None,
-    label_column: str | None = None,
-) -> Named:
     """Read a square matrix, or items when a kernel is going to compare them."""
-    if kernel != "precomputed":
-        return read_items(
-            path,
-            format=format,
-            separator=separator,
-            key=key,
-            column=items,
-            label_column=label_column,
-        )
-    read = read_matrix(path, format=format, separator=separator, key=key)
+    options = vars(args)
+    how: dict[str, Any] = {
+        name: options.get(name) for name in ("format", "separator", "key")
+    }
+    if options.get("kernel", "precomputed") != "precomputed":
+        column = options.get("items")
+        return read_items(args.file, column=column, label_column=label_column, **how)
+    read = read_matrix(args.file, **how)
     if read.names is not None and read.columns is not None:
         raise FormatError(
-            path,
+            args.file,
             "rows and columns have different names; expected the similarities of items "
             "to themselves",
         )
     return replace(read, names=read.names or read.columns, columns=None)
 
 
-def _nearly_symmetric(read: Named, path: str, symmetrize: bool) -> Named:
-    """Say what becomes of rounding; refuse more, naming the option that decides it."""
+def check_symmetry(read: Inputs, args: argparse.Namespace) -> list[str]:
+    """Return what becomes of rounding; refuse more, naming the option that decides."""
     from krein.validation import ROUNDING, asymmetry
 
-    K = read.data
-    if symmetrize or K.shape[0] != K.shape[1]:
-        return read
+    K = np.asarray(read.data)
+    if args.symmetrize or K.shape[0] != K.shape[1]:
+        return []
     largest, worst = float(np.abs(K).max()), asymmetry(K)
     if worst > ROUNDING * largest:
         i, j = np.unravel_index(np.argmax(np.abs(K - K.T)), K.shape)
         names = read.names or [f"item {k + 1}" for k in range(len(K))]
         raise FormatError(
-            path,
+            args.file,
             f"the matrix is not symmetric: from {names[i]} to {names[j]} it has "
             f"{K[i, j]:.6g}, back {K[j, i]:.6g}. If both directions measure the same "
             "thing, --symmetrize uses their mean",
         )
     if worst == 0.0:
-        return read
-    note = (
-        f"both directions differ by {worst / largest:.1e} of the largest entry: taken "
-        "for rounding"
-    )
-    return replace(read, notes=[*read.notes, note])
+        return []
+    share = f"{worst / largest:.1e} of the largest entry"
+    return [f"both directions differ by {share}: taken for rounding"]
 
 
 def _read_labels(
@@ -160,17 +131,3 @@ def _check_classes(labels: np.ndarray, path: str) -> None:
             f"{labels[0]!s}, {labels[1]!s}, ... Are these labels? Another separator "
             "(--separator) or column (--label-column) may be meant",
         )
-
-
-def read_target(path: str | None, read: Named, option: str = "--labels") -> Any:
-    """Return one label per item, from a file of labels or from the input itself."""
-    if path is None:
-        if read.target is None:
-            raise ValueError(f"the input has no labels; give them with {option} FILE")
-        return read.target
-    return read_labels(
-        path,
-        names=read.names,
-        n_items=len(read.data),
-        ignore_names=read.names is None,
-    ).data

@@ -26,10 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Diagnose the matrix."""
-    from krein.cli.problem import load_items, load_target
+    from krein.cli.problem import load_items
 
     read = load_items(args)
-    diagnosis = _diagnose(args, read, load_target(args, read, required=False))
+    diagnosis = _diagnose(args, read, read.target)
     return {
         "file": args.file,
         **diagnosis.to_dict(),

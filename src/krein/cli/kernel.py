@@ -55,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--out",
         metavar="K.npz",
-        help="where to write: .npz, .csv, .tsv and .mat keep names, .npy does not; "
-        "- is standard output (csv)",
+        help="where to write, names kept: .npz, .npy, .csv, .tsv, .phy or .mat; - is "
+        "standard output (csv)",
     )
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="parameter"
@@ -85,7 +85,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
     read = read_items(args.input)
     train = read_items(args.against) if args.against else read
-    _check_names(args, out, read, train)
+    print_note(args, *read.notes, *(train.notes if args.against else []))
+    _check_names(out, read, train)
     from krein.kernels import kernel_matrix
 
     kernel = kernel.fit(train.data)
@@ -102,56 +103,36 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-_NAMELESS = (".npy", ".mtx")
-
-
 def _check_out(args: argparse.Namespace) -> Path | None:
     """Refuse what cannot be written, before anything is computed."""
     if args.out == "-":
         return None
-    from krein.formats.read import MATRIX_FORMATS
+    from krein.formats import check_format
 
-    out = Path(args.out)
-    suffix = out.suffix.lower()
-    if suffix not in MATRIX_FORMATS or MATRIX_FORMATS[suffix] == "pairs":
-        raise ValueError(
-            f"{out}: the ending must say the format: .npz, .csv, .tsv, .npy, .phy, "
-            ".mat or .mtx"
-        )
-    check_output(args.out, args.force)
-    return out
+    check_format(args.out, names=False)
+    return check_output(args.out, args.force)
 
 
-def _check_names(args: argparse.Namespace, out: Any, read: Any, train: Any) -> None:
+def _check_names(out: Any, read: Any, train: Any) -> None:
     """Refuse names that the file cannot hold, before anything is computed."""
+    from krein.formats import check_format
     from krein.formats.write import check_names
 
     for named in (read, train):
         check_names(named.names, len(named.data), "names")
-    if out is not None and out.suffix.lower() in _NAMELESS and read.names:
-        print_note(
-            args,
-            f"{out.suffix} has no place for the names of the items; "
-            f"{out.with_suffix('.npz')} keeps them",
-        )
+    if out is not None:
+        check_format(out, names=bool(read.names or train.names))
 
 
 def _write(args: argparse.Namespace, out: Any, K: Any, read: Any, train: Any) -> None:
     from krein.formats import write_matrix
 
+    columns = train.names if args.against else None
     if out is None:
         from krein.formats.write import write_table
 
-        columns = train.names if args.against else read.names
         return write_table(sys.stdout, K, read.names, columns, ",")
-    nameless = out.suffix.lower() in _NAMELESS
-    write_matrix(
-        out,
-        K,
-        names=None if nameless else read.names,
-        columns=train.names if args.against and not nameless else None,
-        overwrite=args.force,
-    )
+    write_matrix(out, K, names=read.names, columns=columns, overwrite=args.force)
 
 
 def _list() -> dict[str, Any]:

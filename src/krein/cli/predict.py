@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from typing import Any
 
@@ -94,53 +93,28 @@ def _read(model: Any, args: argparse.Namespace) -> tuple[Any, list[str]]:
     from krein.formats import read_items, read_matrix
 
     if _precomputed(model):
-        read = read_matrix(args.file)
-        # For a square matrix the columns have the names of the rows.
-        data = in_training_order(
-            read.data,
-            read.columns or read.names,
-            getattr(model, "item_names_", None),
-            args,
-        )
+        read = read_matrix(args.file, mirror=False)
+        read = in_training_order(read, getattr(model, "item_names_", None), args)
     else:
-        read = read_items(args.file)
-        data = read.data
-    return data, read.names or [str(i) for i in range(len(data))]
+        read = read_items(args.file, column=args.items)
+    print_note(args, *read.notes)
+    return read.data, read.names or [str(i) for i in range(len(read.data))]
 
 
-def in_training_order(
-    data: Any, given: list[str] | None, expected: list[str] | None, args: Any
-) -> Any:
+def in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
     """Return the columns of the training items, found by name, in their order."""
+    from krein.formats import align_columns
+
     if expected is None or args.ignore_names:
-        return data  # nothing to find them by; the model checks their number
-    if given is None:
+        return read  # nothing to find them by; the model checks their number
+    if read.columns is None and read.names is None:
         raise ValueError(
             f"{args.file} has no names of columns, but the model knows its training "
             "items by name; give a file with names, or --ignore-names if the columns "
             "are in the order of training"
         )
-    place = {name: i for i, name in enumerate(given)}
-    missing = [name for name in expected if name not in place]
-    extra = sorted(set(given) - set(expected))
-    if missing:
-        raise ValueError(
-            f"the {len(given)} columns are not the {len(expected)} training items of "
-            f"the model: missing {_some(missing)}; unknown {_some(extra)}. Compute "
-            "the similarities to the training items"
-        )
-    if extra:
-        print_note(
-            args, f"columns that were not trained on are left out: {_some(extra)}"
-        )
-    if list(given) == list(expected):
-        return data
-    return data[:, [place[name] for name in expected]]
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:3]) or "none"
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+    # For a square matrix the columns have the names of the rows.
+    return align_columns(read, expected)
 
 
 # --------------------------------------------------------------- columns on request
@@ -202,9 +176,9 @@ def _write(out: Any, rows: list[dict[str, Any]], force: bool) -> None:
 
 
 def _table(file: Any, rows: list[dict[str, Any]]) -> None:
-    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    from krein.formats import write_rows
+
+    write_rows(file, [list(rows[0]), *(list(row.values()) for row in rows)])
 
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from krein.cli.output import print_note
 from krein.cli.parameters import declared, kernel_parameters, parse_pairs
 from krein.cli.words import did_you_mean
 
@@ -12,7 +13,6 @@ __all__ = [
     "check_methods",
     "load_items",
     "load_problem",
-    "load_target",
     "make_kernel",
     "settle_kind",
 ]
@@ -56,8 +56,8 @@ def make_kernel(name: str, pairs: list[str]) -> Any:
 
 
 def load_items(args: argparse.Namespace) -> Any:
-    """Read the file: a square matrix, or items that a kernel is going to compare."""
-    from krein.cli.inputs import read_input
+    """Read the files: a square matrix or items to be compared, labels and groups."""
+    from krein.cli.inputs import read_inputs
 
     if args.kernel != "precomputed":
         make_kernel(args.kernel, args.param)  # a wrong name fails before a long read
@@ -66,7 +66,9 @@ def load_items(args: argparse.Namespace) -> Any:
                 "--kind and --transform are for a matrix; a kernel has "
                 "--param similarity=NAME"
             )
-    return read_input(args.file, args.kernel)
+    read = read_inputs(args)
+    print_note(args, *read.notes)
+    return read
 
 
 def settle_kind(args: argparse.Namespace, K: Any) -> Any:
@@ -94,50 +96,23 @@ def settle_kind(args: argparse.Namespace, K: Any) -> Any:
     )
 
 
-def load_target(
-    args: argparse.Namespace,
-    read: Any,
-    *,
-    path: str | None = None,
-    required: bool = True,
-) -> Any:
-    """Return one label per item; names decide where there are any."""
-    import numpy as np
-
-    from krein.formats import read_labels
-
-    path = path or args.labels
-    if path is None:
-        if read.target is None and required:
-            raise ValueError("the input has no labels; give them with --labels FILE")
-        return read.target
-    named = None if args.ignore_names else read.names
-    found = read_labels(path, names=named)
-    if found.names is not None and read.names is None and not args.ignore_names:
-        raise ValueError(
-            f"{path} names its items ({found.names[0]!r}, ...), but {args.file} has no "
-            "names to find them by. Use a file with names (krein kernel ... -o K.npz "
-            "keeps them), or --ignore-names if both are in the same order"
-        )
-    labels = np.asarray(found.data)
-    if labels.size != len(read.data):
-        raise ValueError(f"{path} has {labels.size} labels for {len(read.data)} items")
-    return labels
-
-
 def load_problem(args: argparse.Namespace) -> tuple[Any, Any]:
     """Read input, labels and groups; return the problem and what was read."""
+    from krein.cli.inputs import check_symmetry
     from krein.comparison.run import make_problem
 
     read = load_items(args)
-    groups = getattr(args, "groups", None)
+    if read.target is None:
+        raise ValueError("the input has no labels; give them with --labels FILE")
     items = args.kernel != "precomputed"
+    if not items:
+        print_note(args, *check_symmetry(read, args))
     problem = make_problem(
         read.data,
-        load_target(args, read),
+        read.target,
         make_kernel(args.kernel, args.param) if items else "precomputed",
         None,
-        None if groups is None else load_target(args, read, path=groups),
+        read.groups,
         args.symmetrize,
         None if items else settle_kind(args, read.data),
     )

@@ -19,11 +19,13 @@ __all__ = [
     "as_labels",
     "cut",
     "is_number",
+    "is_number_or_missing",
     "name_from_text",
     "name_to_text",
     "parse_count",
     "parse_number",
     "printable",
+    "with_decimal_point",
 ]
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
@@ -111,6 +113,12 @@ def _quoted_fields(
 def is_number(text: str) -> bool:
     """Whether a field reads as a number; ``1_0`` and other scripts' digits do not."""
     return _NUMBER.fullmatch(text.strip()) is not None
+
+
+def is_number_or_missing(text: str) -> bool:
+    """Whether a field can stand in a matrix: a number (with a comma), or nothing."""
+    word = text.strip()
+    return word.lower() in MISSING or is_number(with_decimal_point(word))
 
 
 def with_decimal_point(text: str) -> str:

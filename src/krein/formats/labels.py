@@ -76,8 +76,7 @@ def read_labels(
         else:
             own = _from_text(file, mark, column, names, n_items)
         if ignore_names and own.names is not None:
-            note = "the names beside the labels are ignored: labels in their order"
-            own = Named(own.data, notes=[*own.notes, note])
+            own = Named(own.data, notes=[f"{own.notes[0]}, their names ignored"])
         if own.names is None:
             return _by_order(own, names, n_items, file)
         return _by_name(own, names, n_items, file)
@@ -127,7 +126,7 @@ def _from_text(
         note += f" from column {column!r}"
     elif header is not None:
         titles = ", ".join(map(repr, header.texts()))
-        note += f"; line {header.line} ({titles}) is a header"
+        note += f" (line {header.line} is a header: {titles})"
     return Named(as_labels(labels), own, notes=[note])
 
 
@@ -199,8 +198,8 @@ def _by_order(
         raise FormatError(path, f"has {len(own.data)} labels for {n_items} items")
     if names is None:
         return own
-    note = "the labels have no names: taken in the order of the items"
-    return replace(own, names=names, notes=[*own.notes, note])
+    notes = [f"{own.notes[0]}, without names: in the order of the items"]
+    return replace(own, names=names, notes=notes + own.notes[1:])
 
 
 def _by_name(
@@ -226,7 +225,7 @@ def _by_name(
             f"has no label for {missing[0]!r} ({len(missing)} of {len(names)} items); "
             f"its own names are {', '.join(map(repr, beside[:3]))}, ...",
         )
-    notes = [*own.notes[:1], "labels matched to the items by name"]
     left = len(beside) - len(names)
-    notes += [f"{left} labels of other items left out"] if left else []
-    return Named(own.data[[position[name] for name in names]], names, notes=notes)
+    note = f"{own.notes[0]}, matched by name"
+    note += f"; {left} labels of other items left out" if left else ""
+    return Named(own.data[[position[name] for name in names]], names, notes=[note])

@@ -17,6 +17,7 @@ from krein.formats.cells import (
     Row,
     cut,
     is_number,
+    is_number_or_missing,
     name_from_text,
     with_decimal_point,
 )
@@ -57,11 +58,6 @@ def as_separator(separator: str | None) -> str | None:
     return SEPARATORS[separator]
 
 
-def _like_number(text: str) -> bool:
-    word = text.strip()
-    return word.lower() in MISSING or is_number(with_decimal_point(word))
-
-
 def find_separator(
     path: Path, candidates: str = "\t;, ", *, numbers: bool = True
 ) -> str | None:
@@ -95,7 +91,7 @@ def find_separator(
 
 
 def _number_with(separator: str, text: str) -> bool:
-    return is_number(text) if separator == "," else _like_number(text)
+    return is_number(text) if separator == "," else is_number_or_missing(text)
 
 
 def read_rows(path: Path, separator: str) -> Iterator[Row]:
@@ -125,8 +121,8 @@ def _is_header(first: Row, second: Row | None = None) -> bool:
     """Whether the first row is titles: text, quoted, or shorter by the corner."""
     texts = first.texts()
     if len(texts) == 1:
-        return not _like_number(texts[0])
-    if any(not _like_number(text) for text in texts[1:]):
+        return not is_number_or_missing(texts[0])
+    if any(not is_number_or_missing(text) for text in texts[1:]):
         return True
     if second is None:
         return False
@@ -169,7 +165,7 @@ def _parse(
             )
         if first_is_name is None:
             lone = 0 in row.quoted and width - 1 not in row.quoted
-            first_is_name = lone or not _like_number(row.fields[0])
+            first_is_name = lone or not is_number_or_missing(row.fields[0])
         skip = int(first_is_name)
         buffer.extend([np.nan] * skip + _floats(row, skip, path, comma))
         first.append(name_from_text(row.text(0)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import scipy.io
 
 from krein.formats.arrays import write_npy
-from krein.formats.cells import name_to_text
+from krein.formats.cells import is_number_or_missing, name_to_text
 from krein.formats.matrix_market import write_matrix_market
 from krein.formats.named import FormatError
 from krein.formats.recognise import MATRIX_FORMATS
@@ -140,18 +139,32 @@ def _encodable(name: str) -> str:
 
 
 def write_rows(
-    handle: IO[str], rows: Iterable[Sequence[Any]], delimiter: str = ","
+    handle: IO[str],
+    rows: Iterable[Sequence[Any]],
+    delimiter: str = ",",
+    *,
+    quote_numbers: bool = False,
 ) -> None:
     """Write rows of text and numbers that are safe to open in a spreadsheet.
 
-    Text is quoted, so that names that look like numbers stay names, and no cell of it
-    is a formula or a control sequence of a terminal.
+    No text is a formula, a comment or a control sequence of a terminal. `quote_numbers`
+    quotes text that reads as a number, so that names stay names.
     """
-    writer = csv.writer(
-        handle, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC
-    )
     for row in rows:
-        writer.writerow([name_to_text(x) if isinstance(x, str) else x for x in row])
+        cells = [
+            _cell(x, delimiter, quote_numbers) if isinstance(x, str) else repr(x)
+            for x in row
+        ]
+        handle.write(delimiter.join(cells) + "\n")
+
+
+def _cell(name: str, delimiter: str, quote_numbers: bool) -> str:
+    text = name_to_text(name)
+    odd = any(c in text for c in f'{delimiter}"') or text.startswith("#")
+    number = quote_numbers and bool(text) and is_number_or_missing(text)
+    if odd or number or text != text.strip():
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def write_table(
@@ -164,10 +177,12 @@ def write_table(
     """Write numbers with all their digits, titles and names around them."""
     if titles is None and K.shape[0] == K.shape[1]:
         titles = rows
+    table: list[list[Any]] = K.tolist()
+    if rows:
+        table = [[name, *values] for name, values in zip(rows, table, strict=True)]
     if titles:
-        write_rows(handle, [["", *titles] if rows else titles], delimiter)
-    for i, values in enumerate(K.tolist()):
-        write_rows(handle, [[rows[i], *values] if rows else values], delimiter)
+        table.insert(0, ["", *titles] if rows else list(titles))
+    write_rows(handle, table, delimiter, quote_numbers=True)
 
 
 def _write_phylip(handle: IO[str], K: np.ndarray, names: list[str] | None) -> None:
