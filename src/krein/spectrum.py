@@ -16,7 +16,8 @@ import scipy.sparse.linalg
 
 from krein.arrays import Array
 from krein.matrices.memory import require_memory
-from krein.store.sharing import fingerprint, is_sharing, once
+from krein.store.fingerprint import fingerprint
+from krein.store.sharing import is_sharing, once
 
 __all__ = ["Spectrum", "lowest_eigenvalue", "rescale", "safe_scale"]
 

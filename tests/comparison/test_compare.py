@@ -1,6 +1,7 @@
 """compare: splits, statistics, words, failures, resuming."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -285,7 +286,7 @@ def test_an_interrupted_comparison_goes_on(problem, tmp_path, monkeypatch):
         compare(X @ X.T, y, **arguments)
     kept = sorted((tmp_path / "cache").iterdir())
     assert len(kept) == 4  # two splits, whole
-    assert all("method" in json.loads(path.read_text()) for path in kept)
+    assert all("method" in json.loads(path.read_text())["record"] for path in kept)
 
     monkeypatch.setattr(run_module, "_one_split", original)
     calls = []
@@ -293,10 +294,33 @@ def test_an_interrupted_comparison_goes_on(problem, tmp_path, monkeypatch):
     assert [done for done, _, _ in calls] == [6, 8]
     fresh = compare(X @ X.T, y, methods=["clip", "flip"], cv=4)
     assert [r["scores"] for r in full.records] == [r["scores"] for r in fresh.records]
-    # Other data, or a damaged record, are not taken from the cache.
-    kept[0].write_text("{")
+
+
+@pytest.mark.parametrize("edit", ["torn", "incomplete", "edited"])
+def test_damaged_records_are_not_believed(problem, tmp_path, edit):
+    X, y = problem
+    arguments = {"methods": ["clip"], "cv": 3, "cache": tmp_path}
+    fresh = compare(X @ X.T, y, **arguments)
+    for path in tmp_path.iterdir():
+        content = json.loads(path.read_text())
+        if edit == "incomplete":
+            del content["record"]["scores"]
+        content["record"]["fit_seconds"] = -1.0
+        text = json.dumps(content)
+        path.write_text(text[:-9] if edit == "torn" else text)
     again = compare(X @ X.T, y, **arguments)
     assert again.scores("clip").tolist() == fresh.scores("clip").tolist()
+    assert all(record["fit_seconds"] >= 0 for record in again.records)
+
+
+def test_another_grid_is_another_record(problem, tmp_path, monkeypatch):
+    X, y = problem
+    arguments = {"methods": ["clip"], "cv": 3, "cache": tmp_path}
+    compare(X @ X.T, y, **arguments)
+    narrow = replace(METHODS["clip"], grid=lambda K: ({"C": 1e-6},))
+    monkeypatch.setitem(METHODS, "clip", narrow)
+    again = compare(X @ X.T, y, **arguments)
+    assert {record["params"]["C"] for record in again.records} == {1e-6}
 
 
 def test_a_failing_method_is_reported_and_the_others_go_on(problem, monkeypatch):

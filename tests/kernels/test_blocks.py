@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from krein import Kernel, kernel_matrix, rbf_kernel, tl1_kernel
-from krein.kernels.block_store import Tiling
+from krein.store.blocks import Tiling
+from krein.store.lock import StoreInUseError
 
 ROOT = Path(__file__).parents[2]
 
@@ -93,11 +94,15 @@ class StopRunError(Exception):
     """Stands for what stops a run."""
 
 
+def contents(folder):
+    return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
 def stop_after(n_calls):
-    calls = []
+    calls, state = [], {"stop": n_calls}
 
     def kernel(A, B):
-        if len(calls) == n_calls:
+        if len(calls) == state["stop"]:
             raise StopRunError
         calls.append((len(A), len(B)))
         return scaled_dot(A, B)
@@ -127,21 +132,63 @@ def test_partial_file_of_other_items_is_refused(X, tmp_path):
     kernel, _ = stop_after(2)
     with pytest.raises(StopRunError):
         kernel_matrix(kernel, X, out=out)
-    left = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    left = contents(tmp_path)
     with pytest.raises(ValueError, match="other items"):
         kernel_matrix(kernel, X + 1, out=out)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == left
+    assert contents(tmp_path) == left
 
 
-def test_torn_line_of_the_list_is_ignored(X, tmp_path):
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[200] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:200])
+
+
+def tear(path):
+    next((path.parent / "markers").iterdir()).write_text('{"key": "')
+
+
+@pytest.mark.parametrize("damage", [flip, cut, tear, Path.unlink])
+def test_damaged_blocks_are_evaluated_again(X, tmp_path, damage):
     out = tmp_path / "K.npy"
-    kernel, _ = stop_after(3)
+    kernel, _ = stop_after(5)
     with pytest.raises(StopRunError):
         kernel_matrix(kernel, X, out=out)
-    path = tmp_path / "K.npy.partial.done"
-    path.write_bytes(path.read_bytes()[:-1])
-    kernel, _ = stop_after(100)
+    damage(tmp_path / "K.npy.partial" / "block.npy")
+    kernel, again = stop_after(100)
     np.testing.assert_allclose(kernel_matrix(kernel, X, out=out), 2 * X @ X.T)
+    fresh, all_blocks = stop_after(100)
+    kernel_matrix(fresh, X, out=tmp_path / "fresh.npy")
+    assert len(all_blocks) - 5 < len(again) <= len(all_blocks)
+    assert (tmp_path / "fresh.npy").read_bytes() == out.read_bytes()
+
+
+def test_second_run_at_the_same_time_is_refused(X, tmp_path):
+    out = tmp_path / "K.npy"
+    refused = []
+
+    def impatient(A, B):
+        if not refused:
+            with pytest.raises(StoreInUseError, match="is working in") as found:
+                kernel_matrix(scaled_dot, X + 1, out=out)
+            refused.append(found)
+        return scaled_dot(A, B)
+
+    np.testing.assert_allclose(kernel_matrix(impatient, X, out=out), 2 * X @ X.T)
+    assert os.listdir(tmp_path) == ["K.npy"]
+
+
+def test_functions_with_other_code_are_told_apart(X, tmp_path):
+    out = tmp_path / "K.npy"
+    kernel, _ = stop_after(2)
+    with pytest.raises(StopRunError):
+        kernel_matrix(kernel, X, out=out)
+    with pytest.raises(ValueError, match="another kernel"):
+        kernel_matrix(lambda A, B: A @ B.T, X, out=out)
 
 
 SCRIPT = """
@@ -177,12 +224,12 @@ def test_killed_run_continues_bit_for_bit(tmp_path):
     out, log = tmp_path / "K.npy", tmp_path / "log"
     process = run_script(out, log, 0.2)
     deadline = time.monotonic() + 60
-    listed = tmp_path / "K.npy.partial.done"
-    while n_lines(listed) < 4 and time.monotonic() < deadline:
+    markers = tmp_path / "K.npy.partial" / "markers"
+    while len(list(markers.glob("0*.json"))) < 4 and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    finished = n_lines(listed) - 1
+    finished = len(list(markers.glob("0*.json")))
     assert finished >= 3
     assert not out.exists()
     log.unlink()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from krein import KreinNystroem, KreinSVC, SpectrumSVC, tl1_kernel
 from krein.matrices.tiles import DenseTiles
 from krein.scale import decision_function, fit, predict
 from krein.scale.stream import rows_that_fit
+from krein.store.lock import StoreInUseError
 from tests.scale import kernels
 
 
@@ -106,14 +108,52 @@ def test_damaged_tile_is_computed_again(problem, tmp_path):
     np.testing.assert_array_equal(np.load(block), tl1_kernel(X, landmarks))
 
 
-def test_other_data_is_not_taken_from_the_store(problem, tmp_path):
+def test_other_data_is_refused(problem, tmp_path):
     X, y = problem
-    fit(model(), X, y, store=tmp_path / "s")
+    first = fit(model(), X, y, store=tmp_path / "s")
     other = X[:, ::-1].copy()
-    again = fit(model(), other, y, store=tmp_path / "s")
+    for changed in [(model(), other), (model(20), X), (model(kernel="rbf"), X)]:
+        with pytest.raises(ValueError, match="belongs to other work"):
+            fit(*changed, y, store=tmp_path / "s")
+    # Another model on the same similarities is welcome.
+    second = fit(model(C=10.0), X, y, store=tmp_path / "s")
+    again = fit(model(), X, y, store=tmp_path / "s")
+    assert not np.array_equal(first.dual_coef_, second.dual_coef_)
+    np.testing.assert_array_equal(first.dual_coef_, again.dual_coef_)
+
+
+def test_functions_are_told_apart_by_their_code(problem, tmp_path):
+    X, y = problem
+    fit(model(kernel=lambda X, Y: X @ Y.T), X, y, store=tmp_path / "s")
+    with pytest.raises(ValueError, match="belongs to other work"):
+        fit(model(kernel=lambda X, Y: 2 * X @ Y.T), X, y, store=tmp_path / "s")
+
+
+def test_two_runs_at_the_same_time_never_mix(problem, tmp_path):
+    """The second is refused; on 0.1.0 one of the two was silently wrong."""
+    X, y = problem
+    data = [X, X[:, ::-1].copy()]
+    together = threading.Barrier(2)
+    found: list = [None, None]
+
+    def work(i):
+        together.wait()
+        try:
+            found[i] = fit(model(), data[i], y, store=tmp_path / "s")
+        except (StoreInUseError, ValueError) as error:
+            found[i] = error
+
+    threads = [threading.Thread(target=work, args=[i]) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    models = [m for m in found if not isinstance(m, Exception)]
+    assert len(models) == 1
+    i = found.index(models[0])
     np.testing.assert_allclose(
-        again.decision_function(other),
-        model().fit(other, y).decision_function(other),
+        models[0].decision_function(data[i]),
+        model().fit(data[i], y).decision_function(data[i]),
         atol=1e-6,
     )
 
@@ -142,7 +182,6 @@ def test_precomputed_similarity(problem, tmp_path):
         (model(), {"memory": "1MB"}, "at least .* MB are needed"),
         (model(), {"memory": "lots"}, "memory limit must be bytes"),
         (model(3001), {}, "n_components=3001 is larger"),
-        (model(kernel=lambda X, Y: X @ Y.T), {}, "cannot be pickled"),
     ],
 )
 def test_bad_use_is_refused(estimator, options, message, problem, tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,8 +18,8 @@ from krein.comparison.methods import Method, select_methods
 from krein.comparison.splits import Split, outer_splits
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
-from krein.store.files import atomic_write
-from krein.store.sharing import fingerprint
+from krein.store.fingerprint import fingerprint
+from krein.store.records import RecordStore
 from krein.validation import (
     check_labels,
     check_similarity,
@@ -134,8 +132,8 @@ def compare_problem(
         raise ValueError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}")
     chosen = select_methods(methods, has_vectors=problem.vectors is not None)
     splits = outer_splits(problem.codes, cv, problem.groups, random_state)
-    store = _Store(cache, problem, scoring)
-    records = _run(problem, chosen, splits, scoring, store, n_jobs, progress)
+    kept = _Cache(cache, problem, scoring)
+    records = _run(problem, chosen, splits, scoring, kept, n_jobs, progress)
     return Comparison(
         records=tuple(records),
         methods=tuple(method.name for method in chosen),
@@ -197,7 +195,7 @@ def _run(
     methods: Sequence[Method],
     splits: Sequence[Split],
     scoring: str,
-    store: _Store,
+    kept: _Cache,
     n_jobs: int | None,
     progress: Progress | None,
 ) -> list[dict[str, Any]]:
@@ -207,7 +205,7 @@ def _run(
     for s, split in enumerate(splits):
         missing = []
         for method in methods:
-            record = store.read(method, split)
+            record = kept.read(method, split)
             if record is None:
                 missing.append(method)
             else:
@@ -223,7 +221,7 @@ def _run(
     )
     for (s, missing), records in zip(open_tasks, parallel(tasks), strict=True):
         for method, record in zip(missing, records, strict=True):
-            found[s, method.name] = store.write(method, splits[s], record)
+            found[s, method.name] = kept.write(method, splits[s], record)
         if progress is not None:
             progress(len(found), total, f"split {s + 1} of {len(splits)}")
     return [
@@ -239,49 +237,53 @@ def _one_split(
     return list(evaluate_split(problem, methods, split, scoring))
 
 
-class _Store:
-    """Finished records on disk, one small JSON file per method and split."""
+class _Cache:
+    """Finished records on disk, one per method and split, or nowhere.
+
+    The key of a record has all that it was computed from: the data, the split, and
+    the method with the candidates that were searched.
+    """
 
     def __init__(
         self, folder: str | Path | None, problem: Problem, scoring: str
     ) -> None:
-        self.folder = None if folder is None else Path(folder)
-        if self.folder is None:
+        self._store = None if folder is None else RecordStore(folder)
+        if self._store is None:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
         matrix = problem.K
         if matrix is None:
             matrix = problem.on(np.arange(problem.codes.size))
-        self.facts = [
-            krein.__version__,
-            scoring,
-            fingerprint(matrix),
-            fingerprint(problem.codes),
-            fingerprint(problem.vectors),
+        self._inputs: dict[str, Any] = {
+            "similarity": matrix,
+            "vectors": problem.vectors,
+        }
+        self._data = fingerprint(
+            krein.__version__, scoring, matrix, problem.codes, problem.vectors,
             None if problem.groups is None else [str(g) for g in problem.groups],
             repr(problem.conversion),
-        ]
+        )  # fmt: skip
+        self._methods: dict[str, str] = {}
 
-    def _path(self, method: Method, split: Split) -> Path:
-        assert self.folder is not None
-        train, test = (np.asarray(part, dtype=np.int64) for part in split)
-        facts = [*self.facts, method.name, fingerprint(train), fingerprint(test)]
-        digest = hashlib.blake2b(json.dumps(facts).encode(), digest_size=12)
-        return self.folder / f"{method.name}-{digest.hexdigest()}.json"
+    def _key(self, method: Method, split: Split) -> str:
+        if method.name not in self._methods:
+            self._methods[method.name] = fingerprint(
+                method.name,
+                method.estimator,
+                method.params,
+                method.grid(self._inputs[method.needs]),
+            )
+        return fingerprint(self._data, self._methods[method.name], *split)
 
     def read(self, method: Method, split: Split) -> dict[str, Any] | None:
-        """Return the record, or None if it is not there or not whole."""
-        if self.folder is None:
+        """Return the record, or None if it is not there, not whole or edited."""
+        if self._store is None:
             return None
-        try:
-            record = json.loads(self._path(method, split).read_text())
-        except (OSError, ValueError):
-            return None
-        return record if isinstance(record, dict) and "method" in record else None
+        key = self._key(method, split)
+        return self._store.read(f"{method.name}-{key}", key)
 
     def write(self, method: Method, split: Split, record: dict[str, Any]) -> dict:
-        """Store the record and return it."""
-        if self.folder is not None:
-            with atomic_write(self._path(method, split), overwrite=True) as file:
-                file.write(json.dumps(record).encode())
+        """Keep the record and return it."""
+        if self._store is not None:
+            key = self._key(method, split)
+            self._store.write(f"{method.name}-{key}", key, record)
         return record

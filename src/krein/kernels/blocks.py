@@ -16,12 +16,15 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
+import krein
 from krein.items import take
-from krein.kernels.block_store import ArrayStore, FileStore, Tile, Tiling, fingerprint
+from krein.kernels.block_store import ArrayStore, FileStore
 from krein.kernels.items import check_items, same_items
 from krein.kernels.registry import Kernel, as_kernel
 from krein.matrices.memory import available_memory, parse_bytes
 from krein.progress import progress_bar
+from krein.store.blocks import Block, Tiling
+from krein.store.fingerprint import fingerprint
 
 __all__ = ["kernel_matrix"]
 
@@ -104,11 +107,15 @@ def kernel_matrix(
     if out is None:
         store: ArrayStore | FileStore = ArrayStore(tiling)
     else:
-        store = FileStore(out, tiling, fingerprint(kernel, X, Y))
+        store = FileStore(out, tiling, _key(kernel, X, None if symmetric else Y))
     with store:
         for tile, block in _evaluate(kernel, X, Y, store, n_jobs, progress):
             store.write(tile, block)
         return store.complete()
+
+
+def _key(kernel: Any, X: Any, Y: Any) -> str:
+    return fingerprint(krein.__version__, np.__version__, kernel, X, Y)
 
 
 def _block_budget(
@@ -147,7 +154,7 @@ def _evaluate(
     store: ArrayStore | FileStore,
     n_jobs: int,
     progress: bool,
-) -> Iterator[tuple[Tile, np.ndarray]]:
+) -> Iterator[tuple[Block, np.ndarray]]:
     """Evaluate the missing blocks, in order."""
     missing = store.missing()
 

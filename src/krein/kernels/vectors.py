@@ -10,9 +10,9 @@ from joblib import cpu_count
 from scipy.spatial.distance import cdist, pdist
 from sklearn.metrics import pairwise
 
-from krein.kernels.block_store import Tile, Tiling
 from krein.kernels.items import same_items
 from krein.kernels.registry import register
+from krein.store.blocks import Block, Tiling
 
 __all__ = [
     "laplacian_kernel",
@@ -94,7 +94,7 @@ def tl1_kernel(X, Y=None, *, tau=None):
     tiling = Tiling(X.shape[0], Y.shape[0], _TL1_TILE, same_items(X, Y))
     K = np.empty((X.shape[0], Y.shape[0]))
 
-    def fill(tile: Tile) -> None:
+    def fill(tile: Block) -> None:
         block = cdist(X[tile[0]], Y[tile[1]], metric="cityblock")
         np.subtract(tau, block, out=block)
         np.maximum(block, 0.0, out=block)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from krein.matrices.similarities import evaluate
 from krein.matrices.tiles import row_slices
 from krein.scale.cluster import as_client, cluster_columns, map_in_order
 from krein.scale.stream import stored_columns
+from krein.store.lock import locked
 
 __all__ = ["decision_function", "fit", "predict"]
 
@@ -51,7 +53,8 @@ def fit(
     y : array-like of shape (n,)
         Class labels.
     store : path-like
-        Working folder, new or of an earlier run. With a cluster all workers must see
+        Working folder, new or of an earlier run on the same items, landmarks and
+        kernel; it belongs to one run at a time. With a cluster all workers must see
         it. Its size is 16 n m bytes.
     sample_weight : array-like of shape (n,), optional
         As in the estimator's `fit`.
@@ -83,10 +86,12 @@ def fit(
     _check_estimator(model)
     budget = parse_bytes(memory) if isinstance(memory, str) else int(memory)
     require_memory(budget, f"memory={memory!r}", "Pass a smaller memory=.")
-    if client is None:
-        return _fitted(model, stored_columns(store, budget), X, y, sample_weight)
-    with as_client(client) as running:
-        columns_of = cluster_columns(store, budget, running)
+    with locked(store), ExitStack() as stack:
+        if client is None:
+            columns_of = stored_columns(store, budget)
+        else:
+            running = stack.enter_context(as_client(client))
+            columns_of = cluster_columns(store, budget, running)
         return _fitted(model, columns_of, X, y, sample_weight)
 
 

@@ -9,6 +9,7 @@ one machine.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import pickle
@@ -25,8 +26,11 @@ from krein.items import take
 from krein.matrices.similarities import Similarities, evaluate
 from krein.matrices.tiles import combine_triangles, triangular
 from krein.optional import import_optional
-from krein.scale.store import TileStore, replace_file
-from krein.scale.stream import StoredTiles, open_columns
+from krein.scale.stream import StoredTiles, open_columns, tall
+from krein.store.blocks import BlockStore
+from krein.store.files import replace_file
+from krein.store.fingerprint import checksum
+from krein.store.records import RecordStore
 
 __all__ = ["ClusterTiles", "as_client", "cluster_columns", "map_in_order"]
 
@@ -135,33 +139,49 @@ def write_items(folder: Path, name: str, items: Any, key: str) -> None:
     The store is a working folder that only its owner writes to; nothing in it is read
     as a pickle but what was written as one here.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    marker = folder / f"{name}.key"
-    with contextlib.suppress(OSError):
-        if marker.read_text() == key:
-            return
-    for suffix in ("key", "npy", "json", "pickle"):
-        (folder / f"{name}.{suffix}").unlink(missing_ok=True)
+    store = RecordStore(folder)
+    facts = store.read(name, key)
+    if facts is not None and _sound(folder, facts) is not None:
+        return
+    suffix, content = _packed(items)
+    replace_file(folder / f"{name}.{suffix}", content)
+    facts = {"file": f"{name}.{suffix}", "content": checksum(content)}
+    store.write(name, key, facts)
+
+
+def _packed(items: Any) -> tuple[str, bytes]:
     if isinstance(items, np.ndarray) and items.dtype.kind in "biufc":
-        part = folder / f"{name}.part.npy"
-        np.save(part, items, allow_pickle=False)
-        part.replace(folder / f"{name}.npy")
-    elif isinstance(items, list) and all(isinstance(item, str) for item in items):
-        replace_file(folder / f"{name}.json", json.dumps(items).encode())
-    else:
-        replace_file(folder / f"{name}.pickle", pickle.dumps(items))
-    replace_file(marker, key.encode())
+        buffer = io.BytesIO()
+        np.save(buffer, items, allow_pickle=False)
+        return "npy", buffer.getvalue()
+    if isinstance(items, list) and all(isinstance(item, str) for item in items):
+        return "strings", json.dumps(items).encode()
+    return "pickle", pickle.dumps(items)
 
 
-def read_items(folder: Path, name: str) -> Any:
+def _sound(folder: Path, facts: dict[str, Any]) -> bytes | None:
+    """Content of a file of items, None if it is not what was written."""
+    try:
+        content = (folder / facts["file"]).read_bytes()
+    except OSError:
+        return None
+    return content if checksum(content) == facts["content"] else None
+
+
+def read_items(folder: Path, name: str, key: str) -> Any:
     """Items that `write_items` has kept."""
-    array = folder / f"{name}.npy"
-    if array.exists():
-        return np.load(array, allow_pickle=False)
-    strings = folder / f"{name}.json"
-    if strings.exists():
-        return json.loads(strings.read_text())
-    return pickle.loads((folder / f"{name}.pickle").read_bytes())
+    facts = RecordStore(folder).read(name, key)
+    content = None if facts is None else _sound(folder, facts)
+    if facts is None or content is None:
+        raise RuntimeError(
+            f"the items {folder / name} were damaged while a run was at work; run the "
+            "same call again, they are written anew"
+        )
+    if facts["file"].endswith(".npy"):
+        return np.load(io.BytesIO(content), allow_pickle=False)
+    if facts["file"].endswith(".strings"):
+        return json.loads(content)
+    return pickle.loads(content)
 
 
 # ---------------------------------------------------------------------- tiles
@@ -175,11 +195,16 @@ class Work:
     shape: tuple[int, int]
     tile_rows: int
     kernel: Callable[[Any, Any], Any]
+    key: str
 
-    def store(self) -> TileStore:
+    def store(self) -> BlockStore:
         """Open the store of the block, on a worker."""
-        return TileStore(
-            Path(self.folder) / "block", self.shape, self.tile_rows, "zarr"
+        return BlockStore(
+            Path(self.folder) / "block",
+            tall(*self.shape, self.tile_rows),
+            self.key,
+            backend="zarr",
+            prepare=False,
         )
 
     @property
@@ -188,13 +213,13 @@ class Work:
         return Path(self.folder) / "items"
 
 
-def compute_tile(work: Work, tile: int, key: str) -> int:
+def compute_tile(work: Work, tile: int) -> int:
     """Compute a tile and write it, unless that has been done; on a worker."""
     store = work.store()
-    if not store.has(tile, key):
-        left = read_items(work.items, f"{tile:08d}")
-        right = read_items(work.items, "landmarks")
-        store.write(tile, key, evaluate(work.kernel, left, right))
+    if not store.has(tile):
+        left = read_items(work.items, f"{tile:08d}", work.key)
+        right = read_items(work.items, "landmarks", work.key)
+        store.write(tile, evaluate(work.kernel, left, right))
     return tile
 
 
@@ -218,16 +243,16 @@ class ClusterTiles(StoredTiles):
     """
 
     def __init__(self, columns: StoredTiles, client: Any, work: Work) -> None:
-        super().__init__(columns.store, columns.keys, columns.compute)
+        super().__init__(columns.store, columns.compute)
         self.client = client
         self.work = work
 
     def fill(self) -> None:
         """Compute all tiles that are missing, on the workers."""
         futures = {
-            self.client.submit(
-                compute_tile, self.work, tile, self.keys[tile], pure=False
-            ): self._name(tile)
+            self.client.submit(compute_tile, self.work, tile, pure=False): self._name(
+                tile
+            )
             for tile in self.missing()
         }
         for _ in gathered(self.client, futures):
@@ -235,7 +260,7 @@ class ClusterTiles(StoredTiles):
 
     def triangle(self, scale: Array | None = None) -> Array:
         """Triangular factor, reduced on the workers along the fixed tree."""
-        for tile in range(len(self.keys)):
+        for tile in range(len(self.slices)):
             self.tile(tile)  # a damaged tile is computed again before workers read it
         level = [
             self.client.submit(
@@ -245,7 +270,7 @@ class ClusterTiles(StoredTiles):
                 None if scale is None else scale[rows],
                 pure=False,
             )
-            for tile, rows in enumerate(self.store.slices)
+            for tile, rows in enumerate(self.slices)
         ]
         while len(level) > 1:
             pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
@@ -259,7 +284,7 @@ class ClusterTiles(StoredTiles):
         return next(gathered(self.client, {root: "the triangular factor"}))[1]
 
     def _name(self, tile: int) -> str:
-        rows = self.store.slices[tile]
+        rows = self.slices[tile]
         return f"tile {tile} (rows {rows.start} to {rows.stop - 1})"
 
 
@@ -290,13 +315,13 @@ def cluster_columns(
         if source.kernel is None:  # a matrix lies here: copying is all the work
             columns.fill()
             return columns
-        store = columns.store
-        work = Work(str(folder_path), store.shape, store.tile_rows, source.kernel)
+        rows, key = columns.store.tiling.size, columns.store.key
+        work = Work(str(folder_path), columns.shape, rows, source.kernel, key)
         right = take(source.items, landmarks)
-        write_items(work.items, "landmarks", right, columns.keys[0])
+        write_items(work.items, "landmarks", right, key)
         for tile in columns.missing():
-            left = take(source.items, store.slices[tile])
-            write_items(work.items, f"{tile:08d}", left, columns.keys[tile])
+            left = take(source.items, columns.slices[tile])
+            write_items(work.items, f"{tile:08d}", left, key)
         tiles = ClusterTiles(columns, client, work)
         tiles.fill()
         return tiles

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 
 import krein
 from krein.arrays import Array
 from krein.items import take
 from krein.matrices.similarities import Similarities, evaluate
-from krein.matrices.tiles import TiledMatrix
-from krein.scale.store import Backend, DamagedTileError, TileStore
+from krein.matrices.tiles import TiledMatrix, row_slices
+from krein.store.blocks import BlockStore, DamagedBlockError, Tiling
+from krein.store.fingerprint import fingerprint
+from krein.store.numbers import Backend
 
-__all__ = ["StoredTiles", "rows_that_fit", "stored_columns", "tile_keys"]
+__all__ = ["StoredTiles", "rows_that_fit", "stored_columns", "work_key"]
 
 # Doubles held at a time: per row of a tile the tile itself, its mapped or scaled copy
 # and what a kernel needs; per item the vectors of the interior-point method; per pair
@@ -29,6 +29,7 @@ _PER_LANDMARK_PAIR = 12
 # Enough tiles for many workers and for a cheap restart. Their size must not depend on
 # the workers there are: a run may be taken up by others.
 _TILES = 64
+_KEY_ROWS = 8192  # items looked at at a time when the key is made
 
 
 def rows_that_fit(n: int, m: int, memory: int) -> int:
@@ -57,28 +58,19 @@ def rows_that_fit(n: int, m: int, memory: int) -> int:
     return int(min(rows, max(32, -(-n // _TILES))))
 
 
-def tile_keys(
-    source: Similarities, landmarks: np.ndarray, slices: list[slice]
-) -> list[str]:
-    """One key a tile: kernel, landmarks, rows with their items, version.
-
-    A callable kernel counts by its name, not by its code.
-    """
-    try:
-        kernel = joblib.hash(source.kernel)
-    except Exception as error:
-        raise ValueError(
-            f"kernel={source.kernel!r} cannot be pickled, so its results cannot be "
-            "recognised in a store; define it with a name at the top of a module"
-        ) from error
+def work_key(source: Similarities, landmarks: np.ndarray) -> str:
+    """What a landmark block is computed from: kernel, landmarks, items, version."""
     at_landmarks = landmarks if source.kernel is None else take(source.items, landmarks)
-    common = f"{krein.__version__} {kernel} {joblib.hash(at_landmarks)}"
-    keys = []
-    for rows in slices:
-        items = joblib.hash(take(source.items, rows))
-        text = f"{common} {rows.start} {rows.stop} {items}"
-        keys.append(hashlib.blake2b(text.encode(), digest_size=16).hexdigest())
-    return keys
+    items = [
+        fingerprint(take(source.items, rows))
+        for rows in row_slices(source.n, _KEY_ROWS)
+    ]
+    return fingerprint(krein.__version__, source.kernel, at_landmarks, items)
+
+
+def tall(n: int, m: int, rows: int) -> Tiling:
+    """An n x m matrix in tiles of rows."""
+    return Tiling(n, m, rows, symmetric=False, width=m)
 
 
 class StoredTiles(TiledMatrix):
@@ -86,68 +78,61 @@ class StoredTiles(TiledMatrix):
 
     Parameters
     ----------
-    store : TileStore
+    store : BlockStore
         Where the tiles lie.
-    keys : list of str
-        Key of each tile.
     compute : callable
         ``compute(tile) -> ndarray``, the numbers of a tile.
     """
 
-    def __init__(
-        self, store: TileStore, keys: list[str], compute: Callable[[int], Array]
-    ) -> None:
+    def __init__(self, store: BlockStore, compute: Callable[[int], Array]) -> None:
         self.store = store
-        self.keys = keys
         self.compute = compute
-        self.shape = store.shape
+        self.shape = store.tiling.shape
+        self.slices = [rows for rows, _ in store.blocks]
 
     def missing(self) -> list[int]:
         """Tiles that have yet to be computed."""
-        return [i for i, key in enumerate(self.keys) if not self.store.has(i, key)]
+        return [i for i in range(len(self.slices)) if not self.store.has(i)]
 
     def fill(self) -> None:
         """Compute all tiles that are missing, one after the other."""
         for tile in self.missing():
-            self.store.write(tile, self.keys[tile], self.compute(tile))
+            self.store.write(tile, self.compute(tile))
 
     def tile(self, tile: int) -> Array:
         """Numbers of one tile; computed if they are not there or damaged."""
-        if self.store.has(tile, self.keys[tile]):
-            try:
-                return self.store.read(tile)
-            except DamagedTileError:
-                pass  # recognised by its checksum: computed again below
-        numbers = self.compute(tile)
-        self.store.write(tile, self.keys[tile], numbers)
+        try:
+            return self.store.read(tile)
+        except DamagedBlockError:
+            numbers = self.compute(tile)
+        self.store.write(tile, numbers)
         return numbers
 
     def tiles(self) -> Iterator[tuple[slice, Array]]:
         """Yield (rows, tile) in order of the rows."""
-        for tile, rows in enumerate(self.store.slices):
+        for tile, rows in enumerate(self.slices):
             yield rows, self.tile(tile)
 
     def rows(self, indices: np.ndarray) -> Array:
         """Return the rows at `indices`, reading each tile at most once."""
         indices = np.asarray(indices)
         out = np.empty((indices.size, self.shape[1]))
-        home = indices // self.store.tile_rows
+        home = indices // self.store.tiling.size
         for tile in np.unique(home):
             here = np.flatnonzero(home == tile)
-            start = self.store.slices[tile].start
+            start = self.slices[tile].start
             out[here] = self.tile(int(tile))[indices[here] - start]
         return out
 
     def mapped(self, projection: Array) -> StoredTiles:
         """Return ``A @ projection`` in a store beside this one, for this process."""
-        digest = joblib.hash(projection)
-        store = TileStore(
+        store = BlockStore(
             self.store.path.with_name(f"{self.store.path.name}-features"),
-            (self.shape[0], projection.shape[1]),
-            self.store.tile_rows,
+            tall(self.shape[0], projection.shape[1], self.store.tiling.size),
+            fingerprint(self.store.key, projection),
+            replace=True,  # another model on the same block has other features
         )
-        keys = [f"{key}-{digest}" for key in self.keys]
-        features = StoredTiles(store, keys, lambda i: self.tile(i) @ projection)
+        features = StoredTiles(store, lambda i: self.tile(i) @ projection)
         features.fill()
         return features
 
@@ -164,7 +149,7 @@ def stored_columns(
     memory : int
         Bytes that training may use.
     backend : {"npy", "zarr"}
-        See `TileStore`.
+        See `krein.store.blocks.BlockStore`.
 
     Returns
     -------
@@ -190,14 +175,14 @@ def open_columns(
     """Landmark block in a store, nothing computed yet."""
     n, m = source.n, landmarks.size
     rows = rows_that_fit(n, m, memory)
-    store = TileStore(Path(folder) / "block", (n, m), rows, backend)
-    keys = tile_keys(source, landmarks, store.slices)
+    key = work_key(source, landmarks)
+    store = BlockStore(Path(folder) / "block", tall(n, m, rows), key, backend=backend)
     right: Any = None if source.kernel is None else take(source.items, landmarks)
 
     def compute(tile: int) -> Array:
-        rows = store.slices[tile]
+        rows = store.blocks[tile][0]
         if source.kernel is None:
             return source.block(rows, landmarks)
         return evaluate(source.kernel, take(source.items, rows), right)
 
-    return StoredTiles(store, keys, compute)
+    return StoredTiles(store, compute)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["atomic_write", "check_writable"]
+from krein.store.owner import Owner
+
+__all__ = ["atomic_write", "check_writable", "replace_file", "sweep"]
+
+_LONG_AGO = 86400.0  # seconds; no file is being written that was not touched since
+_LEFT = re.compile(r"\..+\.([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{8}\.tmp")
 
 
 def check_writable(path: str | os.PathLike, *, overwrite: bool = False) -> Path:
@@ -51,7 +59,8 @@ def atomic_write(
     r"""Open a temporary file that becomes `path` when the block ends without error.
 
     The file is written next to its destination, forced to disk and renamed, so a
-    reader sees the old file or the whole new one, also after a crash.
+    reader sees the old file or the whole new one, also after a crash. What a killed
+    run left of an earlier attempt is removed.
 
     Parameters
     ----------
@@ -79,7 +88,8 @@ def atomic_write(
     >>> folder.cleanup()
     """
     path = check_writable(path, overwrite=overwrite)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    sweep(path.parent, path.name)
+    temporary = _temporary(path)
     options: dict[str, Any] = {"mode": "xb"}
     if text:
         options = {"mode": "x", "encoding": "utf-8", "newline": ""}
@@ -92,3 +102,51 @@ def atomic_write(
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a small file whole, whoever else writes it; not forced to disk.
+
+    For files that carry a checksum: one that a power cut has damaged is recognised.
+    """
+    temporary = _temporary(path)
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sweep(folder: Path, name: str = "*") -> None:
+    """Remove temporary files that dead processes have left.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to look.
+    name : str
+        Name of the file they were to become; all by default.
+    """
+    prefix = "." if name == "*" else f".{name}."
+    for entry in os.scandir(folder):
+        if entry.name.startswith(prefix) and entry.name.endswith(".tmp"):
+            found = _LEFT.fullmatch(entry.name)
+            if found and _is_left(Path(entry.path), *found.groups()):
+                Path(entry.path).unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    """A name beside `path` that tells whose it is."""
+    me = Owner.this_process()
+    mark = f"{me.place}-{me.pid}-{me.started}-{secrets.token_hex(4)}"
+    return path.with_name(f".{path.name}.{mark}.tmp")
+
+
+def _is_left(path: Path, place: str, pid: str, started: str) -> bool:
+    me = Owner.this_process()
+    if place == me.place:
+        return replace(me, pid=int(pid), started=started).is_alive() is False
+    try:
+        return time.time() - path.stat().st_mtime > _LONG_AGO
+    except OSError:
+        return False

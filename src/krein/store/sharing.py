@@ -8,7 +8,6 @@ Outside of the block nothing is kept. See docs/decisions/0060.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["SharedWork", "fingerprint", "is_sharing", "once", "shared_work"]
+__all__ = ["SharedWork", "is_sharing", "once", "shared_work"]
 
 T = TypeVar("T")
 
@@ -81,11 +80,3 @@ def once(key: Callable[[], Hashable], compute: Callable[[], T]) -> T:
     """
     work = _ACTIVE.get()
     return compute() if work is None else work.get(key(), compute)
-
-
-def fingerprint(array: np.ndarray | None) -> Hashable:
-    """Shape and 128-bit digest of the contents."""
-    if array is None:
-        return None
-    digest = hashlib.blake2b(np.ascontiguousarray(array).data, digest_size=16)
-    return array.shape, digest.hexdigest()

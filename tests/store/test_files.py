@@ -1,6 +1,8 @@
 """A file is written completely or not at all."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -57,3 +59,24 @@ def test_new_file_has_ordinary_permissions(tmp_path):
     with atomic_write(tmp_path / "atomic") as handle:
         handle.write(b"x")
     assert (tmp_path / "atomic").stat().st_mode == plain.stat().st_mode
+
+
+KILLED = """
+import os, sys
+from krein.store.files import atomic_write
+with atomic_write(sys.argv[1]) as handle:
+    handle.write(b"half")
+    handle.flush()
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path):
+    path = tmp_path / "a.txt"
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    command = [sys.executable, "-c", KILLED, str(path)]
+    assert subprocess.run(command, env=environment, check=False).returncode != 0
+    assert len(os.listdir(tmp_path)) == 1
+    with atomic_write(path) as handle:
+        handle.write(b"whole")
+    assert os.listdir(tmp_path) == ["a.txt"]
