@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 
 from krein.store.files import atomic_write
+from krein.store.fingerprint import fingerprint
+from krein.store.records import RecordStore, read_record
 
 __all__ = ["Run", "Runner", "Store", "Table", "Task", "machine", "seed_of"]
 
@@ -40,13 +42,13 @@ class Task:
     split: int = 0
 
     @property
-    def file_name(self) -> str:
-        """Name of the file that holds the finished run."""
+    def name(self) -> str:
+        """Name of the record that holds the finished run."""
         safe = "".join(
             c if c.isalnum() else "-" for c in f"{self.dataset}_{self.method}"
         )
         mark = zlib.crc32(f"{self.dataset}\n{self.method}".encode())
-        return f"{safe}_{mark:08x}_{self.split}.json"
+        return f"{safe}_{mark:08x}_{self.split}"
 
 
 @dataclass(frozen=True)
@@ -62,21 +64,19 @@ class Run:
         """The method broke down numerically."""
         return FAILED in self.values
 
-    def to_json(self) -> str:
-        """One line of a results file."""
-        record = {
+    def record(self) -> dict[str, Any]:
+        """Plain values: a record of the store, a line of a results file."""
+        return {
             "dataset": self.task.dataset,
             "method": self.task.method,
             "split": self.task.split,
             "seconds": round(self.seconds, 3),
             "values": self.values,
         }
-        return json.dumps(record, sort_keys=True)
 
     @classmethod
-    def from_json(cls, line: str) -> Run:
-        """Read one line of a results file."""
-        record = json.loads(line)
+    def from_record(cls, record: dict[str, Any]) -> Run:
+        """Read what `record` wrote."""
         task = Task(record["dataset"], record["method"], record["split"])
         return cls(task, record["values"], record["seconds"])
 
@@ -204,24 +204,29 @@ class Store:
         runs: dict[Task, Run] = {}
         if self.results.is_file() and not self.outdated:
             lines = self.results.read_text(encoding="utf-8").splitlines()[1:]
-            runs = {run.task: run for run in map(Run.from_json, lines)}
-        if self.runs_folder.is_dir():
-            for path in sorted(self.runs_folder.glob("*.json")):
-                run = Run.from_json(path.read_text(encoding="utf-8"))
+            found = (Run.from_record(json.loads(line)) for line in lines)
+            runs = {run.task: run for run in found}
+        for path in sorted(self.runs_folder.glob("*.json")):
+            record = read_record(path)
+            if record is not None:
+                run = Run.from_record(record)
                 runs[run.task] = run
         return runs
 
     def find(self, task: Task) -> Run | None:
         """Return one finished task if its own file is there."""
-        path = self.runs_folder / task.file_name
-        return Run.from_json(path.read_text("utf-8")) if path.is_file() else None
+        record = self._records().read(task.name, self._key(task))
+        return None if record is None else Run.from_record(record)
+
+    def _records(self) -> RecordStore:
+        return RecordStore(self.runs_folder)
+
+    def _key(self, task: Task) -> str:
+        return fingerprint(self.table.name, self.table.version, self.quick, task)
 
     def save(self, run: Run) -> None:
-        """Write one finished task, completely or not at all."""
-        self.runs_folder.mkdir(parents=True, exist_ok=True)
-        path = self.runs_folder / run.task.file_name
-        with atomic_write(path, overwrite=True, text=True) as handle:
-            handle.write(run.to_json() + "\n")
+        """Keep one finished task."""
+        self._records().write(run.task.name, self._key(run.task), run.record())
 
     def merge(self) -> list[Run]:
         """Write all finished tasks into one file; drop the small ones when complete."""
@@ -239,7 +244,8 @@ class Store:
         self.results.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(self.results, overwrite=True, text=True) as handle:
             handle.write(json.dumps(header, sort_keys=True) + "\n")
-            handle.writelines(run.to_json() + "\n" for run in runs)
+            lines = (json.dumps(run.record(), sort_keys=True) for run in runs)
+            handle.writelines(line + "\n" for line in lines)
         if not missing:
             shutil.rmtree(self.runs_folder.parent, ignore_errors=True)
         return runs

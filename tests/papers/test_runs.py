@@ -109,13 +109,23 @@ def test_a_task_may_ask_for_another_one(tmp_path):
 
 def test_a_run_survives_its_file():
     run = Run(Task("a", "m, with; odd/characters", 3), {"x": [1.0, None]}, 0.125)
-    assert Run.from_json(run.to_json()) == run
-    assert "/" not in run.task.file_name
+    assert Run.from_record(json.loads(json.dumps(run.record()))) == run
+    assert "/" not in run.task.name
+
+
+def test_an_edited_run_is_run_again(tmp_path):
+    store = Store(TABLE, tmp_path)
+    task = _tasks(False)[1]
+    Runner(store).run(task)
+    path = store.runs_folder / f"{task.name}.json"
+    path.write_text(path.read_text().replace('"value": 1.0', '"value": 9.0'))
+    assert store.load() == {}
+    assert store.find(task) is None
 
 
 def test_methods_have_different_files_and_equal_seeds():
     one, two = Task("a", "x y", 1), Task("a", "x-y", 1)
-    assert one.file_name != two.file_name
+    assert one.name != two.name
     assert seed_of(one) == seed_of(two)
     assert seed_of(one) != seed_of(Task("a", "x y", 2))
 

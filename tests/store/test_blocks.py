@@ -145,9 +145,7 @@ def test_bad_use_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"shape \(5, 3\), got .* \(4, 3\)"):
         store.write(0, np.ones((4, 3)))
     (tmp_path / "s" / "store.json").write_text('{"key": "key"')
-    with pytest.raises(
-        ValueError, match=r"store\.json is damaged .* remove"
-    ):
+    with pytest.raises(ValueError, match=r"store\.json is damaged .* remove"):
         open_store(tmp_path / "s")
 
 
