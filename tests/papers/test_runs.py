@@ -161,7 +161,7 @@ def test_a_killed_run_goes_on(tmp_path):
     process.wait()
     process.stdout.close()
     folder = tmp_path / "toy" / "runs" / "toy-table1" / "v1"
-    done = {json.loads(p.read_text())["split"] for p in folder.glob("*.json")}
+    done = {json.loads(p.read_text())["record"]["split"] for p in folder.glob("*.json")}
     assert {0, 1, 2} <= done
     assert len(done) < 200
     again = subprocess.run(
