@@ -169,16 +169,20 @@ class BalancedBox:
         b[pivot] = np.clip(self.y[pivot] * missing, 0.0, self.upper[pivot])
         return self.rebalance(b), tau
 
-    def gap(self, a: Array, gradient: Array) -> float:
+    def gap(self, a: Array, gradient: Array, error: Array | float = 0.0) -> float:
         """Return ``max over b in Q of gradient'(b - a)``, a bound for concave f.
 
         For a concave f with this gradient at `a`, f* - f(a) is at most this number;
-        for an SVM it is the primal-dual gap at the best intercept.
+        for an SVM it is the primal-dual gap at the best intercept. It is summed from
+        terms that are not negative, so that nothing cancels. With `error`, a bound on
+        the rounding errors of the gradient, it is a bound for every gradient that near.
         """
-        reduced = gradient - self.multiplier(gradient) * self.y
-        best = float(self.upper @ np.maximum(reduced, 0.0))
-        # y'a = 0, so gradient'a = reduced'a; the latter cancels less.
-        return max(0.0, best - float(reduced @ a))
+        tau = self.multiplier(gradient)
+        reduced = gradient - tau * self.y
+        grows = np.maximum(reduced + error, 0.0)
+        falls = np.maximum(error - reduced, 0.0)
+        best = float((self.upper - a) @ grows) + float(a @ falls)
+        return best + abs(tau * (float(self.y @ a) - self.balance))
 
     def violation(self, a: Array, gradient: Array) -> float:
         """Maximal violating pair of the KKT conditions (Keerthi et al., 2001).
@@ -196,30 +200,28 @@ class BalancedBox:
             return 0.0
         return max(0.0, float(signed[up].max() - signed[low].min()))
 
-    def intercept(self, a: Array, outputs: Array, weight: Array | None = None) -> float:
-        """Intercept b for decision values ``outputs + b``.
+    def intercept(self, a: Array, outputs: Array, margin: Array | float = 1.0) -> float:
+        """Intercept b for decision values ``outputs + b``; one rule for all machines.
 
-        Mean over free variables (0 < a_i < upper_i) of y_i - outputs_i, weighted by the
-        sample weights; without free ones the mid-point of the interval the KKT
-        conditions leave.
+        Free variables (0 < a_i < upper_i) have ``y_i (outputs_i + b) = margin_i``: b is
+        their mean, weighted by the bounds, which are C times the sample weights.
+        Without free ones it is the mid-point of the interval the KKT conditions leave,
+        or its end where it has one only. Both are the same for repeated samples.
         """
         slack = 1e-8 * self.upper
         free = (a > slack) & (a < self.upper - slack)
-        residual = self.y - outputs
+        residual = self.y * margin - outputs
         if free.any():
-            return float(
-                np.average(
-                    residual[free], weights=None if weight is None else weight[free]
-                )
-            )
+            share = self.upper[free] / float(self.upper[free].max())
+            return float(np.average(residual[free], weights=share))
         at_zero = a <= slack
         positive = self.y > 0
-        # y_i (f_i + b) >= 1 at 0 and <= 1 at the bound.
+        # y_i (f_i + b) >= margin_i at 0 and <= margin_i at the bound.
         below = residual[at_zero == positive]
         above = residual[at_zero != positive]
         lower = float(below.max()) if below.size else float(above.min())
         upper = float(above.min()) if above.size else lower
-        return 0.5 * (lower + upper)
+        return lower + 0.5 * (upper - lower)
 
     def contains(self, a: Array, tol: float = 1e-10) -> bool:
         """True if `a` is feasible to the relative tolerance."""

@@ -232,7 +232,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
         result = kernel_weights(problem, tol=self.tol, max_iter=self.max_iter)
         _, alpha = problem.value(result.x)
         outputs = problem.combined(result.x) @ (signs * alpha)
-        return alpha, signs * alpha, box.intercept(alpha, outputs, weight), result
+        return alpha, signs * alpha, box.intercept(alpha, outputs), result
 
     def _store(self, rows: Sequence[Any], kept: np.ndarray, n: int) -> None:
         alphas, coefs, intercepts, results = zip(*rows, strict=True)

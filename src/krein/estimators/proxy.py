@@ -298,7 +298,7 @@ class ProxySVC(KernelClassifier):
         coef = linear_coef(problem, training.K, alpha, self.new_points)
         luss = self.new_points == "luss"
         outputs = problem.outputs(alpha) if luss else training.K @ coef
-        intercept = box.intercept(alpha, outputs, training.weight)
+        intercept = box.intercept(alpha, outputs)
         if isinstance(training.K, LowRank):
             coef = training.K.landmark_coef(coef)
         return Row(coef, intercept, result, alpha)

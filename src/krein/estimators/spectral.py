@@ -268,16 +268,16 @@ class SpectrumSVR(KernelRegressor):
         transform = Transform.fit(
             training.K, self.method, t=self.t, weight=training.weight
         )
-        machine = svr_dual(
+        result, intercept = svr_dual(
             transform.kernel(training.K),
             y,
             training.upper(self.C),
             epsilon=self.epsilon,
             tol=self.tol,
             max_iter=self.max_iter,
+            psd=self.method != "none",
         )
-        self.n_iter_ = np.array([machine.n_iter])
-        return Row(transform.coef(machine.v), machine.intercept)
+        return Row(transform.coef(result.x), intercept, result)
 
 
 class SpectrumOneClassSVM(OutlierMixin, KernelModel):
@@ -370,17 +370,18 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         transform = Transform.fit(
             training.K, self.method, t=self.t, weight=training.weight
         )
-        machine = one_class_dual(
+        result, intercept = one_class_dual(
             transform.kernel(training.K),
             training.weight,
             nu=self.nu,
             tol=self.tol,
             max_iter=self.max_iter,
+            psd=self.method != "none",
         )
         # Free support vectors lie on the boundary exactly; it counts as inside.
-        self.offset_ = -machine.intercept * (1.0 - 1e-9)
-        self._store_rows([Row(transform.coef(machine.v), -self.offset_)], training)
-        self.n_iter_ = np.array([machine.n_iter])
+        self.offset_ = -intercept * (1.0 - 1e-9)
+        row = Row(transform.coef(result.x), -self.offset_, result)
+        self._store_rows([row], training)
         return self
 
     def decision_function(self, X):

@@ -30,7 +30,7 @@ class QuadraticModel:
 
     def __init__(self, H: Array, y: Array, upper: Array) -> None:
         self.H, self.y, self.upper = H, y, upper
-        self.mean = float(np.trace(H)) / max(1, y.size)
+        self.mean = float(np.abs(np.diagonal(H)).mean()) if y.size else 0.0
         self.ridge = 0.0
         self.n_factorizations = 0
         self._free: np.ndarray | None = None

@@ -1,46 +1,39 @@
 """SVM problems by LIBSVM, through scikit-learn, polished and certified.
 
-Each problem has coefficients v = s * a with signs s and 0 <= a_i <= upper_i, and a
-value that the function f = K v + b must take on the free ones: y for classification,
-y - epsilon s for regression, 0 for one class. LIBSVM, run loosely, finds which are
-free; one Newton system on them then gives the solution to rounding, so that results
-depend neither on the order of the samples nor on LIBSVM's tolerance. Where the free
-set was not settled yet, LIBSVM runs again with a smaller tolerance.
+The problem (`krein.problems.svm`) is put into units where kernel and margins are near
+1. LIBSVM, run loosely, finds which variables are free; active sets on these give the
+solution to rounding, so that results depend neither on the order of the samples nor on
+LIBSVM's tolerance. Where LIBSVM does not get near (bounds that are large beside the
+kernel), a dense interior-point method does. The best point by certificate is returned,
+and converged is what its certificate says.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
+from krein.problems.svm import SVMDual, SVMPoint
 from krein.result import Certificate, History, Result, Status
-from krein.spectrum import safe_scale
+from krein.solvers._active_set import QuadraticModel
+from krein.solvers._svm_interior import interior_points
 
-__all__ = ["Machine", "libsvm_options", "one_class_dual", "svm_dual", "svr_dual"]
+__all__ = ["libsvm_options", "one_class_dual", "svm_dual", "svr_dual"]
 
 _CACHE_MB = 500
-_NEWTON_STEPS = 5
-_STAGES = (1e-3, 1e-6, 1e-9)
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Coefficients v on the training kernel, intercept, and how they were found."""
-
-    v: Array
-    intercept: float
-    violation: float
-    status: Status
-    n_iter: int
+_STAGES = (1e-3, 1e-6, 1e-9)  # tolerances, in units of the margins
+_LEAST_STEPS = 10_000  # of LIBSVM, before another method is tried; n^2 if that is more
+_ROUNDS, _REFINEMENTS = 30, 5  # of the polish
+_IDLE_STEPS = 8  # of the interior-point method, without a better gap
+_AIM = 1e-2  # share of tol at which it is put on the bounds it tends to
+_RIDGE = 1e-10  # of the mean curvature: a clipped kernel is singular
 
 
 def svm_dual(
@@ -61,7 +54,8 @@ def svm_dual(
     domain : BalancedBox
         Bounds and labels.
     tol : float
-        Largest violation of the KKT conditions, in units of the decision function.
+        Largest relative gap; for an indefinite K the largest violation of the KKT
+        conditions, in units of the decision function.
     max_iter : int
         Largest number of LIBSVM iterations.
     psd : bool
@@ -77,28 +71,74 @@ def svm_dual(
     float
         The intercept.
     """
-    y, upper = domain.y, domain.upper
+    problem = SVMDual.classification(K, domain, psd=psd)
+    return _solve(problem, SVC(), tol=tol, max_iter=max_iter, cache_size=cache_size)
 
-    def violation(v: Array, f: Array) -> float:
-        return domain.violation(y * v, 1.0 - y * f)
 
-    machine = _solve(
-        SVC(kernel="precomputed", cache_size=cache_size),
-        K, y, upper, target=lambda v: y, violation=violation, tol=tol,
-        max_iter=max_iter,
-    )  # fmt: skip
-    alpha = y * machine.v
-    output = _outputs(K, machine.v)
-    value = float(alpha.sum() - 0.5 * machine.v @ output)
-    if psd:
-        gap = domain.gap(alpha, 1.0 - y * output)
-        certificate = Certificate("gap", gap, gap / max(abs(value), 1e-300))
-    else:
-        certificate = Certificate("stationarity", machine.violation, machine.violation)
-    history = History()
-    history.record(value=value, relative=certificate.relative)
-    result = Result(alpha, value, certificate, machine.status, machine.n_iter, history)
-    return result, machine.intercept
+def svr_dual(
+    K: Array,
+    y: Array,
+    upper: Array,
+    *,
+    epsilon: float,
+    tol: float = 1e-6,
+    max_iter: int = 1_000_000,
+    psd: bool = True,
+) -> tuple[Result, float]:
+    """Epsilon-insensitive regression; ``x`` holds the signed coefficients on K.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Kernel, already transformed.
+    y, upper : ndarray of shape (n,)
+        Targets; bounds of the coefficients' magnitudes.
+    epsilon : float
+        Half the width of the tube.
+    tol, max_iter, psd
+        As in `svm_dual`.
+
+    Returns
+    -------
+    Result
+    float
+        The intercept.
+    """
+    problem = SVMDual.regression(K, y, upper, epsilon=epsilon, psd=psd)
+    return _solve(problem, SVR(), tol=tol, max_iter=max_iter)
+
+
+def one_class_dual(
+    K: Array,
+    weight: Array | None,
+    *,
+    nu: float,
+    tol: float = 1e-6,
+    max_iter: int = 1_000_000,
+    psd: bool = True,
+) -> tuple[Result, float]:
+    """One-class machine; ``x`` holds coefficients of sum nu times that of the weights.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Kernel, already transformed.
+    weight : ndarray of shape (n,) or None
+        Sample weights, which are the bounds; None for ones.
+    nu : float
+        In (0, 1].
+    tol, max_iter, psd
+        As in `svm_dual`.
+
+    Returns
+    -------
+    Result
+    float
+        The intercept.
+    """
+    upper = np.ones(K.shape[0]) if weight is None else weight
+    problem = SVMDual.one_class(K, upper, nu=nu, psd=psd)
+    return _solve(problem, OneClassSVM(), tol=tol, max_iter=max_iter)
 
 
 def libsvm_options(given: dict[str, Any] | None) -> dict[str, Any]:
@@ -112,131 +152,171 @@ def libsvm_options(given: dict[str, Any] | None) -> dict[str, Any]:
     return dict(given or {})
 
 
-def svr_dual(
-    K: Array, y: Array, upper: Array, *, epsilon: float, tol: float, max_iter: int
-) -> Machine:
-    """Epsilon-insensitive regression: f = y - epsilon sign(v) on free coefficients."""
-
-    def target(v: Array) -> Array:
-        return y - epsilon * np.sign(v)
-
-    def violation(v: Array, f: Array) -> float:
-        # Excess over epsilon, seen from the side of the coefficient's sign.
-        excess = np.where(v == 0, np.abs(y - f), np.sign(v) * (y - f)) - epsilon
-        allowed_up, allowed_down = np.abs(v) < upper, v != 0
-        bad = np.where(allowed_up, excess, 0.0), np.where(allowed_down, -excess, 0.0)
-        return max(0.0, float(np.max(bad)))
-
-    return _solve(
-        SVR(kernel="precomputed", epsilon=epsilon,
-            cache_size=_CACHE_MB),
-        K, y, upper, target=target, violation=violation, tol=tol, max_iter=max_iter,
-    )  # fmt: skip
-
-
-def one_class_dual(
-    K: Array, weight: Array | None, *, nu: float, tol: float, max_iter: int
-) -> Machine:
-    """One-class SVM: f = 0 on free coefficients, sum of v = nu times the weights."""
-    upper = np.ones(K.shape[0]) if weight is None else weight
-
-    def violation(v: Array, f: Array) -> float:
-        below = np.where(v < upper, -f, 0.0)
-        above = np.where(v > 0, f, 0.0)
-        return max(0.0, float(np.max((below, above))))
-
-    return _solve(
-        OneClassSVM(kernel="precomputed", nu=nu, cache_size=_CACHE_MB),
-        K, None, upper, target=np.zeros_like, violation=violation, tol=tol,
-        max_iter=max_iter,
-    )  # fmt: skip
+# --------------------------------------------------------------------------------------
 
 
 def _solve(
+    problem: SVMDual,
     machine: Any,
-    K: Array,
-    y: Array | None,
-    upper: Array,
     *,
-    target: Callable[[Array], Array],
-    violation: Callable[[Array, Array], float],
     tol: float,
     max_iter: int,
-) -> Machine:
-    """LIBSVM in stages, each polished, until the KKT conditions hold to `tol`."""
-    # At extreme scales LIBSVM overflows; v K and v upper are what must stay the same.
-    scale = safe_scale(K)
-    one_class = isinstance(machine, OneClassSVM)
-    unit = K if scale == 1.0 else K / scale
-    bound = upper if one_class else upper * scale
-    if not one_class:
-        machine.set_params(C=float(bound.max()))
-    weight = bound if one_class else bound / bound.max()
-    limit, spent = max_iter, 0
+    cache_size: float = _CACHE_MB,
+) -> tuple[Result, float]:
+    """Points from better and better methods, until one is at rest within `tol`."""
+    unit, size, height = problem.unit()
+    machine.set_params(kernel="precomputed", cache_size=cache_size)
+    best: SVMPoint | None = None
+    history = History()
+    for point, at_rest, spent in _attempts(unit, machine, tol, max_iter):
+        relative = point.certificate.relative
+        history.record(value=point.value * size * height, relative=relative)
+        if best is None or relative < best.certificate.relative:
+            best = point
+        if at_rest and relative <= tol:
+            best = point
+            break
+    assert best is not None
+    return _result(problem, unit, best, (size, height), tol, spent, history)
+
+
+def _attempts(
+    unit: SVMDual, machine: Any, tol: float, max_iter: int
+) -> Iterator[tuple[SVMPoint, bool, int]]:
+    """Yield points, whether active sets found nothing to change, and steps so far."""
+    if unit.domain.balance >= float(unit.domain.upper.sum()):  # one point is feasible
+        yield unit.at(unit.domain.upper), True, 0
+        return
+    spent = 0
+    limit = min(max_iter, max(_LEAST_STEPS, unit.K.shape[0] ** 2))
     for stage in _STAGES:
-        machine.set_params(tol=stage, max_iter=limit)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            machine.fit(unit, y, sample_weight=weight)
-        v = np.zeros(K.shape[0])
-        v[machine.support_] = machine.dual_coef_[0]
-        # LIBSVM multiplies C by the weights again: bounds are met to rounding only.
-        v = np.where(np.abs(v) >= bound * (1 - 1e-12), np.sign(v) * bound, v)
-        b = float(machine.intercept_[0])
-        v, b, polished = _polish(unit, v, bound, b, target(v))
-        if one_class:
-            b *= scale
-        else:
-            v = np.where(np.abs(v) == bound, np.sign(v) * upper, v / scale)
-        worst = violation(v, _outputs(K, v) + b)
-        steps = int(np.max(machine.n_iter_))
+        a, steps = _libsvm(unit, machine, stage, limit)
         spent += steps
-        if polished and worst <= tol:
+        yield *_settle(unit, a), spent
+        limit = min(max_iter - spent, 20 * steps + _LEAST_STEPS)
+        if limit < 1 or unit.psd:
             break
-        # Rounding can keep LIBSVM from ever reaching a small tolerance.
-        limit = max(1, min(max_iter - spent, 20 * steps + 10_000))
-    reached = worst <= tol or machine.fit_status_ == 0
-    return Machine(v, b, worst, "converged" if reached else "max_iter", spent)
-
-
-def _outputs(K: Array, v: Array) -> Array:
-    support = np.flatnonzero(v)
-    return K[:, support] @ v[support] if support.size < v.size else K @ v
-
-
-def _polish(
-    K: Array, v: Array, upper: Array, intercept: float, target: Array
-) -> tuple[Array, float, bool]:
-    """Solve f = target on the free coefficients, keeping the sum of all.
-
-    The system is [K_FF 1; 1' 0]. K_FF may be singular (a clipped kernel is), so a
-    small ridge and a few repetitions are used (a proximal Newton method). Returns
-    LIBSVM's own point and False if a coefficient would leave its bounds.
-    """
-    slack = 1e-8 * upper
-    free = np.flatnonzero((np.abs(v) > slack) & (np.abs(v) < upper - slack))
-    if free.size < 2:
-        return v, intercept, free.size == 0
-    K_free = K[np.ix_(free, free)]
-    try:
-        ridge = 1e-10 * float(np.trace(K_free)) / free.size
-        K_free[np.diag_indices_from(K_free)] += ridge
-        factor = scipy.linalg.cho_factor(K_free, overwrite_a=True, check_finite=False)
-    except scipy.linalg.LinAlgError:
-        return v, intercept, False
-    border = scipy.linalg.cho_solve(factor, np.ones(free.size))
-    support = np.flatnonzero(v)
-    rows = K[np.ix_(free, support)]
-    new, b = v.copy(), intercept
-    for _ in range(_NEWTON_STEPS):
-        residual = target[free] - rows @ new[support] - b
-        step = scipy.linalg.cho_solve(factor, residual)
-        db = float(step.sum() / border.sum())
-        new[free] += step - db * border
-        b += db
-        if np.abs(residual).max() <= 1e-14 * (1.0 + np.abs(target[free]).max()):
+    if not unit.psd:
+        return
+    best, idle, corner = np.inf, 0, None
+    for a, corner in interior_points(unit):
+        if spent >= max_iter or idle >= _IDLE_STEPS:
             break
-    inside = (np.sign(new) == np.sign(v)) & (np.abs(new) <= upper)
-    if not (np.isfinite(b) and inside.all()):
-        return v, intercept, False
-    return new, b, True
+        point = unit.at(unit.domain.rebalance(a))
+        yield point, False, spent
+        idle = 0 if point.certificate.value < 0.9 * best else idle + 1
+        best = min(best, point.certificate.value)
+        if point.certificate.relative <= _AIM * tol:
+            yield *_settle(unit, corner), spent
+        spent += 1
+    if corner is not None:
+        yield *_settle(unit, corner), spent
+
+
+def _result(
+    problem: SVMDual,
+    unit: SVMDual,
+    point: SVMPoint,
+    scales: tuple[float, float],
+    tol: float,
+    n_iter: int,
+    history: History,
+) -> tuple[Result, float]:
+    """Bring a point back to the units of the problem."""
+    size, height = scales
+    certificate = point.certificate
+    worth = size * height if certificate.kind == "gap" else height
+    certificate = Certificate(
+        certificate.kind, certificate.value * worth, certificate.relative
+    )
+    status: Status = "converged" if certificate.relative <= tol else "max_iter"
+    # On its bound means on its bound, whatever the units were.
+    full = point.a >= unit.domain.upper
+    a = np.where(full, problem.domain.upper, point.a * size)
+    a = np.minimum(a, problem.domain.upper)
+    value = point.value * size * height
+    x = a if problem.domain.n == problem.K.shape[0] else problem.coef(a)
+    b = unit.intercept(point) * height + problem.offset
+    return Result(x, value, certificate, status, n_iter, history), b
+
+
+def _libsvm(
+    unit: SVMDual, machine: Any, tol: float, limit: int
+) -> tuple[Array, int]:
+    """LIBSVM's point, and how many steps it took."""
+    n = unit.K.shape[0]
+    upper = unit.domain.upper[:n]
+    y, weight = None, upper
+    if isinstance(machine, OneClassSVM):
+        # LIBSVM fills the first variables up to the balance: it must not run past the
+        # last one when rounding errors leave a rest.
+        share = unit.domain.balance / float(upper.sum())
+        machine.set_params(nu=min(share, 1.0 - 1e-9))
+    else:
+        largest = float(upper.max())
+        machine.set_params(C=largest)
+        y, weight = unit.domain.y[:n], upper / largest
+        if isinstance(machine, SVR):
+            y = 0.5 * (unit.margin[:n] - unit.margin[n:])
+            machine.set_params(epsilon=max(0.0, float(y[0] - unit.margin[0])))
+    machine.set_params(tol=tol, max_iter=limit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(unit.K, y, sample_weight=weight)
+    v = np.zeros(n)
+    v[machine.support_] = machine.dual_coef_[0]
+    # LIBSVM multiplies C by the weights again: bounds are met to rounding only.
+    v = np.where(np.abs(v) >= upper * (1.0 - 1e-12), np.sign(v) * upper, v)
+    return unit.domain.rebalance(unit.variables(v)), int(np.max(machine.n_iter_))
+
+
+# --------------------------------------------------------------------------------------
+# The polish
+
+
+def _settle(problem: SVMDual, a: Array) -> tuple[SVMPoint, bool]:
+    """Move the free variables, and those on the wrong bound, until all are at rest."""
+    domain, upper = problem.domain, problem.domain.upper
+    point = best = problem.at(domain.project(a))
+    for _ in range(_ROUNDS):
+        tau = problem.intercept(point) - problem.offset
+        reduced = point.gradient - tau * domain.y
+        noise = problem.spread(point.error) + 1e-15 * (np.abs(problem.margin) + abs(tau))
+        slack = 1e-9 * upper
+        low, high = point.a <= slack, point.a >= upper - slack
+        wants = np.where(low, reduced > noise, np.abs(reduced) > noise)
+        wants = np.where(high, reduced < -noise, wants)
+        if not wants.any():
+            return point, True
+        loose = np.flatnonzero(wants | ~(low | high))
+        new = problem.at(domain.rebalance(_maximised(problem, point, loose)))
+        better = new.certificate.value < best.certificate.value
+        best = new if better else best
+        if not better and new.value <= point.value:
+            break
+        point = new
+    return best, False
+
+
+def _maximised(problem: SVMDual, point: SVMPoint, loose: np.ndarray) -> Array:
+    """Best values of the variables `loose`, with all others as they are."""
+    items = loose % problem.K.shape[0]
+    y, upper = problem.domain.y[loose], problem.domain.upper[loose]
+    a = point.a.copy()
+    a[loose] = 0.0
+    part = BalancedBox(upper, y, problem.domain.balance - float(problem.domain.y @ a))
+    x = part.project(point.a[loose])
+    H = problem.K[np.ix_(items, items)]
+    slope = point.gradient[loose] + y * (H @ (y * point.a[loose]))
+    H *= y
+    H *= y[:, None]
+    model = QuadraticModel(H, y, upper)
+    model.set_ridge(_RIDGE * model.mean)
+    for _ in range(_REFINEMENTS):  # the ridge leaves a little
+        gradient = slope - H @ x + model.ridge * x
+        h = model.maximise(x, gradient - part.multiplier(gradient) * y)
+        x = np.clip(x + h, 0.0, upper)
+        if np.abs(h).max() <= 1e-15 * np.abs(x).max():
+            break
+    a[loose] = x
+    return a

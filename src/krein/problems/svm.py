@@ -1,0 +1,238 @@
+"""The dual of support vector machines: classification, regression, one class.
+
+One form for all three, over the variables a of a box with one equality row:
+
+    maximise  D(a) = m'a - v'Kv / 2,   0 <= a_i <= upper_i,  y'a = balance,
+
+v the signed coefficients on K. Classification: v = y * a, m = 1. Regression (Smola and
+Schoelkopf, 2004, eq. 10): two variables per item, v = a - a*, m = +-t - epsilon. One
+class (Schoelkopf et al., 2001, eq. 3.9, times the number of items): y = 1, m = 0, the
+balance nu times the sum of the bounds.
+
+With f = Kv the primal value at theta times the weights of the dual point is at most
+
+    D(a) + max over b in Q of g'(b - a) + (theta - 1)^2 v'f / 2,   g = m - theta y f,
+
+for every theta > 0: on a positive semidefinite K a bound on D* - D(a). theta = 1 is the
+duality gap as one knows it; a little more pays where the bounds are large beside the
+solution, because then rounding errors of f on the margin cost upper_i each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from krein.arrays import Array
+from krein.domain import BalancedBox
+from krein.result import Certificate
+
+__all__ = ["SVMDual", "SVMPoint"]
+
+_EPS = float(np.finfo(np.float64).eps)
+# A one-class machine whose optimum is 0 (the origin is inside) has no objective to be
+# relative to: this share of what v'Kv can be at most then is the unit.
+_FLOOR = 1e-6
+
+
+@dataclass(frozen=True)
+class SVMPoint:
+    """A feasible point and what follows from it.
+
+    Attributes
+    ----------
+    a : ndarray of shape (m,)
+        Variables in the box.
+    v : ndarray of shape (n,)
+        Coefficients on K.
+    outputs, error : ndarray of shape (n,)
+        K v and a bound on its rounding errors.
+    gradient : ndarray of shape (m,)
+        Of D.
+    value : float
+        D(a).
+    certificate : Certificate
+        Gap, or maximal violating pair.
+    """
+
+    a: Array
+    v: Array
+    outputs: Array
+    error: Array
+    gradient: Array
+    value: float
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class SVMDual:
+    """The problem of the module's docstring; use one of the three constructors.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Kernel the machine is trained on.
+    domain : BalancedBox
+        Bounds and signs of the n (classification, one class) or 2 n variables.
+    margin : ndarray
+        m.
+    psd : bool
+        False when K may be indefinite: no gap is claimed then.
+    offset : float
+        Belongs to the intercept: regression works on targets less their mid-range.
+    """
+
+    K: Array
+    domain: BalancedBox
+    margin: Array
+    psd: bool = True
+    offset: float = 0.0
+
+    @classmethod
+    def classification(
+        cls, K: Array, domain: BalancedBox, *, psd: bool = True
+    ) -> SVMDual:
+        """Support vector classification with labels ``domain.y``."""
+        return cls(K, domain, np.ones(domain.n), psd)
+
+    @classmethod
+    def regression(
+        cls, K: Array, y: Array, upper: Array, *, epsilon: float, psd: bool = True
+    ) -> SVMDual:
+        """Epsilon-insensitive regression on the targets y."""
+        low = float(y.min())
+        middle = low + 0.5 * (float(y.max()) - low)
+        t = y - middle
+        signs = np.repeat([1.0, -1.0], t.size)
+        domain = BalancedBox(np.concatenate([upper, upper]), signs)
+        return cls(K, domain, np.concatenate([t, -t]) - epsilon, psd, middle)
+
+    @classmethod
+    def one_class(
+        cls, K: Array, upper: Array, *, nu: float, psd: bool = True
+    ) -> SVMDual:
+        """One-class machine: coefficients sum to nu times the sum of their bounds."""
+        n = upper.size
+        domain = BalancedBox(upper, np.ones(n), nu * float(upper.sum()))
+        return cls(K, domain, np.zeros(n), psd)
+
+    # ------------------------------------------------------------------- scale
+
+    def unit(self) -> tuple[SVMDual, float, float]:
+        """Return the problem in units where K and the margins are near 1.
+
+        All factors are powers of two, so that nothing is rounded.
+
+        Returns
+        -------
+        SVMDual
+            The same problem with coefficients ``v / size`` and outputs ``f / height``.
+        float
+            size.
+        float
+            height.
+        """
+        domain = self.domain
+        width = power_of_two(float(np.abs(self.K).max()) if self.K.size else 0.0)
+        width = 1.0 if 0.25 <= width <= 16.0 else width
+        if self.margin.any():
+            height = power_of_two(float(np.abs(self.margin).max()))
+            size = height / width
+        else:
+            # The balance, which is the sum of the coefficients, is about the number of
+            # items that have one, and 1 at least.
+            largest = float(domain.upper.max())
+            size = power_of_two(min(largest, domain.balance))
+            height = size * width
+        upper = domain.upper / size
+        if domain.balance > 0.0:  # no coefficient exceeds the sum
+            upper = np.minimum(upper, domain.balance / size)
+        box = BalancedBox(upper, domain.y, domain.balance / size)
+        K = self.K if width == 1.0 else self.K / width
+        unit = replace(
+            self, K=K, domain=box, margin=self.margin / height, offset=0.0
+        )
+        return unit, size, height
+
+    # ------------------------------------------------------------------ points
+
+    def coef(self, a: Array) -> Array:
+        """Return v, the signed coefficients on K."""
+        return (self.domain.y * a).reshape(-1, self.K.shape[0]).sum(axis=0)
+
+    def variables(self, v: Array) -> Array:
+        """Return the point of the box with coefficients v; inverse of `coef`."""
+        if self.domain.n == v.size:
+            return np.clip(self.domain.y * v, 0.0, self.domain.upper)
+        both = np.concatenate([np.maximum(v, 0.0), np.maximum(-v, 0.0)])
+        return np.minimum(both, self.domain.upper)
+
+    def spread(self, f: Array) -> Array:
+        """Repeat values of items for their variables."""
+        return f if self.domain.n == f.size else np.tile(f, self.domain.n // f.size)
+
+    def at(self, a: Array) -> SVMPoint:
+        """Evaluate and certify a point of the box."""
+        v = self.coef(a)
+        outputs, error = self._product(v)
+        gradient = self.margin - self.domain.y * self.spread(outputs)
+        value = float(self.margin @ a) - 0.5 * float(v @ outputs)
+        point = SVMPoint(a, v, outputs, error, gradient, value, _NOTHING)
+        certify = self._gap if self.psd else self._stationarity
+        return replace(point, certificate=certify(point))
+
+    def intercept(self, point: SVMPoint) -> float:
+        """Return b of the decision values ``f + b``."""
+        outputs = self.spread(point.outputs)
+        return self.domain.intercept(point.a, outputs, self.margin) + self.offset
+
+    def _product(self, v: Array) -> tuple[Array, Array]:
+        """K v and a bound on its rounding errors (Higham and Mary, 2019)."""
+        support = np.flatnonzero(v)
+        columns = self.K if support.size == v.size else self.K[:, support]
+        growth = _EPS * (2.0 + np.sqrt(support.size))
+        mass = np.abs(columns) @ np.abs(v[support])
+        return columns @ v[support], growth * mass
+
+    # ------------------------------------------------------------ certificates
+
+    def _gap(self, point: SVMPoint) -> Certificate:
+        a, domain = point.a, self.domain
+        error = self.spread(point.error) + _EPS * np.abs(self.margin)
+        gap = domain.gap(a, point.gradient, error)
+        bend = float(point.v @ point.outputs)
+        theta = 1.0 + 4.0 * float(error.max())
+        if bend > 0.0 and theta < 2.0:
+            longer = self.margin - theta * domain.y * self.spread(point.outputs)
+            stretched = domain.gap(a, longer, theta * error)
+            gap = min(gap, stretched + 0.5 * (theta - 1.0) ** 2 * bend)
+        # The objective itself is a rounded number.
+        gap += float(np.abs(point.v) @ point.error)
+        gap += _EPS * float(np.abs(self.margin) @ a)
+        return Certificate("gap", gap, self._relative(point, gap))
+
+    def _relative(self, point: SVMPoint, gap: float) -> float:
+        unit = abs(point.value)
+        if not self.margin.any():
+            diagonal = np.maximum(np.diagonal(self.K), 0.0)
+            largest = 0.5 * self.domain.balance * float(point.v @ diagonal)
+            unit = max(unit, _FLOOR * largest)
+        elif not point.v.any():  # the constant is optimal, or nothing was done
+            unit = max(unit, 1e-6 * float(self.domain.upper @ np.abs(self.margin)))
+        if gap == 0.0:
+            return 0.0
+        return gap / unit if unit > 0.0 else np.inf
+
+    def _stationarity(self, point: SVMPoint) -> Certificate:
+        pair = self.domain.violation(point.a, point.gradient)
+        worst = pair + 2.0 * float(point.error.max())
+        return Certificate("stationarity", worst, worst)
+
+
+_NOTHING = Certificate("stationarity", np.inf, np.inf)
+
+
+def power_of_two(x: float) -> float:
+    """Power of two near x > 0; 1 for what has none."""
+    return float(2.0 ** np.round(np.log2(x))) if 0.0 < x < np.inf else 1.0
