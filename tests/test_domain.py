@@ -104,14 +104,30 @@ def test_vertex_and_gap_against_linear_programming(seed, n):
     assert box.gap(a, g) == pytest.approx(-best.fun - g @ a, abs=1e-9 * scale)
 
 
-def test_intercept_weights_the_free_variables():
-    box = BalancedBox(np.full(4, 2.0), np.array([1.0, -1.0, 1.0, -1.0]))
+def test_intercept_weights_the_free_variables_by_their_bounds():
+    box = BalancedBox(np.array([2.0, 4.0, 2.0, 2.0]), np.array([1.0, -1.0, 1.0, -1.0]))
     a = np.array([1.0, 1.5, 2.0, 1.5])
     outputs = np.array([0.0, 0.0, 5.0, 2.0])
-    assert box.intercept(a, outputs) == pytest.approx((1.0 - 1.0 - 3.0) / 3)
-    weight = np.array([1.0, 2.0, 9.0, 1.0])
     expected = (1.0 * 1.0 + 2.0 * -1.0 + 1.0 * -3.0) / 4
-    assert box.intercept(a, outputs, weight) == pytest.approx(expected)
+    assert box.intercept(a, outputs) == pytest.approx(expected)
+
+
+def test_a_variable_is_free_also_when_its_bound_is_huge():
+    box = BalancedBox(np.array([1e20, 1e20, 1e20]), np.array([1.0, -1.0, 1.0]))
+    outputs = np.array([0.5, -1.5, 9.0])
+    assert box.intercept(np.array([1.0, 1.0, 0.0]), outputs) == pytest.approx(0.5)
+
+
+def test_gap_counts_errors_of_the_gradient_and_of_the_balance(rng):
+    box = random_box(rng, 8, spread=0.5)
+    a = box.project(rng.random(8))
+    g = rng.standard_normal(8)
+    error = 1e-3 * rng.random(8)
+    largest = box.gap(a, g, error)
+    for _ in range(200):
+        near = g + error * rng.uniform(-1, 1, 8)
+        assert box.gap(a, near) <= largest * (1 + 1e-12)
+    assert box.gap(a + 1e-9, g) > 0.0
 
 
 def test_intercept_without_free_variables_is_the_middle_of_the_interval():

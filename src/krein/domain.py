@@ -190,7 +190,7 @@ class BalancedBox:
         ``max_{I_up} y_i g_i - min_{I_low} y_i g_i`` for maximisation; not positive
         exactly at a KKT point, also when the problem is not concave.
         """
-        slack = 1e-12 * self.upper
+        slack = 1e-12 * np.minimum(self.upper, float(a.max()))
         can_grow, can_fall = a < self.upper - slack, a > slack
         positive = self.y > 0
         up = np.where(positive, can_grow, can_fall)
@@ -208,7 +208,8 @@ class BalancedBox:
         Without free ones it is the mid-point of the interval the KKT conditions leave,
         or its end where it has one only. Both are the same for repeated samples.
         """
-        slack = 1e-8 * self.upper
+        # A bound may be huge beside all variables.
+        slack = 1e-8 * np.minimum(self.upper, float(a.max()))
         free = (a > slack) & (a < self.upper - slack)
         residual = self.y * margin - outputs
         if free.any():

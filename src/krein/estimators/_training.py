@@ -118,7 +118,11 @@ def as_labels(values: Array, classes: np.ndarray) -> np.ndarray:
     """Labels from decision values (n, n_rows)."""
     if values.shape[1] == 1:
         return classes[(values[:, 0] > 0).astype(int)]
-    return classes[np.argmax(values, axis=1)]
+    # A sample on the margin of two classes ties to rounding: the first one is taken,
+    # however many rows were predicted together.
+    slack = 1e-12 * np.abs(values).max(axis=1, keepdims=True)
+    near = values >= values.max(axis=1, keepdims=True) - slack
+    return classes[np.argmax(near, axis=1)]
 
 
 def one_vs_rest(codes: np.ndarray, n_classes: int) -> Iterator[Array]:

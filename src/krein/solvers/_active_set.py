@@ -76,7 +76,7 @@ class QuadraticModel:
         that differ by many orders), a feasible active-set method climbs one bound at a
         time.
         """
-        slack = 1e-9 * self.upper
+        slack = 1e-9 * np.minimum(self.upper, float(x.max(initial=0.0)))
         low = (x <= slack) & (g <= 0.0)
         high = (x >= self.upper - slack) & (g >= 0.0)
         h = self._jump(x, g, low, high)

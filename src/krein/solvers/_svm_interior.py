@@ -26,6 +26,8 @@ from krein.problems.svm import SVMDual
 __all__ = ["interior_points"]
 
 _TO_BOUNDARY = 0.995
+_MODERATE = 10.0  # coefficients, in units where kernel and margins are near 1
+_PATIENCE = 5  # steps without smaller products a_i s_i
 
 
 @dataclass(frozen=True)
@@ -50,26 +52,35 @@ class _Step(NamedTuple):
 def interior_points(problem: SVMDual) -> Iterator[tuple[Array, Array]]:
     """Yield points of the box, and the same with what tends to a bound put on it.
 
-    The iterator ends when rounding allows no further step.
+    The iterator ends when rounding allows no further progress.
     """
     state: _State | None = _start(problem)
-    while state is not None:
+    least, idle = np.inf, 0
+    while state is not None and idle < _PATIENCE:
         yield state.a, _snapped(problem, state)
         state = _newton(problem, state)
+        if state is not None:
+            products = float(state.a @ state.s)
+            products += float((problem.domain.upper - state.a) @ state.xi)
+            idle = 0 if products < 0.9 * least else idle + 1
+            least = min(least, products)
 
 
 def _start(problem: SVMDual) -> _State:
-    """Start in the middle of the box, with w = 0 and slacks near 1."""
-    domain = problem.domain
+    """Start well inside the box at moderate coefficients, with w = 0, slacks near 1.
+
+    In the middle of a box that is huge beside the solution the first steps would be
+    tiny.
+    """
+    domain, n = problem.domain, problem.K.shape[0]
     positive = domain.y > 0
-    above = float(domain.upper[positive].sum())
     if positive.all():
-        a = domain.upper * (domain.balance / above)
+        a = domain.upper * (domain.balance / float(domain.upper.sum()))
     else:
-        below = float(domain.upper[~positive].sum())
-        least = 0.5 * min(above, below)
-        a = domain.upper * np.where(positive, least / above, least / below)
-    n = problem.K.shape[0]
+        near = np.minimum(domain.upper, _MODERATE)
+        totals = float(near[positive].sum()), float(near[~positive].sum())
+        least = 0.5 * min(totals)
+        a = near * np.where(positive, least / totals[0], least / totals[1])
     height = max(1.0, float(np.abs(problem.margin).max()))
     s = np.full(a.size, height)
     return _State(a, s, s + problem.margin + height, np.zeros(n), np.zeros(n), 0.0)
@@ -116,7 +127,9 @@ def _newton(problem: SVMDual, state: _State) -> _State | None:
 
     step = direction(-a * s, -room * xi)
     centre = _centre(state, room, step)
-    step = direction(centre - a * s - step.a * step.s, centre - room * xi + step.a * step.xi)
+    step = direction(
+        centre - a * s - step.a * step.s, centre - room * xi + step.a * step.xi
+    )
     t = _TO_BOUNDARY * min(_lengths(state, room, step))
     moved = (x + t * dx for x, dx in zip(_parts(state), step, strict=True))
     new = _State(*moved)

@@ -31,8 +31,7 @@ _CACHE_MB = 500
 _STAGES = (1e-3, 1e-6, 1e-9)  # tolerances, in units of the margins
 _LEAST_STEPS = 10_000  # of LIBSVM, before another method is tried; n^2 if that is more
 _ROUNDS, _REFINEMENTS = 30, 5  # of the polish
-_IDLE_STEPS = 8  # of the interior-point method, without a better gap
-_AIM = 1e-2  # share of tol at which it is put on the bounds it tends to
+_AIM = 1e-2  # share of tol at which an interior point is put on its bounds
 _RIDGE = 1e-10  # of the mean curvature: a clipped kernel is singular
 
 
@@ -57,7 +56,7 @@ def svm_dual(
         Largest relative gap; for an indefinite K the largest violation of the KKT
         conditions, in units of the decision function.
     max_iter : int
-        Largest number of LIBSVM iterations.
+        Largest number of LIBSVM's iterations and of those that follow.
     psd : bool
         False when K may be indefinite: the certificate is then the maximal violating
         pair (stationarity), not a gap.
@@ -163,18 +162,20 @@ def _solve(
     max_iter: int,
     cache_size: float = _CACHE_MB,
 ) -> tuple[Result, float]:
-    """Points from better and better methods, until one is at rest within `tol`."""
+    """Points from better and better methods, until one is at rest to rounding."""
     unit, size, height = problem.unit()
     machine.set_params(kernel="precomputed", cache_size=cache_size)
     best: SVMPoint | None = None
     history = History()
     for point, at_rest, spent in _attempts(unit, machine, tol, max_iter):
-        relative = point.certificate.relative
-        history.record(value=point.value * size * height, relative=relative)
-        if best is None or relative < best.certificate.relative:
+        certificate = point.certificate
+        history.record(
+            value=point.value * size * height, relative=certificate.relative
+        )
+        enough = at_rest and certificate.relative <= tol
+        if best is None or enough or certificate.value < best.certificate.value:
             best = point
-        if at_rest and relative <= tol:
-            best = point
+        if at_rest:
             break
     assert best is not None
     return _result(problem, unit, best, (size, height), tol, spent, history)
@@ -187,30 +188,25 @@ def _attempts(
     if unit.domain.balance >= float(unit.domain.upper.sum()):  # one point is feasible
         yield unit.at(unit.domain.upper), True, 0
         return
-    spent = 0
-    limit = min(max_iter, max(_LEAST_STEPS, unit.K.shape[0] ** 2))
-    for stage in _STAGES:
-        a, steps = _libsvm(unit, machine, stage, limit)
+    spent, least = 0, max(_LEAST_STEPS, unit.K.shape[0] ** 2)
+    for stage in _STAGES[:1] if unit.psd else _STAGES:
+        a, steps = _libsvm(unit, machine, stage, min(max_iter - spent, least))
         spent += steps
-        yield *_settle(unit, a), spent
-        limit = min(max_iter - spent, 20 * steps + _LEAST_STEPS)
-        if limit < 1 or unit.psd:
-            break
-    if not unit.psd:
-        return
-    best, idle, corner = np.inf, 0, None
-    for a, corner in interior_points(unit):
-        if spent >= max_iter or idle >= _IDLE_STEPS:
-            break
+        yield *_settle(unit, a, max_iter - spent), spent
+        least = 20 * steps + _LEAST_STEPS
+        if spent >= max_iter:
+            return
+    corner = None
+    for a, corner in interior_points(unit) if unit.psd else ():
         point = unit.at(unit.domain.rebalance(a))
         yield point, False, spent
-        idle = 0 if point.certificate.value < 0.9 * best else idle + 1
-        best = min(best, point.certificate.value)
         if point.certificate.relative <= _AIM * tol:
-            yield *_settle(unit, corner), spent
+            yield *_settle(unit, corner, max_iter - spent), spent
         spent += 1
+        if spent >= max_iter:
+            return
     if corner is not None:
-        yield *_settle(unit, corner), spent
+        yield *_settle(unit, corner, max_iter - spent), spent
 
 
 def _result(
@@ -274,16 +270,15 @@ def _libsvm(
 # The polish
 
 
-def _settle(problem: SVMDual, a: Array) -> tuple[SVMPoint, bool]:
+def _settle(problem: SVMDual, a: Array, rounds: int) -> tuple[SVMPoint, bool]:
     """Move the free variables, and those on the wrong bound, until all are at rest."""
     domain, upper = problem.domain, problem.domain.upper
     point = best = problem.at(domain.project(a))
-    for _ in range(_ROUNDS):
+    for _ in range(min(rounds, _ROUNDS)):
         tau = problem.intercept(point) - problem.offset
         reduced = point.gradient - tau * domain.y
         noise = problem.spread(point.error) + 1e-15 * (np.abs(problem.margin) + abs(tau))
-        slack = 1e-9 * upper
-        low, high = point.a <= slack, point.a >= upper - slack
+        low, high = point.a <= 0.0, point.a >= upper
         wants = np.where(low, reduced > noise, np.abs(reduced) > noise)
         wants = np.where(high, reduced < -noise, wants)
         if not wants.any():

@@ -1,0 +1,140 @@
+"""Fits that were wrong without a word: budgets, scales, bounds, weights."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVR
+
+from krein import (
+    KreinSVC,
+    SpectrumOneClassSVM,
+    SpectrumSVC,
+    SpectrumSVR,
+    rbf_kernel,
+)
+
+
+@pytest.fixture
+def badly_scaled():
+    """A linear kernel whose entries are large beside 1 / C."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    t = X[:, 0] + 0.5 * rng.standard_normal(60)
+    return 100 * X @ X.T, t
+
+
+def test_regression_is_as_good_as_scikit_learns(badly_scaled):
+    K, t = badly_scaled
+    model = SpectrumSVR(C=10).fit(K, t)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1000000"):
+        other = SVR(kernel="precomputed", C=10, max_iter=10**6).fit(K, t)
+    assert model.score(K, t) >= other.score(K, t) - 1e-3
+    assert model.result_.certificate.kind == "gap"
+    assert model.result_.certificate.relative <= 1e-6
+
+
+def test_classification_reaches_the_optimum(badly_scaled):
+    K, t = badly_scaled
+    model = SpectrumSVC("clip", C=100).fit(K, t > 0)
+    assert model.objective_[0] == pytest.approx(1566.078, abs=0.01)
+    assert model.duality_gap_[0] <= 1e-6 * model.objective_[0]
+
+
+def test_raw_linear_kernel_of_real_measurements():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[:300], y[:300]
+    model = SpectrumSVC().fit(X @ X.T, y)
+    assert model.score(X @ X.T, y) >= 0.96
+    assert model.result_.status == "converged"
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e-8, 1e-100, 1e100])
+def test_outliers_do_not_depend_on_the_unit_of_the_kernel(scale, rng):
+    X = rng.standard_normal((60, 2))
+    K = rbf_kernel(X, gamma=0.5)
+    expected = SpectrumOneClassSVM(nu=0.3).fit(K).predict(K)
+    assert 0 < np.sum(expected == -1) <= 18
+    found = SpectrumOneClassSVM(nu=0.3).fit(scale * K).predict(scale * K)
+    np.testing.assert_array_equal(found, expected)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_one_class_with_nu_one(seed):
+    """Every coefficient is at its bound; the best item is on the boundary."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    K = rbf_kernel(rng.standard_normal((n, 2)), gamma=1.0)
+    weight = rng.uniform(0, 1, n)
+    model = SpectrumOneClassSVM(nu=1.0).fit(K, sample_weight=weight)
+    np.testing.assert_allclose(model.dual_coef_[0], weight, rtol=1e-8, atol=1e-12)
+    scores = model.decision_function(K)
+    assert abs(scores.max()) <= 1e-6 * abs(model.offset_)
+    assert model.result_.status == "converged"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpectrumSVC(max_iter=1, C=10),
+        KreinSVC(max_iter=1, C=10),
+        SpectrumSVR(max_iter=1, C=10),
+        SpectrumOneClassSVM(max_iter=1, nu=0.3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_spent_budget_warns(model, badly_scaled):
+    K, t = badly_scaled
+    y = t if isinstance(model, SpectrumSVR) else t > 0
+    with pytest.warns(ConvergenceWarning, match="did not reach tol"):
+        model.fit(K, y)
+    assert model.result_.status == "max_iter"
+    assert model.result_.certificate.relative > model.tol
+
+
+def test_integer_weights_are_repetition_when_all_variables_are_at_bounds():
+    K = np.array([[0.0, -1, 4], [-1, -4, 1], [4, 1, -2]])
+    y, w = np.array([1, 0, 0]), np.array([3, 1, 2])
+    copies = np.repeat(np.arange(3), w)
+    weighted = SpectrumSVC("flip", C=0.01).fit(K, y, sample_weight=w)
+    repeated = SpectrumSVC("flip", C=0.01).fit(K[np.ix_(copies, copies)], y[copies])
+    assert weighted.alpha_[0] == pytest.approx(0.01 * w)
+    assert weighted.intercept_[0] == pytest.approx(repeated.intercept_[0], abs=1e-12)
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["clip", "flip", "square"]))
+@settings(max_examples=60, deadline=None)
+def test_integer_weights_are_repetition_of_intercepts(seed, method):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 9))
+    K = rng.integers(-4, 5, (n, n)).astype(float)
+    K = K + K.T
+    y = np.where(np.arange(n) % 2, 1, 0)
+    w = rng.integers(1, 4, n)
+    copies = np.repeat(np.arange(n), w)
+    C = 10.0 ** rng.uniform(-3, -1)
+    weighted = SpectrumSVC(method, C=C).fit(K, y, sample_weight=w)
+    repeated = SpectrumSVC(method, C=C).fit(K[np.ix_(copies, copies)], y[copies])
+    assert weighted.intercept_[0] == pytest.approx(repeated.intercept_[0], abs=1e-7)
+    np.testing.assert_allclose(
+        weighted.decision_function(K),
+        repeated.decision_function(K[:, copies]),
+        atol=1e-7,
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-30, 3e38, 1e60, 1e100])
+@pytest.mark.parametrize("method", ["clip", "flip", "shift"])
+def test_any_unit_of_the_kernel_with_its_c(scale, method, rng):
+    X = rng.standard_normal((30, 3))
+    K = X @ np.diag([1.0, 0.5, -0.3]) @ X.T
+    y = X[:, 0] + 0.3 * rng.standard_normal(30) > 0
+    plain = SpectrumSVC(method, C=1.0).fit(K, y)
+    model = SpectrumSVC(method, C=1.0 / scale).fit(scale * K, y)
+    assert model.result_.status == "converged"
+    np.testing.assert_allclose(
+        model.decision_function(scale * K), plain.decision_function(K), atol=1e-6
+    )
