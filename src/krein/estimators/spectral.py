@@ -275,7 +275,7 @@ class SpectrumSVR(KernelRegressor):
             epsilon=self.epsilon,
             tol=self.tol,
             max_iter=self.max_iter,
-            psd=self.method != "none",
+            psd=transform.psd,
         )
         return Row(transform.coef(result.x), intercept, result)
 
@@ -376,7 +376,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
             nu=self.nu,
             tol=self.tol,
             max_iter=self.max_iter,
-            psd=self.method != "none",
+            psd=transform.psd,
         )
         # Free support vectors lie on the boundary exactly; it counts as inside.
         self.offset_ = -intercept * (1.0 - 1e-9)

@@ -150,9 +150,7 @@ class SVMDual:
             upper = np.minimum(upper, domain.balance / size)
         box = BalancedBox(upper, domain.y, domain.balance / size)
         K = self.K if width == 1.0 else self.K / width
-        unit = replace(
-            self, K=K, domain=box, margin=self.margin / height, offset=0.0
-        )
+        unit = replace(self, K=K, domain=box, margin=self.margin / height, offset=0.0)
         return unit, size, height
 
     # ------------------------------------------------------------------ points

@@ -166,19 +166,17 @@ def _solve(
     unit, size, height = problem.unit()
     machine.set_params(kernel="precomputed", cache_size=cache_size)
     best: SVMPoint | None = None
-    history = History()
-    for point, at_rest, spent in _attempts(unit, machine, tol, max_iter):
+    history, n_iter = History(), 0
+    for point, at_rest, n_iter in _attempts(unit, machine, tol, max_iter):
         certificate = point.certificate
-        history.record(
-            value=point.value * size * height, relative=certificate.relative
-        )
+        history.record(value=point.value * size * height, relative=certificate.relative)
         enough = at_rest and certificate.relative <= tol
         if best is None or enough or certificate.value < best.certificate.value:
             best = point
         if at_rest:
             break
     assert best is not None
-    return _result(problem, unit, best, (size, height), tol, spent, history)
+    return _result(problem, unit, best, (size, height), tol, n_iter, history)
 
 
 def _attempts(
@@ -236,9 +234,7 @@ def _result(
     return Result(x, value, certificate, status, n_iter, history), b
 
 
-def _libsvm(
-    unit: SVMDual, machine: Any, tol: float, limit: int
-) -> tuple[Array, int]:
+def _libsvm(unit: SVMDual, machine: Any, tol: float, limit: int) -> tuple[Array, int]:
     """LIBSVM's point, and how many steps it took."""
     n = unit.K.shape[0]
     upper = unit.domain.upper[:n]
@@ -277,7 +273,8 @@ def _settle(problem: SVMDual, a: Array, rounds: int) -> tuple[SVMPoint, bool]:
     for _ in range(min(rounds, _ROUNDS)):
         tau = problem.intercept(point) - problem.offset
         reduced = point.gradient - tau * domain.y
-        noise = problem.spread(point.error) + 1e-15 * (np.abs(problem.margin) + abs(tau))
+        noise = 1e-15 * (np.abs(problem.margin) + abs(tau))
+        noise += problem.spread(point.error)
         low, high = point.a <= 0.0, point.a >= upper
         wants = np.where(low, reduced > noise, np.abs(reduced) > noise)
         wants = np.where(high, reduced < -noise, wants)
