@@ -14,7 +14,6 @@ Mehrotra, 1992).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,17 +29,9 @@ _MODERATE = 10.0  # coefficients, in units where kernel and margins are near 1
 _PATIENCE = 5  # steps without smaller products a_i s_i
 
 
-@dataclass(frozen=True)
-class _State:
-    a: Array
-    s: Array
-    xi: Array
-    u: Array
-    z: Array
-    b: float
+class _State(NamedTuple):
+    """Point of the method, or a step of it."""
 
-
-class _Step(NamedTuple):
     a: Array
     s: Array
     xi: Array
@@ -114,7 +105,7 @@ def _newton(problem: SVMDual, state: _State) -> _State | None:
     border = dpotrs(factor, np.ones(inverse.size))[0]
     miss = problem.margin - domain.y * (problem.spread(state.z) + state.b) - xi + s
 
-    def direction(r_s: Array, r_xi: Array) -> _Step:
+    def direction(r_s: Array, r_xi: Array) -> _State:
         rho = miss - r_xi / room + r_s / a
         q = problem.coef(theta * rho) + problem.coef(a) - state.u
         solution = dpotrs(factor, inverse * q)[0]
@@ -123,7 +114,7 @@ def _newton(problem: SVMDual, state: _State) -> _State | None:
         du = solution - db * border
         dz = problem.K @ du
         da = theta * (rho - domain.y * (problem.spread(dz) + db))
-        return _Step(da, (r_s - s * da) / a, (r_xi + xi * da) / room, du, dz, db)
+        return _State(da, (r_s - s * da) / a, (r_xi + xi * da) / room, du, dz, db)
 
     step = direction(-a * s, -room * xi)
     centre = _centre(state, room, step)
@@ -131,16 +122,18 @@ def _newton(problem: SVMDual, state: _State) -> _State | None:
         centre - a * s - step.a * step.s, centre - room * xi + step.a * step.xi
     )
     t = _TO_BOUNDARY * min(_lengths(state, room, step))
-    moved = (x + t * dx for x, dx in zip(_parts(state), step, strict=True))
-    new = _State(*moved)
+    new = _State(
+        a=a + t * step.a,
+        s=s + t * step.s,
+        xi=xi + t * step.xi,
+        u=state.u + t * step.u,
+        z=state.z + t * step.z,
+        b=state.b + t * step.b,
+    )
     return new if np.isfinite(new.a).all() and np.isfinite(new.b) else None
 
 
-def _parts(state: _State) -> tuple[Array | float, ...]:
-    return state.a, state.s, state.xi, state.u, state.z, state.b
-
-
-def _centre(state: _State, room: Array, step: _Step) -> float:
+def _centre(state: _State, room: Array, step: _State) -> float:
     """Mehrotra's target for the products, from where the predictor would lead."""
     primal, dual = _lengths(state, room, step)
     now = float(state.a @ state.s + room @ state.xi) / (2 * room.size)
@@ -149,7 +142,7 @@ def _centre(state: _State, room: Array, step: _Step) -> float:
     return now * (then / (2 * room.size) / now) ** 3
 
 
-def _lengths(state: _State, room: Array, step: _Step) -> tuple[float, float]:
+def _lengths(state: _State, room: Array, step: _State) -> tuple[float, float]:
     """Largest steps of slacks and of a that keep all of them positive, at most 1."""
     primal = min(_longest(state.s, step.s), _longest(state.xi, step.xi))
     dual = min(_longest(state.a, step.a), _longest(room, -step.a))

@@ -167,7 +167,8 @@ def _solve(
     machine.set_params(kernel="precomputed", cache_size=cache_size)
     best: SVMPoint | None = None
     history, n_iter = History(), 0
-    for point, at_rest, n_iter in _attempts(unit, machine, tol, max_iter):
+    for point, at_rest, spent in _attempts(unit, machine, tol, max_iter):
+        n_iter = spent
         certificate = point.certificate
         history.record(value=point.value * size * height, relative=certificate.relative)
         enough = at_rest and certificate.relative <= tol
