@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import krein.estimators._low_rank as low_rank_module
 from krein import (
+    Kernel,
     KreinLogisticRegression,
     KreinNystroem,
     KreinSVC,
@@ -204,7 +205,8 @@ def test_prediction_needs_landmarks_only(problem):
     X, y = problem
     K = tl1_kernel(X)
     square = with_landmarks(SpectrumSVC("flip"), 30).fit(K, y)
-    named = with_landmarks(SpectrumSVC("flip", kernel="tl1"), 30).fit(X, y)
+    kernel = Kernel("tl1")
+    named = with_landmarks(SpectrumSVC("flip", kernel=kernel), 30).fit(X, y)
     assert square.support_.size == 30
     assert square.dual_coef_.shape == (3, 240)
     assert np.count_nonzero(square.dual_coef_.any(axis=0)) <= 30

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from krein import KreinNystroem, sigmoid_kernel, tl1_kernel
+from krein import Kernel, KreinNystroem, sigmoid_kernel, tl1_kernel
 from krein.matrices.low_rank import LowRank, Sample
 from krein.matrices.tiles import DenseTiles, tree_reduce
 
@@ -118,7 +118,7 @@ def test_item_with_a_direction_of_its_own_is_not_lost(rng):
 
 def test_named_and_precomputed_kernel_agree(items):
     K = tl1_kernel(items)
-    named = KreinNystroem(40, "tl1", random_state=3).fit(items)
+    named = KreinNystroem(40, Kernel("tl1"), random_state=3).fit(items)
     square = KreinNystroem(40, random_state=3).fit(K)
     np.testing.assert_array_equal(named.landmarks_, square.landmarks_)
     np.testing.assert_allclose(named.transform(items), square.transform(K), atol=1e-10)

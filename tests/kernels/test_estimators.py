@@ -21,7 +21,7 @@ def series(rng):
 def test_name_kernel_and_callable_agree(series):
     X, y = series
     models = [
-        KreinSVC(kernel="dtw", kernel_params={"window": 0.2}),
+        KreinSVC(kernel="dtw", kernel_params={"window": 0.2, "gamma": 1.0}),
         KreinSVC(kernel=Kernel("dtw", window=0.2)),
         KreinSVC(kernel=dtw_kernel, kernel_params={"window": 0.2}),
     ]

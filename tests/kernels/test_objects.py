@@ -295,9 +295,10 @@ def test_bad_places_are_named():
 # --------------------------------------------------------------- data-dependent
 
 
-def test_fitted_forms_need_spread():
-    with pytest.raises(ValueError, match="half of the pairs are at distance 0"):
-        Kernel("edit", gamma="median").fit(["a", "a", "a"])
+def test_twins_have_no_scale():
+    fitted = Kernel("edit", gamma="median").fit(["a", "a", "a", "abcde"])
+    assert fitted.params == {"gamma": 0.25}
+    assert Kernel("edit", gamma="median").fit(["a", "a"]).params == {"gamma": 1.0}
 
 
 @pytest.mark.slow

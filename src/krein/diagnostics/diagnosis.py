@@ -12,11 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from krein.arrays import Array
 from krein.diagnostics.advice import Confidence, advise
 from krein.diagnostics.definiteness import cpd_order
-from krein.diagnostics.distances import (
-    median_distance,
-    similarity_forms,
-    triangle_violations,
-)
+from krein.diagnostics.distances import similarity_forms, triangle_violations
 from krein.diagnostics.findings import Evidence, Finding, find
 from krein.diagnostics.negative_part import NegativePart, examine_negative_part
 from krein.diagnostics.spectrum_facts import (
@@ -24,6 +20,7 @@ from krein.diagnostics.spectrum_facts import (
     estimated_facts,
     exact_facts,
 )
+from krein.kernels.distances import median_distance
 from krein.matrices.memory import require_memory
 from krein.validation import asymmetry, check_square, refuse_odd_arrays
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.diagnostics.spectrum_facts import negative_mass
+from krein.kernels.distances import median_distance
 
-__all__ = ["median_distance", "similarity_forms", "triangle_violations"]
+__all__ = ["similarity_forms", "triangle_violations"]
 
 _MAX_ITEMS = 400  # triples of a random subset beyond that: 64 million checks
 
@@ -24,13 +25,6 @@ def triangle_violations(D: Array, seed: int = 0) -> float:
     slack = 1e-10 * float(D.max())
     count = sum(int(np.sum(D > D[:, [k]] + D[[k], :] + slack)) for k in range(n))
     return count / (n * (n - 1) * (n - 2))
-
-
-def median_distance(D: Array) -> float:
-    """Median of the distances between different items."""
-    off = D[np.triu_indices(D.shape[0], 1)]
-    median = float(np.median(off)) if off.size else 1.0
-    return median if median > 0 else 1.0
 
 
 def similarity_forms(D: Array) -> dict[str, float]:

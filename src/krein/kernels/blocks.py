@@ -83,7 +83,7 @@ def kernel_matrix(
     >>> bool(np.array_equal(K, tl1_kernel(X)))
     True
     """
-    kernel = as_kernel(kernel, None)
+    kernel = Kernel(kernel) if isinstance(kernel, str) else as_kernel(kernel, None)
     X = np.asarray(X) if hasattr(X, "columns") else X
     Y = np.asarray(Y) if hasattr(Y, "columns") else Y
     n_rows = check_items(X, "X")

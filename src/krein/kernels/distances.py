@@ -13,14 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from krein.items import take
 from krein.kernels.items import check_items, same_items
 
 __all__ = [
     "DoubleCentred",
     "MaxMinus",
     "distance_facts",
+    "median_distance",
     "median_gamma",
     "similarity_of",
+    "some_items",
 ]
 
 Distance = Callable[..., np.ndarray]
@@ -32,6 +35,7 @@ POINTWISE: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
     "negative": lambda D, gamma: -gamma * D,
 }
 FITTED = ("centred", "max")
+_MEDIAN_ITEMS = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +131,7 @@ def median_gamma(D: np.ndarray, similarity: Any = "exponential") -> float:
     similarity : str
         The form that gamma is for.
     """
-    pairs = D[np.triu_indices_from(D, k=1)]
-    middle = float(np.median(pairs)) if pairs.size else 0.0
-    if middle <= 0:
-        raise ValueError(
-            "gamma='median' needs a positive median distance between training "
-            "items; at least half of the pairs are at distance 0: give a number"
-        )
+    middle = median_distance(D)
     return 0.5 / middle**2 if similarity == "gaussian" else 1.0 / middle
 
 
@@ -147,7 +145,8 @@ def distance_facts(distance: Distance) -> dict[str, Any]:
 
     Returns
     -------
-    dict with keys "distance" and "resolve", to be passed to `register`
+    dict
+        "distance", "resolve", "by_name" and "order", to be passed to `register`.
     """
 
     def training_distances(X: Any, params: Mapping[str, Any]) -> np.ndarray:
@@ -156,7 +155,7 @@ def distance_facts(distance: Distance) -> dict[str, Any]:
 
     def median(X: Any, params: Mapping[str, Any]) -> float:
         similarity = params.get("similarity", "exponential")
-        return median_gamma(training_distances(X, params), similarity)
+        return median_gamma(training_distances(some_items(X), params), similarity)
 
     def largest(X: Any, params: Mapping[str, Any]) -> MaxMinus:
         return MaxMinus(float(training_distances(X, params).max()))
@@ -170,8 +169,29 @@ def distance_facts(distance: Distance) -> dict[str, Any]:
             "gamma": {"median": median},
             "similarity": {"max": largest, "centred": centred},
         },
+        "by_name": {"gamma": "median"},
         "order": _order,
     }
+
+
+def some_items(X: Any) -> Any:
+    """At most 300 of the items, drawn with a fixed seed: enough for a median."""
+    n = check_items(X, "X")
+    if n <= _MEDIAN_ITEMS:
+        return X
+    chosen = np.random.default_rng(0).choice(n, _MEDIAN_ITEMS, replace=False)
+    return take(X, np.sort(chosen))
+
+
+def median_distance(D: np.ndarray) -> float:
+    """Median of the positive distances between different items; 1 if there are none.
+
+    Twins are left out: where most pairs are at distance 0 the others still have a
+    scale.
+    """
+    pairs = D[np.triu_indices_from(D, k=1)]
+    pairs = pairs[pairs > 0]
+    return float(np.median(pairs)) if pairs.size else 1.0
 
 
 def _order(similarity: Any) -> int:

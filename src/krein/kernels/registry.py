@@ -50,6 +50,10 @@ class KernelFacts:
         the interpreter lock.
     resolve : mapping of parameter to callable
         Data-dependent settings: ``{"gamma": {"median": function(X, params)}}``.
+    by_name : mapping of parameter to word
+        Settings of a kernel that is given by its name to an estimator, `compare` or
+        the command line and settled on training items there, where the plain
+        function cannot know the scale of the data: ``{"gamma": "median"}``.
     reference, note, witness : str
         Source; restrictions; a data set and parameters that show indefiniteness.
     """
@@ -65,6 +69,7 @@ class KernelFacts:
     resolve: Mapping[str, Mapping[str, Callable[..., Any]]] = field(
         default_factory=dict
     )
+    by_name: Mapping[str, str] = field(default_factory=dict)
     reference: str = ""
     note: str = ""
     witness: str = ""
@@ -222,12 +227,14 @@ class Kernel:
 def as_kernel(kernel: Any, kernel_params: Mapping[str, Any] | None) -> Any:
     """Turn an estimator's `kernel` argument into something callable.
 
-    A name becomes a `Kernel`; a `Kernel` is copied with `kernel_params`; a callable
-    is returned with them bound.
+    A name becomes a `Kernel`, with scales to be settled on training items unless they
+    are given; a `Kernel` is copied with `kernel_params`; a callable is returned with
+    them bound.
     """
     params = dict(kernel_params or {})
     if isinstance(kernel, str):
-        return Kernel(kernel, **params)
+        named = Kernel(kernel, **params)
+        return Kernel(kernel, **{**named.facts.by_name, **params})
     if isinstance(kernel, Kernel):
         return Kernel(kernel.name, **{**kernel.params, **params})
     if callable(kernel):

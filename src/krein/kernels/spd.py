@@ -6,6 +6,7 @@ why not a further package). An item is a p x p matrix; all have the same p.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,12 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.spatial.distance import cdist
 
-from krein.kernels.distances import distance_facts, similarity_of
+from krein.kernels.distances import (
+    distance_facts,
+    median_distance,
+    similarity_of,
+    some_items,
+)
 from krein.kernels.items import check_items, fill_pairs, same_items
 from krein.kernels.registry import register
 
@@ -410,11 +416,18 @@ def _pointwise_distances(X: Any, Y: Any = None, *, distance: Any) -> np.ndarray:
     return D
 
 
+def _geodesic_median(X: Any, params: Mapping[str, Any]) -> float:
+    distances = _pointwise_distances(some_items(X), distance=params.get("distance"))
+    return 0.5 / median_distance(distances) ** 2
+
+
 @register(
     "geodesic_rbf",
     input="any",
     definiteness="depends",
     parallel="processes",
+    resolve={"gamma": {"median": _geodesic_median}},
+    by_name={"gamma": "median"},
     note="positive definite for every gamma only if the metric space is flat",
     reference="Feragen, Lauze, Hauberg (2015), CVPR",
 )
@@ -427,8 +440,8 @@ def geodesic_rbf_kernel(X, Y=None, *, distance=None, gamma=1.0):
         Whatever `distance` takes; Y defaults to X.
     distance : callable
         ``distance(x, y) -> float``, symmetric.
-    gamma : float
-        Positive factor of the squared distance.
+    gamma : float or "median"
+        Positive factor of the squared distance; the word is settled by `Kernel.fit`.
 
     Returns
     -------

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from joblib import cpu_count
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.metrics import pairwise
 
+from krein.kernels.distances import median_distance, some_items
 from krein.kernels.items import same_items
 from krein.kernels.registry import register
 from krein.store.blocks import Block, Tiling
@@ -40,21 +41,46 @@ def _gamma_scale(X: Any, params: dict) -> float:
     return 1.0 / (np.shape(X)[1] * variance) if variance > 0 else 1.0
 
 
-def _gamma_median(X: Any, params: dict) -> float:
+def _median_distance(X: Any, metric: str) -> float:
+    X = np.asarray(some_items(X), dtype=float)
+    return median_distance(squareform(pdist(X, metric)))
+
+
+def _rbf_median(X: Any, params: dict) -> float:
     """1 / (2 med^2), med the median Euclidean distance between training items."""
-    median = float(np.median(pdist(np.asarray(X, dtype=float))))
-    return 0.5 / median**2 if median > 0 else 1.0
+    return 0.5 / _median_distance(X, "euclidean") ** 2
+
+
+def _laplacian_median(X: Any, params: dict) -> float:
+    """1 / med, med the median L1 distance between training items."""
+    return 1.0 / _median_distance(X, "cityblock")
+
+
+def _tl1_median(X: Any, params: dict) -> float:
+    """Twice the median L1 distance: about 0.7 n_features for uniform features."""
+    return 2.0 * _median_distance(X, "cityblock")
+
+
+def _inner_scale(X: Any, params: dict) -> float:
+    """1 / mean squared norm, so that gamma x'x is 1 on average."""
+    mean = float(np.mean(np.sum(np.square(np.asarray(X, dtype=float)), axis=1)))
+    return 1.0 / mean if mean > 0 else 1.0
 
 
 # A tile stays in the cache until it is truncated and mirrored.
 _TL1_TILE = 256
-_GAMMA_RULES = {"gamma": {"scale": _gamma_scale, "median": _gamma_median}}
+_INNER = {
+    "resolve": {"gamma": {"scale": _inner_scale}},
+    "by_name": {"gamma": "scale"},
+}
 
 
 @register(
     "tl1",
     input="vectors",
     definiteness="indefinite",
+    resolve={"tau": {"median": _tl1_median}},
+    by_name={"tau": "median"},
     reference="Huang, Suykens, Wang, Hornegger, Maier (2018), TNNLS 29",
     witness="monks1 scaled to [0, 1], tau = 0.7 n_features",
 )
@@ -68,8 +94,10 @@ def tl1_kernel(X, Y=None, *, tau=None):
     X, Y : array-like of shape (n_X, n_features), (n_Y, n_features)
         Items; Y defaults to X. For the default `tau` scale features to [0, 1] with
         scikit-learn's ``MinMaxScaler``, which leaves constant columns at 0.
-    tau : float, optional
-        Radius; 0.7 times the number of features as in Liu et al., Section VI.
+    tau : float or "median", optional
+        Radius; 0.7 times the number of features as in Liu et al., Section VI, when
+        not given. "median", settled by `Kernel.fit`, is twice the median L1 distance
+        between training items, and the default of a kernel given by name.
 
     Returns
     -------
@@ -114,7 +142,7 @@ def tl1_kernel(X, Y=None, *, tau=None):
     "rbf",
     input="vectors",
     definiteness="pd",
-    resolve=_GAMMA_RULES,
+    resolve={"gamma": {"scale": _gamma_scale, "median": _rbf_median}},
     reference="scikit-learn, sklearn.metrics.pairwise.rbf_kernel",
 )
 def rbf_kernel(X, Y=None, *, gamma=None):
@@ -145,7 +173,7 @@ def rbf_kernel(X, Y=None, *, gamma=None):
     "laplacian",
     input="vectors",
     definiteness="pd",
-    resolve=_GAMMA_RULES,
+    resolve={"gamma": {"scale": _gamma_scale, "median": _laplacian_median}},
     reference="scikit-learn, sklearn.metrics.pairwise.laplacian_kernel",
 )
 def laplacian_kernel(X, Y=None, *, gamma=None):
@@ -176,6 +204,7 @@ def laplacian_kernel(X, Y=None, *, gamma=None):
     "sigmoid",
     input="vectors",
     definiteness="indefinite",
+    **_INNER,
     reference="scikit-learn, sklearn.metrics.pairwise.sigmoid_kernel",
     witness="standardised sonar, default parameters",
 )
@@ -186,8 +215,10 @@ def sigmoid_kernel(X, Y=None, *, gamma=None, coef0=0.0):
     ----------
     X, Y : array-like of shape (n_X, n_features), (n_Y, n_features)
         Items; Y defaults to X.
-    gamma : float, optional
-        1 / n_features when not given.
+    gamma : float or "scale", optional
+        1 / n_features when not given. "scale", settled by `Kernel.fit`, is one over
+        the mean squared norm of training items, and the default of a kernel given
+        by name.
     coef0 : float
         Offset.
 
@@ -210,6 +241,7 @@ def sigmoid_kernel(X, Y=None, *, gamma=None, coef0=0.0):
     input="vectors",
     definiteness="depends",
     note="positive definite for integer degree and coef0 >= 0",
+    **_INNER,
     reference="scikit-learn, sklearn.metrics.pairwise.polynomial_kernel",
 )
 def polynomial_kernel(X, Y=None, *, degree=3, gamma=None, coef0=1.0):
@@ -221,8 +253,10 @@ def polynomial_kernel(X, Y=None, *, degree=3, gamma=None, coef0=1.0):
         Items; Y defaults to X.
     degree : float
         Exponent.
-    gamma : float, optional
-        1 / n_features when not given.
+    gamma : float or "scale", optional
+        1 / n_features when not given. "scale", settled by `Kernel.fit`, is one over
+        the mean squared norm of training items, and the default of a kernel given
+        by name.
     coef0 : float
         Offset.
 
