@@ -25,7 +25,7 @@ DATA = Path(os.environ.get("KREIN_DATA", "data"))
 
 @dataclass(frozen=True)
 class Case:
-    """A named similarity: `items()` are loaded once, `matrix(items, train)` per split."""
+    """A named similarity: `items()` once, `matrix(items, train)` for every split."""
 
     name: str
     items: Callable[[], tuple[np.ndarray, np.ndarray]]
@@ -38,7 +38,7 @@ class Case:
         return "design" if digest[0] % 2 else "report"
 
 
-# ---------------------------------------------------------------- distance -> similarity
+# --------------------------------------------------------- distance -> similarity
 
 
 def median(D, train):
@@ -74,7 +74,7 @@ def standardised(kernel):
     return matrix
 
 
-# ------------------------------------------------------------------------------- loading
+# ------------------------------------------------------------------------- loading
 
 
 def arrays(name):
