@@ -47,12 +47,12 @@ def check_methods(names: str | None) -> list[str] | None:
 
 def make_kernel(name: str, pairs: list[str]) -> Any:
     """Return the kernel with its parameters, read by their declared types."""
-    from krein.kernels import Kernel
+    from krein.kernels import as_kernel
 
     check_kernel(name)
     known = kernel_parameters(name)
     params = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")
-    return Kernel(name, **params)
+    return as_kernel(name, params)
 
 
 def load_items(args: argparse.Namespace) -> Any:
