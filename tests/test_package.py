@@ -1,11 +1,10 @@
 """What importing costs, what it does not import, and that public names exist."""
 
 import importlib
-import re
 import os
+import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from statistics import median
 
