@@ -1,4 +1,4 @@
-"""The concave-convex procedures of Liu et al., with corrected formulas.
+"""The concave-convex procedures of Liu et al., with corrected and printed formulas.
 
 Positive decomposition (below Prop. 1; where it prints rho, tau is meant)
 
@@ -12,6 +12,21 @@ and the sub-problem of an outer step from A_k, eq. (9), up to a constant,
 Corrected: eq. (10) prints y * K(beta) for K(y * beta); eq. (11) has beta inside the
 exponential for alpha; eq. (12) lacks -alpha K- A_k; line 5 of Algorithm 1 gives the
 gradient of h and calls it h~; L_F is alpha ||K+|| + ||K||^2 / (4N), not ||K|| / (4N).
+
+``equations="printed"`` runs (10) and (12) as they stand ((11) with alpha: as printed it
+defines beta by itself). What they are, with D = diag(y) and beta = sigmoid(-y * Ka):
+
+- (10), K+a_t - K-a_k - D K beta / (n alpha) up to a factor, descends no function: its
+  Jacobian has the term D K S D K, S = diag(beta (1 - beta)), which is not symmetric. At
+  a fixed point Ka = y * theta with theta = K sigmoid(-theta) / (n alpha), an equation
+  without labels (that of a problem in which all labels are +1). Where K >= 0
+  elementwise theta > 0: every training item gets its label, whatever the labels are,
+  and a interpolates y * theta. What generalises is the early stop; the first step from
+  zero is the density-weighted mean a = eta/(2n) y * K1.
+- (12) descends g(a) = loss(Ka) + alpha/2 a'K+a, which is convex: K- does not enter, the
+  outer loop restarts eta and nothing else. Its fixed point is the minimiser,
+  alpha K+a = K(y * beta) / n, and Ka is logistic regression with the positive definite
+  kernel K K+^-1 K.
 
 What is true of them: the objective has no minimum when K has a negative eigenvalue.
 Exact CCCP grows by (tau + |mu|) / tau per outer step along a negative eigenvector, so
@@ -38,7 +53,7 @@ from krein.spectrum import Spectrum
 
 __all__ = ["CCCP_DEFAULTS", "CCCPSettings", "cccp_logistic"]
 
-_DIVERGED = 1e3  # times the largest coefficient that a stationary point can have
+_DIVERGED = 1e3  # times the largest size that a fixed point can have
 
 
 @dataclass(frozen=True)
@@ -64,6 +79,10 @@ class CCCPSettings:
         Take `eta` and `decay`, or the constant step 1 / L_F.
     tau : float, optional
         Shift of the decomposition; 1.1 |mu_min| by default, and at least 1e-6 |mu|.
+    equations : {"corrected", "printed"}
+        The gradients that belong to the objective, or eqs. (10) and (12) as printed,
+        which are for two classes without weights and intercept. They are no gradients
+        of the objective; see the module for what they do.
     max_inner : int
         Largest number of inner steps.
     """
@@ -76,6 +95,7 @@ class CCCPSettings:
     step: Literal["printed", "lipschitz"] = "printed"
     tau: float | None = None
     max_inner: int = 1000
+    equations: Literal["corrected", "printed"] = "corrected"
 
 
 CCCP_DEFAULTS = {
@@ -122,15 +142,16 @@ def cccp_logistic(
     Returns
     -------
     Result
-        ``x`` (n, k): the last point, as in the paper. Status "diverged" when
-        coefficients left the box of all stationary points a thousandfold, or were no
-        longer finite; then the point of smallest residual. ``info``: "intercept",
+        ``x`` (n, k): the last point, as in the paper. Status "diverged" when it left
+        the region of all fixed points a thousandfold, or was no longer finite; then
+        the point of smallest residual, which is no model. ``info``: "intercept",
         "theorem1_bound", "tau". ``history``: "norm" of x, "inner" steps so far.
 
     References
     ----------
     Liu et al., Algorithm 1, eqs. (8)-(12), Theorem 1.
     """
+    _check_equations(settings, problem)
     A = np.zeros(problem.targets.shape) if start is None else start
     random = np.random.RandomState(0) if random_state is None else random_state
     procedure = _Procedure(problem, spectrum, settings, random)
@@ -141,6 +162,27 @@ def cccp_logistic(
         callback=callback,
         keep="last",
     )
+
+
+def _check_equations(settings: CCCPSettings, problem: IndefiniteLogistic) -> None:
+    """Refuse unknown equations, and printed ones beyond the paper's model."""
+    known = ("corrected", "printed")
+    if settings.equations not in known:
+        raise ValueError(
+            f"equations must be one of {known}, got {settings.equations!r}"
+        )
+    beyond = {
+        f"{problem.n_columns} classes": problem.n_columns > 1,
+        "sample weights": problem.weight is not None,
+        "an intercept": problem.fit_intercept,
+    }
+    found = [words for words, true in beyond.items() if true]
+    if settings.equations == "printed" and found:
+        raise ValueError(
+            "equations='printed' are for two classes without weights and intercept, "
+            f"got {' and '.join(found)}; use equations='corrected', or "
+            "fit_intercept=False with two classes"
+        )
 
 
 class _Procedure:
@@ -164,6 +206,10 @@ class _Procedure:
             tau = max(1.1 * -float(mu.min()), 1e-6 * size)
         self.tau = tau
         self.inner = 0  # inner steps so far
+        # (12) as printed lacks the term of K-.
+        self.forgets_concave_part = (
+            settings.equations == "printed" and settings.stochastic
+        )
         self.plus = np.maximum(mu, 0.0) + tau
         self.minus = np.maximum(-mu, 0.0) + tau
         self.bound = theorem1_bound(
@@ -181,7 +227,7 @@ class _Procedure:
     def iterates(self, A: Array) -> Iterator[Iterate]:
         Z = self.V.T @ (A / self.root)
         eta = self.settings.eta
-        limit = _DIVERGED * max(float(self.problem.bound.max()), float(np.abs(A).max()))
+        limit = _DIVERGED * max(self._reach(), self._size(A, self.outputs(Z)))
         while True:
             with np.errstate(over="ignore", invalid="ignore"):
                 A = self.root * (self.V @ Z)
@@ -193,9 +239,26 @@ class _Procedure:
             with np.errstate(over="ignore", invalid="ignore"):
                 Z, eta = self._outer_step(Z, eta)
 
+    def _size(self, A: Array, H: Array) -> float:
+        """What `_reach` bounds: outputs for (10) as printed, otherwise coefficients."""
+        settings = self.settings
+        outputs = settings.equations == "printed" and not settings.stochastic
+        return float(np.abs(H if outputs else A).max())
+
+    def _reach(self) -> float:
+        """Largest size of a fixed point."""
+        problem = self.problem
+        if self.settings.equations == "corrected":
+            return float(problem.bound.max())  # A = c W (T - P)
+        if self.settings.stochastic:  # g(a) <= g(0) = ln 2
+            floor = problem.alpha * float(self.plus.min())
+            return float(np.sqrt(2.0 * np.log(2.0) / floor))
+        rows = float(np.abs(problem.K).sum(axis=1).max())
+        return float(problem.bound.max()) * rows  # theta = c K sigmoid(-theta)
+
     def _iterate(self, A: Array, H: Array, limit: float) -> Iterate:
         b = self.problem.intercept(H)
-        escaped = float(np.abs(A).max()) > limit
+        escaped = self._size(A, H) > limit
         return Iterate(
             x=A,
             value=self.problem.value(A, H, b),
@@ -219,7 +282,9 @@ class _Procedure:
         linear = self.problem.alpha * self.minus * Z
         value = self._majoriser(Z, linear)
         for _ in range(settings.max_inner):
-            gradient = self._gradient(Z) - linear
+            gradient = self._gradient(Z)
+            if not self.forgets_concave_part:
+                gradient = gradient - linear
             Z = Z - (1.0 / self.lipschitz if constant else eta) * gradient
             eta *= settings.decay
             self.inner += 1
@@ -237,6 +302,9 @@ class _Procedure:
             return ridge - self._one_sample(Z)
         H = self.outputs(Z)
         G = problem.scores(H + problem.intercept(H))
+        if self.settings.equations == "printed":
+            y = 2.0 * problem.targets - 1.0  # G = y * beta, and (10) has y * K(beta)
+            return ridge - self.V.T @ (y * (problem.K @ (y * G))) / problem.total
         if self.settings.stochastic:
             j = self._draw()
             return ridge - self.mu * self.V[j][:, None] * (G[j] / self.root[j])
