@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from krein.arrays import Array
 from krein.store.sharing import shared_work
-from papers.runs import Task, seed_of
+from papers.runs import DivergedError, Task, seed_of
 
 __all__ = [
     "RawRows",
@@ -24,6 +24,7 @@ __all__ = [
     "folds_of",
     "quiet_fit",
     "split_of",
+    "status_of",
     "timed",
     "tune",
     "unit_range",
@@ -100,10 +101,23 @@ def accuracy(model: Any, K_new: Any, y: np.ndarray) -> float:
 
 
 def quiet_fit(model: Any, X: Any, y: np.ndarray) -> Any:
-    """Fit without warnings: runs record certificates and states instead."""
+    """Fit without warnings; a fit that diverged is an error, for it is no model."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(X, y)
+        model.fit(X, y)
+    if status_of(model) == "diverged":
+        raise DivergedError(f"{type(model).__name__} diverged")
+    return model
+
+
+def status_of(model: Any) -> str:
+    """How the solver of a fitted model ended; the worst word where it has several."""
+    found = getattr(model, "result_", [])
+    words = [
+        result.status for result in (found if isinstance(found, list) else [found])
+    ]
+    order = ("diverged", "max_iter", "interrupted", "converged")
+    return next((word for word in order if word in words), "")
 
 
 def timed(model: Any, X: Any, y: np.ndarray) -> tuple[Any, float]:
@@ -125,6 +139,8 @@ def tune(
     folds: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> dict[str, Any]:
     """Parameters with the best mean accuracy over folds; the first of equals.
+
+    Parameters whose fit diverges on a fold are not chosen.
 
     Parameters
     ----------
@@ -151,8 +167,14 @@ def tune(
             for i, params in enumerate(grid):
                 matrix = K(params) if callable(K) else K
                 inner = block(matrix, train, train)
-                model = quiet_fit(make(**params), inner, y[train])
+                try:
+                    model = quiet_fit(make(**params), inner, y[train])
+                except DivergedError:
+                    right[i] = -np.inf
+                    continue
                 right[i] += accuracy(model, block(matrix, test, train), y[test])
+    if np.isneginf(right).all():
+        raise DivergedError("every value of the grid diverged")
     return grid[int(np.argmax(right))]
 
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from krein.arrays import Array
 from papers.experiments import unit_range, vectors
-from papers.runs import Means
+from papers.runs import Run
 
-__all__ = ["LARGE", "READINGS", "SETS", "SMALL", "liu_vectors", "readings", "tl1"]
+__all__ = [
+    "LARGE",
+    "READINGS",
+    "SETS",
+    "SMALL",
+    "has_status",
+    "liu_vectors",
+    "logistic",
+    "published",
+    "tl1",
+    "under",
+]
 
 Loaded = tuple[Array, np.ndarray]
 
@@ -87,12 +99,24 @@ SETS: dict[str, tuple[str, Callable[[Any], Loaded]]] = {
     # not in the paper: explains its accuracy of 1.000
     "parkinsons with label": ("parkinsons", _with_label),
 }
-# Algorithm 1 does not say whether eta starts anew in every outer step (it does in
-# "CCICP-GD"), and its eta = 0.02 can exceed 2 / L. Other readings -> options.
+# Algorithm 1 can be read in several ways; "" has the corrected gradients and starts eta
+# anew in every outer step. Its eta = 0.02 can exceed 2 / L.
 READINGS: dict[str, dict[str, Any]] = {
-    "CCICP-GD, eta as printed": {"reset_eta": False},
-    "CCICP-GD, steps 1/L": {"step": "lipschitz"},
+    "printed equations": {"equations": "printed"},
+    "": {},
+    "to the letter": {"equations": "printed", "reset_eta": False},
+    "eta as printed": {"reset_eta": False},
+    "steps 1/L": {"step": "lipschitz"},
 }
+# Name in the paper -> solver and inexact parameter epsilon.
+_PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {
+    "CCCP-GD": ("cccp-gd", {"epsilon": 1e-4}),
+    "CCICP-GD": ("ccicp-gd", {"epsilon": 1.0}),
+    "CCICP-SGD": ("ccicp-sgd", {"epsilon": 1e-4}),
+    "CCICP-SGD-I": ("ccicp-sgd", {"epsilon": 1.0}),
+    "IKLR certified": ("newton", {}),
+}
+_NAMES = re.compile(r"CCCP-GD|CCICP-SGD-I|CCICP-SGD|CCICP-GD|CCICP")
 LARGE = ("EEG", "guide1-t", "ijcnn1-tr", "madelon")
 SMALL = tuple(n for n in SETS if n not in LARGE and n != "parkinsons with label")
 
@@ -109,34 +133,52 @@ def liu_vectors(name: str, quick: bool) -> Loaded:
     return unit_range(np.asarray(X, dtype=float)), np.asarray(y)
 
 
-def readings(measured: Means, dataset: str, after: str = "") -> str:
-    """Accuracy of CCICP-GD under the other readings of its step, in words.
+def under(method: str, reading: str) -> str:
+    """Name of a method, or of what is said about it, under a reading.
 
-    Parameters
-    ----------
-    measured : dict
-        (dataset, method, quantity) -> `Measured`.
-    dataset : str
-        Name of the set.
-    after : str
-        What follows the name of the method, such as the start of Table VI.
-
-    Returns
-    -------
-    str
-        "" when they were not run.
+    Examples
+    --------
+    >>> under("CCICP-GD, zeros", "steps 1/L")
+    'CCICP-GD, steps 1/L, zeros'
     """
-    parts = {
-        "with eta never reset": f"CCICP-GD, eta as printed{after}",
-        "with steps 1/L": f"CCICP-GD, steps 1/L{after}",
-        "certified solution": "IKLR certified",
-    }
-    found = {
-        words: measured.get((dataset, method, "accuracy"))
-        for words, method in parts.items()
-    }
-    said = [f"{words} {m.value:.3f}" for words, m in found.items() if m is not None]
-    return f"the step is left open: {', '.join(said)}" if said else ""
+    return _NAMES.sub(rf"\g<0>, {reading}", method, count=1) if reading else method
+
+
+def published(methods: tuple[str, ...], readings: Iterable[str]) -> tuple[str, ...]:
+    """Names of methods under several readings.
+
+    The stochastic ones have their own rule for eta in no reading but the first two.
+    """
+    return tuple(
+        under(method, reading)
+        for reading in readings
+        for method in methods
+        if method == "CCICP-GD" or reading in ("", "printed equations")
+    )
+
+
+def logistic(
+    method: str, alpha: float, *, seed: int = 0, init: str = "zeros", **options: Any
+) -> Any:
+    """Return an estimator for a method of the paper, under the reading in its name."""
+    from krein import KreinLogisticRegression
+
+    name, _, reading = method.partition(", ")
+    solver, settings = _PUBLISHED[name]
+    settings = {"init": init, **settings, **READINGS[reading], **options}
+    return KreinLogisticRegression(
+        alpha,
+        fit_intercept=False,
+        solver=solver,
+        indefinite="raise-alpha" if solver == "newton" else "allow",
+        solver_options=settings,
+        random_state=seed,
+    )
+
+
+def has_status(run: Run) -> bool:
+    """Tell whether it is known how the solver ended; older runs do not say."""
+    return "status" in run.values or not _NAMES.search(run.task.method)
 
 
 def tl1(X: Array, Y: Array | None = None) -> Array:

@@ -26,11 +26,25 @@ from krein.store.files import atomic_write
 from krein.store.fingerprint import fingerprint
 from krein.store.records import RecordStore, read_record
 
-__all__ = ["Run", "Runner", "Store", "Table", "Task", "machine", "seed_of"]
+__all__ = [
+    "DivergedError",
+    "Run",
+    "Runner",
+    "Store",
+    "Table",
+    "Task",
+    "machine",
+    "seed_of",
+]
 
 # What a run measures: numbers, curves (lists of numbers), words.
 Values = dict[str, Any]
 FAILED = "failed"  # in the values of a run that broke down: the error in words
+STATUS = "status"  # how the solver ended, in the values of a run
+
+
+class DivergedError(ArithmeticError):
+    """A published solver left for infinity: there is no model to be scored."""
 
 
 @dataclass(frozen=True, order=True)
@@ -64,6 +78,11 @@ class Run:
         """The method broke down numerically."""
         return FAILED in self.values
 
+    @property
+    def diverged(self) -> bool:
+        """The solver diverged: a result, but there was no model to be measured."""
+        return self.values.get(STATUS) == "diverged"
+
     def record(self) -> dict[str, Any]:
         """Plain values: a record of the store, a line of a results file."""
         return {
@@ -85,6 +104,10 @@ class Run:
 # the same table, from its file if it was run.
 Compute = Callable[[Task, bool, Callable[[Task], Values]], Values]
 Means = dict[tuple[str, str, str], Any]
+
+
+def _with_suffix(method: str, reading: str) -> str:
+    return f"{method}, {reading}" if reading else method
 
 
 @dataclass(frozen=True)
@@ -114,6 +137,13 @@ class Table:
         Quantity that the page shows for every method and data set, "" for none.
     version : int
         To be raised when the protocol changes: older results are then outdated.
+    current : callable, optional
+        ``current(run)`` is False for a run of an older protocol, which is made again.
+    readings : tuple of str
+        Readings of the protocol where a paper can be read in several ways; the first
+        is the one that claims are judged by, "" the one without a name.
+    under : callable
+        ``under(method, reading)``: name of a method when it follows a reading.
     """
 
     name: str
@@ -126,6 +156,9 @@ class Table:
     explain: Callable[[Any, Means], str] | None = None
     grid: str = ""
     version: int = 1
+    current: Callable[[Run], bool] | None = None
+    readings: tuple[str, ...] = ("",)
+    under: Callable[[str, str], str] = _with_suffix
 
 
 def machine() -> dict[str, str | int | None]:
@@ -211,7 +244,10 @@ class Store:
             if record is not None:
                 run = Run.from_record(record)
                 runs[run.task] = run
-        return runs
+        current = self.table.current
+        if current is None:
+            return runs
+        return {task: run for task, run in runs.items() if current(run)}
 
     def find(self, task: Task) -> Run | None:
         """Return one finished task if its own file is there."""
@@ -276,6 +312,8 @@ class Runner:
         try:
             with threadpool_limits(1):
                 values = compute(task, self.store.quick, self.earlier)
+        except DivergedError:
+            values = {STATUS: "diverged"}
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             # A method that breaks down numerically is a result, and stays in the file.
             values = {FAILED: f"{type(error).__name__}: {error}"}
