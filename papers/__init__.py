@@ -212,7 +212,7 @@ def judge_paper(paper: str, out: Path) -> list[Claim]:
         for name, table in own.items()
     }
     return [
-        judge(claim, measured[claim.table], own[claim.table].explain)
+        judge(claim, measured[claim.table], own[claim.table])
         for claim in printed(paper)
     ]
 

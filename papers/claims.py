@@ -9,20 +9,23 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from krein.store.files import atomic_write
-from papers.runs import Means, Run
+from papers.runs import Means, Run, Table
 
 __all__ = [
+    "DIVERGED",
+    "IMPOSSIBLE",
     "PRINTED",
     "VERDICTS",
     "Claim",
     "Measured",
+    "by_reading",
     "judge",
     "lookup",
     "means",
@@ -32,9 +35,22 @@ __all__ = [
 ]
 
 PRINTED = Path(__file__).parent / "printed"
-VERDICTS = ("holds", "differs", "cannot hold", "not to be had", "not run")
+VERDICTS = (
+    "holds",
+    "differs",
+    "diverged",
+    "cannot hold",
+    "tests nothing",
+    "not to be had",
+    "not run",
+)
+DIVERGED = "diverged runs"  # quantity: how many runs of a method gave no model
+IMPOSSIBLE = "impossible"  # measured value of a row that contradicts itself
 _PRINTED = ("table", "dataset", "method", "quantity", "paper", "tolerance", "known")
-_COLUMNS = (*_PRINTED, "ours", "spread", "runs", "verdict", "reason")
+_COLUMNS = (
+    *_PRINTED,
+    *("ours", "spread", "runs", "reading", "verdict", "reason", "others"),
+)
 
 
 @dataclass(frozen=True)
@@ -48,10 +64,12 @@ class Claim:
     paper : str
         As printed; "yes" for a sentence that the results confirm or not.
     tolerance : str
-        ``0.02`` absolute, ``5%`` relative, ``x3`` up to a factor of three, ``=`` equal.
+        ``0.02`` absolute, ``5%`` relative, ``x3`` up to a factor of three, ``=`` equal;
+        ``>=``: ours is a lower bound, and a number below it cannot hold.
     known : str
-        "" or a verdict that needs no comparison: "cannot hold" (there is a proof) or
-        "not to be had" (no data, or no number in the copy of the paper).
+        "" or a verdict that needs no comparison: "not to be had" (no data, or no number
+        in the copy of the paper) or "tests nothing" (ours was chosen to fit, or the
+        sentence is not one of the paper).
     reason : str
         The argument. Printed claims hold the part that does not depend on a run.
     ours : str
@@ -60,8 +78,12 @@ class Claim:
         Standard deviation over splits.
     runs : str
         Number of splits behind `ours`.
+    reading : str
+        Reading of the protocol that the verdict is about, where there are several.
     verdict : str
         One of `VERDICTS`.
+    others : str
+        What the other readings give.
     """
 
     table: str
@@ -75,7 +97,9 @@ class Claim:
     ours: str = ""
     spread: str = ""
     runs: str = ""
+    reading: str = ""
     verdict: str = "not run"
+    others: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -137,15 +161,28 @@ def means(runs: Iterable[Run]) -> Means:
     Returns
     -------
     dict
-        (dataset, method, quantity) -> `Measured`; curves and words are left out.
+        (dataset, method, quantity) -> `Measured`; curves and words are left out. Runs
+        that diverged have no model and no numbers, and are counted.
     """
     collected: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    runs = list(runs)
     for run in runs:
         for quantity, value in run.values.items():
             if isinstance(value, int | float) and not isinstance(value, bool):
                 key = (run.task.dataset, run.task.method, quantity)
                 collected[key].append(float(value))
-    return {key: _average(values) for key, values in collected.items()}
+    averages = {key: _average(values) for key, values in collected.items()}
+    return {**averages, **_divergences(runs)}
+
+
+def _divergences(runs: list[Run]) -> Means:
+    """How many runs of a method diverged, where any did; `count` is of all runs."""
+    total = Counter((run.task.dataset, run.task.method) for run in runs)
+    lost = Counter((r.task.dataset, r.task.method) for r in runs if r.diverged)
+    return {
+        (*pair, DIVERGED): Measured(float(number), None, total[pair])
+        for pair, number in lost.items()
+    }
 
 
 def _average(values: list[float]) -> Measured:
@@ -174,12 +211,8 @@ def lookup(measured: Means, keys: Iterable[tuple[str, str, str]]) -> list[Any] |
     return None if any(value is None for value in found) else found
 
 
-def judge(
-    claim: Claim,
-    measured: Means,
-    explain: Callable[[Claim, Means], str] | None = None,
-) -> Claim:
-    """Fill in `ours` and the verdict.
+def judge(claim: Claim, measured: Means, table: Table) -> Claim:
+    """Fill in `ours` and the verdict, by the first reading and by all others.
 
     Parameters
     ----------
@@ -187,34 +220,76 @@ def judge(
         As printed.
     measured : dict
         (dataset, method, quantity) -> `Measured`, of the claim's table.
-    explain : callable, optional
-        ``explain(claim, measured)``: what the same runs say about a claim that differs.
+    table : Table
+        For its readings, and for what it explains.
 
     Returns
     -------
     Claim
     """
-    found = measured.get(claim.key)
-    if found is None:
-        if claim.known:
-            return replace(claim, verdict=claim.known)
-        return claim
-    filled = replace(
-        claim,
-        ours=_show(found.value),
-        spread="" if found.spread is None else _show(found.spread),
-        runs=str(found.count),
+    found = by_reading(claim, measured, table)
+    (reading, first), *rest = found.items()
+    if len(found) == 1:
+        return first
+    others = "; ".join(
+        f"{label}: {other.ours or 'no number'}, {other.verdict}"
+        for label, other in rest
     )
+    return replace(first, reading=reading, others=others)
+
+
+def by_reading(claim: Claim, measured: Means, table: Table) -> dict[str, Claim]:
+    """Judge a claim under each reading that concerns it.
+
+    Parameters
+    ----------
+    claim, measured, table
+        As in `judge`.
+
+    Returns
+    -------
+    dict of str to Claim
+        Name of the reading -> judged claim, in the order of the table.
+    """
+    found: dict[str, Claim] = {}
+    for reading, label in table.readings.items():
+        method = table.under(claim.method, reading)
+        if reading and method == claim.method:
+            continue  # this method is the same under the reading
+        judged = _judge(replace(claim, method=method), measured, table)
+        if judged.verdict != "not run" or not found or reading == "":
+            found[label] = replace(judged, method=claim.method)
+    return found
+
+
+def _judge(claim: Claim, measured: Means, table: Table) -> Claim:
+    """Verdict on the numbers of one method, whatever the reading."""
+    found = measured.get(claim.key)
+    diverged = measured.get((claim.dataset, claim.method, DIVERGED))
+    filled = claim
+    if found is not None:
+        filled = replace(
+            claim,
+            ours=_show(found.value),
+            spread="" if found.spread is None else _show(found.spread),
+            runs=str(found.count),
+        )
     if claim.known:
         return replace(filled, verdict=claim.known)
-    agrees, why = compare(claim.paper, found.value, claim.tolerance)
-    told = explain(claim, measured) if explain is not None and not agrees else ""
+    if diverged is not None:
+        said = f"{diverged.value:.0f} of {diverged.count} runs diverged"
+        return replace(filled, verdict="diverged", reason=said)
+    if found is None:
+        return filled
+    verdict, why = compare(claim.paper, found.value, claim.tolerance)
+    explain = table.explain if verdict == "differs" else None
+    told = explain(claim, measured) if explain is not None else ""
     reason = "; ".join(part for part in (why, claim.reason, told) if part)
-    return replace(filled, verdict="holds" if agrees else "differs", reason=reason)
+    return replace(filled, verdict=verdict, reason=reason)
 
 
-def compare(paper: str, ours: Any, tolerance: str) -> tuple[bool, str]:
-    """Tell whether a measured value agrees with a printed one, and how far it is.
+def compare(paper: str, ours: Any, tolerance: str) -> tuple[str, str]:
+    """Compare a measured value with a printed one: the verdict, and how far it is.
 
     Parameters
     ----------
@@ -227,7 +302,8 @@ def compare(paper: str, ours: Any, tolerance: str) -> tuple[bool, str]:
 
     Returns
     -------
-    agrees : bool
+    verdict : str
+        "holds", "differs" or "cannot hold".
     why : str
         The comparison in words.
 
@@ -235,10 +311,23 @@ def compare(paper: str, ours: Any, tolerance: str) -> tuple[bool, str]:
     --------
     >>> from papers.claims import compare
     >>> compare("0.79", 0.80, "0.02")
-    (True, 'off by 0.01, tolerance 0.02')
+    ('holds', 'off by 0.01, tolerance 0.02')
     >>> compare("100", 130.0, "5%")
-    (False, 'off by 30%, tolerance 5%')
+    ('differs', 'off by 30%, tolerance 5%')
+    >>> compare("100", 700.0, ">=")
+    ('cannot hold', '7 times as much at least')
     """
+    if ours == IMPOSSIBLE:
+        return "cannot hold", ""
+    if tolerance == ">=":
+        factor = float(ours) / float(paper)
+        said = f"{_short(factor)} times as much at least"
+        return ("cannot hold", said) if factor > 1.0 else ("holds", "")
+    agrees, why = _agrees(paper, ours, tolerance)
+    return "holds" if agrees else "differs", why
+
+
+def _agrees(paper: str, ours: Any, tolerance: str) -> tuple[bool, str]:
     if tolerance == "=":
         return str(ours) == paper, ""
     if isinstance(ours, str):  # "more than 200": a number was not reached

@@ -13,6 +13,7 @@ from papers.experiments import unit_range, vectors
 from papers.runs import Run
 
 __all__ = [
+    "LABELS",
     "LARGE",
     "READINGS",
     "SETS",
@@ -115,6 +116,13 @@ _PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {
     "CCICP-SGD": ("ccicp-sgd", {"epsilon": 1e-4}),
     "CCICP-SGD-I": ("ccicp-sgd", {"epsilon": 1.0}),
     "IKLR certified": ("newton", {}),
+}
+LABELS = {
+    "printed equations": "equations as printed",
+    "": "corrected equations",
+    "to the letter": "equations as printed, eta never reset",
+    "eta as printed": "corrected, eta never reset",
+    "steps 1/L": "corrected, steps 1/L",
 }
 _NAMES = re.compile(r"CCCP-GD|CCICP-SGD-I|CCICP-SGD|CCICP-GD|CCICP")
 LARGE = ("EEG", "guide1-t", "ijcnn1-tr", "madelon")

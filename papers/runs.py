@@ -15,7 +15,7 @@ import platform
 import shutil
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -139,9 +139,10 @@ class Table:
         To be raised when the protocol changes: older results are then outdated.
     current : callable, optional
         ``current(run)`` is False for a run of an older protocol, which is made again.
-    readings : tuple of str
-        Readings of the protocol where a paper can be read in several ways; the first
-        is the one that claims are judged by, "" the one without a name.
+    readings : dict of str to str
+        Readings of the protocol where a paper can be read in several ways, and what
+        the page calls them; the first is the one that claims are judged by, "" the one
+        that names of methods do not mention.
     under : callable
         ``under(method, reading)``: name of a method when it follows a reading.
     """
@@ -157,7 +158,7 @@ class Table:
     grid: str = ""
     version: int = 1
     current: Callable[[Run], bool] | None = None
-    readings: tuple[str, ...] = ("",)
+    readings: Mapping[str, str] = field(default_factory=lambda: {"": ""})
     under: Callable[[str, str], str] = _with_suffix
 
 
