@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import brentq
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from krein.arrays import Array
@@ -20,7 +20,15 @@ from papers.experiments import (
 )
 from papers.runs import Task, seed_of
 
-__all__ = ["SETS", "Noisy", "noisy_kernel", "width_of"]
+__all__ = ["SCALINGS", "SETS", "Noisy", "noisy_kernel", "width_of"]
+
+# What may be done to the features before the Gaussian; the papers do not say.
+SCALINGS: dict[str, Any] = {
+    "standardised": StandardScaler,
+    "[-1, 1]": lambda: MinMaxScaler((-1.0, 1.0)),
+    "[0, 1]": MinMaxScaler,
+    "as they are": None,
+}
 
 # Name in the papers -> file.
 SETS = {
@@ -65,12 +73,17 @@ class Noisy:
         return block(self.K, self.test, self.train), self.y[self.test]
 
     @property
+    def among_new(self) -> Array:
+        """Similarities among test points, for rules that treat them together."""
+        return block(self.K, self.test, self.test)
+
+    @property
     def clean_new(self) -> tuple[Array, np.ndarray]:
         """The same without noise in the rows of test points."""
         return block(self.clean, self.test, self.train), self.y[self.test]
 
 
-def _points(task: Task, quick: bool) -> tuple[Array, np.ndarray]:
+def _points(task: Task, quick: bool, scaling: str) -> tuple[Array, np.ndarray]:
     X, y = vectors(SETS[task.dataset], quick)
     if task.dataset == "USPS-35" and not quick:
         rng = np.random.default_rng([*seed_of(task), 3])
@@ -81,13 +94,19 @@ def _points(task: Task, quick: bool) -> tuple[Array, np.ndarray]:
         ]
         kept = np.sort(np.concatenate(rows))
         X, y = X[kept], y[kept]
-    elif task.dataset != "USPS-35":
-        X = StandardScaler().fit_transform(X)
-    return X, np.asarray(y)
+        if scaling == "standardised":
+            scaling = "as they are"  # grey values have one scale
+    scaler = SCALINGS[scaling]
+    return X if scaler is None else scaler().fit_transform(X), np.asarray(y)
 
 
 def noisy_kernel(
-    task: Task, quick: bool, noise: float, gamma: float | None = None
+    task: Task,
+    quick: bool,
+    noise: float,
+    gamma: float | None = None,
+    *,
+    scaling: str = "standardised",
 ) -> Noisy:
     """K - noise (E + E') / 2 on all points; width of K tuned on the training part.
 
@@ -101,6 +120,8 @@ def noisy_kernel(
         xi of Chen and Ye.
     gamma : float, optional
         Width that was tuned before.
+    scaling : str
+        One of `SCALINGS`; "standardised" leaves grey values as they are.
 
     Returns
     -------
@@ -108,7 +129,7 @@ def noisy_kernel(
     """
     from krein import rbf_kernel
 
-    X, y = _points(task, quick)
+    X, y = _points(task, quick, scaling)
     train, test = split_of(task, y, 0.2)
     if gamma is None:
         gamma = _width(task, X[train], y[train], quick)

@@ -76,6 +76,7 @@ _WHERE = {
     "Finding": "krein.diagnostics",
     "diagnose": "krein.diagnostics",
     "split_kernel": "krein.splitting",
+    "transductive_kernel": "krein.transductive",
     "unbounded_direction": "krein.problems.logistic",
     # data
     "list_datasets": "krein.datasets",
