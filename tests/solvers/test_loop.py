@@ -44,7 +44,7 @@ def test_max_iter_counts_steps_after_the_start():
 
 
 def test_a_published_rule_can_stop_before_the_certificate():
-    result = run(halving(stop_at=2), tol=1e-9, max_iter=50, stop_by_certificate=False)
+    result = run(halving(stop_at=2), tol=1e-9, max_iter=50, stop="change")
     assert (result.status, result.n_iter) == ("converged", 2)
 
 

@@ -139,8 +139,23 @@ def test_the_published_rule_stops_early(spectrum, y):
         assert published.converged
         assert abs(values[-1] - values[-2]) < 1e-6 * abs(values[-2])
         assert published.certificate.relative > 1e-5
-    with pytest.raises(ValueError, match="stop must be"):
-        spgm(problem, stop="never")
+    for solver in (spgm, accpm, siqclp):
+        with pytest.raises(ValueError, match="stop must be"):
+            solver(problem, stop="never")
+
+
+def test_the_published_rule_for_cutting_planes_and_kernels(spectrum, y):
+    """What is watched: the objective at the centres, the value of the master."""
+    problem = make(spectrum, y)
+    centres = accpm(problem, stop="change", tol=1e-2, max_iter=300)
+    values = centres.history["value"]
+    assert centres.converged
+    assert abs(values[-1] - values[-2]) < 1e-2 * abs(values[-2])
+    exact = siqclp(problem, stop="change", tol=1e-5, master="clarabel")
+    upper = exact.history["bound"]
+    assert exact.converged
+    assert abs(upper[-1] - upper[-2]) < 1e-5 * abs(upper[-2])
+    assert np.all(np.abs(np.diff(upper[:-1])) >= 1e-5 * np.abs(upper[:-2]))
 
 
 def test_accpm_cuts_keep_the_solution(spectrum, y):

@@ -17,7 +17,9 @@ import numpy as np
 from krein.arrays import Array
 from krein.result import Certificate, History, Result, Status
 
-__all__ = ["Iterate", "run"]
+__all__ = ["Iterate", "Stop", "run"]
+
+Stop = Literal["gap", "change"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Iterate:
         The bound from the other side, where there is one.
     stop : {"converged", "diverged"} or None
         A solver's own (published) rule; None leaves it to the certificate.
+    watched : float, optional
+        What ``stop="change"`` watches; `value` unless given.
     facts : mapping
         Further numbers for the history, such as ``size``.
     info : mapping
@@ -47,6 +51,7 @@ class Iterate:
     certificate: Certificate
     bound: float = float("nan")
     stop: Literal["converged", "diverged"] | None = None
+    watched: float | None = None
     facts: Mapping[str, float] = field(default_factory=dict)
     info: Mapping[str, Any] = field(default_factory=dict)
 
@@ -58,7 +63,7 @@ def run(
     max_iter: int,
     callback: Callable[[Iterate], bool | None] | None = None,
     on_interrupt: Literal["raise", "return"] = "raise",
-    stop_by_certificate: bool = True,
+    stop: Stop = "gap",
     keep: Literal["best", "last"] = "best",
 ) -> Result:
     """Run a solver to its tolerance and return the best point by certificate.
@@ -77,8 +82,10 @@ def run(
     on_interrupt : {"raise", "return"}
         What Ctrl-C does between two steps: raise, or return the best point so far
         with status ``"interrupted"``.
-    stop_by_certificate : bool
-        False leaves the decision to the solver's own rule (``Iterate.stop``).
+    stop : {"gap", "change"}
+        ``"change"``, the rule of the papers: the run has converged when `value` (where
+        a solver says so, another ``Iterate.watched``) changed by less than `tol` of
+        itself. That says nothing about the distance to the optimum.
     keep : {"best", "last"}
         ``"last"`` returns the last point, as published algorithms do whose certificate
         need not improve; the best one is returned all the same after divergence.
@@ -87,9 +94,12 @@ def run(
     -------
     Result
     """
+    if stop not in ("gap", "change"):
+        raise ValueError(f"stop must be 'gap' or 'change', got {stop!r}")
     history = History()
     best: Iterate | None = None
     last: Iterate | None = None
+    before: Iterate | None = None
     status: Status = "max_iter"
     n_iter = -1
     clock = 0.0
@@ -115,7 +125,11 @@ def run(
                 if status == "converged":
                     best = iterate
                 break
-            if stop_by_certificate and iterate.certificate.relative <= tol:
+            if stop == "change" and unchanged(iterate, before, tol):
+                status, best = "converged", iterate
+                break
+            before = iterate
+            if stop == "gap" and iterate.certificate.relative <= tol:
                 status = "converged"
                 break
             if n_iter >= max_iter:
@@ -138,6 +152,16 @@ def run(
         history=history,
         info=dict(best.info),
     )
+
+
+def unchanged(iterate: Iterate, before: Iterate | None, tol: float) -> bool:
+    """Tell whether the watched objective changed by less than `tol` of itself."""
+    if before is None:
+        return False
+    new, old = (
+        it.value if it.watched is None else it.watched for it in (iterate, before)
+    )
+    return abs(new - old) < tol * abs(old)
 
 
 def _record(history: History, iterate: Iterate, seconds: float) -> None:

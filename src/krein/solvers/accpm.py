@@ -11,7 +11,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from krein.arrays import Array
 from krein.problems.proxy import ProxySVM
 from krein.result import Result
-from krein.solvers._loop import Iterate, run
+from krein.solvers._loop import Iterate, Stop, run
 
 __all__ = ["accpm"]
 
@@ -29,6 +29,7 @@ def accpm(
     tol: float = 1e-6,
     max_iter: int = 1000,
     max_cuts: int | None = None,
+    stop: Stop = "gap",
     callback: Callable[[Iterate], bool | None] | None = None,
     on_interrupt: Literal["raise", "return"] = "raise",
 ) -> Result:
@@ -46,11 +47,14 @@ def accpm(
     x0 : ndarray of shape (n,), optional
         Start, inside the box; the centre of Q unless given.
     tol : float
-        Relative certified gap.
+        Relative certified gap, or relative change of the objective.
     max_iter : int
         Largest number of cuts.
     max_cuts : int, optional
         Largest number of cuts kept, those with least slack; 3 n unless given.
+    stop : {"gap", "change"}
+        What `tol` is compared with; ``"change"`` is the rule of Ying et al. (2009). The
+        objective at the centres goes up and down.
     callback, on_interrupt
         See `krein.solvers._loop.run`.
 
@@ -70,6 +74,7 @@ def accpm(
         max_iter=max_iter,
         callback=callback,
         on_interrupt=on_interrupt,
+        stop=stop,
     )
 
 

@@ -11,7 +11,7 @@ from krein.arrays import Array
 from krein.problems.mkl import MKLWeights
 from krein.problems.proxy import ProxySVM
 from krein.result import Certificate, Result
-from krein.solvers._loop import Iterate, run
+from krein.solvers._loop import Iterate, Stop, run
 from krein.solvers.libsvm import svm_dual
 from krein.solvers.mkl import kernel_weights
 
@@ -30,6 +30,7 @@ def siqclp(
     max_iter: int = 1000,
     prune: bool = True,
     master: Literal["mkl", "clarabel"] = "mkl",
+    stop: Stop = "gap",
     callback: Callable[[Iterate], bool | None] | None = None,
     on_interrupt: Literal["raise", "return"] = "raise",
 ) -> Result:
@@ -48,15 +49,22 @@ def siqclp(
     x0 : ndarray of shape (n,), optional
         Start; the SVM on the clipped kernel unless given, as published.
     tol : float
-        Relative gap u - l; a large one is the early stopping of section 6.2.
+        Relative gap u - l; a large one is the early stopping of section 6.2. With
+        ``stop="change"`` relative change of u.
     max_iter : int
         Largest number of kernels added.
     prune : bool
         Drop inactive constraints (section 4.2), with a slack above the accuracy of
         the master problem: otherwise the upper bound is not monotone.
     master : {"mkl", "clarabel"}
-        The master problem as regularised multiple kernel learning (Theorem 5.1), or as
-        a conic program by an interior-point method.
+        The master problem as regularised multiple kernel learning (Theorem 5.1), only
+        to a fifth of the gap u - l, or exactly, as a conic program by an
+        interior-point method. Both bounds are valid either way; an inexact master
+        makes u fall more slowly.
+    stop : {"gap", "change"}
+        What `tol` is compared with; ``"change"`` is the rule of Ying et al. (2009),
+        here on the value u of the master problem (l may stand still between two
+        rises). Sensible with the exact master only.
     callback, on_interrupt
         See `krein.solvers._loop.run`.
 
@@ -75,6 +83,7 @@ def siqclp(
         max_iter=max_iter,
         callback=callback,
         on_interrupt=on_interrupt,
+        stop=stop,
     )
 
 
@@ -125,6 +134,7 @@ def _iterate(
         problem.constant + lower,
         Certificate("gap", gap, relative),
         bound=problem.constant + upper,
+        watched=problem.constant + upper,
         facts={"size": size},
     )
 
