@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from papers.claims import Claim, judge, means, printed, write_claims
-from papers.runs import Means, Run, Runner, Store, Table
+from papers.runs import EDITION, Means, Run, Runner, Store, Table
 
 __all__ = [
     "LEDGER",
@@ -26,6 +26,7 @@ __all__ = [
     "find_table",
     "judge_paper",
     "measure",
+    "measured_of",
     "reproduce",
     "states",
     "tables",
@@ -93,6 +94,16 @@ class State:
     seconds: float
     outdated: bool
     verdicts: dict[str, int]
+    older: int = 0
+    diverged: int = 0
+
+    @property
+    def runs(self) -> str:
+        """How many runs there are."""
+        words = f"{self.finished} of {self.wanted}"
+        if self.older:
+            words += f", {self.older} older"
+        return words + (f", {self.diverged} diverged" if self.diverged else "")
 
     @property
     def word(self) -> str:
@@ -138,6 +149,8 @@ def states(out: Path) -> list[State]:
                 sum(runs[task].seconds for task in done),
                 store.outdated,
                 verdicts,
+                sum(runs[task].edition < EDITION for task in done),
+                sum(runs[task].diverged for task in done),
             )
         )
     return listed
@@ -206,15 +219,31 @@ def judge_paper(paper: str, out: Path) -> list[Claim]:
     -------
     list of Claim
     """
-    own = {t.name: t for t in tables().values() if t.paper == paper}
-    measured = {
-        name: measure(table, list(Store(table, out).load().values()))
-        for name, table in own.items()
-    }
+    measured = measured_of(paper, out)
+    known = tables()
     return [
-        judge(claim, measured[claim.table], own[claim.table])
+        judge(claim, measured[claim.table], known[claim.table])
         for claim in printed(paper)
     ]
+
+
+def measured_of(paper: str, out: Path) -> dict[str, Means]:
+    """All that was measured for a paper, by table.
+
+    Parameters
+    ----------
+    paper, out
+        As in `judge_paper`.
+
+    Returns
+    -------
+    dict of str to dict
+    """
+    return {
+        table.name: measure(table, list(Store(table, out).load().values()))
+        for table in tables().values()
+        if table.paper == paper
+    }
 
 
 def reproduce(

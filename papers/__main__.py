@@ -103,6 +103,7 @@ def _list(out: Path) -> dict[str, Any]:
                 "state": state.word,
                 "finished": state.finished,
                 "wanted": state.wanted,
+                "runs": state.runs,
                 "failed": state.failed,
                 "processor_seconds": round(state.seconds, 1),
                 "verdicts": state.verdicts,
@@ -207,13 +208,11 @@ def show(payload: dict[str, Any]) -> None:
         print(f"{payload['claims']} claims: {payload['page']}")
     elif "tables" in payload:
         for row in payload["tables"]:
-            runs = f"{row['finished']}/{row['wanted']} runs"
-            if row["failed"]:
-                runs += f", {row['failed']} failed"
+            runs = row["runs"] + (f", {row['failed']} failed" if row["failed"] else "")
             verdicts = ", ".join(f"{n} {v}" for v, n in sorted(row["verdicts"].items()))
             took = f"{row['processor_seconds'] / 60:.1f} min"
             print(
-                f"{row['table']:16} {row['state']:9} {runs:15} {took:>9}  "
+                f"{row['table']:16} {row['state']:9} {runs:32} {took:>9}  "
                 f"{row['title']}"
             )
             if verdicts:

@@ -21,6 +21,7 @@ from papers.runs import Means, Run, Table
 __all__ = [
     "DIVERGED",
     "IMPOSSIBLE",
+    "MORE_THAN",
     "PRINTED",
     "VERDICTS",
     "Claim",
@@ -45,6 +46,7 @@ VERDICTS = (
     "not run",
 )
 DIVERGED = "diverged runs"  # quantity: how many runs of a method gave no model
+MORE_THAN = "more than "  # before the length of a run that did not get there
 IMPOSSIBLE = "impossible"  # measured value of a row that contradicts itself
 _PRINTED = ("table", "dataset", "method", "quantity", "paper", "tolerance", "known")
 _COLUMNS = (
@@ -212,7 +214,7 @@ def lookup(measured: Means, keys: Iterable[tuple[str, str, str]]) -> list[Any] |
 
 
 def judge(claim: Claim, measured: Means, table: Table) -> Claim:
-    """Fill in `ours` and the verdict, by the first reading and by all others.
+    """Fill in `ours` and the verdict, by the first reading that was run, and by others.
 
     Parameters
     ----------
@@ -228,14 +230,16 @@ def judge(claim: Claim, measured: Means, table: Table) -> Claim:
     Claim
     """
     found = by_reading(claim, measured, table)
-    (reading, first), *rest = found.items()
+    run = [label for label, judged in found.items() if judged.verdict != "not run"]
+    chosen = next(iter(run or found))
     if len(found) == 1:
-        return first
+        return found[chosen]
     others = "; ".join(
         f"{label}: {other.ours or 'no number'}, {other.verdict}"
-        for label, other in rest
+        for label, other in found.items()
+        if label != chosen
     )
-    return replace(first, reading=reading, others=others)
+    return replace(found[chosen], reading=chosen, others=others)
 
 
 def by_reading(claim: Claim, measured: Means, table: Table) -> dict[str, Claim]:
@@ -303,7 +307,7 @@ def compare(paper: str, ours: Any, tolerance: str) -> tuple[str, str]:
     Returns
     -------
     verdict : str
-        "holds", "differs" or "cannot hold".
+        "holds", "differs", "cannot hold", or "not run" if a run was cut short.
     why : str
         The comparison in words.
 
@@ -323,14 +327,24 @@ def compare(paper: str, ours: Any, tolerance: str) -> tuple[str, str]:
         factor = float(ours) / float(paper)
         said = f"{_short(factor)} times as much at least"
         return ("cannot hold", said) if factor > 1.0 else ("holds", "")
+    if isinstance(ours, str) and _cut_short(paper, ours, tolerance):
+        return "not run", "the run was cut short of what would decide"
     agrees, why = _agrees(paper, ours, tolerance)
     return "holds" if agrees else "differs", why
+
+
+def _cut_short(paper: str, ours: str, tolerance: str) -> bool:
+    """Tell whether "more than 200" leaves open what a longer run would say."""
+    number = ours.removeprefix(MORE_THAN)
+    if number == ours or not tolerance.startswith("x"):
+        return False
+    return float(number) < float(paper) * float(tolerance[1:])
 
 
 def _agrees(paper: str, ours: Any, tolerance: str) -> tuple[bool, str]:
     if tolerance == "=":
         return str(ours) == paper, ""
-    if isinstance(ours, str):  # "more than 200": a number was not reached
+    if isinstance(ours, str):
         return False, ""
     printed_value, value = float(paper), float(ours)
     if tolerance.startswith("x"):

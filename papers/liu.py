@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from papers.claims import Claim, Measured, lookup, means
+from papers.claims import IMPOSSIBLE, Claim, Measured, lookup, means, printed
 from papers.experiments import (
     accuracy,
     block,
@@ -106,7 +106,6 @@ def _explain_table2(claim: Claim, measured: Means) -> str:
 
 def _draw_table2(runs: list[Run], path: Path) -> None:
     from krein.plotting import new_axes
-    from papers.claims import printed
 
     measured = means(runs)
     rows = [
@@ -229,11 +228,29 @@ def _derive_table3(measured: Means, runs: list[Run]) -> Means:
         if spreads:
             word = "yes" if max(spreads) < 1e-9 else "no"
             what = "equal on positive definite halves"
-            extra[(name, ", ".join(_EQUAL_ON_PD), what)] = Measured(
-                word, None, len(spreads)
+            four = ", ".join(_EQUAL_ON_PD)
+            extra[(name, four, what)] = Measured(word, None, len(spreads))
+            halves = sum(dataset == name for dataset, _ in by_split)
+            row = "possible"
+            if len(spreads) == halves and _printed_spread(name) > 0.001:
+                row = IMPOSSIBLE
+            extra[(name, four, "four accuracies as printed")] = Measured(
+                row, None, halves
             )
     extra.update(_wins(measured))
     return extra
+
+
+def _printed_spread(dataset: str) -> float:
+    """Largest difference of the four printed accuracies that ought to be equal."""
+    four = [
+        float(claim.paper)
+        for claim in printed("liu")
+        if claim.table == "liu-table3"
+        and (claim.dataset, claim.quantity) == (dataset, "accuracy")
+        and claim.method in _EQUAL_ON_PD
+    ]
+    return max(four) - min(four)
 
 
 def _wins(measured: Means) -> Means:

@@ -373,6 +373,7 @@ SOLVER_TABLES = [
         _derive_figure2,
         _draw_figure2,
         explain=_explain_figure2,
+        version=2,
         current=has_status,
         readings=_BOTH,
         under=under,

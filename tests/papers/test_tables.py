@@ -78,9 +78,11 @@ def test_page_of_claims(tmp_path):
     count = write_page(page, tmp_path / "nothing")
     text = page.read_text("utf-8")
     assert count > 400
+    assert "0 hold, 0 differ" in text
     for name in tables():
         assert f"### {name}" in text
     assert "At most one number in each\nsuch row can be right" in text
+    assert (tmp_path / "papers_claims.png").is_file()
 
 
 def test_splits_and_folds_are_those_of_every_method():

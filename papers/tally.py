@@ -1,0 +1,98 @@
+"""All claims with their verdicts under every reading, and how to count them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from papers import PAPERS, file_claims, measured_of, tables
+from papers.claims import Claim, by_reading, printed
+from papers.runs import Means
+
+__all__ = ["Ledger", "read_ledger"]
+
+Where = Callable[[Claim], bool]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Claims of all papers.
+
+    Attributes
+    ----------
+    claims : list of Claim
+        Judged by the first reading that was run.
+    readings : list of dict
+        For each claim: name of a reading -> the claim judged by it.
+    measured : dict
+        Table -> what was measured.
+    """
+
+    claims: list[Claim]
+    readings: list[dict[str, Claim]]
+    measured: dict[str, Means]
+
+    def of(self, table: str) -> list[Claim]:
+        """Claims of one table."""
+        return [claim for claim in self.claims if claim.table == table]
+
+    def count(self, table: str = "") -> Counter[str]:
+        """Verdicts of one table, or of all."""
+        rows = self.of(table) if table else self.claims
+        return Counter(claim.verdict for claim in rows)
+
+    def under(self, table: str) -> dict[str, Counter[str]]:
+        """Verdicts of a table by reading, of the claims that it concerns."""
+        found: dict[str, Counter[str]] = {}
+        for by in self.readings:
+            for label, claim in by.items():
+                if claim.table == table and len(by) > 1:
+                    found.setdefault(label, Counter())[claim.verdict] += 1
+        return found
+
+    def holding(self, table: str, where: Where, reading: str = "") -> str:
+        """How many claims hold of those that were compared: "14 of 20".
+
+        Parameters
+        ----------
+        table : str
+            Its name.
+        where : callable
+            ``where(claim)``: which claims count.
+        reading : str
+            Judge by this reading instead of the first that was run.
+        """
+        rows: Iterable[Claim] = self.of(table)
+        if reading:
+            rows = [by[reading] for by in self.readings if reading in by]
+        words = [c.verdict for c in rows if c.table == table and where(c)]
+        judged = [w for w in words if w in ("holds", "differs", "diverged")]
+        return f"{judged.count('holds')} of {len(judged)}" if judged else "(not run)"
+
+
+def read_ledger(out: Path) -> Ledger:
+    """Judge everything from the results in a folder, and file the claims.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the results.
+
+    Returns
+    -------
+    Ledger
+    """
+    measured = {
+        name: m for paper in PAPERS for name, m in measured_of(paper, out).items()
+    }
+    claims: list[Claim] = []
+    readings: list[dict[str, Claim]] = []
+    for paper in PAPERS:
+        claims += file_claims(paper, out)
+        readings += [
+            by_reading(claim, measured[claim.table], tables()[claim.table])
+            for claim in printed(paper)
+        ]
+    return Ledger(claims, readings, measured)
