@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 from krein import PseudoEuclideanEmbedding
 from krein.comparison.columns import SCORES
+from krein.progress import seconds_in_words
 from krein.report.charts import spectrum_chart, ticks
-from krein.report.data import case, embedding, heat_map
+from krein.report.data import case, embedding, heat_map, levels
 from krein.report.glossary import GLOSSARY
 from krein.report.png import heat_png
+from krein.report.render import render
+from krein.report.tables import score_table
 from krein.spectrum import Spectrum
 from tests.report.conftest import HOSTILE
 
@@ -156,3 +159,82 @@ def test_a_report_is_not_overwritten(page, comparison):
     with pytest.raises(FileExistsError, match="exists"):
         comparison.to_html(page)
     assert page.read_bytes() == before
+
+
+def test_alerts_come_before_the_verdict_and_the_pictures(comparison):
+    alert = {"severity": "error", "key": "x", "text": "<b>look</b>", "command": "krein"}
+    found = case(comparison, findings=[alert])
+    page = render({"title": "t", "intro": "", "footer": "", "cases": [found]})
+    order = [page.index(mark) for mark in ("&lt;b&gt;look", 'class="answer"', "<svg")]
+    assert order == sorted(order)
+    assert "<code>krein</code>" in page
+
+
+def test_mistakes_are_named_with_their_neighbours(comparison, found):
+    rows = found["mistakes"]
+    method = comparison.recommendation.method
+    wrong = 60 - np.trace(comparison.confusion(method))
+    assert len(rows) == min(wrong, 20)
+    K, labels = comparison.problem.K, comparison.problem.classes
+    for row in rows:
+        i = int(row["item"])
+        assert row["label"] == labels[comparison.problem.codes[i]] != row["predicted"]
+        assert 0.3 < row["probability"] <= 1
+        nearest = [int(n["item"]) for n in row["nearest"]]
+        others = np.delete(K[i], [i, *nearest])
+        assert min(K[i, nearest]) >= others.max()
+
+
+def test_levels_that_cost_nothing():
+    codes = np.repeat([0, 1, 2], [6, 3, 1])
+    assert levels("accuracy", codes) == [("chance", 1 / 3), ("largest class", 0.6)]
+    assert levels("roc_auc", codes) == [("chance", 0.5)]
+    ((_, loss),) = levels("neg_log_loss", codes)
+    assert loss == pytest.approx(
+        -(0.6 * np.log(0.6) + 0.3 * np.log(0.3) + 0.1 * np.log(0.1))
+    )
+
+
+def test_only_the_deciding_column_is_bold(found):
+    table = score_table(found["comparison"])
+    assert table.count("deciding") == len(found["comparison"]["table"])
+    few = score_table({**found["comparison"], "judged": False})
+    assert "p-values are left out" in few
+    assert '<th scope="col" class="number">p</th>' not in few
+
+
+def test_heat_map_uses_all_its_colours(rng):
+    K = 0.9 + 0.1 * rng.random((40, 40))
+    cells = np.array(heat_map(K + K.T, np.repeat([0, 1], 20))["cells"])
+    assert cells.min() == 0
+    assert cells.max() == 100
+    signed = np.array(
+        heat_map(rng.standard_normal((40, 40)), np.zeros(40, int))["cells"]
+    )
+    assert signed.min() == -100
+    assert signed.max() == 100
+
+
+def test_every_word_of_the_facts_is_in_the_glossary():
+    words = " ".join(word for word, _ in GLOSSARY).lower()
+    for term in (
+        "halves agree", "label alignment", "negative mass", "signature", "largest class",
+        "chance", "log-loss", "auc", "holm", "confidence", "noise band", "clip",
+        "nearly diagonal", "triangle inequality", "conditionally",
+    ):  # fmt: skip
+        assert term in words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.0001, "under 1 ms"),
+        (0.0421, "42 ms"),
+        (3.24, "3.2 s"),
+        (59.7, "1 min 0 s"),
+        (125, "2 min 5 s"),
+        (4230, "1 h 10 min"),
+    ],
+)
+def test_seconds_as_people_write_them(seconds, words):
+    assert seconds_in_words(seconds) == words

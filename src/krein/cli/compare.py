@@ -150,9 +150,27 @@ def _write_page(
         title=Path(args.file).name,
         command=_command(args),
         names=read.names,
-        source={"file": args.file, "options": repeated(args)},
+        source=_source(args, comparison.problem),
         **context,
     )
+
+
+def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
+    """Where the data come from, for the lines that a reader may copy."""
+    kind = "similarity" if problem.conversion is None else "distance"
+    labels, title = args.labels, None
+    if problem.kernel is not None and labels is not None and not Path(labels).exists():
+        labels, title = None, labels
+    return {
+        "file": args.file,
+        "kind": kind if problem.kernel is None else "items",
+        "labels": labels,
+        "label_title": title,
+        "items": args.items,
+        "label_column": args.label_column,
+        "ignore_names": args.ignore_names,
+        "options": repeated(args),
+    }
 
 
 def _command(args: argparse.Namespace) -> str:

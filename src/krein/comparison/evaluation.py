@@ -290,6 +290,9 @@ def _final_fit(
         "search_seconds": found.seconds,
         "converged": converged,
         "predicted": [int(code) for code in predicted],
+        "probability": [
+            round(float(proba[i, code]), 4) for i, code in enumerate(predicted)
+        ],
     }
 
 

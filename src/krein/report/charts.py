@@ -7,9 +7,13 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
+from krein.progress import seconds_in_words
+
 __all__ = ["interval_chart", "scatter_chart", "spectrum_chart", "time_chart"]
 
-_WIDTH = 680
+# Units; style.css sets the size of text so that it is 12 px or more on a phone.
+_WIDTH = 520
+_LEFT = 236.0  # of the names of methods
 _SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 
 
@@ -56,7 +60,7 @@ def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> st
     str
         An ``<svg>`` element.
     """
-    height, left = 260.0, 64.0
+    height, left = 230.0, 62.0
     ordered = sorted(eigenvalues, reverse=True)
     top, bottom = max(ordered[0], 0.0), min(ordered[-1], 0.0)
 
@@ -100,7 +104,11 @@ def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> st
 
 
 def interval_chart(
-    rows: Sequence[dict[str, Any]], score: str, label: str, marked: str
+    rows: Sequence[dict[str, Any]],
+    score: str,
+    label: str,
+    marked: str,
+    levels: Sequence[tuple[str, float]] = (),
 ) -> str:
     """Mean scores with their intervals, one line per method.
 
@@ -112,42 +120,58 @@ def interval_chart(
         Key of the score and what to call it.
     marked : str
         The recommended method.
+    levels : sequence of (str, float)
+        Scores that cost nothing, drawn as lines: chance, the largest class.
 
     Returns
     -------
     str
         An ``<svg>`` element.
     """
-    left, right, line = 236.0, _WIDTH - 60.0, 28.0
-    lows = [row[f"{score}_interval"][0] for row in rows]
-    highs = [row[f"{score}_interval"][1] for row in rows]
-    low, high = min(lows), max(highs)
+    left, right, line = _LEFT, _WIDTH - 58.0, 26.0
+    ends = [end for row in rows for end in row[f"{score}_interval"]]
+    ends += [value for _, value in levels]
+    low, high = min(ends), max(ends)
     unit = (right - left) / ((high - low) or 1.0)
 
     def x(value: float) -> float:
         return left + (value - low) * unit
 
-    height = 40 + line * len(rows)
-    body = ""
-    for tick in ticks(low, high):
-        body += _line(x(tick), 4, x(tick), height - 30, "grid")
-        body += _text(x(tick), height - 14, f"{tick:g}", "tick", "middle")
+    height = 44 + line * len(rows)
+    body = "".join(
+        _line(x(tick), 4, x(tick), height - 34, "grid")
+        + _text(x(tick), height - 14, f"{tick:g}", "tick", "middle")
+        for tick in ticks(low, high, 4)
+    )
+    for name, value in levels:
+        tip = escape(f"{name}: {label} {value:.3f}")
+        line_of = _line(x(value), 4, x(value), height - 34, "level")
+        body += f'<g data-tip="{tip}">{line_of}</g>'
     for i, row in enumerate(rows):
-        y = 18 + line * i
-        a, b = row[f"{score}_interval"]
         kind = "plus" if row["method"] == marked else "other"
-        mean = f"{row[score]:.3f}"
-        tip = f"{row['title']}: {label} {mean}, 95 % interval {a:.3f} to {b:.3f}"
-        body += _text(0, y + 5, row["title"])
-        body += (
-            f'<g class="{kind}" data-tip="{escape(tip)}">'
-            f'<rect class="reach" x="{x(a):.1f}" y="{y - 10}" '
-            f'width="{max(x(b) - x(a), 6):.1f}" height="20"/>'
-            f"{_line(x(a), y, x(b), y, 'whisker')}"
-            f'<circle cx="{x(row[score]):.1f}" cy="{y}" r="6"/></g>'
-        )
-        body += _text(right + 8, y + 5, mean, "tick")
+        body += _interval(row, score, label, kind, 18 + line * i, x)
+        body += _text(right + 8, 23 + line * i, f"{row[score]:.3f}", "tick")
     return _svg(f"{label} by method, mean and 95 % interval", body, height)
+
+
+def _interval(
+    row: dict[str, Any],
+    score: str,
+    label: str,
+    kind: str,
+    y: float,
+    x: Callable[[float], float],
+) -> str:
+    """Name, whisker and mean of one method."""
+    a, b = row[f"{score}_interval"]
+    tip = f"{row['title']}: {label} {row[score]:.3f}, 95 % interval {a:.3f} to {b:.3f}"
+    return _text(0, y + 5, row["title"]) + (
+        f'<g class="{kind}" data-tip="{escape(tip)}">'
+        f'<rect class="reach" x="{x(a):.1f}" y="{y - 10}" '
+        f'width="{max(x(b) - x(a), 6):.1f}" height="20"/>'
+        f"{_line(x(a), y, x(b), y, 'whisker')}"
+        f'<circle cx="{x(row[score]):.1f}" cy="{y}" r="4.5"/></g>'
+    )
 
 
 def time_chart(rows: Sequence[dict[str, Any]]) -> str:
@@ -163,29 +187,28 @@ def time_chart(rows: Sequence[dict[str, Any]]) -> str:
     str
         An ``<svg>`` element.
     """
-    left, line = 236.0, 26.0
+    left, line = _LEFT, 24.0
     longest = max(row["fit_seconds"] + row["predict_seconds"] for row in rows) or 1.0
-    unit = (_WIDTH - left - 90) / longest
+    unit = (_WIDTH - left - 84) / longest
     body = ""
     for i, row in enumerate(rows):
         y = 6 + line * i
         fit, predict = row["fit_seconds"], row["predict_seconds"]
-        tip = f"{row['title']}: fit {_seconds(fit)}, predict {_seconds(predict)}"
+        tip = (
+            f"{row['title']}: fit {seconds_in_words(fit)}, predict "
+            f"{seconds_in_words(predict)}"
+        )
         total = (fit + predict) * unit
-        body += _text(0, y + 15, row["title"])
+        body += _text(0, y + 13, row["title"])
         body += (
             f'<g data-tip="{escape(tip)}">'
             f'<rect class="plus" x="{left}" y="{y}" '
-            f'width="{fit * unit:.1f}" height="18"/>'
+            f'width="{fit * unit:.1f}" height="15"/>'
             f'<rect class="other" x="{left + fit * unit:.1f}" y="{y}" '
-            f'width="{predict * unit:.1f}" height="18"/></g>'
+            f'width="{predict * unit:.1f}" height="15"/></g>'
         )
-        body += _text(left + total + 6, y + 14, _seconds(fit + predict), "tick")
+        body += _text(left + total + 6, y + 13, seconds_in_words(fit + predict), "tick")
     return _svg("Seconds to fit and predict, by method", body, 12 + line * len(rows))
-
-
-def _seconds(value: float) -> str:
-    return f"{1000 * value:.3g} ms" if value < 1 else f"{value:.3g} s"
 
 
 def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
@@ -203,7 +226,7 @@ def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
     str
         An ``<svg>`` element.
     """
-    height, margin = 420.0, 36.0
+    height, margin = 360.0, 36.0
     xs = [p[0] for p in points["points"]]
     ys = [p[1] for p in points["points"]]
     place_x = _scale(xs, margin, _WIDTH - margin)

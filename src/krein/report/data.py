@@ -19,12 +19,15 @@ from krein.arrays import Array
 from krein.comparison import METHODS, Comparison
 from krein.comparison.columns import COLUMNS, SCORES
 from krein.diagnostics import Diagnosis, diagnose
+from krein.report.mistakes import mistakes
+from krein.report.recipe import recipe
 from krein.spectrum import Spectrum
 
 __all__ = ["case", "embedding", "heat_map", "machine"]
 
 _HEAT_CELLS = 160
 _POINTS = 1500
+_FEWEST_SPLITS = 5  # with fewer no test of a difference can be sure
 
 
 def case(
@@ -36,7 +39,8 @@ def case(
     names: Sequence[str] | None = None,
     diagnosis: Diagnosis | None = None,
     findings: Sequence[dict[str, Any]] | None = None,
-    source: dict[str, str] | None = None,
+    source: dict[str, Any] | None = None,
+    finding: str = "",
 ) -> dict[str, Any]:
     """Everything the report says about one similarity.
 
@@ -55,7 +59,9 @@ def case(
     findings : sequence of dict, optional
         The diagnosis's own when not given; with commands that name the user's files.
     source : dict, optional
-        ``file`` and ``options`` of the command line the data come from.
+        Where the data come from, see `krein.report.recipe.recipe`.
+    finding : str
+        What was found in one line, shown first.
 
     Returns
     -------
@@ -75,7 +81,6 @@ def case(
         "title": title,
         "about": about,
         "findings": list(findings),
-        "source": source,
         "items": int(problem.codes.size),
         "classes": [
             {"label": label, "count": int(count)}
@@ -93,6 +98,9 @@ def case(
         "heat": heat_map(K, problem.codes),
         "embedding": embedding(spectrum, problem.codes, names),
         "comparison": _comparison(comparison),
+        "mistakes": mistakes(comparison, K, names),
+        "copy": recipe(comparison, source),
+        "finding": finding,
         "run": _run(comparison, command),
     }
 
@@ -119,7 +127,25 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "clear": answer.clear,
         "equals": list(answer.equals),
         "recommendation": answer.text,
+        "levels": levels(comparison.scoring, comparison.problem.codes),
+        "judged": len(comparison.splits) >= _FEWEST_SPLITS,
     }
+
+
+def levels(scoring: str, codes: np.ndarray) -> list[tuple[str, float]]:
+    """Scores that cost nothing: chance, and always naming the largest class."""
+    shares = np.bincount(codes) / codes.size
+    chance = 1.0 / shares.size
+    if scoring == "accuracy":
+        known = [("chance", chance), ("largest class", float(shares.max()))]
+        # Two lines on the same spot say less than one.
+        return known[1:] if shares.max() - chance < 0.02 else known
+    if scoring == "balanced_accuracy":
+        return [("chance", chance)]
+    if scoring == "roc_auc":
+        return [("chance", 0.5)]
+    shares = shares[shares > 0]
+    return [("shares of the classes", float(-(shares * np.log(shares)).sum()))]
 
 
 def _chosen(comparison: Comparison, method: str) -> list[dict[str, Any]]:
@@ -179,8 +205,9 @@ def machine() -> dict[str, str]:
 def heat_map(K: Array, codes: np.ndarray) -> dict[str, Any]:
     """Return the matrix ordered by class, as at most 160 x 160 block means.
 
-    Values are scaled to -100 .. 100 by the 99th percentile of |K|, so that a few
-    large entries (often the diagonal) do not wash out the rest.
+    Colours span the 1st to the 99th percentile of what is drawn beside the diagonal,
+    so that a few large entries do not wash out the rest: from white (-100 .. 100 is
+    red, white, blue) where nothing is negative, else symmetrically around zero.
     """
     order = np.lexsort((-K.mean(axis=1), codes))
     edges = np.unique(
@@ -190,14 +217,27 @@ def heat_map(K: Array, codes: np.ndarray) -> dict[str, Any]:
     sums = np.add.reduceat(np.add.reduceat(ordered, edges[:-1], 0), edges[:-1], 1)
     sizes = np.diff(edges)
     means = sums / np.outer(sizes, sizes)
-    top = float(np.percentile(np.abs(means), 99)) or 1.0
-    scaled = np.clip(np.round(100 * means / top), -100, 100).astype(int)
+    low, high = _colour_range(means)
+    start = 0.0 if low < 0 else low
+    scaled = np.clip(np.round(100 * (means - start) / (high - start)), -100, 100)
     boundaries = np.flatnonzero(np.diff(codes[order])) + 1
     return {
-        "cells": scaled.tolist(),
-        "top": top,
+        "cells": scaled.astype(int).tolist(),
+        "low": low,
+        "high": high,
         "boundaries": (boundaries / codes.size).tolist(),
     }
+
+
+def _colour_range(means: Array) -> tuple[float, float]:
+    """Values of the two ends of the colours."""
+    beside = means[~np.eye(len(means), dtype=bool)] if len(means) > 1 else means
+    low, high = (float(v) for v in np.percentile(beside, [1, 99]))
+    if float(means.min()) < 0 and -low > 0.02 * abs(high):
+        high = max(-low, high)
+        return -high, high
+    low = max(low, 0.0)
+    return (low, high) if high > low else (low, low + (abs(low) or 1.0))
 
 
 def embedding(

@@ -16,6 +16,8 @@ _LOW, _MIDDLE, _HIGH = (178, 24, 43), (247, 247, 247), (33, 102, 172)
 def heat_png(cells: list[list[int]]) -> str:
     """Return a data URI: red for -100, white for 0, blue for 100.
 
+    What is drawn decides which of these colours occur; see `heat_map`.
+
     Parameters
     ----------
     cells : list of list of int

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from html import escape
 from importlib import resources
 from string import Template
 from typing import Any
 
-from krein.comparison.columns import SHOWN
+from krein.progress import seconds_in_words
 from krein.report.charts import (
     interval_chart,
     legend_mark,
@@ -18,6 +17,7 @@ from krein.report.charts import (
 )
 from krein.report.glossary import GLOSSARY
 from krein.report.png import heat_png
+from krein.report.tables import mistake_table, score_table
 
 __all__ = ["render"]
 
@@ -29,11 +29,12 @@ def render(report: dict[str, Any]) -> str:
     ----------
     report : dict
         ``title``, ``intro``, ``footer`` and ``cases``, a list of
-        `krein.report.data.case`.
+        `krein.report.data.case`; ``finding``, where there is one, comes first.
     """
     cases = report["cases"]
     return Template(_file("template.html")).substitute(
         title=escape(report["title"]),
+        heading=_heading(report),
         intro=escape(report["intro"]),
         footer=escape(report["footer"]),
         style=_file("style.css"),
@@ -42,6 +43,13 @@ def render(report: dict[str, Any]) -> str:
         cases="\n".join(_section(case, i) for i, case in enumerate(cases)),
         glossary=_glossary(),
     )
+
+
+def _heading(report: dict[str, Any]) -> str:
+    title, finding = escape(report["title"]), escape(report.get("finding", ""))
+    if not finding:
+        return f"<h1>{title}</h1>"
+    return f'<p class="title">{title}</p>\n<h1>{finding}</h1>'
 
 
 def _file(name: str) -> str:
@@ -59,24 +67,23 @@ def _contents(cases: list[dict[str, Any]]) -> str:
 
 def _section(case: dict[str, Any], index: int) -> str:
     comparison, spectrum = case["comparison"], case["spectrum"]
-    rows, label = comparison["table"], comparison["label"]
+    rows = comparison["table"]
     classes = ", ".join(f"{c['label']}: {c['count']}" for c in case["classes"])
     about = f"{case['about']} {case['items']} items; classes {classes}."
-    scores = interval_chart(
-        rows, comparison["scoring"], label, comparison["recommended"]
-    )
     edge = spectrum["noise_edge"]
     return f"""<section id="case{index}">
 <h2>{escape(case["title"])}</h2>
+{_finding(case["finding"])}
 <p class="about">{escape(about)}</p>
+{alerts(case["findings"])}
 {_answer(comparison)}
+{_copy(case["copy"])}
 <h3>Scores</h3>
-<figure>{scores}
-<figcaption>Mean {escape(label)} over {case["run"]["splits"]} splits with
-95 % intervals, corrected for overlapping training sets. The recommended method is
-coloured.</figcaption></figure>
-{_scores(rows, comparison)}
+{_score_chart(case)}
+{score_table(comparison)}
 {_failed(comparison["failed"])}
+<h3>Items that were not recognised</h3>
+{mistake_table(case)}
 <h3>The similarity</h3>
 {_facts(spectrum["facts"])}
 {_advice(spectrum["advice"])}
@@ -91,12 +98,33 @@ below zero in red{_band_words(edge)}.</figcaption></figure>
 {_picker(comparison, case["classes"])}
 <h3>Time</h3>
 <figure>{time_chart(rows)}
-<figcaption>Median seconds of one fit with chosen hyperparameters (dark) and one
+<figcaption>Median time of one fit with chosen hyperparameters (dark) and one
 prediction of the test part (light). Choosing them by cross-validation is not
 included.</figcaption></figure>
 <h3>What was run</h3>
 {_run(case["run"], comparison)}
 </section>"""
+
+
+def _finding(text: str) -> str:
+    return f'<p class="finding">{escape(text)}</p>' if text else ""
+
+
+def alerts(findings: list[dict[str, Any]]) -> str:
+    """What is wrong or worth knowing, the worst first, each with its repair."""
+    if not findings:
+        return ""
+    items = "".join(
+        f'<li class="{escape(f["severity"])}"><b>{escape(f["severity"])}</b> '
+        f"{escape(f['text'])}{_repair(f)}</li>"
+        for f in findings
+    )
+    return f'<ul class="alerts" aria-label="Alerts">{items}</ul>'
+
+
+def _repair(finding: dict[str, Any]) -> str:
+    lines = [finding.get("command"), finding.get("python")]
+    return "".join(f"<code>{escape(line)}</code>" for line in lines if line)
 
 
 def _answer(comparison: dict[str, Any]) -> str:
@@ -108,28 +136,31 @@ def _answer(comparison: dict[str, Any]) -> str:
     )
 
 
-def _scores(rows: Iterable[dict[str, Any]], comparison: dict[str, Any]) -> str:
-    head = "".join(
-        f'<th scope="col" class="number">{escape(column.title)}</th>'
-        for column in SHOWN
-    )
-    body = ""
-    for row in rows:
-        chosen = ' class="chosen"' if row["method"] == comparison["recommended"] else ""
-        cells = "".join(
-            f'<td class="number" data-value="{row[column.key]!r}">'
-            f"{column.show(row)}</td>"
-            for column in SHOWN
-        )
-        body += f'<tr{chosen}><th scope="row">{escape(row["title"])}</th>{cells}</tr>'
+def _copy(copy: dict[str, str]) -> str:
+    """Python and commands for the recommended model."""
+    shell = f"<pre>{escape(copy['shell'])}</pre>" if copy["shell"] else ""
     return (
-        '<p class="note">Means over the splits; press a heading to sort. p: corrected '
-        "resampled t-test against the best, adjusted by Holm for the number of "
-        "methods; above 0.05 the two cannot be told apart.</p>"
-        '<div class="wide" tabindex="0" role="region" aria-label="Table of scores">'
-        '<table class="sortable">'
-        f'<thead><tr><th scope="col">method</th>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        "<details><summary>Copy this: fit the recommended model and predict new items"
+        f"</summary>{shell}<pre>{escape(copy['python'])}</pre></details>"
+    )
+
+
+def _score_chart(case: dict[str, Any]) -> str:
+    comparison = case["comparison"]
+    label, levels = comparison["label"], comparison["levels"]
+    chart = interval_chart(
+        comparison["table"],
+        comparison["scoring"],
+        label,
+        comparison["recommended"],
+        levels,
+    )
+    lines = ", ".join(f"{name} {value:.3g}" for name, value in levels)
+    return (
+        f"<figure>{chart}<figcaption>Mean {escape(label)} over {case['run']['splits']} "
+        "splits with 95 % intervals, corrected for overlapping training sets. The "
+        f"recommended method is coloured; dashed: {escape(lines)}.</figcaption>"
+        "</figure>"
     )
 
 
@@ -169,9 +200,11 @@ def _heat(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
     alt = f"Similarities as colours, items ordered by class: {order}"
     return (
         f'<figure><div class="heat"><img alt="{escape(alt)}" '
-        f'src="{heat_png(heat["cells"])}">{lines}</div><span class="scale"></span>'
-        f'<div class="ends"><span>{-heat["top"]:.3g} and less</span><span>0</span>'
-        f"<span>{heat['top']:.3g} and more</span></div>"
+        f'src="{heat_png(heat["cells"])}">{lines}</div>'
+        f'<span class="scale{" positive" if heat["low"] >= 0 else ""}"></span>'
+        f'<div class="ends"><span>{heat["low"]:.3g} and less</span>'
+        f"<span>{0.5 * (heat['low'] + heat['high']):.3g}</span>"
+        f"<span>{heat['high']:.3g} and more</span></div>"
         f"<figcaption>Classes in order: {escape(order)}; thin lines part them."
         "</figcaption></figure>"
     )
@@ -244,7 +277,8 @@ def _run(run: dict[str, Any], comparison: dict[str, Any]) -> str:
         f"and {run['test_items']} to test on, seed {run['seed']}",
         "hyperparameters": "by cross-validation inside of each training part, for "
         f"{comparison['label']}",
-        "computing time": f"{run['seconds']:.3g} s, summed over methods and splits",
+        "computing time": f"{seconds_in_words(run['seconds'])}, summed over methods "
+        "and splits",
         "versions": f"krein {run['krein']}, Python {run['python']}, numpy "
         f"{run['numpy']}, scipy {run['scipy']}, scikit-learn {run['scikit-learn']}, "
         f"{run['platform']}",

@@ -1,0 +1,83 @@
+"""What the report tells to copy runs as printed, and both ways agree."""
+
+import html
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from krein.cli import main
+from tests.first_hour.conftest import (  # noqa: F401
+    distances,
+    products,
+    write_table,
+)
+
+
+def blocks(page):
+    """The two blocks of "copy this": commands, and Python."""
+    text = page.read_text("utf-8").split("Copy this")[1].split("</details>")[0]
+    return [html.unescape(b) for b in re.findall(r"<pre>(.*?)</pre>", text, re.S)]
+
+
+def run_both(folder, page, capsys):
+    """Return the labels that the commands and the Python lines print."""
+    shell, python = blocks(page)
+    for line in shell.splitlines():
+        assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
+    by_command = [
+        line.split(",")[1] for line in capsys.readouterr().out.splitlines()[-3:]
+    ]
+    exec(compile(python, "report", "exec"), {})
+    by_python = re.findall(r"'([^']+)'", capsys.readouterr().out)
+    assert by_python == by_command
+    return by_command
+
+
+QUICK = ("--methods", "clip,flip", "--folds", "3", "--html", "report.html")
+
+
+def test_a_matrix_of_similarities(tmp_path, monkeypatch, capsys, rng):
+    monkeypatch.chdir(tmp_path)
+    X = rng.standard_normal((30, 2)) + np.repeat([[2.0], [-2.0]], 15, axis=0)
+    K = np.tanh(X @ X.T)
+    names = [f"i{k}" for k in range(30)]
+    labels = np.repeat(["yes", "no"], 15)
+    rows = [[n, *row] for n, row in zip(names, K.tolist(), strict=True)]
+    write_table(tmp_path / "K.csv", ["", *names], rows)
+    write_table(tmp_path / "y.csv", ["name", "label"], zip(names, labels, strict=True))
+    write_table(tmp_path / "new_rows.csv", ["", *names], [rows[k] for k in (0, 20, 1)])
+    assert main(["compare", "K.csv", "--labels", "y.csv", *QUICK]) == 0
+    capsys.readouterr()
+    assert run_both(tmp_path, tmp_path / "report.html", capsys) == ["yes", "no", "yes"]
+
+
+def test_distances(distances, tmp_path, monkeypatch, capsys):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    for name in ("D.csv", "labels.csv"):
+        (tmp_path / name).write_bytes((distances / name).read_bytes())
+    lines = (distances / "D.csv").read_text().splitlines()
+    (tmp_path / "new_distances.csv").write_text(
+        "\n".join(lines[k] for k in (0, 1, 20, 45))
+    )
+    options = ("--labels", "labels.csv", "--kind", "distance", *QUICK)
+    assert main(["compare", "D.csv", *options]) == 0
+    capsys.readouterr()
+    expected = ["setosa", "virginica", "versicolor"]
+    assert run_both(tmp_path, tmp_path / "report.html", capsys) == expected
+
+
+def test_strings_in_a_table(products, tmp_path, monkeypatch, capsys):  # noqa: F811
+    pytest.importorskip("rapidfuzz")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "products.csv").write_bytes((products / "products.csv").read_bytes())
+    (tmp_path / "new_items.csv").write_text(
+        'sku,name\n1,"screw, wood, 45 mm"\n2,wall paint 12 white\n3,led lamp E27 7 watt\n'
+    )
+    options = ("--items", "name", "--labels", "category", "--kernel", "edit")
+    options = (*options, "--param", "gamma=median", *QUICK)
+    assert main(["compare", "products.csv", *options]) == 0
+    capsys.readouterr()
+    expected = ["screws", "paint", "lamps"]
+    assert run_both(tmp_path, tmp_path / "report.html", capsys) == expected
