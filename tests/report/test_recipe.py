@@ -73,7 +73,8 @@ def test_strings_in_a_table(products, tmp_path, monkeypatch, capsys):  # noqa: F
     monkeypatch.chdir(tmp_path)
     (tmp_path / "products.csv").write_bytes((products / "products.csv").read_bytes())
     (tmp_path / "new_items.csv").write_text(
-        'sku,name\n1,"screw, wood, 45 mm"\n2,wall paint 12 white\n3,led lamp E27 7 watt\n'
+        'sku,name\n1,"screw, wood, 45 mm"\n2,wall paint 12 white\n'
+        "3,led lamp E27 7 watt\n"
     )
     options = ("--items", "name", "--labels", "category", "--kernel", "edit")
     options = (*options, "--param", "gamma=median", *QUICK)

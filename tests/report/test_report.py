@@ -218,8 +218,8 @@ def test_heat_map_uses_all_its_colours(rng):
 def test_every_word_of_the_facts_is_in_the_glossary():
     words = " ".join(word for word, _ in GLOSSARY).lower()
     for term in (
-        "halves agree", "label alignment", "negative mass", "signature", "largest class",
-        "chance", "log-loss", "auc", "holm", "confidence", "noise band", "clip",
+        "halves agree", "label alignment", "negative mass", "signature", "chance",
+        "largest class", "log-loss", "auc", "holm", "confidence", "noise band", "clip",
         "nearly diagonal", "triangle inequality", "conditionally",
     ):  # fmt: skip
         assert term in words
