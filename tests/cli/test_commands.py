@@ -167,7 +167,7 @@ def test_the_demo_on_a_terminal(tmp_path):
     assert ended.code == 0, ended.out
     assert (tmp_path / "new" / "index.html").is_file()
     assert "index.html" in ended.out
-    assert "sonar" in ended.out.lower()
+    assert "digits" in ended.out.lower()
 
 
 def test_every_command_in_this_process(files, tmp_path, krein):

@@ -17,27 +17,24 @@ def alignment():
 
 @needs_alignment
 def test_names_travel_with_the_matrix(proteins, tmp_path, krein, accuracy):
-    """Labels in another order find their items through .npz and .csv."""
+    """Labels in another order find their items through .npz and .npy."""
     direct = accuracy(
         "proteins.fasta", "--labels", "labels.csv", "--kernel", "smith_waterman",
         cwd=proteins,
     )  # fmt: skip
     assert direct > 0.8
-    for ending in ("npz", "csv"):
+    for ending in ("npz", "npy"):
         K = tmp_path / f"K.{ending}"
         krein("kernel", "smith_waterman", proteins / "proteins.fasta", "-o", K)
         assert accuracy(K, "--labels", proteins / "labels.csv") > 0.8
 
 
-@needs_alignment
 def test_named_labels_for_unnamed_items_are_an_error(proteins, tmp_path, krein):
     K = tmp_path / "K.npy"
-    made = krein("kernel", "smith_waterman", proteins / "proteins.fasta", "-o", K)
-    assert "K.npz keeps them" in made.err
+    np.save(K, np.eye(42) + 0.5)
     labels = ("--labels", proteins / "labels.csv")
     ended = krein("compare", K, *labels, code=2)
     assert ended.out == ""
-    assert "names its items" in ended.err
     assert "--ignore-names" in ended.err
     insisted = krein("compare", K, *labels, *QUICK, "--ignore-names", "--json")
     assert json.loads(insisted.out)["table"]

@@ -127,7 +127,7 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "clear": answer.clear,
         "equals": list(answer.equals),
         "recommendation": answer.text,
-        "levels": levels(comparison.scoring, comparison.problem.codes),
+        "levels": list(map(list, levels(comparison.scoring, comparison.problem.codes))),
         "judged": len(comparison.splits) >= _FEWEST_SPLITS,
     }
 
@@ -219,7 +219,8 @@ def heat_map(K: Array, codes: np.ndarray) -> dict[str, Any]:
     means = sums / np.outer(sizes, sizes)
     low, high = _colour_range(means)
     start = 0.0 if low < 0 else low
-    scaled = np.clip(np.round(100 * (means - start) / (high - start)), -100, 100)
+    scaled = np.round(100 * (means - start) / (high - start))
+    scaled = np.clip(scaled, -100 if low < 0 or start == 0 else 0, 100)
     boundaries = np.flatnonzero(np.diff(codes[order])) + 1
     return {
         "cells": scaled.astype(int).tolist(),
