@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -221,6 +222,27 @@ def test_fit_then_predict(files, tmp_path, krein):
     assert krein(*words, "--method", "flip").code == 0
     assert krein("predict", model, files["new"], "-o", out).code == 0
     assert out.read_text() == ("item,label\nnew 0,rock\nnew 25,metal\nnew 39,metal\n")
+
+
+def test_fit_has_its_certificate_checked(files, tmp_path, krein, refused, monkeypatch):
+    model = tmp_path / "m.krein"
+    words = ("fit", files["K"], "--labels", files["labels"], "--set", "C=1", "--check")
+    ended = krein(*words, "-o", model)
+    assert "the certificate holds (global optimum to a gap)" in ended.out
+    facts = json.loads(krein(*words, "-o", model, "--force", "--json").out)
+    assert facts["certificate"]["holds"] is True
+    from krein.solvers import libsvm
+
+    honest = libsvm.svm_dual
+
+    def liar(*args, **options):
+        result, intercept = honest(*args, **options)
+        return replace(result, value=1.1 * result.value), intercept
+
+    monkeypatch.setattr("krein.estimators.krein_svm.svm_dual", liar)
+    out = tmp_path / "not.krein"
+    assert "does not hold" in refused(*words, "-o", out, code=1)
+    assert not out.exists()
 
 
 def test_predict_by_a_model_with_a_kernel(files, tmp_path, krein):

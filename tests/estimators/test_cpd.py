@@ -277,8 +277,19 @@ def test_all_points_as_basis_is_the_whole_problem(moons):
     X, y = moons
     for polynomial in ("free", "zero"):
         whole = CPDSVC(0.1, polynomial=polynomial).fit(X, y)
-        most = CPDSVC(0.1, polynomial=polynomial, n_basis=len(X) - 1).fit(X, y)
-        assert most.objective_ == pytest.approx(whole.objective_, rel=1e-3)
+        every = CPDSVC(0.1, polynomial=polynomial, n_basis=len(X)).fit(X, y)
+        assert every.objective_ == pytest.approx(whole.objective_, rel=1e-9)
+        for seed in range(5):
+            most = CPDSVC(
+                0.1, polynomial=polynomial, n_basis=len(X) - 1, random_state=seed
+            ).fit(X, y)
+            # One point less can only cost, and what it costs depends on the point:
+            # nothing without a coefficient, else up to 0.2 % here.
+            assert most.objective_[0] >= whole.objective_[0] * (1 - 1e-9)
+            (left,) = np.setdiff1d(np.arange(len(X)), most.support_)
+            free = whole.dual_coef_[0, left] == 0.0
+            cost = 1e-8 if free else 1e-2
+            assert most.objective_ == pytest.approx(whole.objective_, rel=cost)
 
 
 def test_large_problem_by_columns_equals_whole_matrix():

@@ -39,6 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="hyperparameter, e.g. C=10; chosen by cross-validation when none is given",
     )
     parser.add_argument("--proba", action="store_true", help="learn probabilities too")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="have the certificate recomputed by an independent referee; a model whose "
+        "claim does not hold is not saved (exit code 1)",
+    )
     parser.add_argument("-o", "--out", required=True, metavar="MODEL")
     add_output(parser)
 
@@ -62,6 +68,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     with progress_bar(label, 0, unit="", show=not args.quiet):
         model = fit_method(problem, args.method, params=settings or None)
         model = with_probabilities(model, problem) if args.proba else model
+    checked = _checked(model, problem) if args.check else {}
     save_named(model, out, read.names, problem)
     right = model.predict(training_data(problem)) == labels_of(problem)
     return {
@@ -70,7 +77,25 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "items": int(problem.codes.size),
         "classes": [str(label) for label in problem.classes],
         "training_accuracy": float(np.mean(right)),
+        **checked,
     }
+
+
+def _checked(model: Any, problem: Any) -> dict[str, Any]:
+    """Have the referee judge the model before it is saved."""
+    from krein import check_certificate
+
+    report = check_certificate(model, training_data(problem), labels_of(problem))
+    if report.holds is False:
+        raise ArithmeticError(report.text)
+    facts = {
+        "holds": report.holds,
+        "kind": report.kind,
+        "claimed": report.claimed.tolist(),
+        "recomputed": report.recomputed.tolist(),
+        "text": report.text,
+    }
+    return {"certificate": facts}
 
 
 def read_settings(method: str, pairs: list[str]) -> dict[str, Any]:
@@ -140,3 +165,5 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
         f"{payload['items']} items, classes {', '.join(payload['classes'])}, "
         f"training accuracy {payload['training_accuracy']:.3f}"
     )
+    if "certificate" in payload:
+        print(payload["certificate"]["text"])

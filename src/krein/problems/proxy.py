@@ -210,9 +210,10 @@ class ProxySVM:
         Let K0 = K1 + E, E = E_+ - E_- of norm eps and orthogonal to the eigenvectors
         of K1 that were kept, B = K1 + vv' / (4 rho). From above, the kernel B_+ + E_+
         in the saddle function costs at most ``rho (||E_-||^2 + 2 <B_+, E_->)`` more
-        than B_+ does in the truncated problem; from below ``||A_+|| <= ||B_+ + E_+||``.
-        Both inner products are at most ``eps (B_+)_ww``, w the direction of v outside
-        the span: together ``4 rho eps (B_+)_ww``.
+        than B_+ does in the truncated problem; from below ``||A_+|| <= ||B_+ + E_+||``
+        leaves at least ``rho (||E_-||^2 - 2 <B_+, E_+>)``. The difference is
+        ``2 rho <B_+, |E|>``, and outside of the span B_+ has one direction w only,
+        that of v: at most ``2 rho eps (B_+)_ww``, which is attained.
         """
         eps = self.spectrum.truncation
         if self.full or eps == 0.0:
@@ -222,7 +223,7 @@ class ProxySVM:
             return 0.0
         part = self.part.positive_part(z)
         corner = float(part.factor[-1] @ part.core @ part.factor[-1])
-        return 4.0 * self.rho * eps * max(corner, 0.0)
+        return 2.0 * self.rho * eps * max(corner, 0.0)
 
     # ------------------------------------------------------------------ second order
 
