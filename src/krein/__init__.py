@@ -98,6 +98,7 @@ _WHERE = {
     "CertificateReport": "krein.certificates",
     "check_certificate": "krein.certificates",
     "Certificate": "krein.result",
+    "DivergedError": "krein.result",
     "History": "krein.result",
     "Result": "krein.result",
     "Spectrum": "krein.spectrum",

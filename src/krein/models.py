@@ -26,6 +26,7 @@ from sklearn.base import BaseEstimator
 import krein
 from krein.domain import BalancedBox
 from krein.kernels.registry import Kernel
+from krein.problems.new_points import Proxy
 from krein.result import Certificate, History, Result
 from krein.spectrum import Spectrum
 from krein.store.files import atomic_write
@@ -38,7 +39,7 @@ _TREE = "model.json"
 _TAG = "~"
 _RECORDS = {
     record.__name__: record
-    for record in (BalancedBox, Certificate, Result, Spectrum, Transform)
+    for record in (BalancedBox, Certificate, Proxy, Result, Spectrum, Transform)
 }
 # What else a fitted estimator keeps, made again from the arguments of its class.
 _REBUILT = {

@@ -11,9 +11,26 @@ import numpy as np
 
 from krein.arrays import Array
 
-__all__ = ["Certificate", "History", "Result", "Status"]
+__all__ = ["Certificate", "DivergedError", "History", "Result", "Status"]
 
 Status = Literal["converged", "max_iter", "diverged", "interrupted"]
+
+
+class DivergedError(ValueError):
+    """A model is asked for an answer although its fit diverged.
+
+    Parameters
+    ----------
+    message : str
+        What happened, and what to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import DivergedError
+    >>> issubclass(DivergedError, ValueError)
+    True
+    """
 
 
 @dataclass(frozen=True)

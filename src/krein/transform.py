@@ -60,26 +60,29 @@ class Transform:
     @classmethod
     def fit(
         cls,
-        K: Array,
+        K: Array | None,
         method: str | Method | Callable[[Array], Array],
         *,
         t: float = 1.0,
         weight: Array | None = None,
         spectrum: Spectrum | None = None,
     ) -> Transform:
-        """Fit on the training similarity; an existing spectrum of it is reused."""
+        """Fit on the training similarity, or on a spectrum of it that is known."""
+        if K is None and spectrum is None:
+            raise ValueError("K or its spectrum is needed, got neither")
         record = as_method(method)
         psd = bool(record.psd)
         if record.needs == "nothing":
             return cls(record.name, None, None, weight=weight, psd=psd)
         if record.needs == "smallest":
-            if spectrum is None:
+            if spectrum is None and K is not None:
                 eta = -lowest_eigenvalue(K, weight)
-            else:
+            elif spectrum is not None:
                 eta = max(0.0, -float(spectrum.eigenvalues[0]))
             return cls(record.name, None, None, eta, weight, psd=psd)
-        if spectrum is None:
+        if spectrum is None and K is not None:
             spectrum = Spectrum.exact(K, weight)
+        assert spectrum is not None
         target, gain = record.apply(spectrum.eigenvalues, spectrum.tolerance, t)
         psd = bool(target.min(initial=0.0) >= 0.0)
         return cls(record.name, spectrum, gain, 0.0, weight, target, psd)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array
+
+from krein.notices import warn_user
 
 __all__ = [
     "check_classes_weigh",
@@ -144,12 +145,10 @@ def looks_like_distances(K: np.ndarray) -> bool:
 def warn_if_distances(K: np.ndarray, name: str) -> None:
     """Warn when the matrix looks like distances."""
     if looks_like_distances(K):
-        warnings.warn(
+        warn_user(
             f"{name} looks like a matrix of distances (zero diagonal, no negative "
             "entry), but similarities are expected: large must mean similar. Try "
-            "exp(-gamma * D), or krein.diagnose(D, kind='distance')",
-            UserWarning,
-            stacklevel=4,
+            "exp(-gamma * D), or krein.diagnose(D, kind='distance')"
         )
 
 

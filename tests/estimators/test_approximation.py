@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import krein.estimators._low_rank as low_rank_module
+import krein.matrices.low_rank as low_rank_module
 from krein import (
     Kernel,
     KreinLogisticRegression,

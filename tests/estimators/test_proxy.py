@@ -254,7 +254,7 @@ def test_truncated_spectrum_warns_and_counts_its_error(data):
     with pytest.warns(ConvergenceWarning, match="truncated to rank 20"):
         model = ProxySVC(C=2.0, rho=0.5, solver_options=options).fit(K, y)
     exact = ProxySVC(C=2.0, rho=0.5).fit(K, y)
-    problem = exact._problem(0)
+    problem = exact.proxy_._problem(0)
     missed = exact.objective_[0] - problem.value_grad(model.alpha_[0])[0]
     assert 0 <= missed <= model.duality_gap_[0]
     assert model.duality_gap_[0] > 100 * exact.duality_gap_[0]

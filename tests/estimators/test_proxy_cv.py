@@ -5,6 +5,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from krein import ProxySVC, ProxySVCCV, Spectrum
+from krein.estimators._training import Classes
 from krein.estimators.proxy_cv import default_grid
 
 N = 60
@@ -44,13 +45,13 @@ def test_scores_of_a_plain_grid_search(data):
 def test_one_eigendecomposition_per_fold_and_one_at_the_end(data, monkeypatch):
     K, y = data
     sizes = []
-    exact = Spectrum.exact
+    decompose = Spectrum._decompose
 
     def counted(K, *args, **kwargs):
         sizes.append(K.shape[0])
-        return exact(K, *args, **kwargs)
+        return decompose(K, *args, **kwargs)
 
-    monkeypatch.setattr(Spectrum, "exact", counted)
+    monkeypatch.setattr(Spectrum, "_decompose", counted)
     ProxySVCCV(cv=3).fit(K, y)
     assert sorted(sizes) == [40, 40, 40, 60]
 
@@ -68,7 +69,7 @@ def test_scoring_and_parallel_folds_agree(data):
 def test_default_grid_follows_the_scale(data):
     """K t, C / t, rho / t^3: the same models."""
     K, y = data
-    codes = (y == "yes").astype(int)
+    codes = Classes((y == "yes").astype(int), 2)
     Cs, rhos = default_grid(Spectrum.exact(K), codes)
     scaled_Cs, scaled_rhos = default_grid(Spectrum.exact(10 * K), codes)
     np.testing.assert_allclose(scaled_Cs, Cs / 10)

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._probability import sigmoid_probabilities
-from krein.estimators._training import Row, Training
+from krein.estimators._training import Classes, FittedRows, Row, Training
 
 __all__ = ["SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier"]
 
@@ -81,23 +81,20 @@ class SimilarityFeaturesClassifier(_Yardstick):
         self.symmetrize = symmetrize
         self.class_weight = class_weight
 
-    def _share(self, training: Training) -> tuple[Array, Array]:
-        mean = np.average(training.K, axis=0, weights=training.weight)
-        variance = np.average((training.K - mean) ** 2, axis=0, weights=training.weight)
-        scale = np.sqrt(variance)
-        constant = scale <= 1e-12 * np.abs(training.K).max()
-        scale = np.where(constant, 1.0, scale)
-        # A repeated item is a repeated feature; under the penalty w equal columns
-        # count as one column times the root of w.
-        root = 1.0 if training.weight is None else np.sqrt(training.weight)
-        return mean, scale / root
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Fit one logistic regression per row; see `KernelModel.fit_rows`."""
+        K = training.K.dense()
+        mean, scale = _standard(K, training.weight)
+        Z = (K - mean) / scale
+        return FittedRows(
+            [self._row(Z, mean, scale, training, signs) for signs in target.signs()]
+        )
 
-    def _fit_row(
-        self, shared: tuple[Array, Array], training: Training, signs: Array
+    def _row(
+        self, Z: Array, mean: Array, scale: Array, training: Training, signs: Array
     ) -> Row:
-        mean, scale = shared
         model = LogisticRegression(C=self.C, tol=1e-10, max_iter=5000)
-        model.fit((training.K - mean) / scale, signs, training.weight)
+        model.fit(Z, signs, training.weight)
         coef = model.coef_[0] / scale
         return Row(coef, float(model.intercept_[0] - mean @ coef))
 
@@ -113,6 +110,17 @@ class SimilarityFeaturesClassifier(_Yardstick):
         ndarray of shape (n_new, n_classes)
         """
         return self._proba(X)
+
+
+def _standard(K: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Mean and scale of each column."""
+    mean = np.average(K, axis=0, weights=weight)
+    scale = np.sqrt(np.average((K - mean) ** 2, axis=0, weights=weight))
+    constant = scale <= 1e-12 * np.abs(K).max()
+    scale = np.where(constant, 1.0, scale)
+    # A repeated item is a repeated feature; under the penalty w equal columns count as
+    # one column times the root of w.
+    return mean, scale if weight is None else scale / np.sqrt(weight)
 
 
 class SimilarityNeighborsClassifier(_Yardstick):
@@ -162,18 +170,14 @@ class SimilarityNeighborsClassifier(_Yardstick):
         self.kernel_params = kernel_params
         self.symmetrize = symmetrize
 
-    def _share(self, training: Training) -> None:
-        return None
-
-    def _fit_row(self, shared: None, training: Training, signs: Array) -> Row:
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Keep the votes; see `KernelModel.fit_rows`."""
         # The "coefficients" are signed votes: every training item can be asked.
         weight = 1.0 if training.weight is None else training.weight
-        return Row(signs * weight, 0.0)
+        return FittedRows([Row(signs * weight, 0.0) for signs in target.signs()])
 
-    def _decision_rows(self, X: Any, **further: Any) -> Array:
+    def _outputs(self, X: Any, **further: Any) -> Array:
         """Votes per class, as shares (n_new, n_classes)."""
-        if not hasattr(self, "dual_coef_"):
-            return super()._decision_rows(X)  # raises: not fitted
         K = self._similarities(X)
         votes = self.dual_coef_[:, self.support_]
         k = min(self.n_neighbors, votes.shape[1])

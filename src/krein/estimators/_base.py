@@ -6,8 +6,8 @@ The sentence the library rests on: a fitted model is
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -28,18 +28,15 @@ from sklearn.utils.validation import (
 )
 
 from krein.arrays import Array
-from krein.estimators._training import (
-    Row,
-    Training,
-    keep_positive,
-    positive_part,
-)
+from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
+from krein.matrices.matrix import Matrix
 from krein.matrices.memory import require_memory
 from krein.matrices.similarities import Similarities
-from krein.result import Result
+from krein.notices import warn_user
+from krein.result import DivergedError, Result
 from krein.validation import (
     check_similarity,
     refuse_odd_arrays,
@@ -52,8 +49,9 @@ __all__ = ["KernelModel", "landmark_columns"]
 class KernelModel(BaseEstimator):
     """Shared by classifiers and regressors: kernel, validation, decision values.
 
-    A subclass stores ``dual_coef_`` (n_rows, n_train) and ``intercept_`` (n_rows,) by
-    `_store_rows`.
+    A subclass has a pure function ``fit_rows(training, target) -> FittedRows`` that
+    reads the constructor's parameters and nothing else; only `fit` writes to the
+    estimator. Folds, searches and `krein.scale` call the same function.
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
@@ -120,13 +118,12 @@ class KernelModel(BaseEstimator):
             validate_data(self, X="no_validation", y=None, reset=False)
         return _check_y(y, y_numeric=numeric, estimator=self)
 
-    def _training_kernel(self, X: Any, dtype: Any = None) -> Array:
-        """Kernel matrix of checked training items; sets `kernel_` and `X_fit_`."""
+    def _training_kernel(self, X: Any, dtype: Any = None) -> tuple[Matrix, dict]:
+        """Similarities of checked training items, with `kernel_` and `X_fit_`."""
         if self._precomputed:
             K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
-            self.X_fit_ = None
-            return K
+            return Similarities(K), {"X_fit_": None}
         n = _num_samples(X)
         require_memory(
             6 * 8 * n * n,
@@ -134,15 +131,15 @@ class KernelModel(BaseEstimator):
             "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
             "KreinNystroem before a linear model.",
         )
-        self._settle_kernel(X)
-        self.X_fit_ = X
-        K = kernel_matrix(self.kernel_, X, X)
-        return check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
+        kernel = self._settled_kernel(X)
+        K = kernel_matrix(kernel, X, X)
+        K = check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
+        return Similarities(K), {"kernel_": kernel, "X_fit_": X}
 
-    def _settle_kernel(self, X: Any) -> None:
-        """Set `kernel_`, its data-dependent settings taken from the training items."""
+    def _settled_kernel(self, X: Any) -> Any:
+        """Return the kernel, its data-dependent settings taken from training items."""
         kernel = as_kernel(self.kernel, self.kernel_params)
-        self.kernel_ = kernel.fit(X) if isinstance(kernel, Kernel) else kernel
+        return kernel.fit(X) if isinstance(kernel, Kernel) else kernel
 
     def _similarities(self, X: Any) -> Array:
         """Similarities of items to those training items that matter (`support_`)."""
@@ -160,55 +157,90 @@ class KernelModel(BaseEstimator):
 
     # ------------------------------------------------------------------ coefficients
 
-    def _store_rows(self, rows: Sequence[Row], training: Training) -> None:
-        """Set the fitted attributes from one Row per output."""
-        self.dual_coef_ = training.expand_coef(np.vstack([row.coef for row in rows]))
-        self.intercept_ = np.array([row.intercept for row in rows], dtype=float)
+    def fit_rows(self, training: Training, target: Any) -> FittedRows:
+        """Fit all rows of the model; a pure function of parameters and data.
+
+        Parameters
+        ----------
+        training : Training
+            The samples.
+        target : Target
+            What they are to be mapped to.
+
+        Returns
+        -------
+        FittedRows
+        """
+        raise NotImplementedError("a subclass fits its rows")
+
+    def _store(self, fitted: FittedRows, training: Training) -> None:
+        """Set the fitted attributes: the one place that does."""
+        for name, fact in {**training.facts, **fitted.facts}.items():
+            setattr(self, name, fact)
+        self.dual_coef_ = training.expand_coef(fitted.coef)
+        self.intercept_ = fitted.intercept
         if training.landmarks is None:
             self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
         else:
             self.support_ = training.landmarks
-        polynomials = [row.poly for row in rows if row.poly is not None]
-        if polynomials:
-            self.poly_coef_ = np.vstack(polynomials)
-        alphas = [row.alpha for row in rows if row.alpha is not None]
-        if len(alphas) == len(rows):
-            self.alpha_ = training.expand(np.vstack(alphas))
-        results = [row.result for row in rows if row.result is not None]
-        if len(results) == len(rows):
-            self.result_ = results[0] if len(rows) == 1 else results
-            self.n_iter_ = np.array([result.n_iter for result in results])
-            self.objective_ = np.array([result.value for result in results])
-            certificates = np.array([result.certificate.value for result in results])
-            if results[0].certificate.kind == "gap":
-                self.duality_gap_ = certificates
-            else:
-                self.residual_ = certificates
-            self._warn_unconverged(results)
+        if fitted.poly is not None:
+            self.poly_coef_ = fitted.poly
+        if fitted.alpha is not None:
+            self.alpha_ = training.expand(fitted.alpha)
+        if fitted.results:
+            self._store_results(fitted.results)
 
-    def _warn_unconverged(self, results: Sequence[Result]) -> None:
-        bad = [
-            result for result in results if result.status in ("max_iter", "diverged")
+    def _store_results(self, results: list[Result]) -> None:
+        self.result_ = results[0] if len(results) == 1 else results
+        self.n_iter_ = np.array([result.n_iter for result in results])
+        self.objective_ = np.array([result.value for result in results])
+        certificates = np.array([result.certificate.value for result in results])
+        if results[0].certificate.kind == "gap":
+            self.duality_gap_ = certificates
+        else:
+            self.residual_ = certificates
+        if self.verbose:
+            for row, result in enumerate(results):
+                sys.stderr.write(f"{type(self).__name__} row {row}: {result!r}\n")
+        for message in self._complaints(results):
+            warn_user(message, ConvergenceWarning)
+
+    def _complaints(self, results: Sequence[Result]) -> list[str]:
+        """What to say about results that did not reach the tolerance."""
+        bad = [r for r in results if r.status in ("max_iter", "diverged")]
+        if not bad:
+            return []
+        worst = max(bad, key=lambda result: result.certificate.relative)
+        return [
+            f"{type(self).__name__} did not reach tol={self.tol:g}: status "
+            f"{worst.status!r} after {worst.n_iter} iterations, relative "
+            f"{worst.certificate.kind} {worst.certificate.relative:.2g}. Raise "
+            f"max_iter (now {self.max_iter}) or tol"
         ]
-        if bad:
-            worst = max(bad, key=lambda result: result.certificate.relative)
-            warnings.warn(
-                f"{type(self).__name__} did not reach tol={self.tol:g}: status "
-                f"{worst.status!r} after {worst.n_iter} iterations, relative "
-                f"{worst.certificate.kind} {worst.certificate.relative:.2g}. Raise "
-                f"max_iter (now {self.max_iter}) or tol",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
 
     def _decision_rows(self, X: Any, **further: Any) -> Array:
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
-        values = self._similarities(X) @ self.dual_coef_[:, self.support_].T
+        self._refuse_diverged()
+        values = self._outputs(X, **further)
         values += self.intercept_
         return self._add_polynomial(values, X, **further)
 
-    def _add_polynomial(self, values: Array, X: Any) -> Array:
+    def _outputs(self, X: Any, **further: Any) -> Array:
+        """Return the part that the coefficients make; rules not linear override it."""
+        return self._similarities(X) @ self.dual_coef_[:, self.support_].T
+
+    def _refuse_diverged(self) -> None:
+        results = getattr(self, "result_", [])
+        for result in results if isinstance(results, list) else [results]:
+            if result.status == "diverged":
+                raise DivergedError(
+                    f"this {type(self).__name__} diverged after {result.n_iter} steps "
+                    "and is not a model: result_ has its history. Choose another "
+                    "solver or other parameters and fit again"
+                )
+
+    def _add_polynomial(self, values: Array, X: Any, **further: Any) -> Array:
         """Add the part that is not on the kernel; models that have one override it."""
         return values
 
@@ -233,26 +265,39 @@ class KernelModel(BaseEstimator):
 
     # ----------------------------------------------------------------- approximation
 
-    # How the block of similarities to landmarks is made and kept; None: in memory.
-    # `krein.scale.fit` sets it for the time of a fit.
-    _columns_of: Any = None
-
     @property
     def _approximation(self) -> Any:
         return getattr(self, "approximation", None)
 
-    def _train_on(self, items: Any, dtype: Any, weight: Array | None) -> Training:
-        """Similarities of checked items of positive weight, or an approximation."""
-        if self._approximation is None:
-            return keep_positive(self._training_kernel(items, dtype), weight)
-        if self._precomputed:
-            return self._approximated(
-                Similarities(self._training_kernel(items, dtype)), weight
-            )
-        self._settle_kernel(items)
-        return self._approximated(Similarities(items, self.kernel_), weight)
+    def _prepared(
+        self,
+        items: Any,
+        dtype: Any,
+        weight: Array | None,
+        columns_of: Callable[..., Any] | None = None,
+    ) -> Training:
+        """Similarities of checked items of positive weight, or an approximation.
 
-    def _approximated(self, source: Similarities, weight: Array | None) -> Training:
+        ``columns_of(source, landmarks)`` says how the block of similarities to
+        landmarks is made and kept; in memory when it is not given.
+        """
+        weight, kept = positive_part(weight)
+        if self._approximation is not None:
+            return self._approximated(items, dtype, weight, kept, columns_of)
+        K, facts = self._training_kernel(items, dtype)
+        n = K.shape[0]
+        return Training(
+            K if kept is None else K.subset(kept), weight, kept, n, facts=facts
+        )
+
+    def _approximated(
+        self,
+        items: Any,
+        dtype: Any,
+        weight: Array | None,
+        kept: np.ndarray | None,
+        columns_of: Callable[..., Any] | None,
+    ) -> Training:
         """Train at low rank; only the landmarks are kept for prediction."""
         nystroem = clone(self._approximation)
         if nystroem.kernel not in ("precomputed", self.kernel):
@@ -261,16 +306,21 @@ class KernelModel(BaseEstimator):
                 f"kernel={self.kernel!r}: give the kernel to the estimator only"
             )
         nystroem.set_params(kernel=self.kernel, symmetrize=self.symmetrize)
-        weight, kept = positive_part(weight)
+        facts: dict[str, Any]
+        if self._precomputed:
+            source, facts = self._training_kernel(items, dtype)
+        else:
+            kernel = self._settled_kernel(items)
+            source, facts = Similarities(items, kernel), {"kernel_": kernel}
         found = nystroem.approximate(
             source if kept is None else source.subset(kept),
             weight=weight,
-            columns_of=self._columns_of,
+            columns_of=columns_of,
         )
         positions = found.landmarks if kept is None else kept[found.landmarks]
-        self.approximation_error_ = found.error
-        self.X_fit_ = None if self._precomputed else take(source.items, positions)
-        return Training(found.low_rank, weight, kept, source.n, positions)
+        facts["approximation_error_"] = found.error
+        facts["X_fit_"] = None if self._precomputed else take(items, positions)
+        return Training(found.low_rank, weight, kept, source.shape[0], positions, facts)
 
 
 def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:

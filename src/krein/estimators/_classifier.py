@@ -1,56 +1,29 @@
-"""One-vs-rest classification on a kernel, with probabilities on request."""
+"""Classification on a kernel, with probabilities on request."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import (
-    ClassifierMixin,
-    _fit_context,
-)
+from sklearn.base import ClassifierMixin, _fit_context, clone
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _num_samples,
-    check_is_fitted,
-)
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
-from krein.estimators._probability import (
-    FoldScores,
-    kernel_fold_scores,
-    sigmoid_calibration,
-    sigmoid_probabilities,
-)
-from krein.estimators._training import (
-    Row,
-    Training,
-    as_labels,
-    one_vs_rest,
-    ravel_rows,
-)
-from krein.matrices.low_rank import LowRank
-from krein.validation import (
-    check_classes_weigh,
-    check_labels,
-)
+from krein.estimators._probability import sigmoid_calibration, sigmoid_probabilities
+from krein.estimators._training import Classes, Training, as_labels, ravel_rows
+from krein.validation import check_classes_weigh, check_labels
 
 __all__ = ["KernelClassifier"]
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):
-    """One-vs-rest classifier; a subclass says how to share work and fit one row.
-
-    A subclass implements ``_share(training) -> shared`` (once per fit: the
-    eigendecomposition) and ``_fit_row(shared, training, signs) -> Row`` (once per
-    row; ``signs`` is -1 / +1).
-    """
+    """Classifier with rows of coefficients; a subclass implements `fit_rows`."""
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelModel._parameter_constraints,
@@ -59,7 +32,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -75,32 +48,43 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        columns_of: Callable[..., Any] | None = None,
+    ) -> Self:
+        """Fit; `columns_of` as in `_prepared`, for `krein.scale`."""
+        training, target = self._start(X, y, sample_weight, columns_of)
+        self._store(self.fit_rows(training, target), training)
+        if getattr(self, "probability", False):
+            self.calibration_ = sigmoid_calibration(
+                self._without_start().fit_rows, training, target, self.random_state
+            )
+        return self
+
+    def _without_start(self) -> Self:
+        """Return the same settings without a starting point, which is of all samples."""
+        options = dict(getattr(self, "solver_options", None) or {})
+        if isinstance(options.pop("init", ""), str):
+            return self
+        return clone(self).set_params(solver_options=options)
+
+    def _start(
+        self, X: Any, y: Any, sample_weight: Any, columns_of: Any = None
+    ) -> tuple[Training, Classes]:
+        """Validate everything; set `classes_`."""
         items = self._check_items(X, reset=True)
         codes = self._check_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight, self._class_weights(codes))
         check_classes_weigh(self.classes_, codes, weight)
-        training = self._train_on(items, getattr(X, "dtype", None), weight)
+        dtype = getattr(X, "dtype", None)
+        training = self._prepared(items, dtype, weight, columns_of)
         kept = codes if training.kept is None else codes[training.kept]
-        rows = self._fit_rows(self._share(training), training, kept)
-        self._store_rows(rows, training)
-        if getattr(self, "probability", False):
-            self._calibrate(training, kept)
-        return self
-
-    def _share(self, training: Training) -> Any:
-        raise NotImplementedError("a subclass says what its rows share")
-
-    def _fit_rows(
-        self, shared: Any, training: Training, codes: np.ndarray
-    ) -> list[Row]:
-        """All rows of the model, one against the rest; joint models override it."""
-        return [
-            self._fit_row(shared, training, signs)
-            for signs in one_vs_rest(codes, self.classes_.size)
-        ]
-
-    def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
-        raise NotImplementedError("a subclass fits one row")
+        return training, Classes(kept, self.classes_.size)
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
         y = self._check_y(y)
@@ -122,7 +106,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
 
     # ----------------------------------------------------------------------- predict
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Array:
         """Signed scores: ``K(X, X_train) @ dual_coef_.T + intercept_``.
 
         Parameters
@@ -136,7 +120,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         """
         return ravel_rows(self._decision_rows(X))
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Class labels of new items.
 
         Parameters
@@ -158,7 +142,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         raise AttributeError("predict_proba needs probability=True")
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Array:
         """Class probabilities: a sigmoid of the scores, fitted out of fold.
 
         Parameters
@@ -174,34 +158,3 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     def _probabilities(self, values: Array) -> Array:
         check_is_fitted(self, "calibration_")
         return sigmoid_probabilities(values, *self.calibration_)
-
-    def _calibrate(self, training: Training, codes: np.ndarray) -> None:
-        if isinstance(training.K, LowRank):
-            fold_scores: FoldScores = partial(self._fold_scores, training, codes)
-        else:
-            fold_scores = kernel_fold_scores(self, training.K, codes, training.weight)
-        self.calibration_ = sigmoid_calibration(
-            fold_scores, codes, training.weight, self.classes_.size, self.random_state
-        )
-
-    def _fold_scores(
-        self,
-        training: Training,
-        codes: np.ndarray,
-        train: np.ndarray,
-        test: np.ndarray,
-    ) -> Array:
-        """Scores of the `test` samples by a model of the `train` samples.
-
-        At low rank the landmarks are shared by the folds; they know no labels.
-        """
-        weight = None if training.weight is None else training.weight[train]
-        part = replace(training, K=training.K.restricted(train), weight=weight)
-        shared = self._share(part)
-        rows = [
-            self._fit_row(shared, part, signs)
-            for signs in one_vs_rest(codes[train], self.classes_.size)
-        ]
-        coef = np.column_stack([row.coef for row in rows])
-        scores = training.K.columns.rows(test) @ coef
-        return scores + np.array([row.intercept for row in rows])

@@ -15,14 +15,14 @@ from sklearn.utils.validation import _num_samples, check_array
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
-from krein.estimators._training import Row, Training
+from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
 from krein.matrices.memory import require_memory
+from krein.matrices.similarities import Similarities
 from krein.problems.cpd import CPDProblem, Loss
 from krein.problems.cpd_space import (
-    Blocks,
     Polynomials,
     Space,
     basis_space,
@@ -34,7 +34,7 @@ from krein.result import Result
 from krein.solvers.cpd_newton import cpd_newton
 from krein.validation import check_similarity, check_square
 
-__all__ = ["CPDModel", "PlacedKernel", "Samples", "solve_path"]
+__all__ = ["CPDModel", "CPDTraining", "PlacedKernel", "cpd_row", "solve_path"]
 
 
 @dataclass(frozen=True)
@@ -73,18 +73,14 @@ class PlacedKernel:
         return monomials(self.place(X), self.degree)
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Training samples of positive weight, seen through blocks of the kernel.
+@dataclass(frozen=True, kw_only=True)
+class CPDTraining(Training):
+    """Training samples with polynomials, seen through blocks of the kernel.
 
     Attributes
     ----------
-    phi : callable
-        ``phi(rows, columns)``, the raw kernel.
     P : ndarray of shape (m, p)
         Polynomials.
-    weight : ndarray of shape (m,)
-        Weights.
     vectors : ndarray of shape (m, d) or None
         Placed items, where they are vectors.
     checked : bool
@@ -95,46 +91,41 @@ class Samples:
         refused exactly when the fit on repeated samples is.
     """
 
-    phi: Blocks
     P: Array
-    weight: Array
     vectors: Array | None
     checked: bool
     given: int
 
     @property
-    def n(self) -> int:
-        """Number of samples."""
-        return self.P.shape[0]
+    def weights(self) -> Array:
+        """Weights of the samples, ones when there are none."""
+        return np.ones(self.size) if self.weight is None else self.weight
 
-    def dense(self) -> Samples:
+    def dense(self) -> CPDTraining:
         """Compute the kernel matrix once; folds are cut from it."""
         require_memory(
-            3 * 8 * self.n**2,
-            f"a kernel matrix of {self.n} samples and its factor",
+            3 * 8 * self.size**2,
+            f"a kernel matrix of {self.size} samples and its factor",
             "Use n_basis.",
         )
-        everything = np.arange(self.n)
-        K = np.asarray(self.phi(everything, everything), dtype=float)
+        K = np.asarray(self.K.dense(), dtype=float)
         if not self.checked:
             K = check_similarity(K, name="kernel(X, X)")
-        return replace(self, phi=_blocks_of(K), checked=True)
+        return replace(self, K=Similarities(K), checked=True)
 
-    def take(self, rows: np.ndarray) -> Samples:
+    def subset(self, rows: np.ndarray) -> CPDTraining:
         """Return some of the samples."""
-        phi = self.phi
         return replace(
-            self,
-            phi=lambda r, c: phi(rows[r], rows[c]),
+            super().subset(rows),
             P=self.P[rows],
-            weight=self.weight[rows],
             given=rows.size,
             vectors=None if self.vectors is None else self.vectors[rows],
         )
 
-
-def _blocks_of(K: Array) -> Blocks:
-    return lambda rows, columns: K[np.ix_(rows, columns)]
+    def scores(self, fitted: FittedRows, test: np.ndarray, train: np.ndarray) -> Array:
+        """Decision values (n_test, n_rows) by a model of the samples `train`."""
+        assert fitted.poly is not None
+        return super().scores(fitted, test, train) + self.P[test] @ fitted.poly.T
 
 
 class CPDModel(KernelModel):
@@ -190,22 +181,18 @@ class CPDModel(KernelModel):
             given=getattr(given, "dtype", None),
         )
 
-    def _samples(
-        self, X: Any, weight: Array | None, kept: np.ndarray | None, P: Any
-    ) -> Samples:
-        """Set `kernel_` and `X_fit_`; return the samples of positive weight.
-
-        X has been validated.
-        """
+    def _cpd_training(self, X: Any, weight: Array | None, P: Any) -> CPDTraining:
+        """Return the samples of positive weight; X has been validated."""
+        weight, kept = positive_part(weight)
         if self._precomputed:
-            return self._precomputed_samples(X, weight, kept, P)
+            return _precomputed_training(X, weight, kept, P)
         if P is not None:
             raise ValueError("P is given with kernel='precomputed' only")
         items = X if kept is None else take(X, kept)
         n = _num_samples(items)
-        w = np.ones(n) if weight is None else weight
         kernel, degree = self._kernel_and_degree()
         if self._takes_vectors(X):
+            w = np.ones(n) if weight is None else weight
             center, scale = _placing(items, w, self.scale)
         else:
             center, scale = None, 1.0
@@ -217,48 +204,39 @@ class CPDModel(KernelModel):
         placed = items if center is None else (items - center) / scale
         if isinstance(kernel, Kernel):
             kernel = kernel.fit(placed)
-        self.kernel_ = PlacedKernel(kernel, center, scale, degree)
-        self.X_fit_ = X
-        return Samples(
-            lambda r, c: kernel(take(placed, r), take(placed, c)),
-            self.kernel_.polynomials(items),
-            w,
-            None if center is None else placed,
-            isinstance(kernel, Kernel),
+        placing = PlacedKernel(kernel, center, scale, degree)
+        return CPDTraining(
+            Similarities(placed, kernel),
+            weight,
+            kept,
             _num_samples(X),
+            facts={"kernel_": placing, "X_fit_": X},
+            P=placing.polynomials(items),
+            vectors=None if center is None else placed,
+            checked=isinstance(kernel, Kernel),
+            given=_num_samples(X),
         )
 
-    def _precomputed_samples(
-        self, K: Array, weight: Array | None, kept: np.ndarray | None, P: Any
-    ) -> Samples:
-        self.X_fit_ = None
-        n = K.shape[0]
-        P = _given_polynomials(P, n)
-        self.n_polynomials_ = P.shape[1]
-        if kept is not None:
-            K, P = K[np.ix_(kept, kept)], P[kept]
-        w = np.ones(K.shape[0]) if weight is None else weight
-        return Samples(_blocks_of(K), P, w, None, True, n)
-
-    def _space(self, samples: Samples, polynomial: str) -> Space:
+    def _space(self, training: CPDTraining, polynomial: str) -> Space:
         """Build the function space of the samples."""
-        phi, Q = samples.phi, Polynomials.fit(samples.P, samples.weight)
-        if self.n_basis is not None and self.n_basis < samples.n:
-            basis = _choose_basis(samples, self.n_basis, self.basis, self.random_state)
+        phi, Q = training.K.block, Polynomials.fit(training.P, training.weights)
+        if self.n_basis is not None and self.n_basis < training.size:
+            basis = _choose_basis(training, self.n_basis, self.basis, self.random_state)
             return basis_space(phi, Q, basis, free=polynomial == "free")
-        Q.require_room(samples.given)
+        Q.require_room(training.given)
         if polynomial == "zero":
             require_memory(
-                3 * 8 * samples.n**2,
-                f"polynomial='zero' on {samples.n} samples",
+                3 * 8 * training.size**2,
+                f"polynomial='zero' on {training.size} samples",
                 "Use n_basis.",
             )
             return subspace(phi, Q)
-        if not samples.checked:
-            phi = samples.dense().phi
+        if not training.checked:
+            phi = training.dense().K.block
         return centred_space(phi, Q)
 
-    def _add_polynomial(self, values: Array, X: Any, P: Any = None) -> Array:
+    def _add_polynomial(self, values: Array, X: Any, **further: Any) -> Array:
+        P = further.get("P")
         if self._precomputed:
             polynomials = _given_polynomials(P, values.shape[0], self.n_polynomials_)
         elif P is not None:
@@ -270,13 +248,25 @@ class CPDModel(KernelModel):
             values += polynomials @ self.poly_coef_.T
         return values
 
-    def _row(self, space: Space, result: Result) -> Row:
-        a, p = space.expand(result.info["c"], result.info["b"])
-        return Row(a, 0.0, result, poly=p)
 
-    def _training(self, n: int, kept: np.ndarray | None) -> Training:
-        """Enough of a Training for `_store_rows`: the matrix itself is not kept."""
-        return Training(np.empty((0, 0)), None, kept, n)
+def cpd_row(space: Space, result: Result) -> Row:
+    """One row of the model from a solution in the coordinates of the space."""
+    a, p = space.expand(result.info["c"], result.info["b"])
+    return Row(a, 0.0, result, poly=p)
+
+
+def _precomputed_training(
+    K: Array, weight: Array | None, kept: np.ndarray | None, P: Any
+) -> CPDTraining:
+    n = K.shape[0]
+    P = _given_polynomials(P, n)
+    facts = {"X_fit_": None, "n_polynomials_": P.shape[1]}
+    matrix = Similarities(K)
+    if kept is not None:
+        matrix, P = matrix.subset(kept), P[kept]
+    return CPDTraining(
+        matrix, weight, kept, n, facts=facts, P=P, vectors=None, checked=True, given=n
+    )
 
 
 def _placing(X: Array, weight: Array, scaled: bool) -> tuple[Array, float]:
@@ -305,24 +295,26 @@ def _given_polynomials(P: Any, n: int, columns: int | None = None) -> Array:
 
 
 def _choose_basis(
-    samples: Samples, size: int, method: str, random_state: Any
+    training: CPDTraining, size: int, method: str, random_state: Any
 ) -> np.ndarray:
     """Choose basis points among the samples: at random, spread out, or by leverage."""
     rng = check_random_state(random_state)
     if method == "kmeans":
-        if samples.vectors is None:
+        if training.vectors is None:
             raise ValueError("basis='kmeans' needs vectors; use 'random' or 'leverage'")
         seed = rng.randint(2**31 - 1)
-        centres = KMeans(size, n_init=1, random_state=seed).fit(samples.vectors)
-        nearest = centres.transform(samples.vectors).argmin(axis=0)
+        centres = KMeans(size, n_init=1, random_state=seed).fit(training.vectors)
+        nearest = centres.transform(training.vectors).argmin(axis=0)
         return np.unique(nearest)
-    chosen = np.sort(rng.permutation(samples.n)[:size])
+    chosen = np.sort(rng.permutation(training.size)[:size])
     if method == "random":
         return chosen
-    Q = Polynomials.fit(samples.P, samples.weight)
-    pilot = basis_space(samples.phi, Q, chosen, free=True)
+    Q = Polynomials.fit(training.P, training.weights)
+    pilot = basis_space(training.K.block, Q, chosen, free=True)
     share = leverage(pilot)
-    return np.sort(rng.choice(samples.n, size, replace=False, p=share / share.sum()))
+    return np.sort(
+        rng.choice(training.size, size, replace=False, p=share / share.sum())
+    )
 
 
 def solve_path(

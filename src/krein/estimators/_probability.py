@@ -12,41 +12,34 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 from scipy.special import expit, log_expit
-from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
 from krein.arrays import Array
+from krein.estimators._search import inner_folds, out_of_fold
+from krein.estimators._training import Classes, FittedRows, Training
 
 __all__ = [
-    "FoldScores",
     "fit_sigmoid",
     "fit_sigmoids",
-    "inner_folds",
-    "kernel_fold_scores",
-    "out_of_fold_scores",
     "sigmoid_calibration",
     "sigmoid_probabilities",
 ]
 
-_FOLDS = 5
-
-
-FoldScores = Callable[[np.ndarray, np.ndarray], Array]
-
 
 def sigmoid_calibration(
-    fold_scores: FoldScores,
-    codes: np.ndarray,
-    weight: Array | None,
-    n_classes: int,
+    fit_rows: Callable[[Training, Classes], FittedRows],
+    training: Training,
+    target: Classes,
     random_state: Any,
 ) -> tuple[Array, Array]:
     """Slopes and offsets (n_rows,) of the sigmoids of a one-vs-rest model.
 
-    ``fold_scores(train, test)`` fits on the samples `train` and scores `test`.
+    At low rank the landmarks are shared by the folds; they know no labels.
     """
-    scores = out_of_fold_scores(fold_scores, codes, random_state)
-    return fit_sigmoids(scores, codes, weight, n_classes)
+    folds = inner_folds(target.codes, random_state, "probability=True")
+    (scores,) = out_of_fold(
+        lambda part, labels: [fit_rows(part, labels)], training, target, folds
+    )
+    return fit_sigmoids(scores, target.codes, training.weight, target.n)
 
 
 def fit_sigmoids(
@@ -73,49 +66,6 @@ def sigmoid_probabilities(scores: Array, slope: Array, offset: Array) -> Array:
         positive / np.where(total > 0, total, 1.0),
         1.0 / positive.shape[1],
     )
-
-
-def out_of_fold_scores(
-    fold_scores: FoldScores, codes: np.ndarray, random_state: Any
-) -> Array:
-    """Scores (n, n_rows) of models that did not see the sample they score."""
-    tests, parts = [], []
-    for train, test in inner_folds(codes, random_state, "probability=True"):
-        tests.append(test)
-        parts.append(fold_scores(train, test))
-    scores = np.empty((codes.size, parts[0].shape[1]))
-    scores[np.concatenate(tests)] = np.concatenate(parts)
-    return scores
-
-
-def inner_folds(
-    codes: np.ndarray, random_state: Any, needed_for: str
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Five stratified folds inside a fit, fewer if a class has fewer samples."""
-    smallest = int(np.bincount(codes).min())
-    if smallest < 2:
-        raise ValueError(
-            f"{needed_for} needs at least two samples of every class, got one"
-        )
-    seed = random_state if isinstance(random_state, int) else 0
-    folds = StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=seed)
-    return list(folds.split(codes, codes))
-
-
-def kernel_fold_scores(
-    estimator: Any, K: Array, codes: np.ndarray, weight: Array | None
-) -> FoldScores:
-    """Fits and scores on parts of a kernel matrix, rows and columns cut together."""
-    model = clone(estimator).set_params(
-        kernel="precomputed", kernel_params=None, probability=False, class_weight=None
-    )
-
-    def fold_scores(train: np.ndarray, test: np.ndarray) -> Array:
-        fold_weight = None if weight is None else weight[train]
-        model.fit(K[np.ix_(train, train)], codes[train], sample_weight=fold_weight)
-        return model._decision_rows(K[np.ix_(test, train)])
-
-    return fold_scores
 
 
 def fit_sigmoid(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
@@ -15,19 +15,16 @@ from sklearn.utils.validation import (
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
-from krein.estimators._training import (
-    Row,
-    Training,
-)
+from krein.estimators._training import Values
 
 __all__ = ["KernelRegressor"]
 
 
 class KernelRegressor(RegressorMixin, KernelModel):
-    """Regression with one row; a subclass implements `_fit_target`."""
+    """Regression with one row; a subclass implements `fit_rows`."""
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -46,9 +43,9 @@ class KernelRegressor(RegressorMixin, KernelModel):
         items = self._check_items(X, reset=True)
         y = self._check_regression_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight)
-        training = self._train_on(items, getattr(X, "dtype", None), weight)
-        y = y if training.kept is None else y[training.kept]
-        self._store_rows([self._fit_target(training, y)], training)
+        training = self._prepared(items, getattr(X, "dtype", None), weight)
+        target = Values(y if training.kept is None else y[training.kept])
+        self._store(self.fit_rows(training, target), training)
         return self
 
     def _check_regression_targets(self, y: Any, n: int) -> Array:
@@ -59,10 +56,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
             )
         return y.astype(np.float64)
 
-    def _fit_target(self, training: Training, y: Array) -> Row:
-        raise NotImplementedError("a subclass fits its target")
-
-    def predict(self, X):
+    def predict(self, X: Any) -> Array:
         """Predicted targets of new items.
 
         Parameters

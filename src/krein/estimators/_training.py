@@ -1,25 +1,26 @@
-"""What a fit works on, what it gives per row, and labels from decision values."""
+"""What a fit works on, what it is told, and what it gives. All of it plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.matrices.low_rank import LowRank
+from krein.matrices.matrix import Matrix
 from krein.result import Result
-from krein.spectrum import Spectrum
 
 __all__ = [
+    "Classes",
+    "FittedRows",
     "Row",
+    "Target",
     "Training",
+    "Values",
     "among_kept",
     "as_labels",
-    "keep_positive",
-    "one_vs_rest",
     "positive_part",
     "ravel_rows",
 ]
@@ -31,36 +32,56 @@ class Training:
 
     Attributes
     ----------
-    K : ndarray of shape (m, m) or LowRank
-        Raw similarities, never to be changed; with landmarks their approximation.
+    K : Matrix of shape (m, m)
+        Raw similarities, or with landmarks their approximation.
     weight : ndarray of shape (m,) or None
         Sample weight times class weight; None when all are 1.
     kept : ndarray of shape (m,) or None
-        Indices of the samples in what was passed to fit; None when all were kept.
+        Positions of the samples in what was passed to fit; None when all were kept.
     n : int
         Number of samples passed to fit.
     landmarks : ndarray or None
-        With landmarks: their indices in what was passed to fit. The coefficients of
+        With landmarks: their positions in what was passed to fit. The coefficients of
         a row are then those on the landmarks.
+    facts : dict
+        Fitted attributes that preparing the samples has settled, e.g. `kernel_`.
     """
 
-    K: Any
+    K: Matrix
     weight: Array | None
     kept: np.ndarray | None
     n: int
     landmarks: np.ndarray | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
 
-    def spectrum(self) -> Spectrum:
-        """Return the eigendecomposition of the (weighted) K: exact, or of low rank."""
-        if isinstance(self.K, LowRank):
-            return self.K.spectrum()
-        return Spectrum.exact(self.K, self.weight)
+    @property
+    def size(self) -> int:
+        """Number of samples of positive weight."""
+        return self.K.shape[0]
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.size if self.weight is None else self.weight.sum())
+
+    def subset(self, rows: np.ndarray) -> Self:
+        """Return some of the samples, as if only they had been passed to fit."""
+        return replace(
+            self,
+            K=self.K.subset(rows),
+            weight=None if self.weight is None else self.weight[rows],
+            kept=None,
+            n=rows.size,
+            facts={},
+        )
 
     def upper(self, C: float) -> Array:
         """Upper bounds C w_i of the dual variables."""
-        if self.weight is None:
-            return np.full(self.K.shape[0], float(C))
-        return C * self.weight
+        return C * (np.ones(self.size) if self.weight is None else self.weight)
+
+    def scores(self, fitted: FittedRows, test: np.ndarray, train: np.ndarray) -> Array:
+        """Decision values (n_test, n_rows) by a model of the samples `train`."""
+        return self.K.seen(test, train) @ fitted.coef.T + fitted.intercept
 
     def expand(self, rows: Array) -> Array:
         """Put zeros where samples of zero weight were left out."""
@@ -78,15 +99,95 @@ class Training:
         return full
 
 
+class Target(Protocol):
+    """What the samples of a fit are to be mapped to."""
+
+    def subset(self, rows: np.ndarray) -> Self:
+        """Return the targets of some of the samples."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Class numbers of the samples, and how many classes there are."""
+
+    codes: np.ndarray
+    n: int
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of a one-vs-rest model."""
+        return 1 if self.n == 2 else self.n
+
+    def subset(self, rows: np.ndarray) -> Classes:
+        """Return the class numbers of some of the samples."""
+        return Classes(self.codes[rows], self.n)
+
+    def signs(self) -> Iterator[Array]:
+        """Labels -1 / +1: one row for two classes (second positive), else one each."""
+        for k in [1] if self.n == 2 else range(self.n):
+            yield np.where(self.codes == k, 1.0, -1.0)
+
+
+@dataclass(frozen=True)
+class Values:
+    """Numbers to be predicted."""
+
+    y: Array
+
+    def subset(self, rows: np.ndarray) -> Values:
+        """Return the numbers of some of the samples."""
+        return Values(self.y[rows])
+
+
 @dataclass(frozen=True)
 class Row:
-    """One row of a model: coefficients on the raw kernel and how they were found."""
+    """One row of a model: coefficients for prediction and how they were found."""
 
     coef: Array
     intercept: float
     result: Result | None = None
     alpha: Array | None = None
     poly: Array | None = None
+
+
+@dataclass(frozen=True)
+class FittedRows:
+    """The rows of a model, and further fitted attributes by name."""
+
+    rows: Sequence[Row]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def coef(self) -> Array:
+        """Coefficients (n_rows, m)."""
+        return np.vstack([row.coef for row in self.rows])
+
+    @property
+    def intercept(self) -> Array:
+        """Intercepts (n_rows,)."""
+        return np.array([row.intercept for row in self.rows], dtype=float)
+
+    @property
+    def poly(self) -> Array | None:
+        """Coefficients of the polynomials (n_rows, p), where there are any."""
+        parts = [row.poly for row in self.rows if row.poly is not None]
+        return np.vstack(parts) if parts else None
+
+    @property
+    def alpha(self) -> Array | None:
+        """Variables in the box (n_rows, m), where the problem has them."""
+        parts = [row.alpha for row in self.rows if row.alpha is not None]
+        return np.vstack(parts) if len(parts) == len(self.rows) else None
+
+    @property
+    def results(self) -> list[Result]:
+        """Account of each row; empty where there is none."""
+        return [row.result for row in self.rows if row.result is not None]
+
+    @property
+    def diverged(self) -> bool:
+        """A row ended without a model."""
+        return any(result.status == "diverged" for result in self.results)
 
 
 def positive_part(
@@ -97,16 +198,6 @@ def positive_part(
         return weight, None
     kept = np.flatnonzero(weight > 0.0)
     return weight[kept], kept
-
-
-def keep_positive(K: Array, weight: Array | None) -> Training:
-    """Leave out samples of zero weight."""
-    weight, kept = positive_part(weight)
-    if kept is None:
-        return Training(K, weight, None, K.shape[0])
-    # Features that stand for a matrix know how to leave samples out.
-    part = K.restrict(kept) if hasattr(K, "restrict") else K[np.ix_(kept, kept)]
-    return Training(part, weight, kept, K.shape[0])
 
 
 def ravel_rows(values: Array) -> Array:
@@ -123,12 +214,6 @@ def as_labels(values: Array, classes: np.ndarray) -> np.ndarray:
     slack = 1e-12 * np.abs(values).max(axis=1, keepdims=True)
     near = values >= values.max(axis=1, keepdims=True) - slack
     return classes[np.argmax(near, axis=1)]
-
-
-def one_vs_rest(codes: np.ndarray, n_classes: int) -> Iterator[Array]:
-    """Labels -1 / +1: one row for two classes (second positive), else one each."""
-    for k in [1] if n_classes == 2 else range(n_classes):
-        yield np.where(codes == k, 1.0, -1.0)
 
 
 def among_kept(folds: Iterable[Any], kept: np.ndarray, n: int) -> list[Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
@@ -13,12 +13,17 @@ from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._cpd_model import CPDModel, Samples, solve_path
-from krein.estimators._probability import fit_sigmoids, inner_folds
-from krein.estimators._training import Row, one_vs_rest, positive_part, ravel_rows
+from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
+from krein.estimators._probability import fit_sigmoids
+from krein.estimators._search import FitPath, Fold, inner_folds, out_of_fold
+from krein.estimators._training import (
+    Classes,
+    FittedRows,
+    Training,
+    as_labels,
+    ravel_rows,
+)
 from krein.problems.cpd import LOSSES
-from krein.problems.cpd_space import Space
-from krein.result import Result
 from krein.validation import check_classes_weigh
 
 __all__ = ["CPDSVC"]
@@ -166,7 +171,7 @@ class CPDSVC(CPDModel, KernelClassifier):
     # --------------------------------------------------------------------------- fit
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, P=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, P: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -184,14 +189,21 @@ class CPDSVC(CPDModel, KernelClassifier):
         -------
         self
         """
-        samples, codes, kept, n = self._start(X, y, sample_weight, P)
-        self.polynomial_ = self._choose_polynomial(samples, codes)
-        (rows,) = self._fit_alphas(samples, codes, [self.alpha])
-        self._finish(rows, samples, codes, kept, n)
+        training, target = self._start_cpd(X, y, sample_weight, P)
+        self._finish(self.fit_rows(training, target), training, target)
         return self
 
     @classmethod
-    def path(cls, X, y, alphas, *, sample_weight=None, P=None, **params):
+    def path(
+        cls,
+        X: Any,
+        y: Any,
+        alphas: Any,
+        *,
+        sample_weight: Any = None,
+        P: Any = None,
+        **params: Any,
+    ) -> list[CPDSVC]:
         """Fit for several values of alpha, sharing everything that can be shared.
 
         Parameters
@@ -211,128 +223,135 @@ class CPDSVC(CPDModel, KernelClassifier):
         alphas = check_alphas(alphas)
         first = cls(**{**params, "alpha": alphas[0]})
         first._validate_params()
-        samples, codes, kept, n = first._start(X, y, sample_weight, P)
-        first.polynomial_ = first._choose_polynomial(samples, codes)
-        return first._copies(samples, codes, kept, n, alphas)
-
-    def _copies(self, samples, codes, kept, n, alphas) -> list[CPDSVC]:
-        """One fitted copy of a started estimator for each alpha."""
+        training, target = first._start_cpd(X, y, sample_weight, P)
+        polynomial = first._choose_polynomial(training, target)
+        path = first.fit_path(training, target, alphas, polynomial)
         fitted = []
-        for alpha, rows in zip(
-            alphas, self._fit_alphas(samples, codes, alphas), strict=True
-        ):
-            model = clone(self).set_params(alpha=alpha)
-            model.__dict__.update(
-                {k: v for k, v in vars(self).items() if k.endswith("_")}
-            )
-            model._finish(rows, samples, codes, kept, n)
+        for alpha, rows in zip(alphas, path, strict=True):
+            model = clone(first).set_params(alpha=alpha)
+            model.classes_ = first.classes_
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(first, name):
+                    setattr(model, name, getattr(first, name))
+            model._finish(rows, training, target)
             fitted.append(model)
         return fitted
 
-    def _start(self, X: Any, y: Any, sample_weight: Any, P: Any):
-        """Validate; set `classes_`, `kernel_`, `X_fit_`."""
+    def _start_cpd(
+        self, X: Any, y: Any, sample_weight: Any, P: Any
+    ) -> tuple[CPDTraining, Classes]:
+        """Validate everything; set `classes_`."""
         items = self._check_training(X)
-        n = _num_samples(items)
-        codes = self._check_targets(y, n)
+        codes = self._check_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight, self._class_weights(codes))
         check_classes_weigh(self.classes_, codes, weight)
-        weight, kept = positive_part(weight)
-        codes = codes if kept is None else codes[kept]
         items = self._check_symmetric(items, X)
-        return self._samples(items, weight, kept, P), codes, kept, n
+        training = self._cpd_training(items, weight, P)
+        kept = codes if training.kept is None else codes[training.kept]
+        return training, Classes(kept, self.classes_.size)
 
-    def _fit_alphas(
-        self, samples: Samples, codes: np.ndarray, alphas: Sequence[float]
-    ) -> list[list[Row]]:
-        """Return the rows of the model for each alpha."""
-        space = self._space(samples, self.polynomial_)
-        paths = self._solve(space, samples, codes, alphas, self.tol)
-        return [
-            [self._row(space, path[i]) for path in paths] for i in range(len(alphas))
-        ]
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Fit all rows on one space; see `KernelModel.fit_rows`."""
+        assert isinstance(training, CPDTraining)
+        polynomial = self._choose_polynomial(training, target)
+        (fitted,) = self.fit_path(training, target, [self.alpha], polynomial)
+        return fitted
 
-    def _solve(
+    def fit_path(
         self,
-        space: Space,
-        samples: Samples,
-        codes: np.ndarray,
+        training: CPDTraining,
+        target: Classes,
         alphas: Sequence[float],
-        tol: float,
-    ) -> list[list[Result]]:
-        """Return a path of results for each row of the model."""
-        loss = LOSSES[self.loss]
-        return [
+        polynomial: str,
+        tol: float | None = None,
+    ) -> list[FittedRows]:
+        """Fit for several values of alpha; pure, as `fit_rows` is.
+
+        Parameters
+        ----------
+        training, target
+            The samples.
+        alphas : sequence of float
+            Values of alpha, in any order.
+        polynomial : {"free", "zero"}
+            Polynomials free or left out.
+        tol : float, optional
+            Relative gap to reach, the estimator's by default.
+
+        Returns
+        -------
+        list of FittedRows
+            In the order of `alphas`.
+        """
+        space, loss = self._space(training, polynomial), LOSSES[self.loss]
+        paths = [
             solve_path(
                 space,
-                loss(signs, samples.weight),
+                loss(signs, training.weights),
                 alphas,
-                tol=tol,
+                tol=self.tol if tol is None else tol,
                 max_iter=self.max_iter,
             )
-            for signs in one_vs_rest(codes, self.classes_.size)
+            for signs in target.signs()
+        ]
+        facts = {"polynomial_": polynomial}
+        return [
+            FittedRows([cpd_row(space, path[i]) for path in paths], facts)
+            for i in range(len(alphas))
         ]
 
-    def _finish(self, rows, samples: Samples, codes, kept, n: int) -> None:
-        self._store_rows(rows, self._training(n, kept))
+    def _finish(
+        self, fitted: FittedRows, training: CPDTraining, target: Classes
+    ) -> None:
+        self._store(fitted, training)
         if self.loss == "logistic":
-            self.calibration_ = np.ones(len(rows)), np.zeros(len(rows))
+            n_rows = len(fitted.rows)
+            self.calibration_ = np.ones(n_rows), np.zeros(n_rows)
         elif self.probability:
-            self.calibration_ = self._sigmoids(samples, codes)
+            folds = inner_folds(target.codes, self.random_state, "probability=True")
+            (values,) = self._held_out(training.dense(), target, folds)
+            self.calibration_ = fit_sigmoids(
+                values, target.codes, training.weights, target.n
+            )
 
     # --------------------------------------------------------------- cross-validation
 
-    def _choose_polynomial(self, samples: Samples, codes: np.ndarray) -> str:
+    def _held_out(
+        self,
+        training: CPDTraining,
+        target: Classes,
+        folds: Sequence[Fold],
+        polynomial: str | None = None,
+    ) -> list[Array]:
+        """Decision values by models that did not see the sample."""
+        fit_path = self._fold_path([self.alpha], polynomial or self.polynomial_)
+        return out_of_fold(fit_path, training, target, folds)
+
+    def _fold_path(self, alphas: Sequence[float], polynomial: str) -> FitPath:
+        tol = max(self.tol, _FOLD_TOL)
+
+        def fit_path(training: Training, target: Classes) -> list[FittedRows]:
+            assert isinstance(training, CPDTraining)
+            return self.fit_path(training, target, alphas, polynomial, tol)
+
+        return fit_path
+
+    def _choose_polynomial(self, training: CPDTraining, target: Classes) -> str:
         """Answer "auto" by out-of-fold accuracy; free in case of a tie."""
         if self.polynomial != "auto":
             return self.polynomial
-        samples = samples.dense()
-        folds = inner_folds(codes, self.random_state, "polynomial='auto'")
-        scores = {}
+        training = training.dense()
+        folds = inner_folds(target.codes, self.random_state, "polynomial='auto'")
+        classes, scores = np.arange(target.n), {}
         for polynomial in ("free", "zero"):
-            (values,) = self._out_of_fold(
-                samples, codes, [self.alpha], folds, polynomial
-            )
-            hits = self._labels(values) == self.classes_[codes]
-            scores[polynomial] = float(samples.weight @ hits)
+            (values,) = self._held_out(training, target, folds, polynomial)
+            hits = as_labels(values, classes) == target.codes
+            scores[polynomial] = float(training.weights @ hits)
         return "zero" if scores["zero"] > scores["free"] else "free"
-
-    def _out_of_fold(
-        self,
-        samples: Samples,
-        codes: np.ndarray,
-        alphas: Sequence[float],
-        folds: Iterable[tuple[np.ndarray, np.ndarray]],
-        polynomial: str,
-    ) -> list[Array]:
-        """Decision values (n, n_rows) for each alpha by models that did not see them.
-
-        Samples that no fold tests stay NaN.
-        """
-        n_rows = 1 if self.classes_.size == 2 else self.classes_.size
-        values = [np.full((samples.n, n_rows), np.nan) for _ in alphas]
-        for train, test in folds:
-            part = samples.take(train)
-            space = self._space(part, polynomial)
-            tol = max(self.tol, _FOLD_TOL)
-            paths = self._solve(space, part, codes[train], alphas, tol)
-            cross, P = samples.phi(test, train), samples.P[test]
-            for row, path in enumerate(paths):
-                for i, result in enumerate(path):
-                    a, p = space.expand(result.info["c"], result.info["b"])
-                    values[i][test, row] = cross @ a + P @ p
-        return values
-
-    def _sigmoids(self, samples: Samples, codes: np.ndarray) -> tuple[Array, Array]:
-        samples = samples.dense()
-        folds = inner_folds(codes, self.random_state, "probability=True")
-        (values,) = self._out_of_fold(
-            samples, codes, [self.alpha], folds, self.polynomial_
-        )
-        return fit_sigmoids(values, codes, samples.weight, self.classes_.size)
 
     # ----------------------------------------------------------------------- predict
 
-    def decision_function(self, X, P=None):
+    def decision_function(self, X: Any, P: Any = None) -> Array:
         """Signed scores: kernel part plus polynomial.
 
         Parameters
@@ -348,7 +367,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         """
         return ravel_rows(self._decision_rows(X, P=P))
 
-    def predict(self, X, P=None):
+    def predict(self, X: Any, P: Any = None) -> np.ndarray:
         """Class labels of new items.
 
         Parameters
@@ -368,7 +387,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         raise AttributeError("predict_proba needs probability=True or loss='logistic'")
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X, P=None):
+    def predict_proba(self, X: Any, P: Any = None) -> Array:
         """Class probabilities: the logistic model's, or a sigmoid fitted out of fold.
 
         Parameters

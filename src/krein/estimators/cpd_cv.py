@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
+from sklearn.base import _fit_context
 
-from krein.arrays import Array
-from krein.estimators._cpd_model import Samples
-from krein.estimators._training import among_kept, as_labels, ravel_rows
+from krein.estimators._search import cv_folds, scorer, search
 from krein.estimators.cpd import CPDSVC, check_alphas
 
 __all__ = ["CPDSVCCV"]
@@ -124,7 +119,14 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, P=None, groups=None):
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        P: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Choose alpha by cross-validation and fit all samples with it.
 
         Parameters
@@ -138,25 +140,40 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         -------
         self
         """
-        self.alphas_ = np.sort(
-            check_alphas(_ALPHAS if self.alphas is None else self.alphas)
-        )[::-1]
-        samples, codes, kept, n = self._start(X, y, sample_weight, P)
-        samples = samples.dense()
-        folds = self._kept_folds(y, groups, kept, n)
+        given = check_alphas(_ALPHAS if self.alphas is None else self.alphas)
+        alphas = sorted(given, reverse=True)
+        training, target = self._start_cpd(X, y, sample_weight, P)
+        training = training.dense()
+        folds = cv_folds(self.cv, training, target, groups)
+        score = scorer(self.scoring, self.classes_, target, weight=training.weight)
         wanted = ("free", "zero") if self.polynomial == "auto" else (self.polynomial,)
-        scores = {p: self._score(samples, codes, folds, p) for p in wanted}
-        self.polynomial_ = max(wanted, key=lambda p: scores[p].mean(axis=1).max())
-        self.scores_ = scores[self.polynomial_]
-        best = int(np.argmax(self.scores_.mean(axis=1)))
-        self.best_alpha_ = float(self.alphas_[best])
+        scores = {
+            polynomial: search(
+                self._fold_path(alphas, polynomial), training, target, folds, score,
+                n_jobs=self.n_jobs, prefer="threads",
+            )
+            for polynomial in wanted
+        }  # fmt: skip
+        polynomial = max(wanted, key=lambda p: scores[p].mean(axis=1).max())
+        best = int(np.argmax(scores[polynomial].mean(axis=1)))
+        self.alphas_, self.scores_ = np.array(alphas), scores[polynomial]
+        self.best_alpha_ = alphas[best]
         self.best_score_ = float(self.scores_[best].mean())
-        (rows,) = self._fit_alphas(samples, codes, [self.best_alpha_])
-        self._finish(rows, samples, codes, kept, n)
+        (fitted,) = self.fit_path(training, target, [self.best_alpha_], polynomial)
+        self._finish(fitted, training, target)
         return self
 
     @classmethod
-    def path(cls, X, y, alphas, *, sample_weight=None, P=None, **params):
+    def path(
+        cls,
+        X: Any,
+        y: Any,
+        alphas: Any,
+        *,
+        sample_weight: Any = None,
+        P: Any = None,
+        **params: Any,
+    ) -> list[CPDSVC]:
         """Fit `CPDSVC` for several values of alpha; see `CPDSVC.path`."""
         return CPDSVC.path(X, y, alphas, sample_weight=sample_weight, P=P, **params)
 
@@ -164,51 +181,3 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
     def alpha(self) -> float:
         """The alpha in use, for what is inherited."""
         return self.best_alpha_
-
-    def _kept_folds(self, y: Any, groups: Any, kept: np.ndarray | None, n: int) -> list:
-        """Folds of all samples given, in positions among those of positive weight."""
-        splits = check_cv(self.cv, y, classifier=True).split(np.zeros(n), y, groups)
-        return list(splits) if kept is None else among_kept(splits, kept, n)
-
-    def _score(
-        self, samples: Samples, codes: np.ndarray, folds: list, polynomial: str
-    ) -> Array:
-        """Scores (n_alphas, n_folds), weighted as the samples are."""
-        values = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._out_of_fold)(samples, codes, self.alphas_, [fold], polynomial)
-            for fold in folds
-        )
-        labels, plain = self.classes_[codes], np.all(samples.weight == 1.0)
-        nothing = _Scored(self.classes_, np.empty((0, 1)))
-        scorer = check_scoring(nothing, self.scoring) if self.scoring else _accuracy
-        scores = np.empty((len(self.alphas_), len(folds)))
-        for j, (out, (_, test)) in enumerate(zip(values, folds, strict=True)):
-            weight = {} if plain else {"sample_weight": samples.weight[test]}
-            for i, value in enumerate(out):
-                scored = _Scored(self.classes_, value[test])
-                scores[i, j] = scorer(scored, None, labels[test], **weight)
-        return scores
-
-
-def _accuracy(
-    scored: _Scored, X: None, y: np.ndarray, sample_weight: Array | None = None
-) -> float:
-    """As scikit-learn's scorer, whose checks take longer than a small fit."""
-    return float(np.average(scored.predict(X) == y, weights=sample_weight))
-
-
-class _Scored(ClassifierMixin, BaseEstimator):
-    """Decision values already computed, in the dress of an estimator for scorers."""
-
-    def __init__(self, classes_: np.ndarray, values: Array) -> None:
-        self.classes_ = classes_
-        self.values = values
-
-    def fit(self, X, y):
-        raise NotImplementedError("holds values only")
-
-    def decision_function(self, X):
-        return ravel_rows(self.values)
-
-    def predict(self, X):
-        return as_labels(self.values, self.classes_)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _num_samples
 
-from krein.estimators._cpd_model import CPDModel, solve_path
-from krein.estimators._training import positive_part
+from krein.arrays import Array
+from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
+from krein.estimators._training import FittedRows, Training, Values
 from krein.problems.cpd import Squared
 
 __all__ = ["CPDRegressor"]
@@ -92,7 +95,7 @@ n_iter_, result_
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, P=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, P: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -115,22 +118,26 @@ n_iter_, result_
         y = self._check_y(y, numeric=True)
         if y.shape[0] != n:
             raise ValueError(f"y has {y.shape[0]} targets for {n} samples")
-        weight, kept = positive_part(self._check_weight(items, sample_weight))
-        y = np.asarray(y if kept is None else y[kept], dtype=float)
-        items = self._check_symmetric(items, X)
-        samples = self._samples(items, weight, kept, P)
-        space = self._space(samples, self.polynomial)
+        weight = self._check_weight(items, sample_weight)
+        training = self._cpd_training(self._check_symmetric(items, X), weight, P)
+        y = np.asarray(y if training.kept is None else y[training.kept], dtype=float)
+        self._store(self.fit_rows(training, Values(y)), training)
+        return self
+
+    def fit_rows(self, training: Training, target: Values) -> FittedRows:
+        """Solve the one row; see `KernelModel.fit_rows`."""
+        assert isinstance(training, CPDTraining)
+        space = self._space(training, self.polynomial)
         (result,) = solve_path(
             space,
-            Squared(y, samples.weight),
+            Squared(target.y, training.weights),
             [self.alpha],
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        self._store_rows([self._row(space, result)], self._training(n, kept))
-        return self
+        return FittedRows([cpd_row(space, result)])
 
-    def predict(self, X, P=None):
+    def predict(self, X: Any, P: Any = None) -> Array:
         """Predicted targets of new items.
 
         Parameters

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._training import Row, Training
+from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.problems.dc import IndefiniteDual, PrimalDC
 from krein.result import Result
 from krein.solvers.dca import dc_primal, tdca
@@ -36,8 +34,8 @@ class DCSVC(KernelClassifier):
     are many, and the one found depends on the start (LIBSVM's answer by default, which
     is then improved until the certificate holds). A positive kernel gives the SVC.
     ``"dc-primal"`` works on the primal with a squared hinge, which can be unbounded
-    below; then `unbounded_` is True, a warning is given and the coefficients are those
-    of the point with the smallest gradient.
+    below; then `unbounded_` is True, a warning is given, `result_` has the point with
+    the smallest gradient, and asking for predictions is an error.
 
     Parameters
     ----------
@@ -117,7 +115,19 @@ class DCSVC(KernelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _share(self, training: Training) -> dict[str, Any]:
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Fit all rows on the raw kernel; see `KernelModel.fit_rows`."""
+        options = self._checked_options()
+        fit = self._fit_dual if self.solver == "tdca" else self._fit_primal
+        rows = [fit(dict(options), training, signs) for signs in target.signs()]
+        results = [row.result for row in rows if row.result is not None]
+        facts = {
+            "kkt_gap_": np.array([r.certificate.value for r in results]),
+            "unbounded_": np.array([r.status == "diverged" for r in results]),
+        }
+        return FittedRows(rows, facts)
+
+    def _checked_options(self) -> dict[str, Any]:
         options = dict(self.solver_options or {})
         for name in options:
             if name not in _OPTIONS[self.solver]:
@@ -136,21 +146,20 @@ class DCSVC(KernelClassifier):
             "max_iter": self.max_iter or _MAX_ITER[self.solver],
         }
 
-    def _fit_row(self, shared: dict[str, Any], training: Training, signs: Array) -> Row:
-        if self.solver == "tdca":
-            return self._fit_dual(dict(shared), training, signs)
-        problem = PrimalDC(training.K, signs, 1.0 / self.C, training.weight)
-        result = dc_primal(problem, **shared)
+    def _fit_primal(self, options: dict[str, Any], training: Training, y: Array) -> Row:
+        problem = PrimalDC(training.K.dense(), y, 1.0 / self.C, training.weight)
+        result = dc_primal(problem, **options)
         return Row(problem.root * result.x[:-1], float(result.x[-1]), result)
 
     def _fit_dual(self, options: dict[str, Any], training: Training, y: Array) -> Row:
         domain = BalancedBox(training.upper(self.C), y)
-        problem = IndefiniteDual(training.K, domain)
+        K = training.K.dense()
+        problem = IndefiniteDual(K, domain)
         start, before = None, 0
         if options.pop("init", "libsvm") == "libsvm":
             # A tenth of the tolerance: LIBSVM judges by a slightly stale gradient.
             found, _ = svm_dual(
-                training.K,
+                K,
                 domain,
                 tol=0.1 * self.tol,
                 max_iter=_LIBSVM_ITERATIONS,
@@ -163,30 +172,21 @@ class DCSVC(KernelClassifier):
         outputs = y * (1.0 - problem.gradient(result.x))
         return Row(coef, domain.intercept(result.x, outputs), result, result.x)
 
-    def _store_rows(self, rows: Sequence[Row], training: Training) -> None:
-        super()._store_rows(rows, training)
-        results = [row.result for row in rows if row.result is not None]
-        self.kkt_gap_ = self.residual_
-        self.unbounded_ = np.array([r.status == "diverged" for r in results])
-
-    def _warn_unconverged(self, results: Sequence[Result]) -> None:
-        unbounded = [result for result in results if result.status == "diverged"]
+    def _complaints(self, results: Sequence[Result]) -> list[str]:
+        said = []
+        unbounded = sum(result.status == "diverged" for result in results)
         if unbounded:
-            warnings.warn(
+            said.append(
                 f"DCSVC(solver={self.solver!r}): the objective is unbounded below for "
-                f"{len(unbounded)} of {len(results)} rows; the coefficients kept are "
-                "those of the smallest gradient. Use solver='tdca' or a smaller C",
-                ConvergenceWarning,
-                stacklevel=4,
+                f"{unbounded} of {len(results)} rows, so this is not a model. Use "
+                "solver='tdca' or a smaller C"
             )
-            results = [result for result in results if result.status != "diverged"]
         bad = [result for result in results if result.status == "max_iter"]
         if bad:
             worst = max(bad, key=lambda result: result.certificate.relative)
-            warnings.warn(
+            said.append(
                 f"DCSVC(solver={self.solver!r}) did not reach tol={self.tol:g}: "
                 f"certificate {worst.certificate.relative:.2g} after {worst.n_iter} "
-                "steps. Raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=4,
+                "steps. Raise max_iter or tol"
             )
+        return said

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._low_rank import LowRankSVM
-from krein.estimators._training import Row, Training
+from krein.estimators._svm_rows import svm_row
+from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
-from krein.matrices.low_rank import LowRank
+from krein.matrices.matrix import Matrix
 from krein.methods import weighted_flip
-from krein.solvers.libsvm import libsvm_options, svm_dual
-from krein.transform import Transform
+from krein.solvers.libsvm import libsvm_options
 
 __all__ = ["KreinSVC"]
 
@@ -110,42 +108,38 @@ solver_options, tol, max_iter, random_state, verbose
         self.random_state = random_state
         self.verbose = verbose
 
-    def _share(self, training: Training) -> Any:
-        method = weighted_flip(self.lam_pos, self.lam_neg)
-        if isinstance(training.K, LowRank):
-            if self.sparse:
-                raise ValueError(
-                    "sparse=True and approximation= exclude each other: with landmarks "
-                    "prediction needs similarities to the landmarks only already"
-                )
-            return LowRankSVM.share(training.K, method)
-        transform = Transform.fit(training.K, method, weight=training.weight)
-        return transform, transform.kernel(training.K)
-
-    def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
-        if isinstance(shared, LowRankSVM):
-            return shared.fit_row(
-                training, signs, C=self.C, tol=self.tol, max_iter=self.max_iter
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Fit all rows on one flipped kernel; see `KernelModel.fit_rows`."""
+        if self.sparse and training.landmarks is not None:
+            raise ValueError(
+                "sparse=True and approximation= exclude each other: with landmarks "
+                "prediction needs similarities to the landmarks only already"
             )
-        transform, kernel = shared
-        domain = BalancedBox(training.upper(self.C), signs)
-        result, intercept = svm_dual(
-            kernel,
-            domain,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            **libsvm_options(self.solver_options),
+        options = libsvm_options(self.solver_options)
+        method = weighted_flip(self.lam_pos, self.lam_neg)
+        trained = training.K.transformed(method, weight=training.weight)
+        upper = training.upper(self.C)
+        rows = [
+            svm_row(
+                trained,
+                BalancedBox(upper, signs),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                options=options,
+            )
+            for signs in target.signs()
+        ]
+        return FittedRows(
+            [_sparse(training.K, r) for r in rows] if self.sparse else rows
         )
-        coef = transform.coef(signs * result.x)
-        if self.sparse:
-            coef = _sparsify(training.K, coef, result.x)
-        return Row(coef, intercept, result, result.x)
 
 
-def _sparsify(K: Array, coef: Array, alpha: Array) -> Array:
+def _sparse(K: Matrix, row: Row) -> Row:
     """Coefficients on the support vectors whose training outputs are nearest."""
-    support = np.flatnonzero(alpha > 0)
-    fitted, *_ = np.linalg.lstsq(K[:, support], K @ coef, rcond=None)
-    sparse = np.zeros_like(coef)
-    sparse[support] = fitted
-    return sparse
+    assert row.alpha is not None
+    support = np.flatnonzero(row.alpha > 0)
+    columns = K.block(np.arange(K.shape[0]), support)
+    fitted, *_ = np.linalg.lstsq(columns, K @ row.coef, rcond=None)
+    coef = np.zeros_like(row.coef)
+    coef[support] = fitted
+    return replace(row, coef=coef)

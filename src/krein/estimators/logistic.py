@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
@@ -10,28 +9,26 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._training import Row, Training, one_vs_rest
+from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
 from krein.matrices.features import FeatureKernel
-from krein.matrices.low_rank import LowRank
+from krein.matrices.matrix import Matrix
+from krein.matrices.similarities import Similarities
+from krein.notices import warn_user
 from krein.problems.logistic import (
     IndefiniteLogistic,
-    largest_eigenvalue,
-    smallest_eigenvalue,
     uniqueness_ratio,
     uniqueness_threshold,
 )
 from krein.result import Result
 from krein.solvers.cccp import CCCP_DEFAULTS, CCCPSettings, cccp_logistic
 from krein.solvers.newton_logistic import krein_gd, newton_logistic
-from krein.spectrum import Spectrum
+from krein.spectrum import Spectrum, norm_bound
 from krein.transform import Transform
 
 __all__ = ["KreinLogisticRegression"]
@@ -51,7 +48,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 class Plan:
     """What is solved: the kernel, the penalty used and how unique the solution is."""
 
-    K: Any
+    K: Matrix
     alpha: float
     ratio: float
     transform: Transform | None = None
@@ -211,11 +208,11 @@ class KreinLogisticRegression(KernelClassifier):
     def _takes_vectors(self, X: Any) -> bool:
         return self._by_features or super()._takes_vectors(X)
 
-    def _training_kernel(self, items: Any, dtype: Any = None) -> Any:
-        """The kernel matrix, or features with signs that stand for it."""
+    def _training_kernel(self, X: Any, dtype: Any = None) -> tuple[Matrix, dict]:
+        """Similarities, or features with signs that stand for them."""
         if not self._by_features:
-            return super()._training_kernel(items, dtype)
-        F = items
+            return super()._training_kernel(X, dtype)
+        F = X
         signature = np.ones(F.shape[1])
         if self.signature is not None:
             signature = np.asarray(self.signature, dtype=float)
@@ -230,21 +227,12 @@ class KreinLogisticRegression(KernelClassifier):
                 f"indefinite='raise-alpha' or 'allow', got solver={self.solver!r}, "
                 f"indefinite={self.indefinite!r}; to flip, set signature=None"
             )
-        self.X_fit_ = None
-        return FeatureKernel(F, signature)
+        return FeatureKernel(F, signature), {"X_fit_": None}
 
-    def _store_rows(self, rows: Sequence[Row], training: Training) -> None:
-        super()._store_rows(rows, training)
-        if isinstance(training.K, FeatureKernel):
-            coef = np.column_stack([row.coef for row in rows])
-            self.coef_ = training.K.feature_coef(coef).T
-
-    def _decision_rows(self, X: Any, **further: Any) -> Array:
+    def _outputs(self, X: Any, **further: Any) -> Array:
         if not self._by_features:
-            return super()._decision_rows(X)
-        check_is_fitted(self, "coef_")
-        F = self._check_items(X, reset=False)
-        return F @ self.coef_.T + self.intercept_
+            return super()._outputs(X)
+        return self._check_items(X, reset=False) @ self.coef_.T
 
     # ---------------------------------------------------------------------------- path
 
@@ -276,43 +264,31 @@ class KreinLogisticRegression(KernelClassifier):
 
     # ---------------------------------------------------------------------------- plan
 
-    @property
-    def _alpha(self) -> float:
-        return float(self.alpha)
+    def _joint(self, n_classes: int) -> bool:
+        return self.multi_class == "multinomial" and n_classes > 2
 
-    @property
-    def _joint(self) -> bool:
-        return self.multi_class == "multinomial" and self.classes_.size > 2
-
-    @property
-    def _n_columns(self) -> int:
-        """Columns of one problem: all classes at once, or one row at a time."""
-        return self.classes_.size if self._joint else 1
-
-    def _share(self, training: Training) -> Plan:
-        self._check_options()
-        weight = training.weight
-        total = training.K.shape[0] if weight is None else float(weight.sum())
+    def _plan(self, training: Training, target: Classes) -> Plan:
+        """Settle kernel and penalty; says what had to be changed."""
+        weight, columns = training.weight, target.n if self._joint(target.n) else 1
         K = self._plan_kernel(training)
         spectrum = None
         if self.solver in _PAPER:
-            spectrum = Spectrum.exact(K, weight)
+            spectrum = K.spectrum(weight)
             smallest = float(spectrum.eigenvalues[0])
-        elif isinstance(K, FeatureKernel):
-            smallest, _ = K.extreme_eigenvalues(weight)
         else:
-            threshold = uniqueness_threshold(self._alpha, total, self._n_columns)
-            smallest = smallest_eigenvalue(K, weight, atol=0.005 * threshold)
-        alpha, ratio = self._penalty(smallest, total)
+            threshold = uniqueness_threshold(self.alpha, training.total_weight, columns)
+            smallest = K.lowest_eigenvalue(weight, atol=0.005 * threshold)
+        alpha, ratio = self._penalty(smallest, training.total_weight, columns)
         if self.indefinite != "flip" or ratio < 1.0:
             return Plan(K, alpha, ratio, None, spectrum)
-        flip = Transform.fit(K, "flip", weight=weight, spectrum=spectrum)
+        flip = Transform.fit(K.dense(), "flip", weight=weight, spectrum=spectrum)
         spectrum = None if spectrum is None else spectrum.map(np.abs)
-        return Plan(flip.kernel(K), alpha, ratio, flip, spectrum)
+        flipped = Similarities(flip.kernel(K.dense()))
+        return Plan(flipped, alpha, ratio, flip, spectrum)
 
-    def _plan_kernel(self, training: Training) -> Any:
+    def _plan_kernel(self, training: Training) -> Matrix:
         """The kernel, or the signed features of landmarks that stand for it."""
-        if not isinstance(training.K, LowRank):
+        if training.landmarks is None:
             return training.K
         if self.solver in _PAPER or self.indefinite == "flip":
             raise ValueError(
@@ -320,12 +296,13 @@ class KreinLogisticRegression(KernelClassifier):
                 f"indefinite='raise-alpha' or 'allow', got solver={self.solver!r}, "
                 f"indefinite={self.indefinite!r}"
             )
-        return FeatureKernel.from_spectrum(training.K.spectrum())
+        return FeatureKernel.from_spectrum(training.K.spectrum(training.weight))
 
-    def _penalty(self, smallest: float, total: float) -> tuple[float, float]:
+    def _penalty(
+        self, smallest: float, total: float, columns: int
+    ) -> tuple[float, float]:
         """Alpha and ratio after `indefinite` was applied; says what was done."""
-        columns = self._n_columns
-        alpha = self._alpha
+        alpha = float(self.alpha)
         ratio = uniqueness_ratio(smallest, alpha, total, columns)
         if ratio >= 1.0:
             given = (
@@ -340,7 +317,7 @@ class KreinLogisticRegression(KernelClassifier):
                 told = "the flipped kernel was used"
             else:
                 told = "several solutions may exist, and they generalise badly"
-            warnings.warn(f"{given}: {told} (indefinite=)", UserWarning, stacklevel=6)
+            warn_user(f"{given}: {told} (indefinite=)")
         return alpha, ratio
 
     def _check_options(self) -> None:
@@ -354,38 +331,42 @@ class KreinLogisticRegression(KernelClassifier):
 
     # ---------------------------------------------------------------------------- rows
 
-    def _fit_rows(
-        self, shared: Plan, training: Training, codes: np.ndarray
-    ) -> list[Row]:
-        if np.unique(codes).size < self.classes_.size:
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Solve all rows, jointly or one by one; see `KernelModel.fit_rows`."""
+        self._check_options()
+        if np.unique(target.codes).size < target.n:
             raise ValueError(
                 "y must contain samples of positive weight of every class: a class has "
                 "only samples of zero weight"
             )
-        self.alpha_used_ = shared.alpha
-        self.unique_ = shared.unique
-        self.flipped_ = shared.transform is not None
-        n_rows = 1 if self.classes_.size == 2 else self.classes_.size
-        self.ratio_ = np.full(n_rows, shared.ratio)
+        plan = self._plan(training, target)
         rows: list[Row] = []
-        for targets in self._targets(codes):
+        for targets in self._targets(target):
             part = slice(len(rows), len(rows) + targets.shape[1])
-            start = self._initial(training, targets, part)
-            result = self._solve(shared, training, targets, start)
-            rows += _split(result, shared.transform)
-        if isinstance(training.K, LowRank):
-            move = training.K.landmark_coef
-            rows = [replace(row, coef=move(row.coef)) for row in rows]
-        return rows
+            start = self._initial(training, targets, part, target.n_rows)
+            result = self._solve(plan, training, targets, start)
+            rows += _split(result, plan.transform)
+        facts = {
+            "alpha_used_": plan.alpha,
+            "unique_": plan.unique,
+            "flipped_": plan.transform is not None,
+            "ratio_": np.full(target.n_rows, plan.ratio),
+        }
+        if self._by_features:
+            coef = np.column_stack([row.coef for row in rows])
+            facts["coef_"] = plan.K.operand().feature_coef(coef).T
+        move = training.K.to_raw
+        return FittedRows([replace(row, coef=move(row.coef)) for row in rows], facts)
 
-    def _targets(self, codes: np.ndarray) -> list[Array]:
+    def _targets(self, target: Classes) -> list[Array]:
         """One joint problem, or one with one column per row."""
-        if self._joint:
-            return [np.eye(self.classes_.size)[codes]]
-        signs = one_vs_rest(codes, self.classes_.size)
-        return [(row[:, None] > 0).astype(float) for row in signs]
+        if self._joint(target.n):
+            return [np.eye(target.n)[target.codes]]
+        return [(row[:, None] > 0).astype(float) for row in target.signs()]
 
-    def _initial(self, training: Training, targets: Array, part: slice) -> Array:
+    def _initial(
+        self, training: Training, targets: Array, part: slice, n_rows: int
+    ) -> Array:
         """Starting coefficients; weights act as repetition here too."""
         init = (self.solver_options or {}).get("init", "zeros")
         constants = {"zeros": 0.0, "ones": 1.0, "minus-ones": -1.0}
@@ -405,7 +386,7 @@ class KreinLogisticRegression(KernelClassifier):
         if start.ndim != 2 or start.shape[1] != training.n or len(start) < part.stop:
             raise ValueError(
                 "solver_options['init'] must have shape (n_rows, n_train) = "
-                f"({self.ratio_.size}, {training.n}), got {np.shape(init)}"
+                f"({n_rows}, {training.n}), got {np.shape(init)}"
             )
         start = start if training.kept is None else start[:, training.kept]
         return start[part].T.copy()
@@ -414,7 +395,7 @@ class KreinLogisticRegression(KernelClassifier):
         self, plan: Plan, training: Training, targets: Array, start: Array
     ) -> Result:
         problem = IndefiniteLogistic(
-            plan.K, targets, plan.alpha, training.weight, self.fit_intercept
+            plan.K.operand(), targets, plan.alpha, training.weight, self.fit_intercept
         )
         options = {k: v for k, v in (self.solver_options or {}).items() if k != "init"}
         limit = self.max_iter or _MAX_ITER[self.solver]
@@ -422,16 +403,17 @@ class KreinLogisticRegression(KernelClassifier):
         if self.solver == "newton":
             return newton_logistic(problem, start, **common, **options)
         if self.solver == "krein-gd":
-            largest = largest_eigenvalue(plan.K, training.weight)
+            largest = norm_bound(problem.K, training.weight)
             return krein_gd(problem, start, largest=largest, **common)
         settings = replace(CCCP_DEFAULTS[self.solver], **options)
         random = check_random_state(self.random_state)
-        spectrum = plan.spectrum or Spectrum.exact(plan.K, training.weight)
+        spectrum = plan.spectrum or plan.K.spectrum(training.weight)
         return cccp_logistic(
             problem, spectrum, settings, start, random_state=random, **common
         )
 
-    def _warn_unconverged(self, results: Sequence[Result]) -> None:
+    def _complaints(self, results: Sequence[Result]) -> list[str]:
+        name = f"{type(self).__name__}(solver={self.solver!r})"
         diverged = [result for result in results if result.status == "diverged"]
         if diverged:
             worst = max(diverged, key=lambda result: result.certificate.value)
@@ -441,24 +423,20 @@ class KreinLogisticRegression(KernelClassifier):
                     "the objective is unbounded below because the kernel has negative "
                     "eigenvalues"
                 )
-            warnings.warn(
-                f"{type(self).__name__}(solver={self.solver!r}) diverged after "
-                f"{worst.n_iter} steps: {reason}. The coefficients kept have residual "
-                f"{worst.certificate.value:.2g}. Use solver='newton'",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-            return
+            return [
+                f"{name} diverged after {worst.n_iter} steps: {reason}. It is not a "
+                "model; use solver='newton'"
+            ]
         bad = [result for result in results if result.status == "max_iter"]
-        if bad:
-            worst = max(bad, key=lambda result: result.certificate.value)
-            warnings.warn(
-                f"{type(self).__name__}(solver={self.solver!r}) did not reach "
-                f"tol={self.tol:g}: residual {worst.certificate.value:.2g} after "
-                f"{worst.n_iter} steps. Raise max_iter or tol, or use solver='newton'",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        if not bad:
+            return []
+        worst = max(bad, key=lambda result: result.certificate.value)
+        instead = "" if self.solver == "newton" else ", or use solver='newton'"
+        return [
+            f"{name} did not reach tol={self.tol:g}: residual "
+            f"{worst.certificate.value:.2g} after {worst.n_iter} steps. Raise max_iter "
+            f"or tol{instead}"
+        ]
 
     # ------------------------------------------------------------------- probabilities
 
@@ -473,11 +451,12 @@ class KreinLogisticRegression(KernelClassifier):
         -------
         ndarray of shape (n_new, n_classes)
         """
-        check_is_fitted(self, "dual_coef_")
-        values = self._decision_rows(X)
+        return self._probabilities(self._decision_rows(X))
+
+    def _probabilities(self, values: Array) -> Array:
         if values.shape[1] == 1:
             return np.hstack([expit(-values), expit(values)])
-        if self._joint:
+        if self._joint(values.shape[1]):
             return softmax(values, axis=1)
         # In logarithms, so that rows of tiny sigmoids can be normalised.
         return softmax(-np.logaddexp(0.0, -values), axis=1)

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.metrics import get_scorer, log_loss
-from sklearn.model_selection import check_cv
+from sklearn.base import _fit_context
+from sklearn.metrics import log_loss
 from sklearn.utils._param_validation import Interval
 
 from krein.arrays import Array
-from krein.estimators._training import Row, Training, among_kept
-from krein.estimators.logistic import KreinLogisticRegression, Plan
-from krein.matrices.features import FeatureKernel
+from krein.estimators._search import (
+    FitPath,
+    Score,
+    best_candidates,
+    cv_folds,
+    scorer,
+    search,
+)
+from krein.estimators._training import Classes, FittedRows, Row, Training
+from krein.estimators.logistic import KreinLogisticRegression
 
 __all__ = ["KreinLogisticRegressionCV"]
 
 _ALPHAS = np.logspace(-4, 1, 11)
+_NEVER = -700.0  # exp of it is still a number
 
 
 class KreinLogisticRegressionCV(KreinLogisticRegression):
@@ -39,7 +47,8 @@ class KreinLogisticRegressionCV(KreinLogisticRegression):
     n_jobs : int, optional
         Folds at a time.
     fit_intercept, solver, multi_class, indefinite, kernel, kernel_params, signature, \
-symmetrize, class_weight, solver_options, tol, max_iter, random_state, verbose
+symmetrize, class_weight, solver_options, approximation, tol, max_iter, \
+random_state, verbose
         As in `KreinLogisticRegression`.
 
     Attributes
@@ -94,6 +103,7 @@ flipped_, result_
         symmetrize=False,
         class_weight=None,
         solver_options=None,
+        approximation=None,
         tol=1e-10,
         max_iter=None,
         random_state=None,
@@ -113,98 +123,117 @@ flipped_, result_
         self.symmetrize = symmetrize
         self.class_weight = class_weight
         self.solver_options = solver_options
+        self.approximation = approximation
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def _alpha(self) -> float:
-        return self.best_alpha_
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
+        """Choose alpha by cross-validation and fit all samples with it.
 
-    def _share(self, training: Training) -> Any:
-        """Check the grid; the penalty is chosen when the classes are known."""
-        self._check_options()
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `KreinLogisticRegression.fit`.
+        groups : array-like of shape (n,), optional
+            For splitters that keep groups together.
+
+        Returns
+        -------
+        self
+        """
         alphas = _ALPHAS if self.alphas is None else np.asarray(self.alphas, float)
         if alphas.ndim != 1 or alphas.size == 0 or not np.all(alphas > 0):
             raise ValueError(
                 f"alphas must be one or more positive numbers, got {self.alphas!r}"
             )
-        self.alphas_ = alphas
-
-    def _fit_rows(
-        self, shared: Plan | None, training: Training, codes: np.ndarray
-    ) -> list[Row]:
-        folds = self._folds(training, codes)
-        work = (delayed(self._score_fold)(training, codes, *fold) for fold in folds)
-        self.scores_ = np.column_stack(Parallel(n_jobs=self.n_jobs)(work))
-        # Of equal means the larger penalty; penalties raised to the same floor give
-        # the same model up to the tolerance.
-        means = self.scores_.mean(axis=1)
-        best = np.flatnonzero(means >= means.max() - 1e-7 * abs(means.max()))
-        self.best_alpha_ = float(self.alphas_[best].max())
-        return super()._fit_rows(super()._share(training), training, codes)
-
-    def _folds(self, training: Training, codes: np.ndarray) -> list[Any]:
-        """Folds of the samples of positive weight; given ones are of all samples."""
-        folds = list(check_cv(self.cv, codes, classifier=True).split(codes, codes))
-        given = self.cv is not None and not hasattr(self.cv, "split")
-        if training.kept is None or isinstance(self.cv, Integral) or not given:
-            return folds
-        return among_kept(folds, training.kept, training.n)
-
-    def _score_fold(
-        self,
-        training: Training,
-        codes: np.ndarray,
-        train: np.ndarray,
-        test: np.ndarray,
-    ) -> Array:
-        """Scores along the path, one per penalty."""
-        K, new, params = self._cut(training.K, train, test)
-        labels = self.classes_[codes]
-        weight = training.weight
+        training, target = self._start(X, y, sample_weight)
+        folds = cv_folds(self.cv, training, target, groups)
         with warnings.catch_warnings():
             # The fit to all data says it once; folds would repeat it.
             warnings.filterwarnings("ignore", "the kernel's smallest eigenvalue")
-            models = KreinLogisticRegression.path(
-                K,
-                labels[train],
-                self.alphas_,
-                sample_weight=None if weight is None else weight[train],
-                **params,
-            )
-        test_weight = None if weight is None else weight[test]
-        return np.array(
-            [self._score(model, new, labels[test], test_weight) for model in models]
-        )
+            scores = search(
+                self._fit_path(alphas), training, target, folds,
+                self._score(target, training.weight), n_jobs=self.n_jobs,
+            )  # fmt: skip
+        # Of equal means the larger penalty; penalties raised to the same floor give
+        # the same model up to the tolerance.
+        means = scores[~np.isnan(scores).any(axis=1)].mean(axis=1)
+        best = best_candidates(scores, 1e-7 * float(np.abs(means).max(initial=0.0)))
+        self.alphas_, self.scores_ = alphas, scores
+        self.best_alpha_ = float(alphas[best].max())
+        self._store(self._model(self.best_alpha_).fit_rows(training, target), training)
+        return self
 
-    def _cut(
-        self, K: Any, train: np.ndarray, test: np.ndarray
-    ) -> tuple[Array, Array, dict[str, Any]]:
-        """Training part, rows of the test part, and parameters of the fold's model."""
-        own = ("alphas", "cv", "scoring", "n_jobs", "kernel_params", "class_weight")
+    def _model(
+        self, alpha: float, start: Array | None = None
+    ) -> KreinLogisticRegression:
+        """Return the model of one penalty (weights are passed)."""
+        own = ("alphas", "cv", "scoring", "n_jobs")
         params = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
-        if isinstance(K, FeatureKernel):
-            params.update(kernel="features", signature=K.signature)
-            return K.features[train], K.features[test], params
-        params.update(kernel="precomputed")
-        return K[np.ix_(train, train)], K[np.ix_(test, train)], params
+        if start is not None:
+            params["solver_options"] = {**(self.solver_options or {}), "init": start}
+        return KreinLogisticRegression(alpha=alpha, **params)
 
-    def _score(
-        self, model: Any, new: Array, labels: np.ndarray, weight: Array | None
-    ) -> float:
+    def _fit_path(self, alphas: Array) -> FitPath:
+        """Fit from large penalties to small ones, each from the one before."""
+
+        def fit_path(training: Training, target: Classes) -> list[FittedRows]:
+            # A class that a fold's training part lacks has no rows there.
+            present = np.unique(target.codes)
+            codes = np.searchsorted(present, target.codes)
+            part = Classes(codes, present.size)
+            found: dict[int, FittedRows] = {}
+            start = None
+            for i in np.argsort(-alphas, kind="stable"):
+                model = self._model(float(alphas[i]), start)
+                fitted = model.fit_rows(training, part)
+                start = np.vstack([result.x for result in fitted.results])
+                # Two rows of a joint model differ by the one of two classes.
+                share = 0.5 if self._joint(target.n) else 1.0
+                found[int(i)] = _with_all_classes(fitted, present, target, share)
+            return [found[i] for i in range(alphas.size)]
+
+        return fit_path
+
+    def _score(self, target: Classes, weight: Array | None) -> Score:
+        """Minus the log-loss, or what `scoring` says."""
         if self.scoring is not None:
-            scorer = (
-                get_scorer(self.scoring)
-                if isinstance(self.scoring, str)
-                else self.scoring
+            return scorer(
+                self.scoring, self.classes_, target, proba=self._probabilities
             )
-            return float(scorer(model, new, labels))
-        # A class that the training part of a fold lacks has probability 0 there.
-        probabilities = np.zeros((new.shape[0], self.classes_.size))
-        known = np.searchsorted(self.classes_, model.classes_)
-        probabilities[:, known] = model.predict_proba(new)
-        return -float(
-            log_loss(labels, probabilities, sample_weight=weight, labels=self.classes_)
-        )
+        codes = np.arange(target.n)
+
+        def minus_log_loss(values: Array, test: np.ndarray) -> float:
+            return -float(
+                log_loss(
+                    target.codes[test],
+                    self._probabilities(values),
+                    sample_weight=None if weight is None else weight[test],
+                    labels=codes,
+                )
+            )
+
+        return minus_log_loss
+
+
+def _with_all_classes(
+    fitted: FittedRows, present: np.ndarray, target: Classes, share: float
+) -> FittedRows:
+    """Rows of very small values for classes that the samples lack."""
+    if present.size == target.n:
+        return fitted
+    none = Row(np.zeros_like(fitted.rows[0].coef), _NEVER)
+    rows = [none] * target.n
+    if present.size == 2:
+        (row,) = fitted.rows
+        for k, sign in zip(present, (-share, share), strict=True):
+            rows[k] = replace(row, coef=sign * row.coef, intercept=sign * row.intercept)
+    else:
+        for k, row in zip(present, fitted.rows, strict=True):
+            rows[k] = row
+    return FittedRows(rows, fitted.facts)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
@@ -22,8 +21,9 @@ from sklearn.utils.validation import (
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
-from krein.estimators._training import one_vs_rest
+from krein.estimators._training import Classes, as_labels, ravel_rows
 from krein.kernels.registry import Kernel, as_kernel
+from krein.notices import warn_user
 from krein.problems.mkl import MKLWeights
 from krein.result import Result
 from krein.solvers.mkl import kernel_weights
@@ -120,7 +120,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -153,7 +153,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
         costs = self._costs(matrices, weight[kept], kept, n)
         rows = [
             self._fit_row(matrices, costs, weight[kept], signs)
-            for signs in one_vs_rest(codes[kept], self.classes_.size)
+            for signs in Classes(codes[kept], self.classes_.size).signs()
         ]
         self._store(rows, kept, n)
         return self
@@ -246,11 +246,10 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
         self.result_ = results[0] if len(results) == 1 else list(results)
         worst = max(result.certificate.relative for result in results)
         if worst > self.tol:
-            warnings.warn(
+            warn_user(
                 f"MKLSVC did not reach tol={self.tol:g}: relative gap {worst:.2g}. "
                 f"Raise max_iter (now {self.max_iter}) or tol",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _decision_rows(self, X: Any) -> Array:
@@ -261,7 +260,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
             values = part if i == 0 else values + part
         return values + self.intercept_
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Array:
         """Signed scores: ``sum_i w_i K_i(X, X_train) @ dual_coef_.T + intercept_``.
 
         Parameters
@@ -272,10 +271,9 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_new,) for two classes, (n_new, n_classes) otherwise
         """
-        values = self._decision_rows(X)
-        return values[:, 0] if values.shape[1] == 1 else values
+        return ravel_rows(self._decision_rows(X))
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Class labels of new items.
 
         Parameters
@@ -286,10 +284,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_new,)
         """
-        values = self._decision_rows(X)
-        if values.shape[1] == 1:
-            return self.classes_[(values[:, 0] > 0).astype(int)]
-        return self.classes_[np.argmax(values, axis=1)]
+        return as_labels(self._decision_rows(X), self.classes_)
 
 
 def _slices(X: Any) -> list[Array]:

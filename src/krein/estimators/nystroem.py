@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -23,9 +22,11 @@ from krein.estimators._base import KernelModel, landmark_columns
 from krein.items import take
 from krein.matrices.landmarks import LANDMARKS, check_count, choose_landmarks
 from krein.matrices.low_rank import LowRank, Range, Sample
+from krein.matrices.matrix import Matrix
 from krein.matrices.memory import require_memory
 from krein.matrices.similarities import Similarities, evaluate
 from krein.matrices.tiles import DenseTiles, TiledMatrix
+from krein.notices import warn_user
 from krein.validation import check_similarity
 
 __all__ = ["KreinNystroem"]
@@ -205,8 +206,12 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         X = self._check_items(X, reset=True)
         if self._precomputed and (K_RR is not None or X.shape[0] != X.shape[1]):
             found = self._from_block(X, K_RR, rows)
+        elif self._precomputed:
+            source, _ = self._training_kernel(X, getattr(given, "dtype", None))
+            found = self.approximate(source)
         else:
-            found = self.approximate(self._source(X, getattr(given, "dtype", None)))
+            self.kernel_ = self._settled_kernel(X)
+            found = self.approximate(Similarities(X, self.kernel_))
         self.landmarks_ = found.landmarks
         self.landmark_items_ = None if self._precomputed else take(X, found.landmarks)
         self.approximation_error_ = found.error
@@ -219,24 +224,18 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         self._n_features_out = order.size
         return found.low_rank.columns
 
-    def _source(self, X: Any, dtype: Any) -> Similarities:
-        if self._precomputed:
-            return Similarities(self._training_kernel(X, dtype))
-        self._settle_kernel(X)
-        return Similarities(X, self.kernel_)
-
     def approximate(
         self,
-        source: Similarities,
+        source: Matrix,
         *,
         weight: Array | None = None,
-        columns_of: Callable[[Similarities, np.ndarray], TiledMatrix] | None = None,
+        columns_of: Callable[[Matrix, np.ndarray], TiledMatrix] | None = None,
     ) -> Approximation:
         """Approximate similarities; for estimators that train at low rank.
 
         Parameters
         ----------
-        source : Similarities
+        source : Matrix
             The items.
         weight : ndarray of shape (n,), optional
             Sample weights, all positive.
@@ -264,7 +263,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
 
     def _sample(
         self,
-        source: Similarities,
+        source: Matrix,
         landmarks: np.ndarray,
         columns: TiledMatrix,
         space: Range,
@@ -330,13 +329,11 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
                     "of the columns> the textbook core can be used without K_RR"
                 )
             if self.core == "oversampled":
-                warnings.warn(
+                warn_user(
                     "without K_RR only the textbook core can be fitted, whose error "
                     "on an indefinite similarity can be larger than that of zero: "
                     "pass K_RR, similarities of about "
-                    f"{round(self.oversampling * m)} rows to each other",
-                    UserWarning,
-                    stacklevel=5,
+                    f"{round(self.oversampling * m)} rows to each other"
                 )
             sample = Sample(landmarks, self._symmetric(C[landmarks]))
             low_rank = LowRank.fit(columns, sample, core="textbook")
@@ -384,7 +381,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         return evaluate(self.kernel_, X, self.landmark_items_) @ self.projection_
 
 
-def dense_columns(source: Similarities, landmarks: np.ndarray) -> DenseTiles:
+def dense_columns(source: Matrix, landmarks: np.ndarray) -> DenseTiles:
     """Similarities of all items to the landmarks, in memory."""
     n, m = source.n, landmarks.size
     require_memory(
@@ -395,9 +392,7 @@ def dense_columns(source: Similarities, landmarks: np.ndarray) -> DenseTiles:
     return DenseTiles(source.block(slice(0, n), landmarks))
 
 
-def _error(
-    source: Similarities, low_rank: LowRank, rng: np.random.RandomState
-) -> float:
+def _error(source: Matrix, low_rank: LowRank, rng: np.random.RandomState) -> float:
     """Relative Frobenius error, estimated on the similarities of random items.
 
     A q x q block holds diagonal entries more often than the whole matrix does; both

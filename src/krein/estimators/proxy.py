@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -18,15 +17,16 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._training import Row, Training
-from krein.estimators.nystroem import KreinNystroem
-from krein.matrices.low_rank import LowRank
-from krein.problems.new_points import (
-    RULES,
-    batch_outputs,
-    linear_coef,
-    single_outputs,
+from krein.estimators._training import (
+    Classes,
+    FittedRows,
+    Row,
+    Training,
+    ravel_rows,
 )
+from krein.estimators.nystroem import KreinNystroem
+from krein.notices import warn_user
+from krein.problems.new_points import RULES, Proxy, linear_coef
 from krein.problems.proxy import ProxySVM
 from krein.result import Result
 from krein.solvers._loop import Iterate
@@ -34,7 +34,6 @@ from krein.solvers.accpm import accpm
 from krein.solvers.gradient import smm, spgm
 from krein.solvers.second_order import second_order
 from krein.solvers.siqclp import siqclp
-from krein.spectrum import Spectrum
 
 __all__ = ["SOLVERS", "ProxySVC"]
 
@@ -129,6 +128,8 @@ class ProxySVC(KernelClassifier):
     spectrum_ : Spectrum
         Of the (weighted) training similarity, shared by all rows; with landmarks of
         its approximation.
+    proxy_ : Proxy
+        What the learned kernel is made of; see `proxy_kernel`.
     approximation_error_ : float
         Only with landmarks: relative error of the similarities, on a sample.
     classes_, dual_coef_, intercept_, support_, n_iter_, result_
@@ -207,70 +208,44 @@ class ProxySVC(KernelClassifier):
 
     # --------------------------------------------------------------------------- fit
 
-    def _share(self, training: Training) -> Spectrum:
-        own, _ = self._split_options()
-        n = training.K.shape[0]
-        low_rank = isinstance(training.K, LowRank)
-        if low_rank and self.new_points == "luss":
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Fit all rows on one spectrum; see `KernelModel.fit_rows`."""
+        self._check_combination(training)
+        own, options = self._split_options()
+        rank = None if training.size <= own["max_exact"] else int(own["rank"])
+        spectrum = training.K.spectrum(training.weight, rank)
+        starts = self._starts(own["init"], training, target)
+        rows = []
+        for signs, start in zip(target.signs(), starts, strict=True):
+            box = BalancedBox(training.upper(self.C), signs)
+            problem = ProxySVM(spectrum, box, self.rho, oracle=own["oracle"])
+            rows.append(self._row(problem, training, start, options))
+        raw = training.K.dense() if self.new_points == "luss" else None
+        signed = np.vstack(list(target.signs()))
+        proxy = Proxy(spectrum, signed, float(self.rho), training.kept, raw)
+        return FittedRows(rows, {"proxy_": proxy, "spectrum_": spectrum})
+
+    def _check_combination(self, training: Training) -> None:
+        if self.new_points != "luss":
+            return
+        if training.landmarks is not None:
             raise ValueError(
                 "new_points='luss' and approximation= exclude each other: the rule "
                 "projects all training similarities together with the new ones; "
                 "choose new_points='clip', 'project' or 'raw'"
             )
-        # Cross-validation hands in the spectrum that its grid shares.
-        given: Spectrum | None = getattr(self, "_given_spectrum", None)
-        if given is not None:
-            self.spectrum_ = given
-        elif low_rank:
-            self.spectrum_ = training.spectrum()
-        elif n <= own["max_exact"]:
-            self.spectrum_ = Spectrum.exact(training.K, training.weight)
-        else:
-            rank = min(int(own["rank"]), n - 1)
-            self.spectrum_ = Spectrum.truncated(training.K, rank, training.weight)
-        luss = self.new_points == "luss"
-        self._K_fit: Any = training.K if luss else None
-        self._signs: list[Array] = []
-        self._rho = float(self.rho)
-        self._kept = training.kept
-        return self.spectrum_
-
-    def fit_checked(
-        self, spectrum: Spectrum, training: Training, codes: np.ndarray, classes: Any
-    ) -> ProxySVC:
-        """Fit on checked data and a known spectrum; for the grids of `ProxySVCCV`.
-
-        Parameters
-        ----------
-        spectrum : Spectrum
-            Of ``training.K`` with its weights.
-        training : Training
-            Raw similarities and weights.
-        codes : ndarray of shape (n,)
-            Class numbers.
-        classes : ndarray
-            Class labels.
-
-        Returns
-        -------
-        self
-        """
-        self.classes_, self.X_fit_ = classes, None
-        self.n_features_in_ = training.n
-        self._given_spectrum = spectrum
-        rows = self._fit_rows(self._share(training), training, codes)
-        del self._given_spectrum
-        self._store_rows(rows, training)
-        if self.probability:
-            self._calibrate(training, codes)
-        return self
+        if getattr(self, "probability", False):
+            raise ValueError(
+                "new_points='luss' and probability=True exclude each other: the "
+                "decision values depend on the batch they are computed in, so no "
+                "sigmoid belongs to them; choose new_points='clip', 'project' or 'raw'"
+            )
 
     def _split_options(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Options of the estimator and those of the solver; others are errors."""
         given = dict(self.solver_options or {})
         own = {name: given.pop(name, default) for name, default in _OWN_OPTIONS.items()}
-        solver = SOLVERS[self.solver]
-        known = set(inspect.signature(solver).parameters) - _PASSED
+        known = set(inspect.signature(SOLVERS[self.solver]).parameters) - _PASSED
         unknown = sorted(set(given) - known)
         if unknown:
             allowed = ", ".join(sorted(known | set(_OWN_OPTIONS)))
@@ -280,63 +255,48 @@ class ProxySVC(KernelClassifier):
             )
         return own, given
 
-    def _fit_row(self, shared: Spectrum, training: Training, signs: Array) -> Row:
-        own, options = self._split_options()
-        box = BalancedBox(training.upper(self.C), signs)
-        problem = ProxySVM(shared, box, self.rho, oracle=own["oracle"])
+    def _row(
+        self,
+        problem: ProxySVM,
+        training: Training,
+        start: Array | None,
+        options: dict[str, Any],
+    ) -> Row:
         result = SOLVERS[self.solver](
             problem,
-            self._start(own["init"], training, len(self._signs)),
+            start,
             tol=self.tol,
             max_iter=self.max_iter,
             callback=_report if self.verbose else None,
             **options,
         )
-        result = self._count_truncation(problem, result)
-        self._signs.append(signs)
-        alpha = np.minimum(np.maximum(result.x, 0.0), box.upper)
-        coef = linear_coef(problem, training.K, alpha, self.new_points)
+        result = _count_truncation(problem, result, self.tol)
+        alpha = np.minimum(np.maximum(result.x, 0.0), problem.box.upper)
+        coef = linear_coef(problem, alpha, self.new_points)
         luss = self.new_points == "luss"
         outputs = problem.outputs(alpha) if luss else training.K @ coef
-        intercept = box.intercept(alpha, outputs)
-        if isinstance(training.K, LowRank):
-            coef = training.K.landmark_coef(coef)
-        return Row(coef, intercept, result, alpha)
+        intercept = problem.box.intercept(alpha, outputs)
+        return Row(training.K.to_raw(coef), intercept, result, alpha)
 
-    def _start(self, init: Any, training: Training, row: int) -> Array | None:
+    def _starts(
+        self, init: Any, training: Training, target: Classes
+    ) -> Sequence[Array | None]:
+        """Starting point of each row."""
         if init is None:
-            return None
+            return [None] * target.n_rows
         init = np.atleast_2d(np.asarray(init, dtype=float))
-        if init.shape[1] != training.n or init.shape[0] <= row:
+        if init.shape != (target.n_rows, training.n):
             raise ValueError(
                 f"solver_options['init'] has shape {init.shape}; expected one row of "
                 f"{training.n} numbers per row of the model"
             )
-        return init[row] if training.kept is None else init[row][training.kept]
-
-    def _count_truncation(self, problem: ProxySVM, result: Result) -> Result:
-        """Add what a truncated spectrum leaves out to the certificate."""
-        error = problem.truncation_error(result.x)
-        if error == 0.0:
-            return result
-        old = result.certificate
-        gap = old.value + error
-        relative = gap / max(result.value - problem.constant, 1e-300)
-        if relative > self.tol:
-            warnings.warn(
-                "the spectrum was truncated to rank "
-                f"{problem.spectrum.eigenvalues.size} (solver_options max_exact, "
-                "rank): this raises the certified relative gap from "
-                f"{old.relative:.2g} to {relative:.2g}. Raise rank, or max_exact if "
-                "the memory allows",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return replace(result, certificate=replace(old, value=gap, relative=relative))
+        return list(init if training.kept is None else init[:, training.kept])
 
     # ----------------------------------------------------------------------- predict
 
-    def decision_function(self, X, K_new_new=None, k_diag=None):
+    def decision_function(
+        self, X: Any, K_new_new: Any = None, k_diag: Any = None
+    ) -> Array:
         """Signed scores: ``K(X, X_train) @ dual_coef_.T + intercept_``.
 
         Parameters
@@ -354,10 +314,9 @@ class ProxySVC(KernelClassifier):
         -------
         ndarray of shape (n_new,) for two classes, (n_new, n_classes) otherwise
         """
-        values = self._rows_of(X, K_new_new, k_diag)
-        return values[:, 0] if values.shape[1] == 1 else values
+        return ravel_rows(self._decision_rows(X, K_new_new=K_new_new, k_diag=k_diag))
 
-    def predict(self, X, K_new_new=None, k_diag=None):
+    def predict(self, X: Any, K_new_new: Any = None, k_diag: Any = None) -> np.ndarray:
         """Class labels of new items.
 
         Parameters
@@ -370,34 +329,19 @@ class ProxySVC(KernelClassifier):
         -------
         ndarray of shape (n_new,)
         """
-        values = self._rows_of(X, K_new_new, k_diag)
-        if values.shape[1] == 1:
-            return self.classes_[(values[:, 0] > 0).astype(int)]
-        return self.classes_[np.argmax(values, axis=1)]
+        return self._labels(self._decision_rows(X, K_new_new=K_new_new, k_diag=k_diag))
 
-    def _decision_rows(self, X: Any, **further: Any) -> Array:
+    def _outputs(self, X: Any, **further: Any) -> Array:
         if self.new_points == "luss":
-            return self._rows_of(X, None, None)
-        return super()._decision_rows(X)
-
-    def _rows_of(self, X: Any, K_new_new: Any, k_diag: Any) -> Array:
-        check_is_fitted(self, "dual_coef_")
-        if self.new_points != "luss":
-            if K_new_new is not None or k_diag is not None:
-                raise ValueError(
-                    f"K_new_new and k_diag are for new_points='luss', this model has "
-                    f"new_points={self.new_points!r}"
-                )
-            return super()._decision_rows(X)
-        K_new, among, diagonal = self._luss_input(X, K_new_new, k_diag)
-        columns = []
-        for row, alpha in enumerate(self._kept_alphas()):
-            problem = self._problem(row)
-            if diagonal is not None:
-                columns.append(single_outputs(problem, alpha, K_new, diagonal))
-            else:
-                columns.append(batch_outputs(problem, self._K_fit, alpha, K_new, among))
-        return np.column_stack(columns) + self.intercept_
+            given = (further.get("K_new_new"), further.get("k_diag"))
+            rows = self._luss_input(X, *given)
+            return self.proxy_.outputs(self.alpha_, *rows)
+        if any(value is not None for value in further.values()):
+            raise ValueError(
+                f"K_new_new and k_diag are for new_points='luss', this model has "
+                f"new_points={self.new_points!r}"
+            )
+        return super()._outputs(X)
 
     def _luss_input(
         self, X: Any, K_new_new: Any, k_diag: Any
@@ -410,8 +354,6 @@ class ProxySVC(KernelClassifier):
             K_new = np.asarray(self.kernel_(items, self.X_fit_), dtype=np.float64)
             if K_new_new is None and k_diag is None:
                 K_new_new = self.kernel_(items, items)
-        if self._kept is not None:
-            K_new = K_new[:, self._kept]
         m = K_new.shape[0]
         if K_new_new is not None:
             among = check_array(K_new_new, dtype=np.float64, input_name="K_new_new")
@@ -433,18 +375,9 @@ class ProxySVC(KernelClassifier):
             raise ValueError(f"k_diag must have shape ({m},), got {diagonal.shape}")
         return K_new, None, diagonal
 
-    def _problem(self, row: int) -> ProxySVM:
-        """Return the problem that a row has solved, from the spectrum kept."""
-        signs = self._signs[row]
-        box = BalancedBox(np.full(signs.size, np.inf), signs)
-        return ProxySVM(self.spectrum_, box, self._rho)
-
-    def _kept_alphas(self) -> Array:
-        return self.alpha_ if self._kept is None else self.alpha_[:, self._kept]
-
     # ------------------------------------------------------------------------- proxy
 
-    def proxy_kernel(self, row=0):
+    def proxy_kernel(self, row: int = 0) -> Array:
         """Return the learned kernel on the training items, without another `eigh`.
 
         Parameters
@@ -458,10 +391,30 @@ class ProxySVC(KernelClassifier):
             Positive semidefinite, on the items of positive weight.
         """
         check_is_fitted(self, "dual_coef_")
-        n_rows = len(self._signs)
+        self._refuse_diverged()
+        n_rows = self.proxy_.signs.shape[0]
         if not 0 <= row < n_rows:
             raise ValueError(f"row must be between 0 and {n_rows - 1}, got {row}")
-        return self._problem(row).proxy_kernel(self._kept_alphas()[row])
+        return self.proxy_.kernel(self.alpha_, row)
+
+
+def _count_truncation(problem: ProxySVM, result: Result, tol: float) -> Result:
+    """Add what a truncated spectrum leaves out to the certificate."""
+    error = problem.truncation_error(result.x)
+    if error == 0.0:
+        return result
+    old = result.certificate
+    gap = old.value + error
+    relative = gap / max(result.value - problem.constant, 1e-300)
+    if relative > tol:
+        warn_user(
+            "the spectrum was truncated to rank "
+            f"{problem.spectrum.eigenvalues.size} (solver_options max_exact, rank): "
+            f"this raises the certified relative gap from {old.relative:.2g} to "
+            f"{relative:.2g}. Raise rank, or max_exact if the memory allows",
+            ConvergenceWarning,
+        )
+    return replace(result, certificate=replace(old, value=gap, relative=relative))
 
 
 _PASSED = {"problem", "x0", "tol", "max_iter", "callback"}

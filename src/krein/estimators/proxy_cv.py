@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.base import _fit_context, clone
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.base import _fit_context
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._training import Training, keep_positive, one_vs_rest
+from krein.estimators._probability import sigmoid_calibration
+from krein.estimators._search import (
+    FitPath,
+    best_candidates,
+    cv_folds,
+    scorer,
+    search,
+)
+from krein.estimators._training import Classes, FittedRows, Training
 from krein.estimators.proxy import ProxySVC
 from krein.problems.proxy import ProxySVM
 from krein.solvers._warm_up import balanced_ray
 from krein.spectrum import Spectrum
-from krein.validation import check_classes_weigh
+from krein.store.sharing import shared_work
 
 __all__ = ["ProxySVCCV", "default_grid"]
 
 
 def default_grid(
-    spectrum: Spectrum, codes: np.ndarray, weight: Array | None = None
+    spectrum: Spectrum, target: Classes, weight: Array | None = None
 ) -> tuple[Array, Array]:
     """Grids of C and rho in the units of the similarity.
 
@@ -41,8 +47,8 @@ def default_grid(
     ----------
     spectrum : Spectrum
         Of the training similarity.
-    codes : ndarray of shape (n,)
-        Class numbers.
+    target : Classes
+        Classes of the samples.
     weight : ndarray of shape (n,), optional
         Sample weights.
 
@@ -56,7 +62,7 @@ def default_grid(
     Cs = np.logspace(-1, 3, 5) / mean
     largest = float(np.abs(d).max()) or 1.0
     upper = Cs[2] * (np.ones(spectrum.n) if weight is None else weight)
-    signs = next(iter(one_vs_rest(codes, int(codes.max()) + 1)))
+    signs = next(target.signs())
     # rho so large that the ray is that of the clipped kernel.
     rho = 1e6 * float(upper @ upper) / largest
     problem = ProxySVM(spectrum, BalancedBox(upper, signs), rho)
@@ -84,9 +90,9 @@ class ProxySVCCV(KernelClassifier):
         Folds that run at the same time (joblib).
     new_points : {"clip", "raw", "project"}
         As in `ProxySVC`; also used within the folds.
-    kernel, kernel_params, symmetrize, class_weight, probability, solver_options, \
-tol, max_iter, random_state
-        As in `ProxySVC`.
+    kernel, kernel_params, symmetrize, class_weight, probability, approximation, \
+solver_options, tol, max_iter, random_state
+        As in `ProxySVC`. With landmarks these are shared by all folds.
     verbose : int
         Report every fold on standard error.
 
@@ -146,6 +152,7 @@ tol, max_iter, random_state
         symmetrize=False,
         class_weight=None,
         probability=False,
+        approximation=None,
         solver_options=None,
         tol=1e-4,
         max_iter=10_000,
@@ -163,6 +170,7 @@ tol, max_iter, random_state
         self.symmetrize = symmetrize
         self.class_weight = class_weight
         self.probability = probability
+        self.approximation = approximation
         self.solver_options = solver_options
         self.tol = tol
         self.max_iter = max_iter
@@ -170,7 +178,9 @@ tol, max_iter, random_state
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
         """Choose C and rho, then fit on all data.
 
         Parameters
@@ -193,62 +203,94 @@ tol, max_iter, random_state
                 "new_points='luss' needs the similarities among new points and is not "
                 "available in ProxySVCCV; choose 'clip', 'raw' or 'project'"
             )
-        items = self._check_items(X, reset=True)
-        codes = self._check_targets(y, _num_samples(items))
-        weight = self._check_weight(items, sample_weight, self._class_weights(codes))
-        check_classes_weigh(self.classes_, codes, weight)
-        K = self._training_kernel(items, getattr(X, "dtype", None))
-        training = keep_positive(K, weight)
-        kept = np.arange(training.n) if training.kept is None else training.kept
-        spectrum = Spectrum.exact(training.K, training.weight)
-        Cs, rhos = default_grid(spectrum, codes[kept], training.weight)
-        self.Cs_ = Cs if self.Cs is None else _positive(self.Cs, "Cs")
-        self.rhos_ = rhos if self.rhos is None else _positive(self.rhos, "rhos")
-        self._search(K, codes, weight, groups)
-        self._refit(spectrum, training, codes[kept])
+        training, target = self._start(X, y, sample_weight)
+        with shared_work():
+            Cs, rhos = self._grids(training, target)
+            folds = cv_folds(self.cv, training, target, groups)
+            scores = search(
+                self._fit_path(Cs, rhos), training, target, folds,
+                scorer(self.scoring, self.classes_, target),
+                n_jobs=self.n_jobs, told=self._told(len(folds)),
+            )  # fmt: skip
+            best = best_candidates(scores)
+            order = np.lexsort((Cs[best // rhos.size], -rhos[best % rhos.size]))
+            i, j = divmod(int(best[order[0]]), rhos.size)
+            final = self._model(Cs[i], rhos[j])
+            fitted = final.fit_rows(training, target)
+        self.Cs_, self.rhos_ = Cs, rhos
+        self.scores_ = scores.reshape(Cs.size, rhos.size, len(folds))
+        self.C_, self.rho_ = float(Cs[i]), float(rhos[j])
+        self._store(fitted, training)
+        if self.probability:
+            self.calibration_ = sigmoid_calibration(
+                final.fit_rows, training, target, self.random_state
+            )
+        self.best_estimator_ = self._as_best(final)
         return self
 
-    def _search(self, K: Array, codes: np.ndarray, weight: Any, groups: Any) -> None:
-        """Scores of the grid, and the best point of it."""
-        model = self._model()
-        splits = list(check_cv(self.cv, codes, classifier=True).split(K, codes, groups))
-        jobs = Parallel(n_jobs=self.n_jobs)(
-            delayed(_score_fold)(
-                model, K, self.classes_, codes, weight, train, test, self.Cs_,
-                self.rhos_, self.scoring,
-                f"fold {k + 1} of {len(splits)}" if self.verbose else None,
-            )
-            for k, (train, test) in enumerate(splits)
-        )  # fmt: skip
-        self.scores_ = np.stack(jobs, axis=-1)
-        mean = self.scores_.mean(axis=-1)
-        best = np.argwhere(mean >= mean.max() - 1e-12)
-        order = np.lexsort((self.Cs_[best[:, 0]], -self.rhos_[best[:, 1]]))
-        i, j = best[order[0]]
-        self.C_, self.rho_ = float(self.Cs_[i]), float(self.rhos_[j])
+    def _grids(self, training: Training, target: Classes) -> tuple[Array, Array]:
+        spectrum = training.K.spectrum(training.weight)
+        Cs, rhos = default_grid(spectrum, target, training.weight)
+        return (
+            Cs if self.Cs is None else _positive(self.Cs, "Cs"),
+            rhos if self.rhos is None else _positive(self.rhos, "rhos"),
+        )
 
-    def _refit(self, spectrum: Spectrum, training: Any, codes: np.ndarray) -> None:
-        final = self._model()
-        final.set_params(C=self.C_, rho=self.rho_, probability=self.probability)
-        final.fit_checked(spectrum, training, codes, self.classes_)
-        self.best_estimator_ = final
-        self.dual_coef_, self.alpha_ = final.dual_coef_, final.alpha_
-        self.intercept_, self.result_ = final.intercept_, final.result_
-        self.support_ = np.flatnonzero(np.any(self.dual_coef_ != 0.0, axis=0))
-        if self.probability:
-            self.calibration_ = final.calibration_
+    def _fit_path(self, Cs: Array, rhos: Array) -> FitPath:
+        """Fit the grid, from the largest rho down and from the smallest C up."""
 
-    def _model(self) -> ProxySVC:
-        """Return an unfitted ProxySVC with the shared settings (weights are passed)."""
+        def fit_path(training: Training, target: Classes) -> list[FittedRows]:
+            found: dict[tuple[int, int], FittedRows] = {}
+            for i, C in enumerate(Cs):
+                near = None
+                for j in reversed(range(rhos.size)):
+                    start = found[i - 1, j].alpha if i else near
+                    model = self._model(C, rhos[j], start)
+                    found[i, j] = model.fit_rows(training, target)
+                    near = found[i, j].alpha
+            return [found[i, j] for i in range(Cs.size) for j in range(rhos.size)]
+
+        return fit_path
+
+    def _told(self, n_folds: int) -> Callable[[int, Array], None] | None:
+        def tell(fold: int, scores: Array) -> None:
+            best = float(np.nanmax(scores))
+            sys.stderr.write(f"fold {fold + 1} of {n_folds}: best {best:.4f}\n")
+
+        return tell if self.verbose else None
+
+    def _model(self, C: float, rho: float, start: Array | None = None) -> ProxySVC:
+        """Return the ProxySVC of a point of the grid (weights are passed)."""
+        options = dict(self.solver_options or {})
+        if start is not None:
+            options["init"] = start
         return ProxySVC(
+            C=float(C),
+            rho=float(rho),
             new_points=self.new_points,
-            solver_options=self.solver_options,
+            solver_options=options or None,
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
 
-    def proxy_kernel(self, row=0):
+    def _as_best(self, model: ProxySVC) -> ProxySVC:
+        """Give the chosen model what was fitted, and how to treat new items."""
+        model.set_params(
+            kernel=self.kernel,
+            kernel_params=self.kernel_params,
+            symmetrize=self.symmetrize,
+            class_weight=self.class_weight,
+            probability=self.probability,
+            approximation=self.approximation,
+        )
+        own = ("Cs_", "rhos_", "scores_", "C_", "rho_")
+        for name, value in vars(self).items():
+            if name.endswith("_") and not name.startswith("_") and name not in own:
+                setattr(model, name, value)
+        return model
+
+    def proxy_kernel(self, row: int = 0) -> Array:
         """Return the learned kernel of the best model: see `ProxySVC.proxy_kernel`.
 
         Parameters
@@ -269,51 +311,3 @@ def _positive(grid: Any, name: str) -> Array:
     if values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
         raise ValueError(f"{name} must hold positive numbers, got {grid!r}")
     return np.sort(values)
-
-
-def _score_fold(
-    model: ProxySVC,
-    K: Array,
-    classes: np.ndarray,
-    codes: np.ndarray,
-    weight: Array | None,
-    train: np.ndarray,
-    test: np.ndarray,
-    Cs: Array,
-    rhos: Array,
-    scoring: Any,
-    progress: str | None,
-) -> Array:
-    """Scores (n_C, n_rho) of one fold from one eigendecomposition."""
-    if weight is not None:
-        train = train[weight[train] > 0.0]
-    fold_weight = None if weight is None else weight[train]
-    training = Training(K[np.ix_(train, train)], fold_weight, None, train.size)
-    K_test, y_test = K[np.ix_(test, train)], classes[codes[test]]
-    spectrum = Spectrum.exact(training.K, fold_weight)
-    scorer = None if scoring is None else check_scoring(model, scoring)
-    scores = np.empty((Cs.size, rhos.size))
-    solved: dict[int, Array] = {}  # at the last C, by rho
-    for i, C in enumerate(Cs):
-        near = None
-        for j in reversed(range(rhos.size)):
-            start = solved.get(j, near)
-            options = {**(model.solver_options or {}), "init": start}
-            fitted = clone(model).set_params(C=C, rho=rhos[j], solver_options=options)
-            fitted.fit_checked(spectrum, training, codes[train], classes)
-            if scorer is None:
-                scores[i, j] = np.mean(_predicted(fitted, K_test) == y_test)
-            else:
-                scores[i, j] = scorer(fitted, K_test, y_test)
-            near = solved[j] = fitted.alpha_
-    if progress:
-        sys.stderr.write(f"{progress}: best {scores.max():.4f}\n")
-    return scores
-
-
-def _predicted(fitted: ProxySVC, K_test: Array) -> np.ndarray:
-    """Labels by the decision function, without checking the fold's rows again."""
-    values = K_test @ fitted.dual_coef_.T + fitted.intercept_
-    if values.shape[1] == 1:
-        return fitted.classes_[(values[:, 0] > 0).astype(int)]
-    return fitted.classes_[np.argmax(values, axis=1)]

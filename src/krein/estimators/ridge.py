@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.arrays import Array
 from krein.estimators._regressor import KernelRegressor
-from krein.estimators._training import Row, Training
+from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.methods import METHODS, Method
 from krein.result import Certificate, History, Result
@@ -102,11 +102,13 @@ class KreinRidge(KernelRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit_target(self, training: Training, y: Array) -> Row:
-        spectrum = Spectrum.exact(training.K, training.weight)
-        raw = self.method in ("stabilised", "none")
+    def fit_rows(self, training: Training, target: Values) -> FittedRows:
+        """Solve the system; see `KernelModel.fit_rows`."""
+        y = target.y
+        spectrum = training.K.spectrum(training.weight)
+        raw = self.method == "stabilised"
         transform = Transform.fit(
-            training.K,
+            training.K.dense(),
             "none" if raw else self.method,
             t=self.t,
             weight=training.weight,
@@ -129,7 +131,7 @@ class KreinRidge(KernelRegressor):
         value = float(v @ (y - b))
         certificate = Certificate("stationarity", relative, relative)
         result = Result(v, value, certificate, "converged", 1, History())
-        return Row(transform.coef(v), b, result)
+        return FittedRows([Row(transform.coef(v), b, result)])
 
     def _denominators(self, spectrum: Spectrum, transform: Transform) -> Array:
         """What the targets are divided by along each eigenvector."""

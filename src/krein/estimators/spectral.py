@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.base import (
@@ -12,23 +11,15 @@ from sklearn.base import (
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._base import KernelModel
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._low_rank import LowRankSVM
 from krein.estimators._regressor import KernelRegressor
-from krein.estimators._training import Row, Training, keep_positive
+from krein.estimators._svm_rows import svm_row
+from krein.estimators._training import Classes, FittedRows, Row, Training, Values
 from krein.estimators.nystroem import KreinNystroem
-from krein.matrices.low_rank import LowRank
-from krein.methods import METHODS, Method, as_method
-from krein.solvers.libsvm import (
-    libsvm_options,
-    one_class_dual,
-    svm_dual,
-    svr_dual,
-)
-from krein.transform import Transform
+from krein.methods import METHODS, Method
+from krein.solvers.libsvm import libsvm_options, one_class_dual, svr_dual
 
 __all__ = [
     "SpectrumOneClassSVM",
@@ -90,7 +81,7 @@ class SpectrumSVC(KernelClassifier):
     random_state : int, RandomState or None
         Seed of the folds of `probability`.
     verbose : int
-        Not used here; kept for a common interface.
+        Report every row on standard error.
 
     Attributes
     ----------
@@ -170,30 +161,23 @@ class SpectrumSVC(KernelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _share(self, training: Training) -> Any:
-        if isinstance(training.K, LowRank):
-            return LowRankSVM.share(training.K, as_method(self.method), self.t)
-        transform = Transform.fit(
-            training.K, self.method, t=self.t, weight=training.weight
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Fit all rows on one transformed kernel; see `KernelModel.fit_rows`."""
+        options = libsvm_options(self.solver_options)
+        trained = training.K.transformed(self.method, self.t, training.weight)
+        upper = training.upper(self.C)
+        return FittedRows(
+            [
+                svm_row(
+                    trained,
+                    BalancedBox(upper, signs),
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    options=options,
+                )
+                for signs in target.signs()
+            ]
         )
-        return transform, transform.kernel(training.K)
-
-    def _fit_row(self, shared: Any, training: Training, signs: Array) -> Row:
-        if isinstance(shared, LowRankSVM):
-            return shared.fit_row(
-                training, signs, C=self.C, tol=self.tol, max_iter=self.max_iter
-            )
-        transform, kernel = shared
-        domain = BalancedBox(training.upper(self.C), signs)
-        result, intercept = svm_dual(
-            kernel,
-            domain,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            psd=transform.psd,
-            **libsvm_options(self.solver_options),
-        )
-        return Row(transform.coef(signs * result.x), intercept, result, result.x)
 
 
 class SpectrumSVR(KernelRegressor):
@@ -264,20 +248,21 @@ class SpectrumSVR(KernelRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit_target(self, training: Training, y: Array) -> Row:
-        transform = Transform.fit(
-            training.K, self.method, t=self.t, weight=training.weight
-        )
+    def fit_rows(self, training: Training, target: Values) -> FittedRows:
+        """Fit the one row; see `KernelModel.fit_rows`."""
+        trained = training.K.transformed(self.method, self.t, training.weight)
+        assert trained.dense is not None
         result, intercept = svr_dual(
-            transform.kernel(training.K),
-            y,
+            trained.dense,
+            target.y,
             training.upper(self.C),
             epsilon=self.epsilon,
             tol=self.tol,
             max_iter=self.max_iter,
-            psd=transform.psd,
+            psd=trained.psd,
         )
-        return Row(transform.coef(result.x), intercept, result)
+        row = Row(trained.to_raw(result.x), intercept, result)
+        return FittedRows([row])
 
 
 class SpectrumOneClassSVM(OutlierMixin, KernelModel):
@@ -365,24 +350,26 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         """
         items = self._check_items(X, reset=True)
         weight = self._check_weight(items, sample_weight)
-        K = self._training_kernel(items, getattr(X, "dtype", None))
-        training = keep_positive(K, weight)
-        transform = Transform.fit(
-            training.K, self.method, t=self.t, weight=training.weight
-        )
+        training = self._prepared(items, getattr(X, "dtype", None), weight)
+        self._store(self.fit_rows(training, None), training)
+        return self
+
+    def fit_rows(self, training: Training, target: None) -> FittedRows:
+        """Fit the one row; see `KernelModel.fit_rows`."""
+        trained = training.K.transformed(self.method, self.t, training.weight)
+        assert trained.dense is not None
         result, intercept = one_class_dual(
-            transform.kernel(training.K),
+            trained.dense,
             training.weight,
             nu=self.nu,
             tol=self.tol,
             max_iter=self.max_iter,
-            psd=transform.psd,
+            psd=trained.psd,
         )
         # Free support vectors lie on the boundary exactly; it counts as inside.
-        self.offset_ = -intercept * (1.0 - 1e-9)
-        row = Row(transform.coef(result.x), -self.offset_, result)
-        self._store_rows([row], training)
-        return self
+        offset = -intercept * (1.0 - 1e-9)
+        row = Row(trained.to_raw(result.x), -offset, result)
+        return FittedRows([row], {"offset_": offset})
 
     def decision_function(self, X):
         """Signed distance to the boundary; negative for outliers.

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
+from krein.matrices.matrix import Matrix
 from krein.spectrum import Spectrum
 
 __all__ = ["FeatureKernel"]
 
 
 @dataclass(frozen=True)
-class FeatureKernel:
+class FeatureKernel(Matrix):
     """Features with signs, standing where a kernel matrix stands.
 
     Parameters
@@ -44,9 +46,35 @@ class FeatureKernel:
         n = self.features.shape[0]
         return n, n
 
-    def restrict(self, kept: np.ndarray) -> FeatureKernel:
-        """The same features of some of the samples."""
-        return FeatureKernel(self.features[kept], self.signature)
+    def subset(self, rows: np.ndarray) -> FeatureKernel:
+        """Return the same features of some of the samples."""
+        return FeatureKernel(self.features[rows], self.signature)
+
+    def block(self, rows: Any, columns: Any) -> Array:
+        """Similarities of the items `rows` to the items `columns`."""
+        return (self.features[rows] * self.signature) @ self.features[columns].T
+
+    def dense(self) -> Array:
+        """Return the n x n matrix."""
+        return self.block(slice(None), slice(None))
+
+    def spectrum(
+        self, weight: Array | None = None, rank: int | None = None
+    ) -> Spectrum:
+        """Eigenpairs, at most as many as there are features."""
+        root = None if weight is None else np.sqrt(weight)
+        F = self.features if root is None else self.features * root[:, None]
+        return replace(Spectrum.low_rank(F, self.signature), sqrt_weight=root)
+
+    def lowest_eigenvalue(
+        self, weight: Array | None = None, atol: float = 0.0
+    ) -> float:
+        """Smallest eigenvalue from r x r matrices; 0 if none is negative."""
+        return self.extreme_eigenvalues(weight)[0]
+
+    def operand(self) -> FeatureKernel:
+        """Return itself: products cost O(n r), systems O(r^3)."""
+        return self
 
     def feature_coef(self, A: Array) -> Array:
         """Coefficients V = diag(signature) F'A of the features: KA = FV."""

@@ -15,7 +15,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 
 from krein.arrays import Array
-from krein.matrices.similarities import Similarities
+from krein.matrices.matrix import Matrix
 
 __all__ = ["LANDMARKS", "check_count", "choose_landmarks"]
 
@@ -24,7 +24,7 @@ _BATCH = 4096
 
 
 def choose_landmarks(
-    rule: Any, source: Similarities, m: int, rng: np.random.RandomState
+    rule: Any, source: Matrix, m: int, rng: np.random.RandomState
 ) -> np.ndarray:
     """Sorted positions of the landmarks.
 
@@ -32,7 +32,7 @@ def choose_landmarks(
     ----------
     rule : str or array-like of int
         A key of `LANDMARKS`, or the positions themselves.
-    source : Similarities
+    source : Matrix
         The items.
     m : int
         Number of landmarks; not used when `rule` holds positions.
@@ -85,12 +85,12 @@ def _given(indices: Any, n: int) -> np.ndarray:
     return unique
 
 
-def _random(source: Similarities, m: int, rng: np.random.RandomState) -> np.ndarray:
+def _random(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
     return rng.choice(source.n, size=m, replace=False)
 
 
 def _pool(
-    source: Similarities, m: int, rng: np.random.RandomState
+    source: Matrix, m: int, rng: np.random.RandomState
 ) -> tuple[np.ndarray, Array]:
     size = min(source.n, _POOL * m)
     pool = np.sort(rng.choice(source.n, size=size, replace=False))
@@ -98,7 +98,7 @@ def _pool(
     return pool, 0.5 * (K + K.T)
 
 
-def _leverage(source: Similarities, m: int, rng: np.random.RandomState) -> np.ndarray:
+def _leverage(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
     """Sample by ridge leverage scores of the pool.
 
     score_i = sum_j u_ij^2 l_j^2 / (l_j^2 + ridge), with the ridge of Cohen, Musco and
@@ -115,7 +115,7 @@ def _leverage(source: Similarities, m: int, rng: np.random.RandomState) -> np.nd
     return rng.choice(pool, size=m, replace=False, p=scores / scores.sum())
 
 
-def _greedy(source: Similarities, m: int, rng: np.random.RandomState) -> np.ndarray:
+def _greedy(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
     """Pick, one after the other, the column of the pool with the largest residual.
 
     This is QR with column pivoting of the pool's similarities; unlike pivoted
@@ -126,7 +126,7 @@ def _greedy(source: Similarities, m: int, rng: np.random.RandomState) -> np.ndar
     return pool[order[:m]]
 
 
-def _kmeans(source: Similarities, m: int, rng: np.random.RandomState) -> np.ndarray:
+def _kmeans(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
     """Items nearest to the centres of k-means; objects: k-means++ seeds of the pool."""
     X = source.vectors
     if X is None:
@@ -141,7 +141,7 @@ def _kmeans(source: Similarities, m: int, rng: np.random.RandomState) -> np.ndar
     return chosen
 
 
-def _seeds(source: Similarities, m: int, rng: np.random.RandomState) -> np.ndarray:
+def _seeds(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
     """Kernel k-means++ (Oglic, Gaertner, 2019): sample by squared distance.
 
     The squared distance k(x, x) + k(s, s) - 2 k(x, s) can be negative when k is

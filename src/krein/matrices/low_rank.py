@@ -14,19 +14,23 @@ the landmarks would not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
+from krein.matrices.matrix import Matrix, TrainedKernel
 from krein.matrices.tiles import DenseTiles, TiledMatrix
+from krein.methods import METHODS, Method, as_method
 from krein.spectrum import Spectrum, rescale
 
 __all__ = ["Core", "LowRank", "Range", "Sample"]
 
 _EPS = float(np.finfo(np.float64).eps)
+# Up to this many items the kernel of the features is formed.
+_DENSE_ITEMS = 2000
 # A direction of C that the sampled rows see this much less than the average row does
 # is not fitted: its part of the core would be noise, amplified by the inverse square.
 _UNSEEN = 0.1
@@ -88,10 +92,11 @@ class Range:
 
 
 @dataclass(frozen=True)
-class LowRank:
+class LowRank(Matrix):
     """The approximation ``C E diag(l) E' C'`` of a similarity, and its spectrum.
 
-    It stands where a matrix K stands: it has a shape and multiplies vectors.
+    Its eigenvectors are orthonormal with the weights it was fitted with; `spectrum`
+    and `transformed` are those of these weights.
 
     Attributes
     ----------
@@ -168,13 +173,52 @@ class LowRank:
         """Eigenvalues of at most this magnitude are zero to rounding."""
         return self.shape[0] * _EPS * float(np.abs(self.eigenvalues).max(initial=0.0))
 
-    def spectrum(self) -> Spectrum:
+    def spectrum(
+        self, weight: Array | None = None, rank: int | None = None
+    ) -> Spectrum:
         """Eigenvalues and eigenvectors (n x r, in memory) of the weighted matrix."""
         vectors = self.columns @ self.basis
         root = None if self.weight is None else np.sqrt(self.weight)
         if root is not None:
             vectors *= root[:, None]
         return Spectrum(self.eigenvalues, vectors, root)
+
+    def transformed(
+        self, method: Any, t: float = 1.0, weight: Array | None = None
+    ) -> TrainedKernel:
+        """Return features of the transformed approximation, refused where it has none.
+
+        Up to some thousand items their kernel is formed too, so that the solution does
+        not depend on whether landmarks were used.
+        """
+        sizes = self._sizes(as_method(method), t)
+        features, projection = self.features(sizes)
+
+        def to_landmarks(v: Array) -> Array:
+            return projection @ features.transpose_dot(v)
+
+        F = features.array
+        small = F is not None and self.shape[0] <= _DENSE_ITEMS
+        dense = F @ F.T if F is not None and small else None
+        return TrainedKernel(True, to_landmarks, dense, features)
+
+    def _sizes(self, method: Method, t: float) -> Array:
+        """Transformed eigenvalues, none negative."""
+        if not method.has_low_rank_form:
+            known = sorted(name for name, m in METHODS.items() if m.has_low_rank_form)
+            raise ValueError(
+                f"method={method.name!r} has no low-rank form: it moves the "
+                "eigenvalues that landmarks leave at zero, or leaves negative ones. "
+                f"With approximation= choose one of {', '.join(known)}"
+            )
+        sizes, _ = method.apply(self.eigenvalues, self.tolerance, t)
+        if sizes.min(initial=0.0) < 0.0:
+            raise ValueError(
+                f"method={method.name!r} gives the negative eigenvalue "
+                f"{sizes.min():.3g}, and landmarks need features: leave "
+                "approximation=None"
+            )
+        return sizes
 
     def features(self, size: Array) -> tuple[TiledMatrix, Array]:
         """Coordinates ``C E diag(size)^1/2`` of all items, and the map ``E size^1/2``.
@@ -187,15 +231,44 @@ class LowRank:
         projection = self.basis[:, kept] * np.sqrt(size[kept])
         return self.columns.mapped(projection), projection
 
-    def restricted(self, rows: np.ndarray) -> LowRank:
+    def subset(self, rows: np.ndarray) -> LowRank:
         """Return the same approximation for some of the items only, in memory.
 
-        Its basis is that of all items, so it is not orthonormal on these.
+        Its basis is made orthonormal on these: with ``W^1/2 C_R E = U diag(s) V'`` the
+        core is ``diag(s) V' diag(l) V diag(s) = B diag(l') B'`` and the new basis
+        ``E V diag(1/s) B``.
         """
+        columns = DenseTiles(self.columns.rows(rows))
         weight = None if self.weight is None else self.weight[rows]
-        return replace(self, columns=DenseTiles(self.columns.rows(rows)), weight=weight)
+        vectors = columns.A @ self.basis
+        if weight is not None:
+            vectors *= np.sqrt(weight)[:, None]
+        _, s, Vt = scipy.linalg.svd(vectors, full_matrices=False, lapack_driver="gesvd")
+        kept = s > max(vectors.shape) * _EPS * s.max(initial=0.0)
+        half = s[kept, None] * Vt[kept]
+        values, B = scipy.linalg.eigh((half * self.eigenvalues) @ half.T)
+        nonzero = np.abs(values) > rows.size * _EPS * np.abs(values).max(initial=0.0)
+        basis = self.basis @ (Vt[kept].T / s[kept]) @ B[:, nonzero]
+        return LowRank(columns, basis, values[nonzero], weight)
 
-    def landmark_coef(self, coef: Array) -> Array:
+    def block(self, rows: Any, columns: Any) -> Array:
+        """Approximate similarities of the items `rows` to the items `columns`."""
+        left, right = self._coordinates(rows), self._coordinates(columns)
+        return (left * self.eigenvalues) @ right.T
+
+    def dense(self) -> Array:
+        """Return the n x n approximation."""
+        everything = np.arange(self.shape[0])
+        return self.block(everything, everything)
+
+    def _coordinates(self, rows: Any) -> Array:
+        return self.columns.rows(rows) @ self.basis
+
+    def seen(self, rows: np.ndarray, by: np.ndarray) -> Array:
+        """Return the raw similarities to the landmarks, whatever the model was of."""
+        return self.columns.rows(rows)
+
+    def to_raw(self, coef: Array) -> Array:
         """Coefficients on the landmarks of the function ``K^(., X) coef``."""
         # Never through E diag(l) E' itself: it is as large as the inverse of C, and
         # rounding in it is not.
@@ -204,7 +277,7 @@ class LowRank:
 
     def __matmul__(self, v: Array) -> Array:
         """Product of the (unweighted) approximation with a vector or a block."""
-        return self.columns @ self.landmark_coef(v)
+        return self.columns @ self.to_raw(v)
 
 
 def _fitted_core(A: Array, sample: Sample, n: int, root: Array | None) -> Array:

@@ -11,13 +11,14 @@ from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
 from krein.items import take
+from krein.matrices.matrix import Matrix
 
 __all__ = ["Similarities", "evaluate"]
 
 
 @dataclass(frozen=True)
-class Similarities:
-    """Similarities of items to each other, computed block by block when asked for.
+class Similarities(Matrix):
+    """Similarities of items to each other: a matrix, or computed when asked for.
 
     Attributes
     ----------
@@ -55,11 +56,24 @@ class Similarities:
     def block(self, rows: Any, columns: Any) -> Array:
         """Similarities of the items `rows` to the items `columns` (new array)."""
         if self.kernel is None:
-            if isinstance(rows, slice):
-                return np.array(self.items[rows][:, columns], dtype=np.float64)
-            return np.array(self.items[np.ix_(rows, columns)], dtype=np.float64)
+            cut = (
+                self.items[rows][:, columns]
+                if isinstance(rows, slice)
+                else self.items[np.ix_(rows, columns)]
+            )
+            return np.asarray(cut, dtype=np.float64)
         left, right = take(self.items, rows), take(self.items, columns)
         return evaluate(self.kernel, left, right)
+
+    def dense(self) -> Array:
+        """Return the matrix, evaluated at once where there is a kernel."""
+        if self.kernel is None:
+            return self.items
+        return evaluate(self.kernel, self.items, self.items)
+
+    def __matmul__(self, v: Array) -> Array:
+        """Product with a vector or a block of columns."""
+        return self.dense() @ v
 
 
 def evaluate(kernel: Callable[[Any, Any], Any], left: Any, right: Any) -> Array:

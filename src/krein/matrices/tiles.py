@@ -76,6 +76,11 @@ class TiledMatrix(ABC):
     def mapped(self, projection: Array) -> TiledMatrix:
         """Return ``A @ projection``, kept where A is kept."""
 
+    @property
+    def array(self) -> Array | None:
+        """The matrix where it lies in memory, else None."""
+        return None
+
     def __matmul__(self, w: Array) -> Array:
         """Return ``A @ w`` for a vector or a block of columns."""
         out = np.empty((self.shape[0], *w.shape[1:]))
@@ -140,6 +145,11 @@ class DenseTiles(TiledMatrix):
     def __init__(self, A: Array) -> None:
         self.A = A
         self.shape = (A.shape[0], A.shape[1])
+
+    @property
+    def array(self) -> Array:
+        """The matrix."""
+        return self.A
 
     def tiles(self) -> Iterator[tuple[slice, Array]]:
         """Yield (rows, tile) in order of the rows."""

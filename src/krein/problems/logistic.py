@@ -23,34 +23,28 @@ the quotient of both sides.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse.linalg
 from scipy.special import expit, logsumexp, softmax
 
 from krein.arrays import Array
 from krein.result import Certificate
-from krein.spectrum import Spectrum, lowest_eigenvalue
+from krein.spectrum import Spectrum
 from krein.validation import check_similarity
 
 __all__ = [
     "Curvature",
     "IndefiniteLogistic",
     "Point",
-    "largest_eigenvalue",
-    "smallest_eigenvalue",
     "theorem1_bound",
     "unbounded_direction",
     "uniqueness_ratio",
     "uniqueness_threshold",
 ]
 
-_DENSE_EIGENVALUES = 1000
 _INTERCEPT_STEPS = 200
 
 
@@ -312,64 +306,6 @@ def uniqueness_ratio(smallest: float, alpha: float, total: float, n_cols: int) -
         Columns of the problem, 1 for two classes.
     """
     return max(0.0, -smallest) / uniqueness_threshold(alpha, total, n_cols)
-
-
-def smallest_eigenvalue(
-    K: Array, weight: Array | None = None, *, atol: float = 0.0
-) -> float:
-    """Smallest eigenvalue of W^1/2 K W^1/2 to `atol`, 0 if none is negative.
-
-    Exact for small matrices; Lanczos with the stated tolerance for large ones, because
-    only products with K are needed and a few digits decide.
-    """
-    n = int(K.shape[0])
-    if n <= _DENSE_EIGENVALUES or atol <= 0.0:
-        return lowest_eigenvalue(K, weight)
-    root = np.ones(n) if weight is None else np.sqrt(weight)
-
-    def product(v: Array) -> Array:
-        return root * (K @ (root * v.ravel()))
-
-    start = np.random.default_rng(0).standard_normal(n)
-    # Moving the spectrum below zero makes the relative tolerance of ARPACK absolute.
-    size = _norm_bound(product, start)
-    if size <= atol:
-        return 0.0
-    operator = scipy.sparse.linalg.LinearOperator(
-        (n, n), matvec=lambda v: product(v) - size * v.ravel(), dtype=np.float64
-    )
-    try:
-        values = scipy.sparse.linalg.eigsh(
-            operator,
-            1,
-            which="LM",
-            v0=start,
-            tol=max(0.1 * atol / size, 1e-14),
-            return_eigenvectors=False,
-        )
-    except scipy.sparse.linalg.ArpackError:
-        return lowest_eigenvalue(K, weight)
-    return min(0.0, float(values[0]) + size)
-
-
-def largest_eigenvalue(K: Any, weight: Array | None = None) -> float:
-    """Bound on the spectral norm of W^1/2 K W^1/2, about ten per cent too large."""
-    n = int(K.shape[0])
-    root = np.ones(n) if weight is None else np.sqrt(weight)
-    start = np.random.default_rng(0).standard_normal(n)
-    return _norm_bound(lambda v: root * (K @ (root * v)), start)
-
-
-def _norm_bound(product: Callable[[Array], Array], v: Array, steps: int = 20) -> float:
-    """Estimate of the spectral norm by power steps, ten per cent up."""
-    size = 0.0
-    for _ in range(steps):
-        norm = float(np.linalg.norm(v))
-        if norm == 0.0:
-            return 0.0
-        v = product(v / norm)
-        size = float(np.linalg.norm(v))
-    return 1.1 * size
 
 
 # --------------------------------------------------------------------------------------

@@ -7,19 +7,75 @@ Luss and d'Aspremont is not, and depends on the similarities among the new point
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
+from krein.domain import BalancedBox
 from krein.problems.proxy import ProxySVM
+from krein.spectrum import Spectrum
 from krein.transform import Transform
 
-__all__ = ["RULES", "batch_outputs", "linear_coef", "single_outputs"]
+__all__ = ["RULES", "Proxy", "linear_coef"]
 
 RULES = ("clip", "raw", "project", "luss")
 
 
-def linear_coef(problem: ProxySVM, K0: Array, a: Array, rule: str) -> Array:
+@dataclass(frozen=True)
+class Proxy:
+    """What the learned kernels of a fitted model are made of.
+
+    Attributes
+    ----------
+    spectrum : Spectrum
+        Of the (weighted) training similarity.
+    signs : ndarray of shape (n_rows, m)
+        Labels -1 / +1 of each row, on the samples of positive weight.
+    rho : float
+        Price of the distance between proxy and similarity.
+    kept : ndarray of shape (m,) or None
+        Positions of these samples among all; None when all were kept.
+    K0 : ndarray of shape (m, m) or None
+        Raw similarities, for the rule of Luss and d'Aspremont only.
+    """
+
+    spectrum: Spectrum
+    signs: Array
+    rho: float
+    kept: np.ndarray | None = None
+    K0: Array | None = None
+
+    def kernel(self, alpha: Array, row: int) -> Array:
+        """Return the proxy of one row (m x m) at the variables `alpha`."""
+        return self._problem(row).proxy_kernel(self._kept(alpha)[row])
+
+    def outputs(
+        self, alpha: Array, K_new: Array, among: Any, diagonal: Array | None
+    ) -> Array:
+        """Decision values without intercept by the rule of Luss, (n_new, n_rows)."""
+        assert self.K0 is not None
+        K_new, columns = self._kept(K_new), []
+        for row, a in enumerate(self._kept(alpha)):
+            problem = self._problem(row)
+            if diagonal is not None:
+                columns.append(single_outputs(problem, a, K_new, diagonal))
+            else:
+                columns.append(batch_outputs(problem, self.K0, a, K_new, among))
+        return np.column_stack(columns)
+
+    def _problem(self, row: int) -> ProxySVM:
+        signs = self.signs[row]
+        box = BalancedBox(np.full(signs.size, np.inf), signs)
+        return ProxySVM(self.spectrum, box, self.rho)
+
+    def _kept(self, columns: Array) -> Array:
+        return columns if self.kept is None else columns[:, self.kept]
+
+
+def linear_coef(problem: ProxySVM, a: Array, rule: str) -> Array:
     """Coefficients c on the raw kernel: decision values are ``K0_new c + b``.
 
     ``clip``: the map of K0's positive eigenspace, ``c = P v``; ``raw`` (and ``luss``,
@@ -28,8 +84,7 @@ def linear_coef(problem: ProxySVM, K0: Array, a: Array, rule: str) -> Array:
     """
     v = problem.box.y * a
     if rule == "clip":
-        transform = Transform.fit(K0, "clip", spectrum=problem.spectrum)
-        return transform.coef(v)
+        return Transform.fit(None, "clip", spectrum=problem.spectrum).coef(v)
     if rule == "project":
         z, direction = problem.coordinates(a)
         p = problem.part.range_projection(z)

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
+from krein.estimators._training import as_labels, ravel_rows
 from krein.items import take
 from krein.matrices.memory import parse_bytes, require_memory
 from krein.matrices.similarities import evaluate
@@ -96,11 +97,8 @@ def fit(
 
 
 def _fitted(model: Any, columns_of: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    model._columns_of = columns_of
-    try:
-        return model.fit(X, y, sample_weight=sample_weight)
-    finally:
-        del model._columns_of
+    model._validate_params()
+    return model._fit(X, y, sample_weight, columns_of)
 
 
 def _check_estimator(model: Any) -> None:
@@ -172,7 +170,7 @@ def decision_function(model: Any, X: Any, *, client: Any = None) -> Array:
         with as_client(client) as running:
             parts = list(map_in_order(running, _score, arguments))
     values = np.concatenate(parts)
-    return values[:, 0] if values.shape[1] == 1 else values
+    return ravel_rows(values)
 
 
 def predict(model: Any, X: Any, *, client: Any = None) -> np.ndarray:
@@ -188,9 +186,7 @@ def predict(model: Any, X: Any, *, client: Any = None) -> np.ndarray:
     ndarray of shape (n_new,)
     """
     values = decision_function(model, X, client=client)
-    if values.ndim == 1:
-        return model.classes_[(values > 0).astype(int)]
-    return model.classes_[np.argmax(values, axis=1)]
+    return as_labels(values.reshape(len(values), -1), model.classes_)
 
 
 def _score(scorer: _Scorer, items: Any) -> Array:

@@ -1,0 +1,254 @@
+"""One search for every ...CV class, for `compare` and for probabilities.
+
+A candidate is a `FittedRows`; ``fit_path(training, target)`` gives those of a whole
+grid, in its order, so that one may start from another. The search cuts the folds (rows
+and columns together), fits, and hands the decision values of held-out samples on.
+Within a fold an eigendecomposition is shared by `shared_work` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+
+from krein.arrays import Array
+from krein.estimators._training import (
+    Classes,
+    FittedRows,
+    Training,
+    among_kept,
+    as_labels,
+    ravel_rows,
+)
+from krein.notices import warn_user
+from krein.store.sharing import shared_work
+
+__all__ = [
+    "Held",
+    "best_candidates",
+    "cv_folds",
+    "inner_folds",
+    "out_of_fold",
+    "search",
+]
+
+Fold = tuple[np.ndarray, np.ndarray]
+FitPath = Callable[[Training, Any], Sequence[FittedRows]]
+# Decision values (n_test, n_rows), classes and test positions -> a score.
+Score = Callable[[Array, np.ndarray], float]
+
+_INNER = 5
+
+
+def held_out(
+    fit_path: FitPath, training: Training, target: Any, fold: Fold
+) -> list[Array | None]:
+    """Decision values of a fold's test samples per candidate; None: it diverged."""
+    train, test = fold
+    part = training.subset(train)
+    with shared_work():
+        path = fit_path(part, target.subset(train))
+    return [
+        None if fitted.diverged else training.scores(fitted, test, train)
+        for fitted in path
+    ]
+
+
+def search(
+    fit_path: FitPath,
+    training: Training,
+    target: Any,
+    folds: Sequence[Fold],
+    score: Score,
+    *,
+    n_jobs: int | None = None,
+    prefer: str | None = None,
+    told: Callable[[int, Array], None] | None = None,
+) -> Array:
+    """Scores (n_candidates, n_folds); NaN where a candidate diverged.
+
+    Parameters
+    ----------
+    fit_path : callable
+        ``fit_path(training, target)`` fits all candidates, in order.
+    training, target
+        All samples.
+    folds : sequence of (train, test)
+        Positions among the samples.
+    score : callable
+        ``score(values, test)``, larger is better.
+    n_jobs : int, optional
+        Folds at a time.
+    prefer : {"threads", "processes"}, optional
+        As in joblib.
+    told : callable, optional
+        ``told(fold, scores)`` after each fold.
+    """
+    values = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
+        delayed(held_out)(fit_path, training, target, fold) for fold in folds
+    )
+    columns = []
+    for k, (fold, path) in enumerate(zip(folds, values, strict=True)):
+        columns.append([np.nan if v is None else score(v, fold[1]) for v in path])
+        if told is not None:
+            told(k, np.array(columns[-1]))
+    return np.array(columns).T
+
+
+def best_candidates(scores: Array, atol: float = 1e-12) -> np.ndarray:
+    """Positions of the candidates whose mean score is the best, up to `atol`."""
+    failed = np.isnan(scores).any(axis=1)
+    if failed.all():
+        raise ValueError(
+            "every candidate of the search diverged in some fold: widen the grid, or "
+            "choose another solver"
+        )
+    if failed.any():
+        warn_user(
+            f"{int(failed.sum())} of {failed.size} candidates diverged in some fold "
+            "and were left out"
+        )
+    means = np.where(failed, -np.inf, scores.mean(axis=1))
+    return np.flatnonzero(means >= means.max() - atol)
+
+
+def out_of_fold(
+    fit_path: FitPath, training: Training, target: Classes, folds: Sequence[Fold]
+) -> list[Array]:
+    """Values (n, n_rows) per candidate by models that did not see the sample.
+
+    Samples that no fold tests stay NaN.
+    """
+    found: list[Array] = []
+    for fold in folds:
+        for i, values in enumerate(held_out(fit_path, training, target, fold)):
+            if i == len(found):
+                found.append(np.full((training.size, target.n_rows), np.nan))
+            if values is not None:
+                found[i][fold[1]] = values
+    return found
+
+
+# ----------------------------------------------------------------------------- folds
+
+
+def inner_folds(codes: np.ndarray, random_state: Any, needed_for: str) -> list[Fold]:
+    """Five stratified folds inside a fit, fewer if a class has fewer samples."""
+    smallest = int(np.bincount(codes).min())
+    if smallest < 2:
+        raise ValueError(
+            f"{needed_for} needs at least two samples of every class, got one"
+        )
+    # None means the same folds each time: a fit without a seed is repeatable.
+    rng = check_random_state(0 if random_state is None else random_state)
+    folds = StratifiedKFold(min(_INNER, smallest), shuffle=True, random_state=rng)
+    return list(folds.split(codes, codes))
+
+
+def cv_folds(
+    cv: Any, training: Training, target: Classes, groups: Any = None
+) -> list[Fold]:
+    """Folds among the samples of positive weight.
+
+    A splitter sees only these; splits that were given as positions are of all samples.
+    """
+    kept = training.kept
+    if groups is not None and kept is not None:
+        groups = np.asarray(groups)[kept]
+    given = cv is not None and not hasattr(cv, "split") and not np.isscalar(cv)
+    if not given:
+        splitter = check_cv(cv, target.codes, classifier=True)
+        return list(splitter.split(target.codes, target.codes, groups))
+    folds = [(np.asarray(train), np.asarray(test)) for train, test in cv]
+    if not folds or any(train.size == 0 or test.size == 0 for train, test in folds):
+        raise ValueError(
+            f"cv gives {len(folds)} folds, some without samples; each needs a training "
+            "and a test part"
+        )
+    return folds if kept is None else among_kept(folds, kept, training.n)
+
+
+# --------------------------------------------------------------------------- scoring
+
+
+class Held(ClassifierMixin, BaseEstimator):
+    """Decision values already computed, in the dress of an estimator for scorers."""
+
+    def __init__(
+        self,
+        classes_: np.ndarray,
+        values: Array,
+        proba: Callable[[Array], Array] | None = None,
+    ) -> None:
+        self.classes_ = classes_
+        self.values = values
+        self.proba = proba
+
+    def fit(self, X: Any, y: Any) -> Held:
+        """Refuse: it holds values only."""
+        raise NotImplementedError("holds values only")
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the values."""
+        return ravel_rows(self.values)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels."""
+        return as_labels(self.values, self.classes_)
+
+    @available_if(lambda self: self.proba is not None)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities."""
+        assert self.proba is not None
+        return self.proba(self.values)
+
+
+def scorer(
+    scoring: Any,
+    classes: np.ndarray,
+    target: Classes,
+    *,
+    weight: Array | None = None,
+    proba: Callable[[Array], Array] | None = None,
+) -> Score:
+    """Return ``score(values, test)`` by a scikit-learn scorer; accuracy when None.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        As in `GridSearchCV`.
+    classes : ndarray
+        Labels.
+    target : Classes
+        Of all samples.
+    weight : ndarray, optional
+        Weights of the samples in the score.
+    proba : callable, optional
+        Turns values into probabilities, where the model has them.
+    """
+    labels = classes[target.codes]
+    if scoring is None:
+        # scikit-learn's own checks take longer than a small fit.
+        def accuracy(values: Array, test: np.ndarray) -> float:
+            hits = as_labels(values, classes) == labels[test]
+            return float(
+                np.average(hits, weights=None if weight is None else weight[test])
+            )
+
+        return accuracy
+    judge = check_scoring(Held(classes, np.empty((0, 1)), proba), scoring)
+
+    def score(values: Array, test: np.ndarray) -> float:
+        held = Held(classes, values, proba)
+        given = {} if weight is None else {"sample_weight": weight[test]}
+        return float(judge(held, np.asarray(test)[:, None], labels[test], **given))
+
+    return score

@@ -1,0 +1,124 @@
+"""The protocol of what stands where K stands."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from krein.arrays import Array
+from krein.matrices.tiles import TiledMatrix
+from krein.spectrum import Spectrum, lowest_eigenvalue
+from krein.transform import Transform
+
+__all__ = ["Matrix", "TrainedKernel"]
+
+
+@dataclass(frozen=True)
+class TrainedKernel:
+    """K~, which a machine is trained on, and the way back to the raw kernel.
+
+    Attributes
+    ----------
+    psd : bool
+        No eigenvalue of K~ is negative, so that a gap can be certified.
+    to_raw : callable
+        Turns coefficients v on K~ into those that prediction uses.
+    dense : ndarray of shape (n, n) or None
+        K~, where it is small enough to be formed.
+    features : TiledMatrix of shape (n, r) or None
+        Coordinates whose inner products are K~, where it has few.
+    """
+
+    psd: bool
+    to_raw: Callable[[Array], Array]
+    dense: Array | None = None
+    features: TiledMatrix | None = None
+
+
+class Matrix(ABC):
+    """Raw similarities of n items, seen through few operations.
+
+    A kind of matrix says what it can do better than by its dense form. Positions are
+    arrays of integers; nothing that is returned may be changed.
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return self.shape[0]
+
+    @property
+    def vectors(self) -> Array | None:
+        """The items when they are known and rows of numbers, else None."""
+        return None
+
+    @abstractmethod
+    def __matmul__(self, v: Array) -> Array:
+        """Product with a vector or a block of columns."""
+
+    @abstractmethod
+    def block(self, rows: Any, columns: Any) -> Array:
+        """Similarities of the items `rows` to the items `columns`."""
+
+    @abstractmethod
+    def subset(self, rows: np.ndarray) -> Matrix:
+        """Return the same kind of matrix for some of the items."""
+
+    @abstractmethod
+    def dense(self) -> Array:
+        """Return the matrix itself."""
+
+    def spectrum(
+        self, weight: Array | None = None, rank: int | None = None
+    ) -> Spectrum:
+        """Eigenpairs of ``W^1/2 K W^1/2``, the `rank` largest ones if that is given."""
+        if rank is None or rank >= self.shape[0]:
+            return Spectrum.exact(self.dense(), weight)
+        return Spectrum.truncated(self.dense(), rank, weight)
+
+    def lowest_eigenvalue(
+        self, weight: Array | None = None, atol: float = 0.0
+    ) -> float:
+        """Smallest eigenvalue of ``W^1/2 K W^1/2`` to `atol`; 0 if none is negative."""
+        return lowest_eigenvalue(self.dense(), weight, atol=atol)
+
+    def operand(self) -> Any:
+        """Return what products and factorisations are made of."""
+        return self.dense()
+
+    def transformed(
+        self, method: Any, t: float = 1.0, weight: Array | None = None
+    ) -> TrainedKernel:
+        """Return what a spectrum method makes of it.
+
+        Parameters
+        ----------
+        method : str, Method or callable
+            As in `krein.methods.as_method`.
+        t : float
+            Parameter of the method.
+        weight : ndarray of shape (n,), optional
+            Sample weights.
+        """
+        K = self.dense()
+        transform = Transform.fit(K, method, t=t, weight=weight)
+        return TrainedKernel(transform.psd, transform.coef, transform.kernel(K))
+
+    # ------------------------------------------------------------------- prediction
+
+    def seen(self, rows: np.ndarray, by: np.ndarray) -> Array:
+        """Similarities of the items `rows` that a model of the items `by` asks for."""
+        return self.block(rows, by)
+
+    def to_raw(self, coef: Array) -> Array:
+        """Turn coefficients on all items into those that prediction uses."""
+        return coef
