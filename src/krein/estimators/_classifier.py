@@ -67,7 +67,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         return self
 
     def _without_start(self) -> Self:
-        """Return the same settings without a starting point, which is of all samples."""
+        """Return the settings without a starting point, which is of all samples."""
         options = dict(getattr(self, "solver_options", None) or {})
         if isinstance(options.pop("init", ""), str):
             return self
