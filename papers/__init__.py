@@ -19,6 +19,7 @@ from papers.runs import EDITION, Means, Run, Runner, Store, Table
 
 __all__ = [
     "LEDGER",
+    "OTHER_SEED",
     "PAPERS",
     "State",
     "complete",
@@ -32,8 +33,9 @@ __all__ = [
     "tables",
 ]
 
-# Where results and claims are kept.
+# Where results and claims are kept, and those with other splits.
 LEDGER = Path(__file__).parent / "ledger"
+OTHER_SEED = Path(__file__).parent / "seed1"
 # Key of a paper -> module that has its TABLES.
 PAPERS = {
     "ying": "Ying, Campbell, Girolami (2009), Analysis of SVM with indefinite kernels",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import Any
 
 from papers import (
     LEDGER,
+    OTHER_SEED,
     find_table,
     judge_paper,
     measure,
@@ -39,8 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--out",
         type=Path,
         metavar="DIR",
-        default=LEDGER,
-        help="folder of the results (default: papers/ledger)",
+        help="folder of the results (default: papers/ledger, or papers/seed1)",
     )
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="processes (default: 1)"
@@ -50,6 +51,11 @@ def build_parser() -> argparse.ArgumentParser:
         type=float,
         metavar="S",
         help="start no further run after S seconds; the same command goes on later",
+    )
+    parser.add_argument(
+        "--other-seed",
+        action="store_true",
+        help="other splits of all sets, kept in papers/seed1: do verdicts change?",
     )
     parser.add_argument(
         "--fresh", action="store_true", help="forget what was run before"
@@ -81,7 +87,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Run one table, or collect the state of all."""
-    out = args.out
+    if args.other_seed:
+        os.environ["KREIN_PAPERS_SEED"] = "1"
+    out = args.out or (OTHER_SEED if args.other_seed else LEDGER)
     if args.page is not None:
         return _write_page(args.page, out)
     if args.table is None:

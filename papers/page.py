@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from krein.store.files import atomic_write
-from papers import PAPERS, states, tables
+from papers import OTHER_SEED, PAPERS, states, tables
 from papers.claims import PRINTED, VERDICTS, Claim, Measured
 from papers.picture import draw_claims
 from papers.runs import Means, Table
 from papers.sentences import sentences
-from papers.tally import Ledger, read_ledger
+from papers.tally import Ledger, changes, read_ledger
 
 __all__ = ["page_lines", "write_page"]
 
@@ -91,6 +91,7 @@ def page_lines(ledger: Ledger, out: Path, picture: str, drawn: int) -> Iterator[
     yield from (f"- *{verdict}*: {words}." for verdict, words in _WORDS.items())
     yield ""
     yield from _summary(ledger, out)
+    yield from _other_seed(ledger)
     for paper in PAPERS:
         yield from _paper(paper, ledger, out)
     yield from ("", (PRINTED / "errata.md").read_text(encoding="utf-8").rstrip())
@@ -115,6 +116,19 @@ def _summary(ledger: Ledger, out: Path) -> Iterator[str]:
         "made before the second reading of the papers, by the same protocol. Minutes "
         "are processor time; on a busy machine they are an upper bound."
     )
+
+
+def _other_seed(ledger: Ledger) -> Iterator[str]:
+    """How many verdicts change with other splits, where they were run."""
+    found = changes(ledger, OTHER_SEED)
+    if not found:
+        return
+    yield from ("", "## Another seed", "")
+    yield "Verdicts on other random splits, reading by reading, where both were run:"
+    yield ""
+    for table, (count, changed) in found.items():
+        said = f": {'; '.join(changed)}" if changed else ""
+        yield f"- {table}: {len(changed)} of {count} changed{said}."
 
 
 def _paper(paper: str, ledger: Ledger, out: Path) -> Iterator[str]:

@@ -11,8 +11,9 @@ from papers import PAPERS, file_claims, measured_of, tables
 from papers.claims import Claim, by_reading, printed
 from papers.runs import Means
 
-__all__ = ["Ledger", "read_ledger"]
+__all__ = ["Ledger", "changes", "read_ledger"]
 
+_JUDGED = {"holds", "differs", "diverged"}
 Where = Callable[[Claim], bool]
 
 
@@ -68,8 +69,45 @@ class Ledger:
         if reading:
             rows = [by[reading] for by in self.readings if reading in by]
         words = [c.verdict for c in rows if c.table == table and where(c)]
-        judged = [w for w in words if w in ("holds", "differs", "diverged")]
+        judged = [word for word in words if word in _JUDGED]
         return f"{judged.count('holds')} of {len(judged)}" if judged else "(not run)"
+
+
+def changes(ledger: Ledger, other: Path) -> dict[str, tuple[int, list[str]]]:
+    """Compare verdicts with those of other splits, where both were judged.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        All claims.
+    other : Path
+        Folder of results with other splits.
+
+    Returns
+    -------
+    dict of str to (int, list of str)
+        Table -> claims compared under the same reading, and which of them changed.
+    """
+    found: dict[str, tuple[int, list[str]]] = {}
+    measured: dict[str, Means] = {}
+    for paper in PAPERS:
+        measured |= measured_of(paper, other)
+    known = tables()
+    as_printed = [claim for paper in PAPERS for claim in printed(paper)]
+    for bare, by in zip(as_printed, ledger.readings, strict=True):
+        table = known[bare.table]
+        again = by_reading(bare, measured[table.name], table)
+        for label, claim in by.items():
+            then = again.get(label)
+            pair = {claim.verdict, "not run" if then is None else then.verdict}
+            if then is None or not then.runs or not pair <= _JUDGED:
+                continue
+            count, changed = found.setdefault(table.name, (0, []))
+            if len(pair) > 1:
+                words = f"{claim.dataset}, {claim.method}, {claim.quantity}"
+                changed.append(f"{words}: {claim.verdict}, then {then.verdict}")
+            found[table.name] = (count + 1, changed)
+    return found
 
 
 def read_ledger(out: Path) -> Ledger:

@@ -138,14 +138,22 @@ def _derive_table1(measured: Means, runs: list[Run]) -> Means:
 # ------------------------------------------------------------------------------ USPS
 
 
+_USPS_METHODS = (
+    "Thin-Plate, beta = 0",
+    "Thin-Plate, 1500 basis points",
+    "Thin-Plate, free polynomials",
+    "Gaussian",
+)
+_PER_CLASS = "tuned per class"
+_USPS_READINGS = {
+    _PER_CLASS: "lambda (and sigma) per class on all 7291 images",
+    "": "one lambda, tuned on 2000 images; sigma fixed",
+}
+
+
 def _usps_tasks(quick: bool) -> list[Task]:
-    methods = (
-        "Thin-Plate, beta = 0",
-        "Thin-Plate, 1500 basis points",
-        "Thin-Plate, free polynomials",
-        "Gaussian",
-    )
-    return [Task("usps", method) for method in methods]
+    every = [*_USPS_METHODS, *(f"{m}, {_PER_CLASS}" for m in _USPS_METHODS)]
+    return [Task("usps", method) for method in every]
 
 
 def _usps_data(quick: bool) -> tuple[Array, np.ndarray, Array, np.ndarray]:
@@ -168,6 +176,9 @@ def _usps(task: Task, quick: bool, earlier: Any) -> Values:
     from krein import CPDSVC, CPDSVCCV
 
     X, y, X_new, y_new = _usps_data(quick)
+    method = task.method.removesuffix(f", {_PER_CLASS}")
+    if method != task.method:
+        return _usps_per_class(Task("usps", method), quick)
     settings = _usps_settings(task.method, X, quick)
     few = np.random.default_rng(0).permutation(len(X))[: 100 if quick else 2000]
     alphas = _ALPHAS[::6] if quick else _ALPHAS[::2]
@@ -182,6 +193,41 @@ def _usps(task: Task, quick: bool, earlier: Any) -> Values:
         "alpha": search.best_alpha_,
         "seconds per class": seconds / len(model.classes_),
     }
+
+
+def _usps_per_class(task: Task, quick: bool) -> Values:
+    """As in the paper: one machine per digit, tuned on all training images."""
+    X, y, X_new, y_new = _usps_data(quick)
+    labels = np.unique(y)
+    settings = _usps_settings(task.method, X, quick)
+    grid = [settings]
+    if task.method == "Gaussian":
+        gamma = settings["kernel_params"]["gamma"]
+        widths = (1.0,) if quick else (0.25, 1.0, 4.0)
+        grid = [{**settings, "kernel_params": {"gamma": gamma * w}} for w in widths]
+    scores = np.empty((len(X_new), len(labels)))
+    alphas = []
+    for column, label in enumerate(labels):
+        model = _best_for_digit(task, X, y == label, grid, quick)
+        scores[:, column] = model.decision_function(X_new)
+        alphas.append(model.best_alpha_)
+    wrong = int(np.sum(labels[np.argmax(scores, axis=1)] != y_new))
+    return {"errors": wrong, "alphas": alphas}
+
+
+def _best_for_digit(
+    task: Task, X: Array, is_digit: np.ndarray, grid: list[dict[str, Any]], quick: bool
+) -> Any:
+    """Best machine for one digit by five folds over alphas and settings."""
+    from krein import CPDSVCCV
+
+    alphas = _ALPHAS[::6] if quick else _ALPHAS[::2]
+    folds = folds_of(task, is_digit, 5)
+    fitted = [
+        quiet_fit(CPDSVCCV(alphas=alphas, cv=folds, **settings), X, is_digit)
+        for settings in grid
+    ]
+    return max(fitted, key=lambda model: model.best_score_)
 
 
 def _usps_settings(method: str, X: Array, quick: bool) -> dict[str, Any]:
@@ -200,13 +246,15 @@ def _usps_settings(method: str, X: Array, quick: bool) -> dict[str, Any]:
 
 
 def _derive_usps(measured: Means, runs: list[Run]) -> Means:
-    methods = ("Thin-Plate, beta = 0", "Thin-Plate, free polynomials")
-    pair = lookup(measured, [("usps", method, "errors") for method in methods])
-    if pair is None:
-        return {}
-    word = "yes" if pair[0].value <= pair[1].value else "no"
-    key = ("usps", "Thin-Plate, beta = 0", "better than free polynomials")
-    return {key: Measured(word, None, 1)}
+    extra: Means = {}
+    for ending in ("", f", {_PER_CLASS}"):
+        methods = [f"{_USPS_METHODS[i]}{ending}" for i in (0, 2)]
+        pair = lookup(measured, [("usps", method, "errors") for method in methods])
+        if pair is not None:
+            word = "yes" if pair[0].value <= pair[1].value else "no"
+            key = ("usps", methods[0], "better than free polynomials")
+            extra[key] = Measured(word, None, 1)
+    return extra
 
 
 # -------------------------------------------------------------------------- Figure 1
@@ -305,6 +353,7 @@ TABLES = [
         _usps_tasks,
         _usps,
         _derive_usps,
+        readings=_USPS_READINGS,
     ),
     Table(
         "walder-figure1",

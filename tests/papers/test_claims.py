@@ -26,7 +26,7 @@ from papers.page import write_page
 from papers.picture import numbers
 from papers.runs import DivergedError, Run, Runner, Store, Table, Task
 from papers.sentences import sentences
-from papers.tally import read_ledger
+from papers.tally import changes, read_ledger
 
 LEDGER = Path(__file__).parents[2] / "papers" / "ledger"
 CLAIM = Claim("t", "d", "m", "accuracy", "0.80", "0.02", "", "argued")
@@ -302,6 +302,27 @@ def test_the_page_and_its_picture_are_those_of_the_ledger(tmp_path):
     write_page(tmp_path / "papers.md", tmp_path / "ledger")
     stored = LEDGER.parents[1] / "docs" / "papers.md"
     assert stored.read_text("utf-8") == (tmp_path / "papers.md").read_text("utf-8")
+
+
+def test_verdicts_that_change_with_the_splits_are_named(tmp_path):
+    """Of the same results none; after one number was spoiled, that one."""
+    shutil.copytree(LEDGER, tmp_path / "ledger")
+    ledger = read_ledger(tmp_path / "ledger")
+    same = changes(ledger, tmp_path / "ledger")
+    assert sum(count for count, _ in same.values()) > 300
+    assert not any(changed for _, changed in same.values())
+    path = tmp_path / "ledger" / "walder" / "results" / "walder-table1.jsonl"
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    spoilt = [
+        line.replace('"error": ', '"error": 50')
+        if '"banana"' in line and '"Gaussian"' in line
+        else line
+        for line in lines
+    ]
+    path.write_text("".join(spoilt), "utf-8")
+    count, changed = changes(ledger, tmp_path / "ledger")["walder-table1"]
+    assert count > 30
+    assert "banana, Gaussian, error: holds, then differs" in changed
 
 
 def test_numbers_without_a_pair_are_not_in_the_picture():

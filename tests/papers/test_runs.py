@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from papers.runs import Run, Runner, Store, Table, Task, seed_of
@@ -128,6 +129,16 @@ def test_methods_have_different_files_and_equal_seeds():
     assert one.name != two.name
     assert seed_of(one) == seed_of(two)
     assert seed_of(one) != seed_of(Task("a", "x y", 2))
+
+
+def test_another_seed_makes_other_splits(monkeypatch):
+    usual = seed_of(Task("a", "m", 1))
+    assert usual == seed_of(Task("a", "n", 1))
+    monkeypatch.setenv("KREIN_PAPERS_SEED", "1")
+    other = seed_of(Task("a", "m", 1))
+    assert other == seed_of(Task("a", "n", 1))
+    draws = [np.random.default_rng(s).integers(2**31) for s in (usual, other)]
+    assert draws[0] != draws[1]
 
 
 _SLOW = """
