@@ -18,9 +18,11 @@ from papers.experiments import (
     folds_of,
     quiet_fit,
     split_of,
+    status_of,
     tune,
     vectors,
 )
+from papers.liu_data import has_status
 from papers.runs import Table, Task, Values
 
 __all__ = ["TABLE5"]
@@ -119,6 +121,7 @@ def _compute(task: Task, quick: bool, earlier: Any) -> Values:
     eigenvalues = np.linalg.eigvalsh(K_train)
     return {
         "accuracy": right,
+        "status": status_of(model),
         **best,
         "mu_min": eigenvalues[0],
         "mu_max": eigenvalues[-1],
@@ -132,4 +135,5 @@ TABLE5 = Table(
     _tasks,
     _compute,
     grid="accuracy",
+    current=has_status,
 )
