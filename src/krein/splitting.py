@@ -1,15 +1,18 @@
-"""Split a similarity matrix into training and test part: rows and columns."""
+"""Split similarities into training and test part: rows and columns, kin together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import train_test_split
+import scipy.sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-__all__ = ["split_kernel"]
+__all__ = ["SimilarityGroupSplit", "similarity_groups", "split_kernel"]
 
 
 def split_kernel(
@@ -78,3 +81,134 @@ def split_kernel(
         _safe_indexing(y, train),
         _safe_indexing(y, test),
     )
+
+
+def similarity_groups(K: Any, threshold: float) -> np.ndarray:
+    """Number the groups of items that a chain of similar pairs connects.
+
+    Parameters
+    ----------
+    K : array-like or sparse array of shape (n, n)
+        Similarities; of the two directions of a pair one is enough.
+    threshold : float
+        Pairs of at least this similarity belong together; above 0 for sparse arrays,
+        where absent pairs are 0.
+
+    Returns
+    -------
+    ndarray of int of shape (n,)
+
+    Examples
+    --------
+    >>> from krein import similarity_groups
+    >>> similarity_groups([[1, 0.9, 0], [0.9, 1, 0.1], [0, 0.1, 1]], threshold=0.5)
+    array([0, 0, 1])
+    """
+    shape = np.shape(K)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(
+            f"K must be a square matrix of similarities, got shape {shape}: groups are "
+            "made among all items, before they are split"
+        )
+    if not scipy.sparse.issparse(K):
+        near = scipy.sparse.coo_array(np.asarray(K) >= threshold)
+    elif threshold <= 0:
+        raise ValueError(
+            f"threshold={threshold!r} must be above 0 for a sparse array: absent pairs "
+            "are 0, and all items would belong together"
+        )
+    else:
+        stored = scipy.sparse.coo_array(K)
+        kept = stored.data >= threshold
+        pairs = (stored.row[kept], stored.col[kept])
+        near = scipy.sparse.coo_array((kept[kept], pairs), shape=shape)
+    return connected_components(near, directed=False)[1]
+
+
+class SimilarityGroupSplit:
+    """Folds that leave no near relatives on both sides.
+
+    Items that a chain of pairs of at least `threshold` connects stay together; folds
+    keep the proportions of the classes as far as groups allow. Without this, an error
+    says how well near-duplicates are found again, not how well a new item is
+    classified.
+
+    Parameters
+    ----------
+    threshold : float
+        Pairs of at least this similarity stay on one side.
+    n_splits : int
+        Number of folds.
+    random_state : int, RandomState or None
+        Seed of the order of groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import SimilarityGroupSplit
+    >>> K = np.kron(np.eye(4), np.full((2, 2), 0.9))
+    >>> y = [0, 0, 1, 1, 0, 0, 1, 1]
+    >>> splitter = SimilarityGroupSplit(0.5, n_splits=2, random_state=0)
+    >>> [test.tolist() for _, test in splitter.split(K, y)]
+    [[0, 1, 2, 3], [4, 5, 6, 7]]
+    """
+
+    def __init__(self, threshold, *, n_splits=5, random_state=None):
+        self.threshold = threshold
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def split(self, X, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield (train, test) positions.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n, n)
+            Similarities of all items.
+        y : array-like of shape (n,), optional
+            Class labels, whose proportions are kept.
+        groups : array-like of shape (n,), optional
+            Families that are known: items of one family stay together too.
+
+        Yields
+        ------
+        train, test : ndarray of int
+        """
+        found = similarity_groups(X, self.threshold)
+        if groups is not None:
+            found = _joined_groups(found, np.asarray(groups))
+        n_groups = int(found.max()) + 1
+        if n_groups < self.n_splits:
+            raise ValueError(
+                f"at threshold={self.threshold!r} there are {n_groups} groups of "
+                f"similar items, too few for n_splits={self.n_splits}: the largest has "
+                f"{int(np.bincount(found).max())} of {found.size} items. Raise the "
+                "threshold, or take fewer folds"
+            )
+        labels = np.zeros(found.size) if y is None else column_or_1d(y)
+        folds = StratifiedGroupKFold(
+            self.n_splits, shuffle=True, random_state=self.random_state
+        )
+        yield from folds.split(np.zeros((found.size, 1)), labels, found)
+
+    def get_n_splits(self, X=None, y=None, groups=None) -> int:
+        """Number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : ignored
+            For the common interface.
+
+        Returns
+        -------
+        int
+        """
+        return self.n_splits
+
+
+def _joined_groups(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Finest groups that are unions of groups of both kinds."""
+    codes = np.unique(second, return_inverse=True)[1] + first.max() + 1
+    n = int(codes.max()) + 1
+    edges = scipy.sparse.coo_array((np.ones(first.size), (first, codes)), shape=(n, n))
+    return np.unique(connected_components(edges)[1][first], return_inverse=True)[1]

@@ -1,0 +1,393 @@
+"""From hits to a similarity and to a classifier, alike for training and new items."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    TransformerMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from krein.arrays import Array
+from krein.estimators.spectral import SpectrumSVC
+from krein.formats.hit_objects import hits_of_matrix
+from krein.formats.named import Named
+
+__all__ = ["HitClassifier", "HitSimilarity"]
+
+_RULES = ("max", "mean", "min")
+
+
+class HitSimilarity(TransformerMixin, BaseEstimator):
+    """A sparse symmetric similarity made of directed hits.
+
+    A hit of score s between items with the self scores a and b becomes
+    ``s / sqrt(a b)``, so that an item is as similar to itself as 1. Where a self hit
+    is missing, the self score is the median of those known, or the best score of the
+    item if that is larger: the same rule for training and for new items.
+
+    Parameters
+    ----------
+    symmetrize : {"max", "mean", "min"}
+        What the two directions of a pair amount to; an absent hit counts as 0. New
+        items whose hits are known in one direction only have that one for both.
+    normalize : bool
+        Divide by the roots of the self scores.
+    floor : float
+        Score below which the search reports nothing. Scores are counted from there, so
+        that an absent hit and one at the floor are the same. (A model with an
+        intercept does not see a constant that is added to all similarities.)
+
+    Attributes
+    ----------
+    self_scores_ : ndarray of shape (n_train,)
+        Counted from the floor; imputed ones included.
+    n_imputed_ : int
+        How many of them were imputed.
+    typical_score_ : float
+        Median of the self scores known.
+    names_ : list of str or None
+        Names of the training items, where hits with names were given.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from krein import HitSimilarity
+    >>> hits = scipy.sparse.csr_array([[100.0, 50.0], [0.0, 100.0]])
+    >>> HitSimilarity().fit_transform(hits).toarray().tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "symmetrize": [StrOptions(set(_RULES))],
+        "normalize": ["boolean"],
+        "floor": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, symmetrize="max", *, normalize=True, floor=0.0):
+        self.symmetrize = symmetrize
+        self.normalize = normalize
+        self.floor = floor
+
+    def __sklearn_tags__(self):
+        """Declare a square matrix to splitters, sparse or not."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X, y=None):
+        """Learn the self scores.
+
+        Parameters
+        ----------
+        X : Named, or sparse array of shape (n, n)
+            Hits of training items among themselves.
+        y : ignored
+            For the common interface.
+
+        Returns
+        -------
+        self
+        """
+        self.fit_transform(X)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X, y=None):
+        """Learn the self scores, and return the similarity of the training items.
+
+        Parameters
+        ----------
+        X : Named, or sparse array of shape (n, n)
+            Hits of training items among themselves.
+        y : ignored
+            For the common interface.
+
+        Returns
+        -------
+        csr_array of shape (n, n)
+        """
+        hits = self._counted(X)
+        if hits.shape[0] != hits.shape[1]:
+            raise ValueError(
+                f"X must hold hits of training items among themselves, got shape "
+                f"{hits.shape}; new items go to transform"
+            )
+        self.names_ = X.names if isinstance(X, Named) else None
+        self.n_features_in_ = hits.shape[0]
+        known = hits.diagonal()
+        both = self._joined(hits, scipy.sparse.csr_array(hits.T))
+        if not self.normalize:
+            return both
+        if not (known > 0).any():
+            raise ValueError(
+                "no item has a hit of itself, so that scores cannot be divided by self "
+                "scores; let the search report them, or pass normalize=False"
+            )
+        self.typical_score_ = float(np.median(known[known > 0]))
+        self.n_imputed_ = int(np.sum(known <= 0))
+        self.self_scores_ = self._imputed(known, hits, scipy.sparse.csr_array(hits.T))
+        return _divided(both, self.self_scores_, self.self_scores_)
+
+    def transform(self, X, back=None, self_scores=None):
+        """Similarities of new items (rows) to the training items (columns).
+
+        Parameters
+        ----------
+        X : Named, or sparse array of shape (n_new, n_train)
+            Hits of new items (queries) among the training items (targets); columns
+            with names may stand in any order.
+        back : sparse array of shape (n_train, n_new), optional
+            Hits of training items among the new ones.
+        self_scores : array-like of shape (n_new,), optional
+            Scores of the new items against themselves; NaN or 0 where not known.
+
+        Returns
+        -------
+        csr_array of shape (n_new, n_train)
+        """
+        check_is_fitted(self, "n_features_in_")
+        hits = self._counted(_in_order(X, self.names_))
+        if hits.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {hits.shape[1]} columns, but {self.n_features_in_} training "
+                "items were fitted; columns are training items in the order of fit"
+            )
+        other = hits if back is None else scipy.sparse.csr_array(self._counted(back).T)
+        if other.shape != hits.shape:
+            raise ValueError(
+                f"back must have the shape {hits.shape[::-1]} (training items in rows, "
+                f"new ones in columns), got {other.shape[::-1]}"
+            )
+        both = self._joined(hits, other)
+        if not self.normalize:
+            return both
+        known = np.zeros(hits.shape[0])
+        if self_scores is not None:
+            given = np.nan_to_num(np.asarray(self_scores, dtype=np.float64))
+            known += np.maximum(given - self.floor, 0.0)
+        new = self._imputed(known, hits, other)
+        return _divided(both, new, self.self_scores_)
+
+    def _counted(self, X: Any) -> scipy.sparse.csr_array:
+        """Scores from the floor on."""
+        data = X.data if isinstance(X, Named) else X
+        hits = hits_of_matrix(scipy.sparse.csr_array(data), None, None).data
+        if self.floor:
+            hits.data = np.maximum(hits.data - self.floor, 0.0)
+            hits.eliminate_zeros()
+        return hits
+
+    def _joined(self, hits: Any, other: Any) -> scipy.sparse.csr_array:
+        if self.symmetrize == "max":
+            both = hits.maximum(other)
+        elif self.symmetrize == "min":
+            both = hits.minimum(other)
+        else:
+            both = (hits + other) * 0.5
+        both = scipy.sparse.csr_array(both)
+        both.eliminate_zeros()
+        both.sort_indices()
+        return both
+
+    def _imputed(self, known: Array, hits: Any, other: Any) -> Array:
+        best = np.maximum(_row_max(hits), _row_max(other))
+        return np.where(known > 0, known, np.maximum(self.typical_score_, best))
+
+
+def _row_max(matrix: Any) -> Array:
+    best = np.zeros(matrix.shape[0])
+    filled = np.flatnonzero(np.diff(matrix.indptr))
+    if filled.size:
+        best[filled] = np.maximum.reduceat(matrix.data, matrix.indptr[filled])
+    return best
+
+
+def _divided(matrix: Any, rows: Array, columns: Array) -> scipy.sparse.csr_array:
+    """Entries divided by the roots of the self scores of row and column."""
+    divided = matrix.copy()
+    factor = np.repeat(1.0 / np.sqrt(rows), np.diff(matrix.indptr))
+    divided.data = matrix.data * factor * (1.0 / np.sqrt(columns))[matrix.indices]
+    return divided
+
+
+def _in_order(hits: Any, names: list[str] | None) -> Any:
+    """Columns in the order of the training items, where both have names."""
+    if not isinstance(hits, Named) or names is None:
+        return hits
+    columns = hits.names if hits.columns is None else hits.columns
+    if columns is None or columns == names:
+        return hits
+    place = {name: k for k, name in enumerate(columns)}
+    missing = [name for name in names if name not in place]
+    if missing:
+        raise ValueError(
+            f"X has no column for the training item {missing[0]!r} ({len(missing)} "
+            "items in all); read the hits with against=names of the training items"
+        )
+    order = [place[name] for name in names]
+    return Named(scipy.sparse.csr_array(hits.data)[:, order], hits.names, names)
+
+
+def _has_probabilities(model: HitClassifier) -> bool:
+    inner = getattr(model, "estimator_", None) or model._inner()
+    inner.predict_proba  # noqa: B018  raises as the estimator itself does
+    return True
+
+
+class HitClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier on hits: similarity, model, and an answer for "no hit at all".
+
+    Parameters
+    ----------
+    estimator : classifier on a sparse precomputed similarity, optional
+        `SpectrumSVC` with its defaults if None.
+    similarity : HitSimilarity, optional
+        How hits become similarities.
+    no_hit_label : label, optional
+        What `predict` returns for a new item without any hit among the training
+        items; None: what the model says where all similarities are 0. Probabilities
+        of such an item are the shares of the classes among the training items.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Class labels, without `no_hit_label`.
+    class_prior_ : ndarray of shape (n_classes,)
+        Shares of the classes among the training items.
+    estimator_, similarity_
+        The fitted parts.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from krein import HitClassifier, SimilarityNeighborsClassifier
+    >>> hits = scipy.sparse.csr_array([[9.0, 5.0, 0], [5.0, 9.0, 0], [0, 0, 9.0]])
+    >>> best_hit = SimilarityNeighborsClassifier()
+    >>> model = HitClassifier(best_hit, no_hit_label="?").fit(hits, ["a", "a", "b"])
+    >>> model.predict(scipy.sparse.csr_array([[4.0, 0, 0], [0, 0, 0]]))
+    array(['a', '?'], dtype='<U1')
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "similarity": [HitSimilarity, None],
+        "no_hit_label": "no_validation",
+    }
+
+    def __init__(self, estimator=None, *, similarity=None, no_hit_label=None):
+        self.estimator = estimator
+        self.similarity = similarity
+        self.no_hit_label = no_hit_label
+
+    def __sklearn_tags__(self):
+        """Declare a square matrix to splitters, sparse or not."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _inner(self) -> Any:
+        return SpectrumSVC() if self.estimator is None else self.estimator
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Fit similarity and model.
+
+        Parameters
+        ----------
+        X : Named, or sparse array of shape (n, n)
+            Hits of training items among themselves.
+        y : array-like of shape (n,)
+            Class labels.
+
+        Returns
+        -------
+        self
+        """
+        self.similarity_ = clone(self.similarity or HitSimilarity())
+        K = self.similarity_.fit_transform(X)
+        self.estimator_ = clone(self._inner()).fit(K, y)
+        self.classes_, counts = np.unique(np.asarray(y), return_counts=True)
+        self.class_prior_ = counts / counts.sum()
+        if self.no_hit_label is not None and self.no_hit_label in self.classes_:
+            raise ValueError(
+                f"no_hit_label={self.no_hit_label!r} is a class of y; choose a label "
+                "that stands for nothing else"
+            )
+        return self
+
+    def has_hits(self, X):
+        """Whether each new item has a hit among the training items.
+
+        Parameters
+        ----------
+        X : Named, or sparse array of shape (n_new, n_train)
+
+        Returns
+        -------
+        ndarray of bool of shape (n_new,)
+        """
+        check_is_fitted(self, "estimator_")
+        return np.diff(self.similarity_.transform(X).indptr) > 0
+
+    def decision_function(self, X):
+        """Scores of the model.
+
+        Parameters
+        ----------
+        X : Named, or sparse array of shape (n_new, n_train)
+
+        Returns
+        -------
+        ndarray of shape (n_new,) or (n_new, n_classes)
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.decision_function(self.similarity_.transform(X))
+
+    def predict(self, X):
+        """Class labels, or `no_hit_label` for items without a hit.
+
+        Parameters
+        ----------
+        X : Named, or sparse array of shape (n_new, n_train)
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        check_is_fitted(self, "estimator_")
+        K = self.similarity_.transform(X)
+        labels = self.estimator_.predict(K)
+        if self.no_hit_label is None:
+            return labels
+        return np.where(np.diff(K.indptr) > 0, labels, self.no_hit_label)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Class probabilities; the shares of the classes for items without a hit.
+
+        Parameters
+        ----------
+        X : Named, or sparse array of shape (n_new, n_train)
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+        """
+        check_is_fitted(self, "estimator_")
+        K = self.similarity_.transform(X)
+        probabilities = self.estimator_.predict_proba(K)
+        probabilities[np.diff(K.indptr) == 0] = self.class_prior_
+        return probabilities
