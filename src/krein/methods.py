@@ -53,6 +53,9 @@ class Method:
         ``raw``: new rows stay as they are.
     needs : {"spectrum", "smallest", "nothing"}
         What has to be known of the similarity.
+    on_positive : pair of float, optional
+        (a, b) where the target of every positive eigenvalue is ``a l + b l^2``: then
+        the method keeps a sparse similarity sparse but for its negative eigenpairs.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Method:
     keeps_zero: bool = True
     new_rows: Literal["mapped", "raw"] = "mapped"
     needs: Literal["spectrum", "smallest", "nothing"] = "spectrum"
+    on_positive: tuple[float, float] | None = None
 
     def apply(self, values: Array, tolerance: float, t: float) -> tuple[Array, Array]:
         """Targets and gains of eigenvalues; a record that promises too much is refused.
@@ -158,10 +162,12 @@ def _exponential(values: Array, tol: float, t: float) -> Array:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("clip", _clip, "max(l, 0)", psd=True),
-        Method("denoise", _clip, "max(l, 0)", psd=True),
-        Method("flip", _flip, "|l|", psd=True),
-        Method("square", _square, "l^2", gain=_same, psd=True),
+        Method("clip", _clip, "max(l, 0)", psd=True, on_positive=(1.0, 0.0)),
+        Method("denoise", _clip, "max(l, 0)", psd=True, on_positive=(1.0, 0.0)),
+        Method("flip", _flip, "|l|", psd=True, on_positive=(1.0, 0.0)),
+        Method(
+            "square", _square, "l^2", gain=_same, psd=True, on_positive=(0.0, 1.0),
+        ),
         Method(
             "shift", _shift, "l + max(0, -min l)", psd=True, keeps_zero=False,
             new_rows="raw", needs="smallest",
@@ -171,7 +177,10 @@ METHODS: dict[str, Method] = {
             keeps_zero=False,
         ),
         Method("exponential", _exponential, "exp(t l)", psd=True, keeps_zero=False),
-        Method("none", _same, "l", psd=False, new_rows="raw", needs="nothing"),
+        Method(
+            "none", _same, "l", psd=False, new_rows="raw", needs="nothing",
+            on_positive=(1.0, 0.0),
+        ),
     )
 }  # fmt: skip
 
@@ -183,7 +192,8 @@ def weighted_flip(positive: float, negative: float) -> Method:
     and Gaertner, 2019): ``|l| / lam_sign``.
     """
     rule = partial(_weighted_flip, positive, negative)
-    return Method("krein", rule, "|l| / lam", psd=True)
+    slopes = (1.0 / positive, 0.0)
+    return Method("krein", rule, "|l| / lam", psd=True, on_positive=slopes)
 
 
 def _weighted_flip(

@@ -272,10 +272,10 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import scipy.sparse
-    >>> from krein import HitClassifier, SimilarityNeighborsClassifier
+    >>> from sklearn.svm import LinearSVC
+    >>> from krein import HitClassifier
     >>> hits = scipy.sparse.csr_array([[9.0, 5.0, 0], [5.0, 9.0, 0], [0, 0, 9.0]])
-    >>> best_hit = SimilarityNeighborsClassifier()
-    >>> model = HitClassifier(best_hit, no_hit_label="?").fit(hits, ["a", "a", "b"])
+    >>> model = HitClassifier(LinearSVC(), no_hit_label="?").fit(hits, ["a", "a", "b"])
     >>> model.predict(scipy.sparse.csr_array([[4.0, 0, 0], [0, 0, 0]]))
     array(['a', '?'], dtype='<U1')
     """

@@ -103,6 +103,12 @@ class SparseSimilarity:
         root = scipy.sparse.diags_array(np.sqrt(weight))
         return scipy.sparse.csr_array(root @ self.matrix @ root)
 
+    def weighted_rows(self, weight: Array | None) -> Any:
+        """W K as a sparse array."""
+        if weight is None:
+            return self.matrix
+        return scipy.sparse.diags_array(weight) @ self.matrix
+
     def toarray(self, why: str = "a dense copy of a sparse similarity") -> Array:
         """Return the dense matrix, refused before it is made if it does not fit."""
         require_memory(

@@ -1,0 +1,63 @@
+"""Spectrum methods on a sparse similarity equal those on the dense one."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from numpy.testing import assert_allclose
+
+from krein.matrices import sparse
+from krein.matrices.sparse import SparseSimilarity
+from krein.methods import METHODS, weighted_flip
+from krein.sparse_transform import SparseTransform, fit_transform
+from krein.transform import Transform
+from tests.matrices.test_sparse import similarity
+
+SPARSE = [name for name, method in METHODS.items() if method.on_positive]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("method", [*METHODS, weighted_flip(2.0, 0.5)], ids=str)
+def test_equals_the_dense_transform(method, weighted, monkeypatch):
+    monkeypatch.setattr(sparse, "_WHOLE", 10)
+    K = similarity(120, link=0.01, shift=2.5)
+    weight = np.linspace(0.5, 2.0, 120) if weighted else None
+    dense = Transform.fit(K, method, weight=weight)
+    found = fit_transform(
+        SparseSimilarity(scipy.sparse.csr_array(K)), method, weight=weight
+    )
+    expected = dense.kernel(K)
+    size = np.abs(expected).max()
+    assert_allclose(found.kernel(K), expected, atol=1e-8 * size)
+    V = np.random.default_rng(0).standard_normal((120, 3))
+    assert_allclose(found.coef(V), dense.coef(V), atol=1e-8 * np.abs(V).max())
+    assert_allclose(found.coef(V[:, 0]), dense.coef(V[:, 0]), atol=1e-8)
+    assert found.psd == dense.psd
+    if isinstance(found, SparseTransform):
+        assert_allclose(found @ V, expected @ V, atol=1e-7 * size)
+        assert_allclose(found @ V[:, 1], expected @ V[:, 1], atol=1e-7 * size)
+
+
+def test_there_is_something_to_change():
+    values = np.linalg.eigvalsh(similarity(120, link=0.01, shift=2.5))
+    assert 2 < (values < -1e-8).sum() < 40
+    assert set(SPARSE) >= {"clip", "flip", "square", "none"}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_records_tell_the_truth_about_positive_eigenvalues(name):
+    values = np.array([1e-3, 0.5, 1.0, 7.0])
+    a, b = METHODS[name].on_positive
+    target, gain = METHODS[name].apply(values, 1e-12, 1.0)
+    assert_allclose(target, a * values + b * values**2)
+    if METHODS[name].new_rows == "mapped":
+        assert_allclose(gain, a + b * values)
+
+
+def test_unproven_is_not_called_positive(monkeypatch):
+    monkeypatch.setattr(sparse, "_WHOLE", 10)
+    monkeypatch.setattr(sparse, "_LARGE", 10)
+    monkeypatch.setattr(sparse, "_DENSE", 10)
+    monkeypatch.setattr(sparse, "_FILL", 10)
+    K = SparseSimilarity(scipy.sparse.csr_array(similarity(120, link=0.01, shift=2.5)))
+    assert not fit_transform(K, "clip").psd
+    assert fit_transform(K, "square").psd
