@@ -16,7 +16,9 @@ SPARSE = [name for name, method in METHODS.items() if method.on_positive]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("method", [*METHODS, weighted_flip(2.0, 0.5)], ids=str)
+@pytest.mark.parametrize(
+    "method", [*METHODS, weighted_flip(2.0, 0.5)], ids=[*METHODS, "krein"]
+)
 def test_equals_the_dense_transform(method, weighted, monkeypatch):
     monkeypatch.setattr(sparse, "_WHOLE", 10)
     K = similarity(120, link=0.01, shift=2.5)
