@@ -59,6 +59,10 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
     names_ : list of str or None
         Names of the training items, where hits with names were given.
 
+    References
+    ----------
+    Schoelkopf, Tsuda, Vert (2004), Kernel Methods in Computational Biology, MIT Press.
+
     Examples
     --------
     >>> import scipy.sparse
@@ -268,6 +272,10 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         Shares of the classes among the training items.
     estimator_, similarity_
         The fitted parts.
+
+    References
+    ----------
+    Liao, Noble (2003), Journal of Computational Biology 10, on scores as features.
 
     Examples
     --------
