@@ -101,8 +101,8 @@ def similarity_groups(K: Any, threshold: float) -> np.ndarray:
     Examples
     --------
     >>> from krein import similarity_groups
-    >>> similarity_groups([[1, 0.9, 0], [0.9, 1, 0.1], [0, 0.1, 1]], threshold=0.5)
-    array([0, 0, 1])
+    >>> similarity_groups([[1, 0.9, 0], [0.9, 1, 0.1], [0, 0.1, 1]], 0.5).tolist()
+    [0, 0, 1]
     """
     shape = np.shape(K)
     if len(shape) != 2 or shape[0] != shape[1]:
@@ -150,7 +150,7 @@ class SimilarityGroupSplit:
     >>> y = [0, 0, 1, 1, 0, 0, 1, 1]
     >>> splitter = SimilarityGroupSplit(0.5, n_splits=2, random_state=0)
     >>> [test.tolist() for _, test in splitter.split(K, y)]
-    [[0, 1, 2, 3], [4, 5, 6, 7]]
+    [[2, 3, 4, 5], [0, 1, 6, 7]]
     """
 
     def __init__(self, threshold, *, n_splits=5, random_state=None):
