@@ -29,9 +29,9 @@ _WHERE = {
     "ProxySVC": "krein.estimators.proxy",
     "ProxySVCCV": "krein.estimators.proxy_cv",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
-    "SpectrumOneClassSVM": "krein.estimators.spectral",
+    "SpectrumOneClassSVM": "krein.estimators.one_class",
     "SpectrumSVC": "krein.estimators.spectral",
-    "SpectrumSVR": "krein.estimators.spectral",
+    "SpectrumSVR": "krein.estimators.svr",
     "SpectrumTransformer": "krein.estimators.transformers",
     # kernels
     "Kernel": "krein.kernels",
@@ -81,7 +81,7 @@ _WHERE = {
     "similarity_groups": "krein.splitting",
     "split_kernel": "krein.splitting",
     "transductive_kernel": "krein.transductive",
-    "unbounded_direction": "krein.problems.logistic",
+    "unbounded_direction": "krein.problems.unbounded",
     # data
     "list_datasets": "krein.datasets",
     "load_dataset": "krein.datasets",

@@ -8,10 +8,9 @@ from scipy.optimize import minimize_scalar
 
 from krein.problems.logistic import (
     IndefiniteLogistic,
-    theorem1_bound,
-    unbounded_direction,
     uniqueness_ratio,
 )
+from krein.problems.unbounded import theorem1_bound, unbounded_direction
 from krein.spectrum import Spectrum, lowest_eigenvalue
 
 

@@ -98,7 +98,7 @@ class SimilarityFeaturesClassifier(_Yardstick):
         coef = model.coef_[0] / scale
         return Row(coef, float(model.intercept_[0] - mean @ coef))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Array:
         """Class probabilities.
 
         Parameters
@@ -186,7 +186,7 @@ class SimilarityNeighborsClassifier(_Yardstick):
         weight = np.abs(chosen[0]).sum(axis=1)
         return (chosen.sum(axis=2) / weight).T
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Array:
         """Shares of the votes.
 
         Parameters

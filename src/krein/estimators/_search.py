@@ -34,6 +34,7 @@ from krein.store.sharing import shared_work
 __all__ = [
     "Held",
     "best_candidates",
+    "check_alphas",
     "cv_folds",
     "inner_folds",
     "out_of_fold",
@@ -135,6 +136,14 @@ def out_of_fold(
             if values is not None:
                 found[i][fold[1]] = values
     return found
+
+
+def check_alphas(alphas: Any) -> list[float]:
+    """Return a list of positive numbers, or raise."""
+    values = np.atleast_1d(np.asarray(alphas, dtype=float))
+    if values.ndim != 1 or values.size == 0 or not np.all(values > 0):
+        raise ValueError(f"alphas must be one or more positive numbers, got {alphas!r}")
+    return [float(alpha) for alpha in values]
 
 
 # ----------------------------------------------------------------------------- folds

@@ -15,7 +15,13 @@ from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._probability import fit_sigmoids
-from krein.estimators._search import FitPath, Fold, inner_folds, out_of_fold
+from krein.estimators._search import (
+    FitPath,
+    Fold,
+    check_alphas,
+    inner_folds,
+    out_of_fold,
+)
 from krein.estimators._training import (
     Classes,
     FittedRows,
@@ -225,7 +231,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         first._validate_params()
         training, target = first._start_cpd(X, y, sample_weight, P)
         polynomial = first._choose_polynomial(training, target)
-        path = first.fit_path(training, target, alphas, polynomial)
+        path = first._path_rows(training, target, alphas, polynomial)
         fitted = []
         for alpha, rows in zip(alphas, path, strict=True):
             model = clone(first).set_params(alpha=alpha)
@@ -254,10 +260,10 @@ class CPDSVC(CPDModel, KernelClassifier):
         """Fit all rows on one space; see `KernelModel.fit_rows`."""
         assert isinstance(training, CPDTraining)
         polynomial = self._choose_polynomial(training, target)
-        (fitted,) = self.fit_path(training, target, [self.alpha], polynomial)
+        (fitted,) = self._path_rows(training, target, [self.alpha], polynomial)
         return fitted
 
-    def fit_path(
+    def _path_rows(
         self,
         training: CPDTraining,
         target: Classes,
@@ -265,24 +271,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         polynomial: str,
         tol: float | None = None,
     ) -> list[FittedRows]:
-        """Fit for several values of alpha; pure, as `fit_rows` is.
-
-        Parameters
-        ----------
-        training, target
-            The samples.
-        alphas : sequence of float
-            Values of alpha, in any order.
-        polynomial : {"free", "zero"}
-            Polynomials free or left out.
-        tol : float, optional
-            Relative gap to reach, the estimator's by default.
-
-        Returns
-        -------
-        list of FittedRows
-            In the order of `alphas`.
-        """
+        """Rows for each alpha, in their order; pure, as `fit_rows` is."""
         space, loss = self._space(training, polynomial), LOSSES[self.loss]
         paths = [
             solve_path(
@@ -332,7 +321,7 @@ class CPDSVC(CPDModel, KernelClassifier):
 
         def fit_path(training: Training, target: Classes) -> list[FittedRows]:
             assert isinstance(training, CPDTraining)
-            return self.fit_path(training, target, alphas, polynomial, tol)
+            return self._path_rows(training, target, alphas, polynomial, tol)
 
         return fit_path
 
@@ -400,11 +389,3 @@ class CPDSVC(CPDModel, KernelClassifier):
         ndarray of shape (n_new, n_classes)
         """
         return self._probabilities(self._decision_rows(X, P=P))
-
-
-def check_alphas(alphas: Any) -> list[float]:
-    """Return a list of positive numbers, or raise."""
-    values = np.atleast_1d(np.asarray(alphas, dtype=float))
-    if values.ndim != 1 or values.size == 0 or not np.all(values > 0):
-        raise ValueError(f"alphas must be positive numbers, got {alphas!r}")
-    return [float(alpha) for alpha in values]

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import _fit_context
 
-from krein.estimators._search import cv_folds, scorer, search
-from krein.estimators.cpd import CPDSVC, check_alphas
+from krein.estimators._search import check_alphas, cv_folds, scorer, search
+from krein.estimators.cpd import CPDSVC
 
 __all__ = ["CPDSVCCV"]
 
@@ -159,7 +159,7 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         self.alphas_, self.scores_ = np.array(alphas), scores[polynomial]
         self.best_alpha_ = alphas[best]
         self.best_score_ = float(self.scores_[best].mean())
-        (fitted,) = self.fit_path(training, target, [self.best_alpha_], polynomial)
+        (fitted,) = self._path_rows(training, target, [self.best_alpha_], polynomial)
         self._finish(fitted, training, target)
         return self
 

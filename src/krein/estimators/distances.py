@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
@@ -86,7 +86,7 @@ class DistanceTransformer(
         return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Settle gamma, means and the largest distance on training items.
 
         Parameters
@@ -119,7 +119,7 @@ class DistanceTransformer(
             return 1.0
         return median_gamma(D, self.similarity)
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Array:
         """Turn rows of distances to the training items into similarities.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,50 +14,34 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._logistic_plan import (
+    MAX_ITER,
+    PAPER,
+    Plan,
+    check_options,
+    initial,
+    penalty,
+    plan_kernel,
+    split_rows,
+)
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
 from krein.matrices.features import FeatureKernel
 from krein.matrices.matrix import Matrix
 from krein.matrices.similarities import Similarities
-from krein.notices import warn_user
 from krein.problems.logistic import (
     IndefiniteLogistic,
-    uniqueness_ratio,
     uniqueness_threshold,
 )
 from krein.result import Result
-from krein.solvers.cccp import CCCP_DEFAULTS, CCCPSettings, cccp_logistic
+from krein.solvers.cccp import CCCP_DEFAULTS, cccp_logistic
 from krein.solvers.newton_logistic import krein_gd, newton_logistic
-from krein.spectrum import Spectrum, norm_bound
+from krein.spectrum import norm_bound
 from krein.transform import Transform
 
 __all__ = ["KreinLogisticRegression"]
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
-_MARGIN = 1.05  # above the floor of alpha, so that the solution is safely unique
-_PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")
-_MAX_ITER = {"newton": 100, "krein-gd": 100_000, **dict.fromkeys(_PAPER, 20)}
-_OPTIONS: dict[str, tuple[str, ...]] = {
-    "newton": ("init", "linear"),
-    "krein-gd": ("init",),
-    **dict.fromkeys(_PAPER, ("init", *(f.name for f in fields(CCCPSettings)))),
-}
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is solved: the kernel, the penalty used and how unique the solution is."""
-
-    K: Matrix
-    alpha: float
-    ratio: float
-    transform: Transform | None = None
-    spectrum: Spectrum | None = None
-
-    @property
-    def unique(self) -> bool:
-        """True if the stationarity equation has one solution."""
-        return self.transform is not None or self.ratio < 1.0
 
 
 class KreinLogisticRegression(KernelClassifier):
@@ -152,7 +136,7 @@ class KreinLogisticRegression(KernelClassifier):
         **KernelClassifier._parameter_constraints,
         "alpha": [_POSITIVE],
         "fit_intercept": ["boolean"],
-        "solver": [StrOptions(set(_MAX_ITER))],
+        "solver": [StrOptions(set(MAX_ITER))],
         "multi_class": [StrOptions({"multinomial", "ovr"})],
         "indefinite": [StrOptions({"raise-alpha", "flip", "allow"})],
         "signature": ["array-like", None],
@@ -221,7 +205,7 @@ class KreinLogisticRegression(KernelClassifier):
                 f"signature must hold +1 or -1 for each of the {F.shape[1]} features, "
                 f"got {self.signature!r}"
             )
-        if self.solver in _PAPER or self.indefinite == "flip":
+        if self.solver in PAPER or self.indefinite == "flip":
             raise ValueError(
                 "kernel='features' works with solver='newton' or 'krein-gd' and "
                 f"indefinite='raise-alpha' or 'allow', got solver={self.solver!r}, "
@@ -237,7 +221,9 @@ class KreinLogisticRegression(KernelClassifier):
     # ---------------------------------------------------------------------------- path
 
     @classmethod
-    def path(cls, X, y, alphas, *, sample_weight=None, **params):
+    def path(
+        cls, X: Any, y: Any, alphas: Any, *, sample_weight: Any = None, **params: Any
+    ) -> list[KreinLogisticRegression]:
         """Fit for several penalties, each from the solution for the next larger one.
 
         Parameters
@@ -270,15 +256,17 @@ class KreinLogisticRegression(KernelClassifier):
     def _plan(self, training: Training, target: Classes) -> Plan:
         """Settle kernel and penalty; says what had to be changed."""
         weight, columns = training.weight, target.n if self._joint(target.n) else 1
-        K = self._plan_kernel(training)
+        K = plan_kernel(training, self.solver, self.indefinite)
         spectrum = None
-        if self.solver in _PAPER:
+        if self.solver in PAPER:
             spectrum = K.spectrum(weight)
             smallest = float(spectrum.eigenvalues[0])
         else:
             threshold = uniqueness_threshold(self.alpha, training.total_weight, columns)
             smallest = K.lowest_eigenvalue(weight, atol=0.005 * threshold)
-        alpha, ratio = self._penalty(smallest, training.total_weight, columns)
+        alpha, ratio = penalty(
+            self.alpha, self.indefinite, smallest, training.total_weight, columns
+        )
         if self.indefinite != "flip" or ratio < 1.0:
             return Plan(K, alpha, ratio, None, spectrum)
         flip = Transform.fit(K.dense(), "flip", weight=weight, spectrum=spectrum)
@@ -286,66 +274,26 @@ class KreinLogisticRegression(KernelClassifier):
         flipped = Similarities(flip.kernel(K.dense()))
         return Plan(flipped, alpha, ratio, flip, spectrum)
 
-    def _plan_kernel(self, training: Training) -> Matrix:
-        """The kernel, or the signed features of landmarks that stand for it."""
-        if training.landmarks is None:
-            return training.K
-        if self.solver in _PAPER or self.indefinite == "flip":
-            raise ValueError(
-                "approximation= works with solver='newton' or 'krein-gd' and "
-                f"indefinite='raise-alpha' or 'allow', got solver={self.solver!r}, "
-                f"indefinite={self.indefinite!r}"
-            )
-        return FeatureKernel.from_spectrum(training.K.spectrum(training.weight))
-
-    def _penalty(
-        self, smallest: float, total: float, columns: int
-    ) -> tuple[float, float]:
-        """Alpha and ratio after `indefinite` was applied; says what was done."""
-        alpha = float(self.alpha)
-        ratio = uniqueness_ratio(smallest, alpha, total, columns)
-        if ratio >= 1.0:
-            given = (
-                f"the kernel's smallest eigenvalue {smallest:.4g} is {ratio:.3g} times "
-                f"what alpha={alpha:.4g} allows for a unique solution"
-            )
-            if self.indefinite == "raise-alpha":
-                alpha *= _MARGIN * ratio
-                ratio = 1.0 / _MARGIN
-                told = f"alpha was raised to {alpha:.6g}"
-            elif self.indefinite == "flip":
-                told = "the flipped kernel was used"
-            else:
-                told = "several solutions may exist, and they generalise badly"
-            warn_user(f"{given}: {told} (indefinite=)")
-        return alpha, ratio
-
-    def _check_options(self) -> None:
-        known = _OPTIONS[self.solver]
-        for name in self.solver_options or {}:
-            if name not in known:
-                raise ValueError(
-                    f"solver_options has {name!r}, which solver={self.solver!r} does "
-                    f"not know; it knows {', '.join(known)}"
-                )
-
     # ---------------------------------------------------------------------------- rows
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Solve all rows, jointly or one by one; see `KernelModel.fit_rows`."""
-        self._check_options()
+        check_options(self.solver, self.solver_options)
         if np.unique(target.codes).size < target.n:
             raise ValueError(
                 "y must contain samples of positive weight of every class: a class has "
                 "only samples of zero weight"
             )
         plan = self._plan(training, target)
+        init = (self.solver_options or {}).get("init", "zeros")
         rows: list[Row] = []
         for targets in self._targets(target):
             part = slice(len(rows), len(rows) + targets.shape[1])
-            start = self._initial(training, targets, part, target.n_rows)
+            start = initial(
+                init, training, targets, part, target.n_rows, self.random_state
+            )
             result = self._solve(plan, training, targets, start)
-            rows += _split(result, plan.transform)
+            rows += split_rows(result, plan.transform)
         facts = {
             "alpha_used_": plan.alpha,
             "unique_": plan.unique,
@@ -364,33 +312,6 @@ class KreinLogisticRegression(KernelClassifier):
             return [np.eye(target.n)[target.codes]]
         return [(row[:, None] > 0).astype(float) for row in target.signs()]
 
-    def _initial(
-        self, training: Training, targets: Array, part: slice, n_rows: int
-    ) -> Array:
-        """Starting coefficients; weights act as repetition here too."""
-        init = (self.solver_options or {}).get("init", "zeros")
-        constants = {"zeros": 0.0, "ones": 1.0, "minus-ones": -1.0}
-        n = targets.shape[0]
-        weight = np.ones(n) if training.weight is None else training.weight
-        if isinstance(init, str):
-            if init == "uniform":
-                random = check_random_state(self.random_state)
-                return weight[:, None] * random.uniform(size=targets.shape)
-            if init in constants:
-                return weight[:, None] * np.full(targets.shape, constants[init])
-            raise ValueError(
-                "solver_options['init'] must be 'zeros', 'ones', 'minus-ones', "
-                f"'uniform' or an array (n_rows, n_train), got {init!r}"
-            )
-        start = np.atleast_2d(np.asarray(init, dtype=float))
-        if start.ndim != 2 or start.shape[1] != training.n or len(start) < part.stop:
-            raise ValueError(
-                "solver_options['init'] must have shape (n_rows, n_train) = "
-                f"({n_rows}, {training.n}), got {np.shape(init)}"
-            )
-        start = start if training.kept is None else start[:, training.kept]
-        return start[part].T.copy()
-
     def _solve(
         self, plan: Plan, training: Training, targets: Array, start: Array
     ) -> Result:
@@ -398,7 +319,7 @@ class KreinLogisticRegression(KernelClassifier):
             plan.K.operand(), targets, plan.alpha, training.weight, self.fit_intercept
         )
         options = {k: v for k, v in (self.solver_options or {}).items() if k != "init"}
-        limit = self.max_iter or _MAX_ITER[self.solver]
+        limit = self.max_iter or MAX_ITER[self.solver]
         common: dict[str, Any] = {"tol": self.tol, "max_iter": limit}
         if self.solver == "newton":
             return newton_logistic(problem, start, **common, **options)
@@ -440,7 +361,7 @@ class KreinLogisticRegression(KernelClassifier):
 
     # ------------------------------------------------------------------- probabilities
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Array:
         """Class probabilities: the model's own, no calibration on top.
 
         Parameters
@@ -461,7 +382,7 @@ class KreinLogisticRegression(KernelClassifier):
         # In logarithms, so that rows of tiny sigmoids can be normalised.
         return softmax(-np.logaddexp(0.0, -values), axis=1)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of `predict_proba`.
 
         Parameters
@@ -473,25 +394,3 @@ class KreinLogisticRegression(KernelClassifier):
         ndarray of shape (n_new, n_classes)
         """
         return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
-
-
-def _split(result: Result, transform: Transform | None) -> list[Row]:
-    """One Row per column of a joint result, on the raw kernel."""
-    coef = result.x if transform is None else transform.coef(result.x)
-    parts = [
-        Result(
-            column,
-            result.value,
-            result.certificate,
-            result.status,
-            result.n_iter,
-            result.history,
-            result.info,
-        )
-        for column in result.x.T
-    ]
-    intercept = result.info["intercept"]
-    return [
-        Row(column, float(b), part)
-        for column, b, part in zip(coef.T, intercept, parts, strict=True)
-    ]

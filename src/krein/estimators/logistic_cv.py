@@ -17,6 +17,7 @@ from krein.estimators._search import (
     FitPath,
     Score,
     best_candidates,
+    check_alphas,
     cv_folds,
     scorer,
     search,
@@ -146,11 +147,8 @@ flipped_, result_
         -------
         self
         """
-        alphas = _ALPHAS if self.alphas is None else np.asarray(self.alphas, float)
-        if alphas.ndim != 1 or alphas.size == 0 or not np.all(alphas > 0):
-            raise ValueError(
-                f"alphas must be one or more positive numbers, got {self.alphas!r}"
-            )
+        given = _ALPHAS if self.alphas is None else self.alphas
+        alphas = np.array(check_alphas(given))
         training, target = self._start(X, y, sample_weight)
         folds = cv_folds(self.cv, training, target, groups)
         with warnings.catch_warnings():

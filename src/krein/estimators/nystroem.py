@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
@@ -20,37 +19,20 @@ from sklearn.utils.validation import check_is_fitted
 from krein.arrays import Array
 from krein.estimators._base import KernelModel, landmark_columns
 from krein.items import take
+from krein.matrices.approximation import (
+    Approximation,
+    dense_columns,
+    estimated_error,
+)
 from krein.matrices.landmarks import LANDMARKS, check_count, choose_landmarks
 from krein.matrices.low_rank import LowRank, Range, Sample
 from krein.matrices.matrix import Matrix
-from krein.matrices.memory import require_memory
 from krein.matrices.similarities import Similarities, evaluate
 from krein.matrices.tiles import DenseTiles, TiledMatrix
 from krein.notices import warn_user
 from krein.validation import check_similarity
 
 __all__ = ["KreinNystroem"]
-
-_ERROR_ROWS = 256
-
-
-@dataclass(frozen=True)
-class Approximation:
-    """What landmarks make of a similarity.
-
-    Attributes
-    ----------
-    landmarks : ndarray of shape (m,)
-        Sorted positions of the landmarks.
-    low_rank : LowRank
-        The approximation.
-    error : float
-        Estimated relative error in the Frobenius norm.
-    """
-
-    landmarks: np.ndarray
-    low_rank: LowRank
-    error: float
 
 
 class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
@@ -161,7 +143,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
     # --------------------------------------------------------------------------- fit
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, K_RR=None, rows=None):
+    def fit(self, X: Any, y: Any = None, K_RR: Any = None, rows: Any = None) -> Self:
         """Choose landmarks and fit the core.
 
         Parameters
@@ -186,7 +168,9 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, X, y=None, K_RR=None, rows=None):
+    def fit_transform(
+        self, X: Any, y: Any = None, K_RR: Any = None, rows: Any = None
+    ) -> Array:
         """Fit, and return the features of X without computing a similarity twice.
 
         Parameters
@@ -259,7 +243,9 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         low_rank = LowRank.fit(
             columns, sample, core=self.core, weight=weight, space=space
         )
-        return Approximation(landmarks, low_rank, _error(source, low_rank, rng))
+        return Approximation(
+            landmarks, low_rank, estimated_error(source, low_rank, rng)
+        )
 
     def _sample(
         self,
@@ -361,7 +347,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
 
     # --------------------------------------------------------------------- transform
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Array:
         """Features of items.
 
         Parameters
@@ -379,37 +365,3 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
             return landmark_columns(self, X, self.landmarks_) @ self.projection_
         X = self._check_items(X, reset=False)
         return evaluate(self.kernel_, X, self.landmark_items_) @ self.projection_
-
-
-def dense_columns(source: Matrix, landmarks: np.ndarray) -> DenseTiles:
-    """Similarities of all items to the landmarks, in memory."""
-    n, m = source.n, landmarks.size
-    require_memory(
-        3 * 8 * n * m,
-        f"a block of similarities of {n} items to {m} landmarks",
-        "Use fewer landmarks, or krein.scale.fit, which keeps the block on disk.",
-    )
-    return DenseTiles(source.block(slice(0, n), landmarks))
-
-
-def _error(source: Matrix, low_rank: LowRank, rng: np.random.RandomState) -> float:
-    """Relative Frobenius error, estimated on the similarities of random items.
-
-    A q x q block holds diagonal entries more often than the whole matrix does; both
-    sums of squares are therefore scaled apart: n / q for the diagonal and
-    n (n - 1) / (q (q - 1)) for the rest.
-    """
-    n = source.n
-    q = min(n, _ERROR_ROWS)
-    chosen = np.sort(rng.choice(n, size=q, replace=False))
-    K = source.block(chosen, chosen)
-    U = low_rank.columns.rows(chosen) @ low_rank.basis
-    misses = K - (U * low_rank.eigenvalues) @ U.T
-    off = n * (n - 1) / (q * (q - 1)) if q > 1 else 0.0
-
-    def energy(A: Array) -> float:
-        on_diagonal = float(np.square(np.diagonal(A)).sum())
-        return n / q * on_diagonal + off * (float(np.square(A).sum()) - on_diagonal)
-
-    total = energy(K)
-    return float(np.sqrt(energy(misses) / total)) if total > 0 else 0.0

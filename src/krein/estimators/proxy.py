@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Real
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
@@ -26,10 +25,10 @@ from krein.estimators._training import (
 )
 from krein.estimators.nystroem import KreinNystroem
 from krein.notices import warn_user
-from krein.problems.new_points import RULES, Proxy, linear_coef
+from krein.problems.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.problems.proxy import ProxySVM
 from krein.result import Result
-from krein.solvers._loop import Iterate
+from krein.solvers._loop import report
 from krein.solvers.accpm import accpm
 from krein.solvers.gradient import smm, spgm
 from krein.solvers.second_order import second_order
@@ -267,7 +266,7 @@ class ProxySVC(KernelClassifier):
             start,
             tol=self.tol,
             max_iter=self.max_iter,
-            callback=_report if self.verbose else None,
+            callback=report if self.verbose else None,
             **options,
         )
         result = _count_truncation(problem, result, self.tol)
@@ -354,26 +353,7 @@ class ProxySVC(KernelClassifier):
             K_new = np.asarray(self.kernel_(items, self.X_fit_), dtype=np.float64)
             if K_new_new is None and k_diag is None:
                 K_new_new = self.kernel_(items, items)
-        m = K_new.shape[0]
-        if K_new_new is not None:
-            among = check_array(K_new_new, dtype=np.float64, input_name="K_new_new")
-            if among.shape != (m, m):
-                raise ValueError(
-                    f"K_new_new must have shape ({m}, {m}), got {among.shape}"
-                )
-            return K_new, among, None
-        if k_diag is None:
-            raise ValueError(
-                "new_points='luss' on precomputed similarities needs K_new_new (those "
-                "among the new items) or k_diag (of each new item to itself): "
-                "decision_function(K_new, K_new_new=...) or (K_new, k_diag=...)"
-            )
-        diagonal = check_array(
-            k_diag, dtype=np.float64, ensure_2d=False, input_name="k_diag"
-        )
-        if diagonal.shape != (m,):
-            raise ValueError(f"k_diag must have shape ({m},), got {diagonal.shape}")
-        return K_new, None, diagonal
+        return (K_new, *checked_batch(K_new.shape[0], K_new_new, k_diag))
 
     # ------------------------------------------------------------------------- proxy
 
@@ -418,10 +398,3 @@ def _count_truncation(problem: ProxySVM, result: Result, tol: float) -> Result:
 
 
 _PASSED = {"problem", "x0", "tol", "max_iter", "callback"}
-
-
-def _report(iterate: Iterate) -> None:
-    sys.stderr.write(
-        f"objective {iterate.value:.8g}  bound {iterate.bound:.8g}  "
-        f"relative gap {iterate.certificate.relative:.2g}\n"
-    )

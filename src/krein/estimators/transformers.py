@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
@@ -97,7 +97,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         self.symmetrize = symmetrize
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the map on the square training similarity.
 
         Parameters
@@ -123,7 +123,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         return K
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit, and return the transformed training similarity.
 
         Parameters
@@ -141,7 +141,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         kernel = self.transform_.kernel(K)
         return kernel.copy() if kernel is K else kernel
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Array:
         """Map rows of raw similarities to the training items.
 
         Parameters
@@ -204,7 +204,7 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         self.symmetrize = symmetrize
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit on the square training similarity.
 
         Parameters
@@ -237,7 +237,7 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         self._n_features_out = order.size
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Array:
         """Coordinates of items from their raw similarities to the training items.
 
         Parameters

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from sklearn.utils.validation import check_array
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
@@ -19,7 +20,7 @@ from krein.problems.proxy import ProxySVM
 from krein.spectrum import Spectrum
 from krein.transform import Transform
 
-__all__ = ["RULES", "Proxy", "linear_coef"]
+__all__ = ["RULES", "Proxy", "checked_batch", "linear_coef"]
 
 RULES = ("clip", "raw", "project", "luss")
 
@@ -73,6 +74,27 @@ class Proxy:
 
     def _kept(self, columns: Array) -> Array:
         return columns if self.kept is None else columns[:, self.kept]
+
+
+def checked_batch(m: int, K_new_new: Any, k_diag: Any) -> tuple[Any, Array | None]:
+    """How m new items relate: similarities among them, or each to itself."""
+    if K_new_new is not None:
+        among = check_array(K_new_new, dtype=np.float64, input_name="K_new_new")
+        if among.shape != (m, m):
+            raise ValueError(f"K_new_new must have shape ({m}, {m}), got {among.shape}")
+        return among, None
+    if k_diag is None:
+        raise ValueError(
+            "new_points='luss' on precomputed similarities needs K_new_new (those "
+            "among the new items) or k_diag (of each new item to itself): "
+            "decision_function(K_new, K_new_new=...) or (K_new, k_diag=...)"
+        )
+    diagonal = check_array(
+        k_diag, dtype=np.float64, ensure_2d=False, input_name="k_diag"
+    )
+    if diagonal.shape != (m,):
+        raise ValueError(f"k_diag must have shape ({m},), got {diagonal.shape}")
+    return None, diagonal
 
 
 def linear_coef(problem: ProxySVM, a: Array, rule: str) -> Array:

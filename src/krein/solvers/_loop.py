@@ -7,6 +7,7 @@ divergence, interruption and the best point are written once.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.result import Certificate, History, Result, Status
 
-__all__ = ["Iterate", "Stop", "run"]
+__all__ = ["Iterate", "Stop", "report", "run"]
 
 Stop = Literal["gap", "change"]
 
@@ -174,4 +175,12 @@ def _record(history: History, iterate: Iterate, seconds: float) -> None:
         relative=certificate.relative,
         seconds=seconds,
         **iterate.facts,
+    )
+
+
+def report(iterate: Iterate) -> None:
+    """Write objective, bound and certificate to standard error: for ``verbose``."""
+    sys.stderr.write(
+        f"objective {iterate.value:.8g}  bound {iterate.bound:.8g}  "
+        f"relative {iterate.certificate.kind} {iterate.certificate.relative:.2g}\n"
     )

@@ -46,7 +46,8 @@ from typing import Literal
 import numpy as np
 
 from krein.arrays import Array
-from krein.problems.logistic import IndefiniteLogistic, theorem1_bound
+from krein.problems.logistic import IndefiniteLogistic
+from krein.problems.unbounded import theorem1_bound
 from krein.result import Result
 from krein.solvers._loop import Iterate, run
 from krein.spectrum import Spectrum

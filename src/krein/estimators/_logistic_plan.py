@@ -1,0 +1,155 @@
+"""What kernel logistic regression is about to solve, settled before it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from krein.arrays import Array
+from krein.estimators._training import Row, Training
+from krein.matrices.features import FeatureKernel
+from krein.matrices.matrix import Matrix
+from krein.notices import warn_user
+from krein.problems.logistic import uniqueness_ratio
+from krein.result import Result
+from krein.solvers.cccp import CCCPSettings
+from krein.spectrum import Spectrum
+from krein.transform import Transform
+
+__all__ = [
+    "MAX_ITER",
+    "PAPER",
+    "Plan",
+    "check_options",
+    "initial",
+    "penalty",
+    "plan_kernel",
+    "split_rows",
+]
+
+PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")
+MAX_ITER = {"newton": 100, "krein-gd": 100_000, **dict.fromkeys(PAPER, 20)}
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "newton": ("init", "linear"),
+    "krein-gd": ("init",),
+    **dict.fromkeys(PAPER, ("init", *(f.name for f in fields(CCCPSettings)))),
+}
+_MARGIN = 1.05  # above the floor of alpha, so that the solution is safely unique
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is solved: the kernel, the penalty used and how unique the solution is."""
+
+    K: Matrix
+    alpha: float
+    ratio: float
+    transform: Transform | None = None
+    spectrum: Spectrum | None = None
+
+    @property
+    def unique(self) -> bool:
+        """True if the stationarity equation has one solution."""
+        return self.transform is not None or self.ratio < 1.0
+
+
+def check_options(solver: str, given: dict[str, Any] | None) -> None:
+    """Refuse options that a solver does not know."""
+    for name in given or {}:
+        if name not in _OPTIONS[solver]:
+            raise ValueError(
+                f"solver_options has {name!r}, which solver={solver!r} does not know; "
+                f"it knows {', '.join(_OPTIONS[solver])}"
+            )
+
+
+def plan_kernel(training: Training, solver: str, indefinite: str) -> Matrix:
+    """The kernel, or the signed features of landmarks that stand for it."""
+    if training.landmarks is None:
+        return training.K
+    if solver in PAPER or indefinite == "flip":
+        raise ValueError(
+            "approximation= works with solver='newton' or 'krein-gd' and "
+            f"indefinite='raise-alpha' or 'allow', got solver={solver!r}, "
+            f"indefinite={indefinite!r}"
+        )
+    return FeatureKernel.from_spectrum(training.K.spectrum(training.weight))
+
+
+def penalty(
+    alpha: float, indefinite: str, smallest: float, total: float, columns: int
+) -> tuple[float, float]:
+    """Alpha and ratio after `indefinite` was applied; says what was done."""
+    ratio = uniqueness_ratio(smallest, alpha, total, columns)
+    if ratio >= 1.0:
+        given = (
+            f"the kernel's smallest eigenvalue {smallest:.4g} is {ratio:.3g} times "
+            f"what alpha={alpha:.4g} allows for a unique solution"
+        )
+        if indefinite == "raise-alpha":
+            alpha *= _MARGIN * ratio
+            ratio = 1.0 / _MARGIN
+            told = f"alpha was raised to {alpha:.6g}"
+        elif indefinite == "flip":
+            told = "the flipped kernel was used"
+        else:
+            told = "several solutions may exist, and they generalise badly"
+        warn_user(f"{given}: {told} (indefinite=)")
+    return alpha, ratio
+
+
+def initial(
+    init: Any,
+    training: Training,
+    targets: Array,
+    part: slice,
+    n_rows: int,
+    random_state: Any,
+) -> Array:
+    """Starting coefficients; weights act as repetition here too."""
+    constants = {"zeros": 0.0, "ones": 1.0, "minus-ones": -1.0}
+    n = targets.shape[0]
+    weight = np.ones(n) if training.weight is None else training.weight
+    if isinstance(init, str):
+        if init == "uniform":
+            random = check_random_state(random_state)
+            return weight[:, None] * random.uniform(size=targets.shape)
+        if init in constants:
+            return weight[:, None] * np.full(targets.shape, constants[init])
+        raise ValueError(
+            "solver_options['init'] must be 'zeros', 'ones', 'minus-ones', "
+            f"'uniform' or an array (n_rows, n_train), got {init!r}"
+        )
+    start = np.atleast_2d(np.asarray(init, dtype=float))
+    if start.ndim != 2 or start.shape[1] != training.n or len(start) < part.stop:
+        raise ValueError(
+            "solver_options['init'] must have shape (n_rows, n_train) = "
+            f"({n_rows}, {training.n}), got {np.shape(init)}"
+        )
+    start = start if training.kept is None else start[:, training.kept]
+    return start[part].T.copy()
+
+
+def split_rows(result: Result, transform: Transform | None) -> list[Row]:
+    """One Row per column of a joint result, on the raw kernel."""
+    coef = result.x if transform is None else transform.coef(result.x)
+    parts = [
+        Result(
+            column,
+            result.value,
+            result.certificate,
+            result.status,
+            result.n_iter,
+            result.history,
+            result.info,
+        )
+        for column in result.x.T
+    ]
+    intercept = result.info["intercept"]
+    return [
+        Row(column, float(b), part)
+        for column, b, part in zip(coef.T, intercept, parts, strict=True)
+    ]

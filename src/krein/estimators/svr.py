@@ -1,0 +1,101 @@
+"""Support vector regression on a similarity made positive."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+from sklearn.utils._param_validation import Interval
+
+from krein.estimators._regressor import KernelRegressor
+from krein.estimators._training import FittedRows, Row, Training, Values
+from krein.estimators.spectral import METHOD_CONSTRAINTS
+from krein.solvers.libsvm import svr_dual
+
+__all__ = ["SpectrumSVR"]
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+
+
+class SpectrumSVR(KernelRegressor):
+    """Support vector regression on a similarity whose spectrum is made positive.
+
+    Parameters
+    ----------
+    method : str
+        As in `SpectrumSVC`.
+    C, epsilon : float
+        As in `sklearn.svm.SVR`.
+    t : float
+        Time of the diffusion.
+    kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
+        As in `SpectrumSVC`.
+
+    Attributes
+    ----------
+    dual_coef_, intercept_, support_
+        As in `SpectrumSVC`.
+
+    References
+    ----------
+    Smola, Schoelkopf (2004), Statistics and Computing 14.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import SpectrumSVR, tl1_kernel
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> K = tl1_kernel(X)
+    >>> model = SpectrumSVR(C=100.0, epsilon=0.01).fit(K, np.sin(3 * X[:, 0]))
+    >>> bool(model.score(K, np.sin(3 * X[:, 0])) > 0.99)
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **KernelRegressor._parameter_constraints,
+        **METHOD_CONSTRAINTS,
+        "C": [_POSITIVE],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        method="clip",
+        *,
+        C=1.0,
+        epsilon=0.1,
+        t=1.0,
+        kernel="precomputed",
+        kernel_params=None,
+        symmetrize=False,
+        tol=1e-6,
+        max_iter=1_000_000,
+        random_state=None,
+        verbose=0,
+    ):
+        self.method = method
+        self.C = C
+        self.epsilon = epsilon
+        self.t = t
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.symmetrize = symmetrize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit_rows(self, training: Training, target: Values) -> FittedRows:
+        """Fit the one row; see `KernelModel.fit_rows`."""
+        trained = training.K.transformed(self.method, self.t, training.weight)
+        assert trained.dense is not None
+        result, intercept = svr_dual(
+            trained.dense,
+            target.y,
+            training.upper(self.C),
+            epsilon=self.epsilon,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            psd=trained.psd,
+        )
+        row = Row(trained.to_raw(result.x), intercept, result)
+        return FittedRows([row])
