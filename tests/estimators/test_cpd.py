@@ -209,7 +209,7 @@ def test_path_equals_fits_apart(three_classes, polynomial):
 
 def test_path_refuses_bad_alphas(moons):
     for alphas in ([], [1.0, -1.0], [np.nan]):
-        with pytest.raises(ValueError, match="alphas must be positive"):
+        with pytest.raises(ValueError, match="alphas must be one or more positive"):
             CPDSVC.path(*moons, alphas)
 
 
