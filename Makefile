@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+VERSIONS := 3.11 3.12 3.13 3.14
 DEMO_EXTRAS := cli,plot,bio
 OLDEST := numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* joblib==1.3.* threadpoolctl==3.2.*
 
@@ -19,7 +20,7 @@ export KREIN_DATA := $(BESIDE)
 endif
 endif
 
-.PHONY: help demo test test-all test-oldest lint docs bench papers dist clean
+.PHONY: help demo test test-all test-oldest test-versions coverage lint docs bench papers dist clean
 .DELETE_ON_ERROR:
 .SECONDARY: $(VENV)/.made $(VENV)-oldest/.made
 
@@ -28,6 +29,8 @@ help:
 	@echo "make test         run the fast tests"
 	@echo "make test-all     run all tests, the slow ones too"
 	@echo "make test-oldest  run the fast tests on the oldest supported versions"
+	@echo "make test-versions  run the fast tests on every Python found among $(VERSIONS)"
+	@echo "make coverage     run the fast tests, print the share of lines they reach"
 	@echo "make lint         ruff, mypy, codespell"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make bench        print the measured figures, write them to benchmarks/speed/results.txt"
@@ -46,6 +49,19 @@ test-all: $(VENV)/.with-test
 
 test-oldest: $(VENV)-oldest/.with-test
 	$(ONE_THREAD) $(VENV)-oldest/bin/python -m pytest -n 2 -m "not slow"
+
+# Each interpreter in an environment of its own; what is not installed is named.
+test-versions:
+	@for version in $(VERSIONS); do \
+	  python=$$(ls -d $$HOME/.pyenv/versions/$$version.*/bin/python 2>/dev/null | tail -1); \
+	  python=$${python:-$$(command -v python$$version)}; \
+	  if "$$python" -c 'import sys' 2>/dev/null; then \
+	    $(MAKE) test PYTHON=$$python VENV=$(VENV)-$$version || exit 1; \
+	  else echo "python$$version is not installed here: not tested"; fi; \
+	done
+
+coverage: $(VENV)/.with-test
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow" -q --cov --cov-report=term
 
 lint: $(VENV)/.with-lint
 	$(BIN)/ruff check .
@@ -73,7 +89,7 @@ dist: $(VENV)/.with-dev
 	cd dist && ../$(VENV)-dist/bin/krein demo
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-dist build dist docs/_build docs/api docs/auto_examples krein-demo
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-dist $(addprefix $(VENV)-,$(VERSIONS)) build dist docs/_build docs/api docs/auto_examples krein-demo
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests papers benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
