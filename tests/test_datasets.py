@@ -52,6 +52,18 @@ def test_sonar_equals_the_file_of_the_folder(shared_data):
     np.testing.assert_array_equal(bundled.target, arrays["y"])
 
 
+def test_digit_shapes_are_those_of_get_started():
+    shapes = krein.load_dataset("digit_shapes")
+    assert (shapes.kind, kind_of("digit_shapes")) == ("similarity", "similarity")
+    assert krein.diagnose(shapes.data).signature == (236, 61, 3)
+    from scipy.spatial.distance import directed_hausdorff
+    from sklearn.datasets import load_digits
+
+    first, second = (np.argwhere(load_digits().images[i] > 6) for i in (3, 8))
+    ways = directed_hausdorff(first, second)[0], directed_hausdorff(second, first)[0]
+    assert shapes.data[3, 8] == pytest.approx(np.exp(-max(ways) / 2))
+
+
 def test_promoters_are_the_published_set():
     promoters = krein.load_dataset("promoters")
     assert promoters.kind == "strings"

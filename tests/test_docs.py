@@ -22,6 +22,7 @@ PAGES = sorted(
 EXAMPLES = sorted((REPOSITORY / "examples").glob("plot_*.py"))
 # Pages whose python blocks run one after the other, as a reader would type them.
 RUN = [
+    "index",
     "get_started",
     "guide/kernels",
     "guide/pitfalls",

@@ -31,8 +31,9 @@ KIND_BY_PREFIX = {
 
 def kind_of(name: str) -> str:
     """Kind of data that a name announces; feature vectors have no prefix."""
-    if name == "promoters":  # bundled under its everyday name
-        return "strings"
+    everyday = {"promoters": "strings", "digit_shapes": "similarity"}
+    if name in everyday:
+        return everyday[name]
     prefix, _, rest = name.partition("_")
     return KIND_BY_PREFIX.get(prefix, "vectors") if rest else "vectors"
 

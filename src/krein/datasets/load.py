@@ -19,7 +19,7 @@ __all__ = ["data_folder", "list_datasets", "load_dataset", "source_of"]
 
 _BUNDLED = ("promoters", "sonar")
 _SAME_AS = {"str_promoters": "promoters"}  # as the file is called in a folder
-_SKLEARN = ("breast_cancer", "digits", "iris", "wine")
+_SKLEARN = ("breast_cancer", "digit_shapes", "digits", "iris", "wine")
 _SUFFIXES = (".npz", ".csv.gz")
 _OPENML = "openml:"
 
@@ -94,7 +94,8 @@ def load_dataset(name: str) -> Bunch:
     ----------
     name : str
         ``"sonar"`` and ``"promoters"`` are bundled; ``"iris"``, ``"wine"``,
-        ``"breast_cancer"`` and ``"digits"`` come from scikit-learn; other names are
+        ``"breast_cancer"`` and ``"digits"`` come from scikit-learn, and
+        ``"digit_shapes"``, an indefinite similarity of its digits; other names are
         files ``NAME.npz`` or ``NAME.csv.gz`` in the folder named by the environment
         variable ``KREIN_DATA`` (``~/krein_data`` when it is not set).
         ``"openml:NAME"`` or ``"openml:NUMBER"`` downloads from OpenML.
@@ -156,6 +157,10 @@ def _from_package(name: str) -> Bunch:
 def _from_sklearn(name: str) -> Bunch:
     import sklearn.datasets
 
+    if name == "digit_shapes":
+        from krein.datasets.shapes import digit_shapes
+
+        return digit_shapes()
     loaded = getattr(sklearn.datasets, f"load_{name}")()
     loaded.update(kind="vectors", groups=None, name=name)
     return loaded

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
-from sklearn.datasets import load_digits
 
 import krein
 from krein.arrays import Array
@@ -23,7 +21,7 @@ from krein.report.data import case
 from krein.report.render import render
 from krein.store.files import atomic_write
 
-__all__ = ["demo_report", "digit_shapes", "write_demo"]
+__all__ = ["demo_report", "write_demo"]
 
 # The quick ones: the demo has to end within 20 seconds on two processors.
 _METHODS = ("svc", "clip", "flip", "neighbors", "features")
@@ -74,36 +72,14 @@ def demo_report(*, show: bool = False) -> dict[str, Any]:
     }
 
 
-def digit_shapes(n: int = 300) -> tuple[Array, np.ndarray]:
-    """Similarity exp(-d / 2) of handwritten digits, d their Hausdorff distance.
-
-    The distance is the longest way one has to go from the ink of one digit to the
-    ink of the other, in pixels.
-
-    Parameters
-    ----------
-    n : int
-        Number of digits.
-
-    Returns
-    -------
-    (K, y)
-    """
-    digits = load_digits()
-    ink, y = digits.images[:n] > 6, digits.target[:n]
-    way = np.array([distance_transform_edt(~other) for other in ink])
-    longest = np.array([way[:, one].max(axis=1) for one in ink])
-    return np.exp(-np.maximum(longest, longest.T) / 2), y
-
-
 def _digits(show: bool) -> dict[str, Any]:
-    K, y = digit_shapes()
+    shapes = load_dataset("digit_shapes")
     return _case(
         "Shapes of handwritten digits",
         "How alike the shapes are: exp(-d / 2), where d is the Hausdorff distance, "
         "the longest way from the ink of one digit to the ink of the other.",
-        K,
-        y,
+        shapes.data,
+        shapes.target,
         show,
     )
 
