@@ -28,7 +28,12 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "api/kernel_facts.md", "api/commands.md"]
+exclude_patterns = [
+    "_build",
+    "api/kernel_facts.md",
+    "api/kernel_parameters.md",
+    "api/commands.md",
+]
 templates_path = ["_templates"]
 html_math_renderer = "mathml"
 math_number_all = False

@@ -9,6 +9,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 import krein
 from krein.cli import COMMANDS, build_parser
+from krein.cli.parameters import kernel_parameters
 from krein.kernels.registry import KERNELS
 
 __all__ = ["setup", "themes"]
@@ -113,13 +114,25 @@ def kernel_table():
     return "\n".join(lines) + "\n"
 
 
+def parameter_table():
+    """Return a table of the kernels with their parameters and defaults."""
+    lines = ["| kernel | items | parameters and defaults |", "|---|---|---|"]
+    for name in krein.list_kernels():
+        shown = ", ".join(
+            f"`{p.name}={'none' if p.default is None else str(p.default)}`"
+            for p in kernel_parameters(name).values()
+        )
+        lines.append(f"| `{name}` | {KERNELS[name].input} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
 def command_pages():
     """Return the help of every command, as the command line prints it."""
     parser = build_parser()
     parts = []
     for name in COMMANDS:
         command = next(a for a in parser._actions if a.dest == "command").choices[name]
-        parts.append(f"## krein {name}\n\n```text\n{command.format_help()}```\n")
+        parts.append(f"### krein {name}\n\n```text\n{command.format_help()}```\n")
     return "\n".join(parts)
 
 
@@ -131,6 +144,7 @@ def write_pages(app):
     for name, text in (
         ("index.rst", reference_page()),
         ("kernel_facts.md", kernel_table()),
+        ("kernel_parameters.md", parameter_table()),
         ("commands.md", command_pages()),
     ):
         page = folder / name
