@@ -29,7 +29,7 @@ def test_code_blocks_run_one_after_the_other(capsys):
 
 
 def test_the_picture_says_what_the_guide_measures():
-    """The table of guide/indefinite is repeated by test_docs; the picture has it too."""
+    """Its table is repeated by test_docs; the picture has the same numbers."""
     guide = (REPOSITORY / "docs/guide/indefinite.md").read_text("utf-8")
     raw = re.search(r"^\| raw .*\| ([\d.]+) \|$", guide, flags=re.MULTILINE)[1]
     flip = re.search(r"^\| flip .*\*\*([\d.]+)\*\*", guide, flags=re.MULTILINE)[1]
