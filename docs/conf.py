@@ -49,23 +49,11 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-# Examples on data that cannot be bundled are shown without their pictures where the
-# folder of these data is not at hand.
-NEED_DATA = (
-    "|".join(
-        example.stem
-        for example in (HERE.parent / "examples").glob("plot_*.py")
-        if "KREIN_DATA" in example.read_text("utf-8")
-        and not os.environ.get("KREIN_DATA")
-    )
-    or "none"
-)
-
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    "filename_pattern": rf"/(?!({NEED_DATA})\.py)plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "filename_pattern": "/plot_",
+    "within_subsection_order": "reference.ExampleOrder",
     "show_memory": False,
     "write_computation_times": False,
     "show_signature": False,

@@ -86,6 +86,7 @@ def test_scikit_learn_sets(name):
 def test_the_list_without_a_folder(folder):
     assert krein.list_datasets() == [
         "breast_cancer",
+        "digit_shapes",
         "digits",
         "iris",
         "promoters",

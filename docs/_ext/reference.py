@@ -65,6 +65,16 @@ THEMES = (
 )
 
 
+class ExampleOrder:
+    """Order of examples under a heading: the first look first, the rest by name."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, name):
+        return name != "plot_first_look.py", name
+
+
 def where(name):
     """Module that defines a public name."""
     return krein._WHERE[name]
