@@ -82,7 +82,8 @@ def page_lines(ledger: Ledger, out: Path, picture: str, drawn: int) -> Iterator[
     yield f"![Printed values against measured ones, by verdict]({picture})"
     yield ""
     yield (
-        f"*The {drawn} claims that are two numbers, without their signs; the other "
+        f"*The {drawn} claims that are two numbers, without their signs (what lies "
+        f"beyond the axes is drawn at their edge); the other "
         f"{len(ledger.claims) - drawn} are sentences or were not measured.*"
     )
     yield ""

@@ -328,4 +328,8 @@ def test_verdicts_that_change_with_the_splits_are_named(tmp_path):
 def test_numbers_without_a_pair_are_not_in_the_picture():
     good = dataclasses.replace(CLAIM, ours="-0.79", verdict="holds")
     word = dataclasses.replace(CLAIM, paper="yes", ours="no")
-    assert numbers([good, word, CLAIM]) == [("holds", 0.8, 0.79)]
+    shares, others = numbers([good, word, CLAIM])
+    assert [(v, round(x), round(y)) for v, x, y in shares] == [("holds", 80, 79)]
+    assert others == []
+    size = dataclasses.replace(good, quantity="n", paper="-3", ours="4")
+    assert numbers([size]) == ([], [("holds", 3.0, 4.0)])
