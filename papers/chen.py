@@ -171,9 +171,10 @@ def _derive_table1(measured: Means, runs: list[Run]) -> Means:
     """Say where the indefinite SVM is the best of the five, and which counts add up."""
     extra: Means = {}
     for name in SETS:
-        word = IMPOSSIBLE if _decimals_are_wrong(name) else "possible"
-        extra[(name, "signature", _COUNTS)] = Measured(word, None, 0)
+        row_word = IMPOSSIBLE if _decimals_are_wrong(name) else "possible"
         for reading in _READINGS:
+            key = (name, _under("signature", reading), _COUNTS)
+            extra[key] = Measured(row_word, None, 0)
             keys = [(name, _under(m, reading), "accuracy") for m in _FIVE]
             row = lookup(measured, keys)
             if row is None:
