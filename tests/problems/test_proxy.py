@@ -1,10 +1,12 @@
 """The proxy-kernel SVM as a problem: value, gradient, Hessian, bound, proxy."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 
 from krein.domain import BalancedBox
 from krein.problems.proxy import ProxySVM
+from krein.solvers.second_order import second_order
 from krein.spectrum import Spectrum
 
 N = 30
@@ -128,3 +130,60 @@ def test_truncation_error_bounds_what_was_left_out(rng, with_spectrum):
         rise, gradient = problem.rise_grad(a)
         gap = problem.certificate(a, rise, gradient).value + error
         assert 0.0 <= best - full.value_grad(a)[0] <= gap * (1 + 1e-9)
+
+
+# ----------------------------------------------------------------------------- rounding
+
+
+def in_sixty_digits(K, domain, a, rho):
+    """Value, and gap over the domain, of a point given in double precision."""
+    with mp.workdps(60):
+        n, y = domain.n, [mp.mpf(float(s)) for s in domain.y]
+        upper, a = ([mp.mpf(float(x)) for x in part] for part in (domain.upper, a))
+        v = mp.matrix([s * x for s, x in zip(y, a, strict=True)])
+        values, Q = mp.eigsy(mp.matrix(K.tolist()) + v * v.T / (4 * mp.mpf(rho)))
+        positive = [max(x, mp.mpf(0)) for x in values]
+        squares = sum(mp.mpf(x) ** 2 for x in K.ravel().tolist())
+        value = sum(a) + mp.mpf(rho) * (squares - sum(x * x for x in positive))
+        outputs = Q * mp.diag(positive) * (Q.T * v)
+        g = [1 - y[i] * outputs[i] for i in range(n)]
+
+        def highest(tau):
+            return sum(upper[i] * max(mp.mpf(0), g[i] - tau * y[i]) for i in range(n))
+
+        best = min(highest(y[i] * g[i]) for i in range(n))
+        return value, best - sum(g[i] * a[i] for i in range(n))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_claimed_gap_holds_in_sixty_digits(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 7))
+    F = rng.standard_normal((n, n))
+    K = 10.0 ** rng.uniform(-2, 2) * (F + F.T)
+    C, rho = 10.0 ** rng.uniform(-1, 2.5), 10.0 ** rng.uniform(-4, 3)
+    box = BalancedBox(np.full(n, C), np.where(np.arange(n) % 2, 1.0, -1.0))
+    problem = ProxySVM(Spectrum.exact(K), box, rho)
+    result = second_order(problem)
+    _, gap = in_sixty_digits(K, problem.domain, result.x, rho)
+    assert gap <= result.certificate.value
+    assert result.certificate.relative <= 1e-6
+    # The error of the gradient is bounded, and not by much more than it is.
+    error, _ = problem.rounding(result.x)
+    assert 0.0 < error.max() <= 1e-10 * (1.0 + C * np.abs(K).sum() + C**3 * n**2 / rho)
+
+
+@pytest.mark.parametrize("exponent", [-100, -29, 29, 60, 100])
+def test_units_of_the_problem(exponent, rng):
+    """K0 s, C / s, rho / s^3: the same problem; nothing overflows on the way."""
+    F = rng.standard_normal((12, 12))
+    K, y = F + F.T, np.where(np.arange(12) % 2, 1.0, -1.0)
+    s = 2.0 ** round(exponent / np.log10(2.0))
+    plain = second_order(ProxySVM(Spectrum.exact(K), BalancedBox(np.ones(12), y), 1.0))
+    box = BalancedBox(np.full(12, 1.0 / s), y)
+    rho = 1.0 / s / s / s
+    scaled = second_order(ProxySVM(Spectrum.exact(K * s), box, rho))
+    assert scaled.status == plain.status == "converged"
+    np.testing.assert_allclose(scaled.x * s, plain.x, atol=1e-3)
+    assert scaled.value * s == pytest.approx(plain.value, rel=1e-6)
+    assert scaled.history["value"][-1] == scaled.value

@@ -17,6 +17,7 @@ weights equal repetition.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -27,9 +28,17 @@ from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.problems.quadrature import DiagonalPlusLowRank, RankOnePositivePart
 from krein.result import Certificate
+from krein.scales import power_of_two
 from krein.spectrum import Spectrum
 
 __all__ = ["ProxySVM"]
+
+_EPS = float(np.finfo(np.float64).eps)
+# Errors of the quadrature, relative to the norm of A; those of products and of the
+# eigendecomposition come on top.
+_QUADRATURE = 1.2e-14
+# Eigenvalues of this size need no other unit.
+_MODERATE = 1e6
 
 
 class ProxySVM:
@@ -93,6 +102,27 @@ class ProxySVM:
         self.part = RankOnePositivePart(d)
         self.spread = 2.0 * np.sqrt(self.rho)
 
+    def unit(self) -> tuple[ProxySVM, float]:
+        """Return the problem in units where A is near 1, and the size of its points.
+
+        With A = s A' the problem for K0 / s, C s and rho s^3 has the points ``s a`` and
+        the values ``s f``. Problems of ordinary size are returned as they are.
+        """
+        d = self.spectrum.eigenvalues
+        reach = float(np.linalg.norm(np.abs(self.scale) * self.domain.upper))
+        reach = min(reach, self.radius) / self.spread
+        largest = max(float(np.abs(d).max(initial=0.0)), reach * reach)
+        if not 0.0 < largest < np.inf or 1 / _MODERATE <= largest <= _MODERATE:
+            return self, 1.0
+        s = power_of_two(largest)
+        spectrum = replace(
+            self.spectrum, eigenvalues=d / s, truncation=self.spectrum.truncation / s
+        )
+        box = BalancedBox(self.box.upper * s, self.box.y)
+        # Beyond, vv' / rho is lost beside K0 to the last digit.
+        rho = min(self.rho * s * s * s, 1e300)
+        return ProxySVM(spectrum, box, rho, oracle=self.oracle), 1.0 / s
+
     # --------------------------------------------------------------------- constants
 
     @cached_property
@@ -108,15 +138,17 @@ class ProxySVM:
         smallest = self.spectrum.eigenvalues.min(initial=0.0)
         lowest = max(0.0, -float(smallest), self.spectrum.truncation)
         height = np.sqrt(total)
-        # Newton from above on a convex function: monotone, no safeguard needed.
-        u = max(np.sqrt(8 * self.rho * lowest), (8 * self.rho * height) ** (1 / 3))
+        # With u = 2 sqrt(rho) t: t^3 = push + |d_min| t. Newton from above on a convex
+        # function: monotone, no safeguard needed.
+        unit = 2.0 * np.sqrt(self.rho)
+        push = height / unit
+        t = max(np.sqrt(2.0 * lowest), (2.0 * push) ** (1 / 3))
         for _ in range(60):
-            slope = 3 * u * u / (4 * self.rho) - lowest
-            step = (u**3 / (4 * self.rho) - height - lowest * u) / slope
-            u -= step
-            if step <= 1e-12 * u:
+            step = (t**3 - push - lowest * t) / (3.0 * t * t - lowest)
+            t -= step
+            if step <= 1e-12 * t:
                 break
-        return float(u) * (1 + 1e-9)
+        return unit * float(t) * (1 + 1e-9)
 
     @cached_property
     def lipschitz(self) -> float:
@@ -197,12 +229,27 @@ class ProxySVM:
 
         ``max over b in Q of g'(b - a)``, which is the primal-dual gap of the SVM on
         the kernel K*(a). With a truncated spectrum this is the gap of the truncated
-        problem, to which `truncation_error` has to be added.
+        problem, to which `truncation_error` has to be added. Rounding errors count.
         """
-        gap = self.domain.gap(a, gradient)
+        error, worth = self.rounding(a)
+        gap = self.domain.gap(a, gradient, error) + worth
         if gap == 0.0:
             return Certificate("gap", 0.0, 0.0)
         return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
+
+    def rounding(self, a: Array) -> tuple[Array, float]:
+        """Bounds on the rounding errors of the gradient, and of f itself.
+
+        ``A_+ v`` errs by a small multiple of ||A|| ||v||: by the quadrature, by the
+        products with U, and by the eigendecomposition, which is that of a matrix near
+        K0.
+        """
+        v = self.scale * a
+        z2 = float(v @ v) / self.spread**2
+        norm = float(np.abs(self.spectrum.eigenvalues).max(initial=0.0)) + z2
+        share = _QUADRATURE + 4.0 * _EPS * np.sqrt(self.box.n)
+        error = share * norm * np.sqrt(z2) * self.spread * np.abs(self.scale)
+        return error + _EPS, 2.0 * share * self.rho * norm * z2 + _EPS * float(a.sum())
 
     def truncation_error(self, a: Array) -> float:
         """Return what the part of K0 left out can add to the gap.

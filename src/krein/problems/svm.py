@@ -27,6 +27,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.result import Certificate
+from krein.scales import power_of_two
 
 __all__ = ["SVMDual", "SVMPoint"]
 
@@ -229,8 +230,3 @@ class SVMDual:
 
 
 _NOTHING = Certificate("stationarity", np.inf, np.inf)
-
-
-def power_of_two(x: float) -> float:
-    """Power of two near x > 0; 1 for what has none."""
-    return float(2.0 ** np.round(np.log2(x))) if 0.0 < x < np.inf else 1.0

@@ -140,7 +140,8 @@ class QuadraticModel:
             self._factorize(free)
         solution = dpotrs(self._factor, slope[free])[0]
         excess = float(y[free] @ solution) + float(y @ new)
-        mu = excess / float(y[free] @ self._border)
+        along = float(y[free] @ self._border)
+        mu = excess / along if along > 0.0 else 0.0
         new[free] = solution - mu * self._border
         return new, g - self.H @ new - mu * y
 

@@ -11,6 +11,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from krein.arrays import Array
 from krein.problems.proxy import ProxySVM
 from krein.result import Result
+from krein.solvers._contract import in_units, needs
 from krein.solvers._loop import Iterate, Stop, run
 
 __all__ = ["accpm"]
@@ -22,6 +23,8 @@ class _TooThinError(Exception):
     """What is left of the polytope cannot be told from a point in double precision."""
 
 
+@needs("domain", "rise_grad", "certificate")
+@in_units
 def accpm(
     problem: ProxySVM,
     x0: Array | None = None,

@@ -16,6 +16,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.problems.proxy import ProxySVM
 from krein.result import Result
+from krein.solvers._contract import in_units, needs
 from krein.solvers._loop import Iterate, Stop, run
 
 __all__ = ["smm", "spgm"]
@@ -23,6 +24,8 @@ __all__ = ["smm", "spgm"]
 Callback = Callable[[Iterate], bool | None]
 
 
+@needs("domain", "rise_grad", "certificate", "lipschitz")
+@in_units
 def spgm(
     problem: ProxySVM,
     x0: Array | None = None,
@@ -59,6 +62,8 @@ def spgm(
     return _run(_spgm(problem, x0), tol, max_iter, stop, callback, on_interrupt)
 
 
+@needs("domain", "rise_grad", "certificate", "lipschitz")
+@in_units
 def smm(
     problem: ProxySVM,
     x0: Array | None = None,

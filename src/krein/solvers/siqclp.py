@@ -11,6 +11,7 @@ from krein.arrays import Array
 from krein.problems.mkl import MKLWeights
 from krein.problems.proxy import ProxySVM
 from krein.result import Certificate, Result
+from krein.solvers._contract import in_units, needs
 from krein.solvers._loop import Iterate, Stop, run
 from krein.solvers.libsvm import svm_dual
 from krein.solvers.mkl import kernel_weights
@@ -22,6 +23,8 @@ _MASTER_SHARE = 0.2  # of the gap between the bounds, where that is more
 _PRUNE_TOL = 1e-5  # slack of a constraint that counts as inactive, at least
 
 
+@needs("domain", "rise_grad", "proxy_kernel", "spectrum")
+@in_units
 def siqclp(
     problem: ProxySVM,
     x0: Array | None = None,
