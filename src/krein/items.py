@@ -1,4 +1,4 @@
-"""Items of any kind, taken by position."""
+"""Items of any kind: taken by position, and out of the columns of tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["take"]
+__all__ = ["plain_items", "take"]
 
 
 def take(items: Any, rows: Any) -> Any:
@@ -18,3 +18,46 @@ def take(items: Any, rows: Any) -> Any:
     if isinstance(rows, slice):
         return list(items[rows])
     return [items[i] for i in rows]
+
+
+def plain_items(X: Any) -> Any:
+    """Text in a column of any library as a list of strings; other items as they are.
+
+    Columns are series of pandas and polars (whatever holds their text), arrays of
+    Arrow, tables and arrays of one column.
+
+    Parameters
+    ----------
+    X : object
+        Items as they were given.
+
+    Returns
+    -------
+    list of str, or `X` itself
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein.items import plain_items
+    >>> plain_items(np.array([["anna"], ["bea"]], dtype=object))
+    ['anna', 'bea']
+    """
+    if isinstance(X, list | tuple | str | bytes) or not hasattr(X, "__len__"):
+        return X
+    if hasattr(X, "to_pylist"):
+        items = X.to_pylist()
+    elif _is_one_column(X):
+        items = np.asarray(X)[:, 0].tolist()
+    elif hasattr(X, "to_list") and len(getattr(X, "shape", ())) == 1:
+        items = X.to_list()
+    else:
+        return X
+    return items if any(isinstance(item, str) for item in items) else X
+
+
+def _is_one_column(X: Any) -> bool:
+    """A table, or an array that may hold text, with one column."""
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2 or shape[1] != 1:
+        return False
+    return hasattr(X, "columns") or getattr(X, "dtype", np.dtype(float)).kind in "OUT"

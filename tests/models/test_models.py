@@ -102,7 +102,7 @@ def test_what_cannot_be_saved_is_named_and_nothing_is_written(tmp_path):
     model = KreinSVC(kernel="rbf", random_state=np.random.RandomState(0)).fit(X, y)
     with pytest.raises(TypeError, match=r"model\.random_state is a numpy\.random"):
         save_model(model, tmp_path / "m.krein")
-    with pytest.raises(TypeError, match=r"which a model file cannot hold"):
+    with pytest.raises(TypeError, match=r"takes one fitted estimator, got object"):
         save_model(object(), tmp_path / "m.krein")
     assert list(tmp_path.iterdir()) == []
 
@@ -215,7 +215,7 @@ def test_arbitrary_trees_load_an_estimator_or_are_refused(good_file, model):
         (lambda t: t["model"]["params"].update(flux=1), "no parameter 'flux'"),
         (lambda t: t["model"]["state"].update(predict=1), "not a fitted attribute"),
         (lambda t: t["model"]["state"].update(__class__=1), "not a fitted attribute"),
-        (lambda t: t.update(format=2, krein="9.0"), "Load it with krein 9.0"),
+        (lambda t: t.update(format=99, krein="9.0"), "Load it with krein 9.0"),
         (lambda t: t.pop("format"), "does not say its format"),
         (lambda t: t.update(model=[1, 2]), "holds no estimator"),
         (lambda t: t["model"]["params"].update(kernel={"~": "function",

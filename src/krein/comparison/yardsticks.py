@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,12 +14,15 @@ from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._probability import sigmoid_probabilities
 from krein.estimators._training import Classes, FittedRows, Row, Training
+from krein.store.state import RESULTS, State
 
 __all__ = ["SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier"]
 
 
 class _Yardstick(KernelClassifier):
     """What both share: no solver, so no tolerance to set."""
+
+    _fitted_state: State = (*(replace(part, needed=False) for part in RESULTS),)
 
     _parameter_constraints: dict = {  # noqa: RUF012
         key: KernelClassifier._parameter_constraints[key]

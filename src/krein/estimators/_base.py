@@ -29,7 +29,7 @@ from sklearn.utils.validation import (
 
 from krein.arrays import Array
 from krein.estimators._training import FittedRows, Training, positive_part
-from krein.items import take
+from krein.items import plain_items, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
 from krein.matrices.matrix import Matrix
@@ -37,6 +37,7 @@ from krein.matrices.memory import require_memory
 from krein.matrices.similarities import Similarities
 from krein.notices import warn_user
 from krein.result import DivergedError, Result
+from krein.store.state import Fitted, State
 from krein.validation import (
     check_similarity,
     refuse_odd_arrays,
@@ -53,6 +54,12 @@ class KernelModel(BaseEstimator):
     reads the constructor's parameters and nothing else; only `fit` writes to the
     estimator. Folds, searches and `krein.scale` call the same function.
     """
+
+    _fitted_state: State = (
+        Fitted("n_features_in_", "integer", needed=False),
+        Fitted("feature_names_in_", "labels", needed=False),
+        Fitted("kernel_", "kernel", needed=lambda model: not model._precomputed),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "kernel": [str, callable, Kernel],
@@ -96,6 +103,7 @@ class KernelModel(BaseEstimator):
 
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate rows of numbers as scikit-learn does; keep objects as they are."""
+        X = plain_items(X)
         refuse_odd_arrays(X)
         if self._takes_vectors(X):
             try:

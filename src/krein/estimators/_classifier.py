@@ -17,6 +17,7 @@ from krein.arrays import Array
 from krein.estimators._base import KernelModel
 from krein.estimators._probability import sigmoid_calibration, sigmoid_probabilities
 from krein.estimators._training import Classes, Training, as_labels, ravel_rows
+from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_classes_weigh, check_labels
 
 __all__ = ["KernelClassifier"]
@@ -24,6 +25,17 @@ __all__ = ["KernelClassifier"]
 
 class KernelClassifier(ClassifierMixin, KernelModel):
     """Classifier with rows of coefficients; a subclass implements `fit_rows`."""
+
+    _fitted_state: State = (
+        *COEFFICIENTS,
+        *RESULTS,
+        Fitted("classes_", "labels", "c"),
+        Fitted(
+            "calibration_",
+            "sigmoids",
+            needed=lambda m: getattr(m, "probability", False),
+        ),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelModel._parameter_constraints,

@@ -32,6 +32,7 @@ from krein.problems.cpd_space import (
 )
 from krein.result import Result
 from krein.solvers.cpd_newton import cpd_newton
+from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_similarity, check_square
 
 __all__ = ["CPDModel", "CPDTraining", "PlacedKernel", "cpd_row", "solve_path"]
@@ -130,6 +131,12 @@ class CPDTraining(Training):
 
 class CPDModel(KernelModel):
     """Kernel, placing, polynomials and function space of a c.p.d. model."""
+
+    _fitted_state: State = (
+        *COEFFICIENTS,
+        *RESULTS,
+        Fitted("n_polynomials_", "integer", needed=False),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelModel._parameter_constraints,

@@ -16,12 +16,18 @@ from sklearn.utils.validation import (
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
 from krein.estimators._training import Values
+from krein.store.state import COEFFICIENTS, RESULTS, State
 
 __all__ = ["KernelRegressor"]
 
 
 class KernelRegressor(RegressorMixin, KernelModel):
     """Regression with one row; a subclass implements `fit_rows`."""
+
+    _fitted_state: State = (
+        *COEFFICIENTS,
+        *RESULTS,
+    )
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -30,6 +30,7 @@ from krein.estimators._training import (
     ravel_rows,
 )
 from krein.problems.cpd import LOSSES
+from krein.store.state import Fitted, State
 from krein.validation import check_classes_weigh
 
 __all__ = ["CPDSVC"]
@@ -127,6 +128,8 @@ class CPDSVC(CPDModel, KernelClassifier):
     >>> bool(model.score(X, y) > 0.95), bool(model.duality_gap_[0] < 1e-8)
     (True, True)
     """
+
+    _fitted_state: State = (Fitted("polynomial_", "text"),)
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelClassifier._parameter_constraints,

@@ -10,6 +10,7 @@ from sklearn.base import _fit_context
 
 from krein.estimators._search import check_alphas, cv_folds, scorer, search
 from krein.estimators.cpd import CPDSVC
+from krein.store.state import Fitted, State
 
 __all__ = ["CPDSVCCV"]
 
@@ -64,6 +65,13 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
     >>> model.best_alpha_, model.scores_.shape
     (0.01, (2, 5))
     """
+
+    _fitted_state: State = (
+        Fitted("alphas_", "numbers", "a"),
+        Fitted("scores_", "numbers", "af"),
+        Fitted("best_alpha_", "number"),
+        Fitted("best_score_", "number"),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **{k: v for k, v in CPDSVC._parameter_constraints.items() if k != "alpha"},

@@ -18,6 +18,7 @@ from krein.problems.dc import IndefiniteDual, PrimalDC
 from krein.result import Result
 from krein.solvers.dca import dc_primal, tdca
 from krein.solvers.libsvm import svm_dual
+from krein.store.state import Fitted, State
 
 __all__ = ["DCSVC"]
 
@@ -77,6 +78,11 @@ class DCSVC(KernelClassifier):
     >>> model.predict(K), bool(model.kkt_gap_[0] <= 1e-4)
     (array(['a', 'a', 'b'], dtype='<U1'), True)
     """
+
+    _fitted_state: State = (
+        Fitted("kkt_gap_", "numbers", "r"),
+        Fitted("unbounded_", "flags", "r"),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelClassifier._parameter_constraints,

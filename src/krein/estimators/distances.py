@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from krein.arrays import Array
 from krein.kernels.distances import FITTED, POINTWISE, median_gamma
+from krein.store.state import Fitted, State
 from krein.validation import check_similarity, refuse_odd_arrays
 
 __all__ = ["DistanceTransformer"]
@@ -66,6 +67,15 @@ class DistanceTransformer(
     >>> model.fit(D, ["low", "low", "high", "high"]).predict([[0.5, 0.5, 4.5, 5.5]])
     array(['low'], dtype='<U4')
     """
+
+    _fitted_state: State = (
+        Fitted("n_features_in_", "integer", needed=False),
+        Fitted("feature_names_in_", "labels", needed=False),
+        Fitted("gamma_", "number"),
+        Fitted("squared_means_", "numbers", "n"),
+        Fitted("largest_", "number"),
+        Fitted("n_features_out", "integer", attribute="_n_features_out"),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "similarity": [StrOptions({*POINTWISE, *FITTED})],

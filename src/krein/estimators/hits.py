@@ -22,6 +22,7 @@ from krein.arrays import Array
 from krein.estimators.spectral import SpectrumSVC
 from krein.formats.hit_objects import hits_of_matrix
 from krein.formats.named import Named
+from krein.store.state import Fitted, State
 
 __all__ = ["HitClassifier", "HitSimilarity"]
 
@@ -71,6 +72,14 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
     >>> HitSimilarity().fit_transform(hits).toarray().tolist()
     [[1.0, 0.5], [0.5, 1.0]]
     """
+
+    _fitted_state: State = (
+        Fitted("n_features_in_", "integer"),
+        Fitted("names_", "names", needed=False),
+        Fitted("typical_score_", "number", needed=lambda model: model.normalize),
+        Fitted("n_imputed_", "integer", needed=lambda model: model.normalize),
+        Fitted("self_scores_", "numbers", "n", needed=lambda model: model.normalize),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "symmetrize": [StrOptions(set(_RULES))],
@@ -287,6 +296,13 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
     >>> model.predict(scipy.sparse.csr_array([[4.0, 0, 0], [0, 0, 0]]))
     array(['a', '?'], dtype='<U1')
     """
+
+    _fitted_state: State = (
+        Fitted("similarity_", "model"),
+        Fitted("estimator_", "model"),
+        Fitted("classes_", "labels", "c"),
+        Fitted("class_prior_", "numbers", "c"),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "predict"]), None],

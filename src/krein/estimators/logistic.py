@@ -37,6 +37,7 @@ from krein.result import Result
 from krein.solvers.cccp import CCCP_DEFAULTS, cccp_logistic
 from krein.solvers.newton_logistic import krein_gd, newton_logistic
 from krein.spectrum import norm_bound
+from krein.store.state import Fitted, State
 from krein.transform import Transform
 
 __all__ = ["KreinLogisticRegression"]
@@ -131,6 +132,15 @@ class KreinLogisticRegression(KernelClassifier):
     >>> model.predict(K), bool(model.residual_[0] < 1e-9)
     (array(['a', 'a', 'b'], dtype='<U1'), True)
     """
+
+    _fitted_state: State = (
+        Fitted("kernel_", "kernel", needed=False),
+        Fitted("coef_", "numbers", needed=False),
+        Fitted("alpha_used_", "number"),
+        Fitted("unique_", "flag"),
+        Fitted("flipped_", "flag"),
+        Fitted("ratio_", "numbers", "r"),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelClassifier._parameter_constraints,

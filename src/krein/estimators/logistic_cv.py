@@ -24,6 +24,7 @@ from krein.estimators._search import (
 )
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.logistic import KreinLogisticRegression
+from krein.store.state import Fitted, State
 
 __all__ = ["KreinLogisticRegressionCV"]
 
@@ -77,6 +78,12 @@ flipped_, result_
     >>> model.fit(X, X[:, 0] > 0.5).best_alpha_, model.scores_.shape
     (0.01, (3, 4))
     """
+
+    _fitted_state: State = (
+        Fitted("alphas_", "numbers", "a"),
+        Fitted("scores_", "numbers", "af"),
+        Fitted("best_alpha_", "number"),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KreinLogisticRegression._parameter_constraints,

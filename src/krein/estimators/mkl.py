@@ -28,6 +28,7 @@ from krein.problems.mkl import MKLWeights
 from krein.result import Result
 from krein.solvers.mkl import kernel_weights
 from krein.spectrum import Spectrum
+from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_classes_weigh, check_labels, check_similarity
 
 __all__ = ["MKLSVC"]
@@ -89,6 +90,17 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
     >>> bool(model.weights_[0, 0] > 0.9)
     True
     """
+
+    _fitted_state: State = (
+        *(part for part in COEFFICIENTS if part.name != "support_"),
+        *RESULTS,
+        Fitted("n_features_in_", "integer", needed=False),
+        Fitted("feature_names_in_", "labels", needed=False),
+        Fitted("classes_", "labels", "c"),
+        Fitted("weights_", "numbers", "rk"),
+        Fitted("kernels_", "kernels", needed=False),
+        Fitted("n_kernels_in_", "integer", needed=False),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "C": [Interval(Real, 0, None, closed="neither")],

@@ -30,6 +30,7 @@ from krein.matrices.matrix import Matrix
 from krein.matrices.similarities import Similarities, evaluate
 from krein.matrices.tiles import DenseTiles, TiledMatrix
 from krein.notices import warn_user
+from krein.store.state import Fitted, State
 from krein.validation import check_similarity
 
 __all__ = ["KreinNystroem"]
@@ -107,6 +108,16 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
     >>> bool(error < 0.01), bool(nystroem.approximation_error_ < 0.01)
     (True, True)
     """
+
+    _fitted_state: State = (
+        Fitted("landmarks_", "integers", "m"),
+        Fitted("landmark_items_", "items"),
+        Fitted("approximation_error_", "number"),
+        Fitted("eigenvalues_", "numbers", "k"),
+        Fitted("signature_", "integers", "k"),
+        Fitted("projection_", "numbers", "mk"),
+        Fitted("n_features_out", "integer", attribute="_n_features_out"),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],

@@ -14,6 +14,7 @@ from krein.estimators._base import KernelModel
 from krein.estimators._training import FittedRows, Row, Training
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.solvers.libsvm import one_class_dual
+from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 
 __all__ = ["SpectrumOneClassSVM"]
 
@@ -52,6 +53,12 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     >>> SpectrumOneClassSVM(nu=0.5).fit(K).predict(K)
     array([ 1,  1,  1,  1, -1])
     """
+
+    _fitted_state: State = (
+        *COEFFICIENTS,
+        *RESULTS,
+        Fitted("offset_", "number"),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelModel._parameter_constraints,

@@ -33,6 +33,7 @@ from krein.solvers.accpm import accpm
 from krein.solvers.gradient import smm, spgm
 from krein.solvers.second_order import second_order
 from krein.solvers.siqclp import siqclp
+from krein.store.state import Fitted, State
 
 __all__ = ["SOLVERS", "ProxySVC"]
 
@@ -159,6 +160,21 @@ class ProxySVC(KernelClassifier):
     >>> bool(np.linalg.eigvalsh(model.proxy_kernel())[0] > -1e-9)
     True
     """
+
+    _fitted_state: State = (
+        Fitted("spectrum_", "spectrum"),
+        Fitted("proxy_", "proxy"),
+    )
+
+    @classmethod
+    def _from_format_1(cls, state: dict[str, Any]) -> dict[str, Any]:
+        """Files of 0.1 held what the learned kernel is made of in several parts."""
+        state = dict(state)
+        signs, rho, kept, raw = (
+            state.pop(name) for name in ("_signs", "_rho", "_kept", "_K_fit")
+        )
+        state["proxy_"] = Proxy(state["spectrum_"], np.vstack(signs), rho, kept, raw)
+        return state
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelClassifier._parameter_constraints,

@@ -28,6 +28,7 @@ from krein.problems.proxy import ProxySVM
 from krein.solvers._warm_up import balanced_ray
 from krein.spectrum import Spectrum
 from krein.store.sharing import shared_work
+from krein.store.state import Fitted, State
 
 __all__ = ["ProxySVCCV", "default_grid"]
 
@@ -124,6 +125,17 @@ solver_options, tol, max_iter, random_state
     >>> model.scores_.shape, bool(model.score(K, y) > 0.8)
     ((5, 5, 3), True)
     """
+
+    _fitted_state: State = (
+        Fitted("spectrum_", "spectrum", since=2),
+        Fitted("proxy_", "proxy", since=2),
+        Fitted("Cs_", "numbers", "i"),
+        Fitted("rhos_", "numbers", "j"),
+        Fitted("scores_", "numbers", "ijf"),
+        Fitted("C_", "number"),
+        Fitted("rho_", "number"),
+        Fitted("best_estimator_", "model"),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **{

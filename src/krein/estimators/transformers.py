@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from krein.arrays import Array
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.spectrum import Spectrum
+from krein.store.state import Fitted, State
 from krein.transform import Transform
 from krein.validation import check_similarity, refuse_odd_arrays
 
@@ -26,6 +27,12 @@ __all__ = ["PseudoEuclideanEmbedding", "SpectrumTransformer"]
 
 class _SquareInput(TransformerMixin, BaseEstimator):
     """A transformer whose input is a square similarity in fit, rows later."""
+
+    _fitted_state: State = (
+        Fitted("n_features_in_", "integer", needed=False),
+        Fitted("feature_names_in_", "labels", needed=False),
+        Fitted("n_features_out", "integer", attribute="_n_features_out"),
+    )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -85,6 +92,11 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     >>> model.fit(K, [0, 0, 1]).predict(K).shape
     (3,)
     """
+
+    _fitted_state: State = (
+        Fitted("transform_", "transform"),
+        Fitted("eigenvalues_", "numbers", "n", needed=False),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **METHOD_CONSTRAINTS,
@@ -193,6 +205,12 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     array([[0., 1.],
            [1., 0.]])
     """
+
+    _fitted_state: State = (
+        Fitted("eigenvalues_", "numbers", "k"),
+        Fitted("signature_", "integers", "k"),
+        Fitted("projection_", "numbers", "nk"),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left"), None],

@@ -17,7 +17,7 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 import krein
-from krein.items import take
+from krein.items import plain_items, take
 from krein.kernels.block_store import ArrayStore, FileStore
 from krein.kernels.items import check_items, same_items
 from krein.kernels.registry import Kernel, as_kernel
@@ -84,6 +84,7 @@ def kernel_matrix(
     True
     """
     kernel = Kernel(kernel) if isinstance(kernel, str) else as_kernel(kernel, None)
+    X, Y = plain_items(X), plain_items(Y)
     X = np.asarray(X) if hasattr(X, "columns") else X
     Y = np.asarray(Y) if hasattr(Y, "columns") else Y
     n_rows = check_items(X, "X")

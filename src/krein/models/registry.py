@@ -1,0 +1,138 @@
+"""What may stand in a model file: classes of krein, and a few of scikit-learn."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+import krein
+from krein.problems.new_points import Proxy
+from krein.result import Certificate, Result
+from krein.spectrum import Spectrum
+from krein.store.state import Fitted, declared_state
+from krein.transform import Transform
+
+__all__ = [
+    "ARRAY_KINDS",
+    "FORMAT",
+    "PARTS",
+    "RECORDS",
+    "TAG",
+    "TREE",
+    "UNSTABLE",
+    "dropped_params",
+    "first_unfitted",
+    "known_class",
+    "member_name",
+    "params_of",
+    "placed_kernel",
+    "state_of",
+]
+
+FORMAT = 2
+TREE = "model.json"
+TAG = "~"  # says what kind of value a JSON object stands for
+ARRAY_KINDS = "biufU"
+RECORDS = {
+    record.__name__: record
+    for record in (Certificate, Proxy, Result, Spectrum, Transform)
+}
+PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
+
+_NAMES = (
+    Fitted("n_features_in_", "integer", needed=False),
+    Fitted("feature_names_in_", "labels", needed=False),
+)
+# Of scikit-learn: where the class is, parameters that are not kept, the fitted state.
+_FOREIGN: dict[str, tuple[str, set[str], tuple[Fitted, ...]]] = {
+    # A folder that a file chooses is no place to write to.
+    "Pipeline": ("sklearn.pipeline", {"memory"}, ()),
+    "StandardScaler": (
+        "sklearn.preprocessing",
+        set(),
+        (
+            *_NAMES,
+            Fitted("mean_", "numbers", needed=False),
+            Fitted("var_", "numbers", needed=False),
+            Fitted("scale_", "numbers", needed=False),
+            Fitted("n_samples_seen_", "anything"),
+        ),
+    ),
+    "FunctionTransformer": ("sklearn.preprocessing", set(), _NAMES),
+    "ColumnTransformer": (
+        "sklearn.compose",
+        set(),
+        (
+            *_NAMES,
+            Fitted("transformers_", "anything"),
+            Fitted("output_indices_", "table"),
+            Fitted("sparse_output_", "flag"),
+            Fitted("columns", "anything", attribute="_columns"),
+            Fitted("remainder", "anything", attribute="_remainder"),
+            Fitted("inputs", "table", attribute="_transformer_to_input_indices"),
+            Fitted("n_features", "integer", needed=False, attribute="_n_features"),
+            Fitted("passthrough", "table", needed=False,
+                   attribute="_name_to_fitted_passthrough"),
+        ),
+    ),
+}  # fmt: skip
+# Classes whose fitted state scikit-learn does not promise to keep between versions.
+UNSTABLE = {"ColumnTransformer"}
+
+
+def first_unfitted(model: Any) -> str:
+    """Name of the class of the first part of a model that lacks its state, or ""."""
+    if type(model).__name__ == "Pipeline":
+        parts = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
+        return next(filter(None, map(first_unfitted, parts)), "")
+    entries = state_of(type(model)).values()
+    if any(entry.needed is True for entry in entries):
+        if not any(hasattr(model, entry.place) for entry in entries):
+            return type(model).__name__
+    return ""
+
+
+def member_name(index: int) -> str:
+    """Where an array lies in the archive."""
+    return f"arrays/{index}.npy"
+
+
+def known_class(name: str) -> Any:
+    """Return the estimator class of this name, if krein or this file lists it."""
+    if name in _FOREIGN:
+        return getattr(importlib.import_module(_FOREIGN[name][0]), name)
+    module = krein._WHERE.get(name, "")
+    if not module.startswith(("krein.estimators.", "krein.comparison.")):
+        return None
+    try:
+        found = getattr(krein, name)
+    except ImportError:
+        return None
+    is_estimator = isinstance(found, type) and issubclass(found, BaseEstimator)
+    return found if is_estimator else None
+
+
+def state_of(cls: type) -> dict[str, Fitted]:
+    """What a fitted estimator of this class consists of."""
+    if cls.__name__ in _FOREIGN:
+        return {entry.name: entry for entry in _FOREIGN[cls.__name__][2]}
+    return declared_state(cls)
+
+
+def params_of(estimator: BaseEstimator) -> dict[str, Any]:
+    """Parameters that are kept in a file."""
+    dropped = dropped_params(type(estimator).__name__)
+    params = estimator.get_params(deep=False)
+    return {name: value for name, value in params.items() if name not in dropped}
+
+
+def dropped_params(name: str) -> set[str]:
+    """Parameters that are not kept."""
+    return _FOREIGN[name][1] if name in _FOREIGN else set()
+
+
+def placed_kernel() -> Any:
+    """The class of a c.p.d. kernel with its polynomial (loaded when it is met)."""
+    return importlib.import_module("krein.estimators._cpd_model").PlacedKernel

@@ -1,0 +1,198 @@
+"""What a fitted estimator consists of, declared by its class.
+
+A class says in ``_fitted_state`` what its `fit` sets beside the constructor's
+parameters; classes that inherit from it add to that or replace entries of the same
+name. Model files hold exactly this, and what is loaded is checked against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["COEFFICIENTS", "RESULTS", "Fitted", "State", "declared_state", "faults_of"]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One part of the fitted state.
+
+    Attributes
+    ----------
+    name : str
+        Its name in model files.
+    kind : str
+        What it is, a key of `KINDS`.
+    shape : str, optional
+        One letter per dimension of an array; equal letters are equal sizes.
+    needed : bool or callable
+        Whether it must be there and not None, or a function of the estimator (with
+        its parameters set) that says so.
+    attribute : str
+        Where the estimator keeps it; `name` by default.
+    since : int
+        First format of model files that has it; older ones may lack it.
+    """
+
+    name: str
+    kind: str
+    shape: str | None = None
+    needed: bool | Callable[[Any], bool] = True
+    attribute: str = ""
+    since: int = 1
+
+    @property
+    def place(self) -> str:
+        """Attribute of the estimator."""
+        return self.attribute or self.name
+
+
+State = tuple[Fitted, ...]
+
+
+def _array(kinds: str) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, np.ndarray) and value.dtype.kind in kinds
+
+
+def _named(*names: str) -> Callable[[Any], bool]:
+    """Test of the class by its name: this module imports no class of krein."""
+    return lambda value: type(value).__name__ in names
+
+
+def _is_number(value: Any) -> bool:
+    numeric = isinstance(value, int | float | np.integer | np.floating)
+    return numeric and not isinstance(value, bool)
+
+
+def _is_result(value: Any) -> bool:
+    rows = value if isinstance(value, list) else [value]
+    return bool(rows) and all(map(_named("Result"), rows))
+
+
+def _is_pair_of_arrays(value: Any) -> bool:
+    floats = _array("f")
+    return isinstance(value, tuple) and len(value) == 2 and all(map(floats, value))
+
+
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "numbers": _array("fiu"),
+    "integers": _array("iu"),
+    "flags": _array("b"),
+    "labels": _array("biufUOST"),
+    "number": _is_number,
+    "integer": lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool),
+    "flag": lambda v: isinstance(v, bool | np.bool_),
+    "text": lambda v: isinstance(v, str),
+    "items": lambda v: v is None or isinstance(v, list | tuple | np.ndarray),
+    "kernel": lambda v: callable(v) or _named("PlacedKernel")(v),
+    "kernels": lambda v: isinstance(v, list) and all(map(callable, v)),
+    "result": _is_result,
+    "names": lambda v: isinstance(v, list) and all(isinstance(n, str) for n in v),
+    "sigmoids": _is_pair_of_arrays,
+    "table": lambda v: isinstance(v, dict),
+    "spectrum": _named("Spectrum"),
+    "transform": _named("Transform"),
+    "proxy": _named("Proxy"),
+    "model": lambda v: hasattr(v, "get_params"),
+    "anything": lambda v: True,
+}
+
+
+def declared_state(cls: type) -> dict[str, Fitted]:
+    """Return the parts of the fitted state of a class, by name.
+
+    Parameters
+    ----------
+    cls : type
+        An estimator.
+
+    Returns
+    -------
+    dict of str to Fitted
+    """
+    entries: dict[str, Fitted] = {}
+    for base in reversed(cls.__mro__):
+        for entry in vars(base).get("_fitted_state", ()):
+            entries[entry.name] = entry
+    return entries
+
+
+def faults_of(
+    estimator: Any,
+    state: Mapping[str, Any],
+    entries: Mapping[str, Fitted],
+    format: int | None = None,
+) -> list[str]:
+    """Say what of a state is not as it is declared.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With its parameters set.
+    state : mapping
+        Values by name.
+    entries : mapping
+        The declaration.
+    format : int, optional
+        Of the file that the state comes from.
+
+    Returns
+    -------
+    list of str
+        Empty for a sound state.
+    """
+    faults = [f"{name!r} is not a fitted attribute" for name in state.keys() - entries]
+    sizes: dict[str, int] = {}
+    for entry in entries.values():
+        value = state.get(entry.name)
+        if value is None and not (entry.kind == "items" and entry.name in state):
+            if _is_needed(entry, estimator, format):
+                faults.append(f"{entry.name!r} is missing")
+            continue
+        if not KINDS[entry.kind](value):
+            faults.append(f"{entry.name!r} is no {entry.kind}")
+        elif entry.shape is not None:
+            faults.extend(_misfits(entry, value, sizes))
+    return faults
+
+
+def _is_needed(entry: Fitted, estimator: Any, format: int | None) -> bool:
+    if format is not None and entry.since > format:
+        return False
+    return entry.needed(estimator) if callable(entry.needed) else entry.needed
+
+
+def _misfits(entry: Fitted, value: Any, sizes: dict[str, int]) -> list[str]:
+    shape = np.shape(value)
+    letters = entry.shape or ""
+    fits = len(shape) == len(letters) and all(
+        sizes.setdefault(letter, size) == size
+        for letter, size in zip(letters, shape, strict=True)
+    )
+    if fits:
+        return []
+    expected = ", ".join(str(sizes.get(letter, letter)) for letter in letters)
+    return [f"{entry.name!r} has shape {shape}, expected ({expected})"]
+
+
+# What most models have: rows of coefficients on the training items, ...
+COEFFICIENTS = (
+    Fitted("X_fit_", "items"),
+    Fitted("dual_coef_", "numbers", "rn"),
+    Fitted("intercept_", "numbers", "r"),
+    Fitted("support_", "integers", "s"),
+    Fitted("alpha_", "numbers", "rn", needed=False),
+    Fitted("poly_coef_", "numbers", "rp", needed=False),
+    Fitted("approximation_error_", "number", needed=False),
+)
+# ... and how they were found (not every class kept that in files of 0.1).
+RESULTS = (
+    Fitted("result_", "result", since=2),
+    Fitted("n_iter_", "integers", "r", since=2),
+    Fitted("objective_", "numbers", "r", since=2),
+    Fitted("duality_gap_", "numbers", "r", needed=False),
+    Fitted("residual_", "numbers", "r", needed=False),
+)
