@@ -191,6 +191,16 @@ def test_devices_and_pipes_are_not_read(tmp_path):
             load_model(path)
 
 
+@pytest.mark.parametrize("front", [[], [StandardScaler()]])
+def test_names_of_training_items_are_kept(front, tmp_path):
+    X, y = data()
+    model = make_pipeline(*front, KreinSVC(kernel="rbf")).fit(X, y)
+    model = model if front else model[-1]
+    model.item_names_ = [f"item {i}" for i in range(24)]
+    loaded = load_model(save_model(model, tmp_path / "m.krein"))
+    assert loaded.item_names_ == model.item_names_
+
+
 def test_a_pipeline_does_not_bring_a_folder_along(tmp_path):
     X, y = data()
     folder = tmp_path / "chosen"

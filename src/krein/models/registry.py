@@ -45,6 +45,11 @@ _NAMES = (
     Fitted("n_features_in_", "integer", needed=False),
     Fitted("feature_names_in_", "labels", needed=False),
 )
+# What the command line notes on a model: names and labels of its training items.
+_ABOUT_ITEMS = (
+    Fitted("item_names_", "names", needed=False),
+    Fitted("item_labels_", "names", needed=False),
+)
 # Of scikit-learn: where the class is, parameters that are not kept, the fitted state.
 _FOREIGN: dict[str, tuple[str, set[str], tuple[Fitted, ...]]] = {
     # A folder that a file chooses is no place to write to.
@@ -116,9 +121,9 @@ def known_class(name: str) -> Any:
 
 def state_of(cls: type) -> dict[str, Fitted]:
     """What a fitted estimator of this class consists of."""
-    if cls.__name__ in _FOREIGN:
-        return {entry.name: entry for entry in _FOREIGN[cls.__name__][2]}
-    return declared_state(cls)
+    known = _FOREIGN.get(cls.__name__)
+    entries = known[2] if known else tuple(declared_state(cls).values())
+    return {entry.name: entry for entry in (*entries, *_ABOUT_ITEMS)}
 
 
 def params_of(estimator: BaseEstimator) -> dict[str, Any]:
