@@ -16,18 +16,6 @@ from krein.formats.recognise import ITEM_FORMATS, MATRIX_FORMATS
 NAMES = ["ann", "bob", "a,b", 'quo"te']
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(name, text):
-        path = tmp_path / name
-        if isinstance(text, str):
-            text = text.encode()
-        path.write_bytes(text)
-        return path
-
-    return write
-
-
 # --------------------------------------------------------------------- round trips
 
 

@@ -67,10 +67,21 @@ def _check_header(handle: IO[bytes], size: int, path: Path, member: str = "") ->
 
 def _load(handle: IO[bytes], path: Path, member: str = "") -> np.ndarray:
     try:
-        return np.lib.format.read_array(handle, allow_pickle=False)
+        array = np.lib.format.read_array(handle, allow_pickle=False)
+        _check_characters(array)
+        return array
     except (*_UNREADABLE, zipfile.BadZipFile, zlib.error, OSError) as error:
         where = f"{member}: " if member else ""
         raise FormatError(path, f"{where}cannot be read: {error}") from None
+
+
+def _check_characters(array: np.ndarray) -> None:
+    """Refuse text with codes that are no characters, which Python cannot handle."""
+    if array.dtype.kind == "U" and array.size:
+        native = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("="))
+        codes = native.view(np.uint32)
+        if codes.max() > 0x10FFFF or ((codes >= 0xD800) & (codes < 0xE000)).any():
+            raise ValueError("its text holds what is no character")
 
 
 def read_npy(path: Path) -> Named:
@@ -85,12 +96,16 @@ def read_npy(path: Path) -> Named:
             arrays.append(_load(handle, path))
         if handle.tell() < size or any(x.dtype.kind != "U" for x in arrays[1:]):
             raise FormatError(path, "more follows behind the array; is it one file?")
-    names, columns, *_ = [_strings(array) for array in arrays[1:]] + [None, None]
+    names, columns, *_ = [_strings(array, path) for array in arrays[1:]] + [None, None]
     return Named(arrays[0], names, columns)
 
 
-def _strings(names: Any) -> list[str] | None:
-    return None if names is None else [str(name) for name in np.ravel(names)]
+def _strings(names: Any, path: Path) -> list[str] | None:
+    if names is None:
+        return None
+    if isinstance(names, list) and not all(isinstance(name, str) for name in names):
+        raise FormatError(path, "the names are not text")
+    return [str(name) for name in np.ravel(names)]
 
 
 def write_npy(
@@ -153,9 +168,9 @@ def matrix_of_arrays(arrays: dict[str, Any], path: Path, key: str | None) -> Nam
             path, f"has no array {key!r}; it has {', '.join(sorted(arrays))}"
         )
     target = arrays.get("y")
-    names, columns = (_strings(arrays.get(part)) for part in ("names", "columns"))
+    names, columns = (_strings(arrays.get(part), path) for part in ("names", "columns"))
     others = sorted(set(arrays) - {key, "names", "columns", "y"})
-    note = f"read array {key!r}" + (f" (not {', '.join(others)})" if others else "")
+    note = f"array {key!r}" + (f" of {', '.join([key, *others])}" if others else "")
     return Named(
         np.asarray(arrays[key]),
         names,

@@ -34,7 +34,7 @@ _NUMBER = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _DECIMAL_COMMA = re.compile(r"([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)", re.ASCII)
-_PLAIN = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
+_PLAIN = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d\d?)?", re.ASCII)
 _CONTROL = re.compile(
     r"[\x00-\x1f\x7f-\x9f]|\\(?=x(?:[01][0-9a-f]|7f|[89][0-9a-f]|5c))"
 )
@@ -123,7 +123,8 @@ def is_number_or_missing(text: str) -> bool:
 
 def with_decimal_point(text: str) -> str:
     """Return ``1,5`` as ``1.5``; anything else as it is."""
-    return _DECIMAL_COMMA.sub(r"\1.\2", text) if "," in text else text
+    match = _DECIMAL_COMMA.fullmatch(text) if "," in text else None
+    return text if match is None else f"{match[1]}.{match[2]}"
 
 
 def parse_number(

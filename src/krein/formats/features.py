@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ def read_arff(path: Path) -> Named:
     attributes: list[tuple[str, str]] = []
     rows: list[tuple[int, list[str]]] = []
     in_data = False
-    for line, text in text_lines(path):
+    for line, text in text_lines(path, weight=30):
         text = text.strip()
         if not text or text.startswith("%"):
             continue
@@ -84,8 +85,8 @@ def _arff_fields(text: str, n: int, path: Path, line: int) -> list[str]:
 def read_libsvm(path: Path) -> Named:
     """Read ``label index:value ...`` lines into a dense matrix."""
     labels: list[str] = []
-    entries: list[tuple[int, int, float]] = []
-    for line, text in text_lines(path):
+    rows, columns, values = array("q"), array("q"), array("d")
+    for line, text in text_lines(path, weight=7):
         fields = text.split("#")[0].split()
         if not fields:
             continue
@@ -101,14 +102,14 @@ def read_libsvm(path: Path) -> Named:
                     line=line,
                     column=column,
                 )
-            number = parse_number(value, path, line, column)
-            entries.append((len(labels), position - 1, number))
+            rows.append(len(labels))
+            columns.append(position - 1)
+            values.append(parse_number(value, path, line, column))
         labels.append(fields[0])
     if not labels:
         raise FormatError(path, "there are no rows in the file")
-    width = 1 + max((k for _, k, _ in entries), default=0)
+    width = 1 + max(columns, default=0)
     require_room(8 * len(labels) * width, path, "Take fewer features.")
     X = np.zeros((len(labels), width))
-    for row, k, number in entries:
-        X[row, k] = number
+    X[rows, columns] = values
     return Named(X, target=as_labels(labels))

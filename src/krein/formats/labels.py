@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -75,9 +74,7 @@ def read_labels(
             own = _from_array(file)
         else:
             own = _from_text(file, mark, column, names, n_items)
-        if ignore_names and own.names is not None:
-            own = Named(own.data, notes=[f"{own.notes[0]}, their names ignored"])
-        if own.names is None:
+        if own.names is None or ignore_names:
             return _by_order(own, names, n_items, file)
         return _by_name(own, names, n_items, file)
 
@@ -166,7 +163,8 @@ def _has_header(rows: list[Row], names: list[str] | None, n_items: int | None) -
     again = any(row[-1] == first[-1] for row in others)
     titled = first[-1].lower() in _TITLES and not again
     numbers = bool(others) and all(is_number(row[-1]) for row in others)
-    return titled or (numbers and not is_number(first[-1]))
+    word = first[-1][:1].isalpha() and not is_number(first[-1])
+    return titled or (numbers and word)
 
 
 def _place_of_names(
@@ -196,10 +194,12 @@ def _by_order(
 ) -> Named:
     if n_items is not None and len(own.data) != n_items:
         raise FormatError(path, f"has {len(own.data)} labels for {n_items} items")
-    if names is None:
-        return own
-    notes = [f"{own.notes[0]}, without names: in the order of the items"]
-    return replace(own, names=names, notes=notes + own.notes[1:])
+    note = own.notes[0]
+    if own.names is not None:
+        note += ", their names ignored: in the order of the items"
+    elif names is not None:
+        note += ", without names: in the order of the items"
+    return Named(own.data, names, notes=[note])
 
 
 def _by_name(

@@ -44,7 +44,7 @@ def read_pairs(
     """
     position: dict[str, int] = {}
     best: dict[tuple[int, int], float] = {}
-    for line, text in text_lines(path):
+    for line, text in text_lines(path, weight=5):
         if not text.strip() or text.startswith("#"):
             continue
         fields = text.split("\t") if "\t" in text else text.split()

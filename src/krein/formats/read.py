@@ -11,14 +11,20 @@ from typing import Any, Literal
 import numpy as np
 
 from krein.formats import arrays, features, sequences, series
+from krein.formats.cells import is_number_or_missing
 from krein.formats.columns import read_columns
 from krein.formats.matlab import read_matlab
 from krein.formats.matrix_market import read_matrix_market
-from krein.formats.named import FormatError, Named, unique_names
+from krein.formats.named import FormatError, Named, TooLargeError, unique_names
 from krein.formats.pairs import read_pairs
 from krein.formats.phylip import read_phylip
 from krein.formats.recognise import choose_format
-from krein.formats.tables import as_separator, read_table
+from krein.formats.tables import (
+    as_separator,
+    find_separator,
+    read_rows,
+    read_table,
+)
 from krein.formats.text import readable
 
 __all__ = ["align_columns", "read_items", "read_matrix"]
@@ -101,7 +107,11 @@ def _as_matrix(read: Named, path: Path, mirror: bool) -> Named:
             f"dtype {data.dtype}",
         )
     data = np.asarray(data, dtype=np.float64)
-    notes = read.notes or [f"read {data.shape[0]} x {data.shape[1]} numbers"]
+    notes = read.notes
+    if not any(note.startswith("read") for note in notes):
+        named = "no names" if read.names is None else "with names"
+        shape = f"{data.shape[0]} x {data.shape[1]}"
+        notes = [", ".join([f"read {shape} numbers, {named}", *notes])]
     for names, n, what in ((read.names, 0, "rows"), (read.columns, 1, "columns")):
         if names is not None and len(names) != data.shape[n]:
             raise FormatError(
@@ -131,8 +141,8 @@ def _fill(read: Named, path: Path, mirror: bool) -> Named:
         raise FormatError(
             path,
             f"{len(bad)} entries are missing, the first in row {row} and column "
-            f"{column}; its mirror entry cannot stand in for it. Measure them, leave "
-            "these items out, or write a value you can defend",
+            f"{column}, and nothing across the diagonal stands in for them. Measure "
+            "them, leave these items out, or write a value you can defend",
         )
     return replace(read, data=K, notes=notes)
 
@@ -240,10 +250,10 @@ def read_items(
             "fasta": lambda: sequences.read_fasta(file),
             "lines": lambda: sequences.read_lines(file),
             "ts": lambda: series.read_ts(file),
-            "ucr": lambda: series.read_ucr(file, mark or "\t"),
+            "ucr": lambda: _or_hint(lambda: series.read_ucr(file, mark or "\t"), file),
             "arff": lambda: features.read_arff(file),
             "libsvm": lambda: features.read_libsvm(file),
-            "csv": lambda: _vectors(file, mark),
+            "csv": lambda: _or_hint(lambda: _vectors(file, mark), file),
             "npy": lambda: arrays.read_npy(file),
             "npz": lambda: _items_of_arrays(arrays.read_npz(file), file, key),
         }
@@ -252,14 +262,33 @@ def read_items(
         return replace(read, notes=notes)
 
 
+def _or_hint(read: Callable[[], Named], path: Path) -> Named:
+    """Read rows of numbers; a table with text must be told which column it is."""
+    try:
+        return read()
+    except TooLargeError:
+        raise
+    except FormatError as error:
+        first = next(
+            (row for row in read_rows(path, find_separator(path) or ",")), None
+        )
+        if first is None or all(is_number_or_missing(text) for text in first.texts()):
+            raise
+        titles = ", ".join(first.texts()[:8])
+        hint = f"items that are text: column= (--items), one of {titles}"
+        if len(first.fields) == 1:
+            hint = "items that are text, one per line: format='lines'"
+        place = {"line": error.line, "column": error.column}
+        raise FormatError(path, f"{error.problem}. For {hint}", **place) from None
+
+
 def _vectors(path: Path, separator: str | None) -> Named:
-    """Read rows of numbers; a table with text needs to be told which column."""
     read = read_table(path, separator, matrix=False)
     bad = np.argwhere(~np.isfinite(read.data))
     if len(bad):
         i, j = bad[0]
         row, column = _called(read.names, i), _called(read.columns, j)
-        raise FormatError(path, f"row {row} has no finite number in column {column}")
+        raise FormatError(path, f"row {row} has no number in column {column}")
     return read
 
 

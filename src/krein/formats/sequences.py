@@ -15,7 +15,7 @@ def read_fasta(path: Path) -> Named:
     names: list[str] = []
     starts: list[int] = []
     parts: list[list[str]] = []
-    for line, text in text_lines(path):
+    for line, text in text_lines(path, weight=2):
         if text.startswith(">"):
             words = text[1:].split(maxsplit=1)
             if not words:

@@ -13,6 +13,8 @@ from krein.formats.text import text_lines
 
 __all__ = ["read_ts", "read_ucr"]
 
+_WEIGHT = 5  # a digit and a separator become 8 bytes
+
 
 def read_ucr(path: Path, separator: str = "\t") -> Named:
     """Read a label and the values of a series per line.
@@ -20,7 +22,7 @@ def read_ucr(path: Path, separator: str = "\t") -> Named:
     NaN behind the last value, which pads series of unequal length, is cut off.
     """
     series, labels = [], []
-    for row in read_rows(path, separator):
+    for row in read_rows(path, separator, _WEIGHT):
         line, fields = row.line, row.texts()
         while fields and fields[-1].lower() in ("nan", ""):
             fields.pop()
@@ -49,7 +51,7 @@ def read_ts(path: Path) -> Named:
     series: list[np.ndarray] = []
     labels: list[str] = []
     labelled, in_data = False, False
-    for line, text in text_lines(path):
+    for line, text in text_lines(path, _WEIGHT):
         text = text.strip()
         if not text or text.startswith("#"):
             continue

@@ -94,14 +94,14 @@ def _number_with(separator: str, text: str) -> bool:
     return is_number(text) if separator == "," else is_number_or_missing(text)
 
 
-def read_rows(path: Path, separator: str) -> Iterator[Row]:
+def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
     """Yield the lines that are neither empty nor comments.
 
     Lines that begin with # are comments before the first row (the last of them is the
     header if it has as many fields), and later if they are not cut as the rows are.
     """
     width, above = 0, None
-    for row in cut(text_lines(path), separator, path):
+    for row in cut(text_lines(path, weight), separator, path):
         if not any(field.strip() for field in row.fields):
             continue
         comment = row.fields[0].startswith("#") and 0 not in row.quoted
@@ -121,16 +121,17 @@ def _is_header(first: Row, second: Row | None = None) -> bool:
     """Whether the first row is titles: text, quoted, or shorter by the corner."""
     texts = first.texts()
     if len(texts) == 1:
-        return not is_number_or_missing(texts[0])
+        lone = second is not None and bool(first.quoted) and not second.quoted
+        return lone or not is_number_or_missing(texts[0])
     if any(not is_number_or_missing(text) for text in texts[1:]):
         return True
     if second is None:
         return False
     if len(second.fields) == len(texts) + 1:
         return True
-    filled = {k for k, text in enumerate(texts) if text}
+    filled = {k for k, text in enumerate(texts) if text and k}
     last = len(second.fields) - 1
-    if filled <= first.quoted and last not in second.quoted:
+    if filled and filled <= first.quoted and last not in second.quoted:
         return True
     # Numbers behind an empty corner: names as pandas writes them, or a row whose first
     # entry is missing. Names are whole, and a matrix has an entry below and beside.
@@ -188,7 +189,7 @@ def _parse(
 def _floats(row: Row, skip: int, path: Path, comma: bool) -> list[float]:
     fields = row.fields[skip:]
     together = "".join(fields)
-    if together.isascii() and "_" not in together:
+    if not comma and together.isascii() and "_" not in together:
         try:
             return list(map(float, fields))
         except ValueError:
@@ -251,20 +252,25 @@ def _has_corner(header: Row, row: Row) -> bool:
 
 def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> Named:
     """Decide what the first column and the first row are."""
-    values, names = parsed.values, None
-    titles = None if header is None else [name_from_text(t) for t in header.texts()]
+    values, names, numbered = parsed.values, None, False
+    titles = [] if header is None else [name_from_text(t) for t in header.texts()]
     n, width = values.shape
-    numbered = False
-    if parsed.first_is_name or (matrix and titles and _is_id(parsed, titles)):
+    corner = ""
+    if matrix:
+        _refuse_mixed(parsed, header, titles, path)
+    if parsed.first_is_name or (matrix and _is_id(parsed, titles)):
         names, values = unique_names(parsed.first, path, parsed.lines), values[:, 1:]
-        titles = titles[1:] if titles and len(titles) == width else titles
-    elif matrix and titles is None and n == width + 1:  # DataFrame.to_csv(index=False)
+        if len(titles) == width:
+            corner, *titles = titles
+    elif matrix and header is None and n == width + 1:  # DataFrame.to_csv(index=False)
         numbered = is_numbering(values[0])
         values = values[1:] if numbered else values
-    elif matrix and titles is None and width == n + 1:
+    elif matrix and header is None and width == n + 1:
         numbered = is_numbering(values[:, 0])
         values = values[:, 1:] if numbered else values
-    if titles is None:
+    if values.shape[1] == 0:
+        raise FormatError(path, "there are names but no numbers")
+    if header is None:
         where = "names from first column" if names else "no names"
         where += " (a row or column of numbering left out)" if numbered else ""
         return Named(values, names, notes=[where])
@@ -272,41 +278,63 @@ def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> 
         raise FormatError(
             path,
             f"has {len(titles)} names for {values.shape[1]} columns of numbers",
-            line=header.line if header else None,
+            line=header.line,
         )
-    unique_names(titles, path, [header.line if header else None] * len(titles))
-    return _with_titles(values, names, titles, matrix)
+    unique_names(titles, path, [header.line] * len(titles))
+    if matrix and n == values.shape[1]:
+        return _square(values, names, titles, numbering=not corner)
+    where = "names from first row" + (" and column" if names else "")
+    return Named(values, names, titles, notes=[where])
+
+
+def _square(
+    values: np.ndarray, names: list[str] | None, titles: list[str], *, numbering: bool
+) -> Named:
+    """Settle names beside and above a square matrix: one of them may be a numbering."""
+    if names is None or (numbering and names != titles and is_numbering(names)):
+        return Named(values, titles, notes=["names from first row"])
+    if numbering and names != titles and is_numbering(titles):
+        return Named(values, names, notes=["names from first column"])
+    where = "names from first row and column"
+    if names == titles:
+        return Named(values, names, notes=[where])
+    if set(names) != set(titles):
+        return Named(values, names, titles, notes=[where])
+    position = {title: k for k, title in enumerate(titles)}
+    values = values[:, [position[name] for name in names]]
+    where += " (columns put into the order of the rows)"
+    return Named(values, names, notes=[where])
+
+
+def _refuse_mixed(
+    parsed: _Parsed, header: Row | None, titles: list[str], path: Path
+) -> None:
+    """Refuse text among numbers where a square matrix would have numbers."""
+    n, width = parsed.values.shape
+    places: list[tuple[str, int, int]] = []
+    if header is None and n == width and parsed.first_is_name:
+        texts = zip(parsed.first, parsed.lines, strict=True)
+        places = [(text, line, 1) for text, line in texts]
+    elif header and n + 1 == width and not (header.quoted or parsed.first_is_name):
+        places = [(text, header.line, k) for k, text in enumerate(titles, start=1)]
+    odd = [place for place in places if not is_number_or_missing(place[0])]
+    if 0 < len(odd) < len(places):
+        text, line, column = odd[0]
+        raise FormatError(
+            path, f"expected a number, got {text!r}", line=line, column=column
+        )
 
 
 def _is_id(parsed: _Parsed, titles: list[str]) -> bool:
     """Whether a first column of numbers names the rows of a square matrix."""
     n, width = parsed.values.shape
-    known = titles[0].lower() in _NAME_TITLES or set(titles[1:]) == set(parsed.first)
-    return len(titles) == width == n + 1 and known
+    if not len(titles) == width == n + 1:
+        return False
+    return titles[0].lower() in _NAME_TITLES or set(titles[1:]) == set(parsed.first)
 
 
 def is_numbering(values: Sequence[str] | np.ndarray) -> bool:
-    """Whether values count from 0 or from 1."""
-    count = np.arange(len(values))
-    if not isinstance(values, np.ndarray):
-        if not all(is_number(value) for value in values):
-            return False
-        values = np.array([float(value) for value in values])
-    return np.array_equal(values, count) or np.array_equal(values, count + 1)
-
-
-def _with_titles(
-    values: np.ndarray, names: list[str] | None, titles: list[str], matrix: bool
-) -> Named:
-    if names is None:
-        where = ["names from first row"]
-        if matrix and values.shape[0] == values.shape[1]:
-            return Named(values, titles, notes=where)
-        return Named(values, columns=titles, notes=where)
-    where = ["names from first row and column"]
-    if names == titles or not matrix or set(names) != set(titles):
-        columns = None if matrix and names == titles else titles
-        return Named(values, names, columns, notes=where)
-    position = {title: k for k, title in enumerate(titles)}
-    where[0] += " (columns put into the order of the rows)"
-    return Named(values[:, [position[name] for name in names]], names, notes=where)
+    """Whether values count from 0 or from 1, as pandas and R (V1, V2, ...) do."""
+    texts = [f"{value:g}" for value in values] if hasattr(values, "dtype") else values
+    bare = [text.removeprefix("V") for text in texts]
+    return any(bare == [str(k + s) for k in range(len(bare))] for s in (0, 1))

@@ -70,8 +70,12 @@ def file_head(path: Path, size: int = 4096) -> bytes:
         return start
 
 
-def text_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
-    """Yield line numbers, as an editor counts them, and lines without their ends."""
+def text_lines(path: str | os.PathLike, weight: int = 1) -> Iterator[tuple[int, str]]:
+    """Yield line numbers, as an editor counts them, and lines without their ends.
+
+    `weight` is how many bytes the caller makes of a byte of text: more than the memory
+    that may be used is refused.
+    """
     path = Path(path)
     limit = available_memory()
     used, number = 0, 0
@@ -79,7 +83,7 @@ def text_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
         try:
             while line := handle.readline(-1 if limit is None else limit + 1):
                 number += 1
-                used += len(line) + _LINE_OVERHEAD
+                used += weight * len(line) + _LINE_OVERHEAD
                 if limit is not None and used > limit:
                     raise TooLargeError(
                         path,

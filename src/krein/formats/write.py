@@ -181,7 +181,9 @@ def write_table(
     if rows:
         table = [[name, *values] for name, values in zip(rows, table, strict=True)]
     if titles:
-        table.insert(0, ["", *titles] if rows else list(titles))
+        # A title above the names says that the columns are other items.
+        corner = [] if not rows else [""] if titles == rows else ["name"]
+        table.insert(0, [*corner, *titles])
     write_rows(handle, table, delimiter, quote_numbers=True)
 
 
