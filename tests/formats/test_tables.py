@@ -117,7 +117,7 @@ def test_utf16_is_named(write):
 def test_comments_are_left_out_and_a_header_behind_one_is_not(write):
     read = read_matrix(write("K.csv", "# made by x\n# and, y\n1,2\n2,1\n"))
     np.testing.assert_array_equal(read.data, [[1, 2], [2, 1]])
-    qiime = read_matrix(write("K.tsv", "#OTU ID\tA\tB\nA\t1\t2\nB\t2\t1\n"))
+    qiime = read_matrix(write("K.tsv", "#Sample ID\tA\tB\nA\t1\t2\nB\t2\t1\n"))
     assert qiime.names == ["A", "B"]
 
 
