@@ -135,7 +135,10 @@ def _fill(read: Named, path: Path, mirror: bool) -> Named:
     bad = np.argwhere(~np.isfinite(K))
     if len(bad):
         i, j = bad[0]
-        row, column = _called(read.names, i), _called(read.columns or read.names, j)
+        above = read.columns
+        if above is None and K.shape[0] == K.shape[1]:
+            above = read.names
+        row, column = _called(read.names, i), _called(above, j)
         if np.isinf(K[i, j]):
             raise FormatError(path, f"row {row} and column {column} hold {K[i, j]}")
         raise FormatError(
