@@ -31,6 +31,7 @@ _WHERE = {
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
     "SpectrumOneClassSVM": "krein.estimators.one_class",
     "SpectrumSVC": "krein.estimators.spectral",
+    "SpectrumSVCCV": "krein.estimators.spectrum_cv",
     "SpectrumSVR": "krein.estimators.svr",
     "SpectrumTransformer": "krein.estimators.transformers",
     # kernels

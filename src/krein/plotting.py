@@ -10,7 +10,7 @@ from krein.arrays import Array
 from krein.optional import import_optional
 from krein.result import Result
 
-__all__ = ["plot_history", "plot_spectrum"]
+__all__ = ["plot_history", "plot_landscape", "plot_spectrum"]
 
 _POSITIVE, _NEGATIVE, _BAND = "#2a6f97", "#c1121f", "#c9c9c9"
 
@@ -91,3 +91,33 @@ def plot_history(result: Result, *, x: str = "iteration", axes: Any = None) -> A
     axes[1].plot(at, history["relative"], color=_POSITIVE)
     axes[1].set(xlabel=x, title=f"relative {result.certificate.kind}", yscale="log")
     return axes
+
+
+def plot_landscape(cv_results: dict[str, Any], ax: Any = None) -> Any:
+    """Draw the scores of a search over methods and C, members of the model marked.
+
+    Parameters
+    ----------
+    cv_results : dict
+        `cv_results_` of `SpectrumSVCCV`.
+    ax : matplotlib Axes, optional
+        Where to draw; made when not given.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = new_axes() if ax is None else ax
+    methods = list(dict.fromkeys(cv_results["param_method"]))
+    Cs = np.unique(cv_results["param_C"])
+    shape = (len(methods), Cs.size)
+    scores = np.asarray(cv_results["mean_test_score"]).reshape(shape)
+    image = ax.imshow(scores, aspect="auto", cmap="viridis", interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, label="mean score")
+    rows, columns = np.nonzero(np.asarray(cv_results["weight"]).reshape(shape))
+    ax.plot(columns, rows, "o", color=_NEGATIVE, label="in the model")
+    ax.set_xticks(range(Cs.size), [f"{C:.3g}" for C in Cs])
+    ax.set_yticks(range(len(methods)), methods)
+    ax.set(xlabel="C", ylabel="method", title="Scores out of fold")
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+    return ax

@@ -15,6 +15,7 @@ from krein import (
     SimilarityNeighborsClassifier,
     SpectrumOneClassSVM,
     SpectrumSVC,
+    SpectrumSVCCV,
     SpectrumSVR,
 )
 
@@ -51,6 +52,7 @@ VARIANTS = [
     SpectrumSVC("none"),
     SpectrumSVC("shift"),
     SpectrumSVC("square"),
+    SpectrumSVCCV([1.0, 10.0], gains=["clip", "flip"], cv=2),
     SpectrumSVR("flip"),
 ]
 

@@ -1,0 +1,199 @@
+"""Scores of many settings of one model on the same folds.
+
+A setting is a row of a table of out-of-fold decision values. Accuracy on small folds
+cannot tell settings apart; the log-loss of calibrated probabilities can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring
+
+from krein.arrays import Array
+from krein.estimators._training import as_labels, ravel_rows
+
+__all__ = ["Landscape", "probabilities", "temperatures"]
+
+_STEPS = 50
+_LEAST = 1e-6  # b of scores that point the wrong way, in units of the largest score
+_TINY = 1e-300
+LOG_LOSS = "neg_log_loss"
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """Out-of-fold decision values of all settings.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_settings, n_tested, n_rows)
+        Decision values, fold after fold.
+    codes : ndarray of shape (n_tested,)
+        True classes.
+    folds : list of slice
+        Where each fold lies.
+    classes : ndarray
+        Labels of the classes.
+    weight : ndarray of shape (n_tested,)
+        Sample weights.
+    """
+
+    values: Array
+    codes: np.ndarray
+    folds: Sequence[slice]
+    classes: np.ndarray
+    weight: Array
+
+    @classmethod
+    def join(
+        cls,
+        parts: Sequence[Array],
+        codes: Sequence[np.ndarray],
+        classes: np.ndarray,
+        weights: Sequence[Array],
+    ) -> Landscape:
+        """Put the folds' tables (n_settings, n_test, n_rows) one after the other."""
+        ends = np.cumsum([0, *(part.shape[1] for part in parts)])
+        folds = [slice(a, b) for a, b in pairwise(ends)]
+        values = np.concatenate(parts, axis=1)
+        joined = np.concatenate(codes), folds, classes, np.concatenate(weights)
+        return cls(values, *joined)
+
+    def scores(self, scoring: Any = None) -> Array:
+        """Score of every setting on every fold (n_settings, n_folds); larger is better.
+
+        Parameters
+        ----------
+        scoring : str, callable or None
+            None and "neg_log_loss": the log-loss of probabilities whose temperature
+            is fitted to all folds together; otherwise a scorer of scikit-learn, which
+            does not see weights.
+        """
+        temperature = temperatures(self.values, self.codes, self.weight)
+        if scoring is None or scoring == LOG_LOSS:
+            proba = probabilities(self.values, temperature)
+            own = proba[:, np.arange(self.codes.size), self.codes]
+            losses = np.log(np.maximum(own, np.finfo(float).tiny))
+            return np.column_stack(
+                [
+                    np.average(losses[:, fold], axis=1, weights=self.weight[fold])
+                    for fold in self.folds
+                ]
+            )
+        found = np.empty((self.values.shape[0], len(self.folds)))
+        for s, values in enumerate(self.values):
+            model = _Scored(values, self.classes, temperature[s])
+            scorer = check_scoring(model, scoring)
+            for f, fold in enumerate(self.folds):
+                rows = np.arange(fold.start, fold.stop)[:, None]
+                found[s, f] = scorer(model, rows, self.classes[self.codes[fold]])
+        return found
+
+    def combined(self, members: Sequence[int]) -> float:
+        """Temperature of the mean of some settings."""
+        mean = self.values[list(members)].mean(axis=0, keepdims=True)
+        return float(temperatures(mean, self.codes, self.weight)[0])
+
+
+class _Scored(ClassifierMixin, BaseEstimator):
+    """A fitted classifier whose decision values are known: what a scorer needs."""
+
+    def __init__(self, values=None, classes=None, temperature=1.0):
+        self.values = values
+        self.classes = classes
+        self.temperature = temperature
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    @property
+    def classes_(self):
+        return self.classes
+
+    def decision_function(self, X):
+        return ravel_rows(self.values[X[:, 0]])
+
+    def predict(self, X):
+        return as_labels(self.values[X[:, 0]], self.classes)
+
+    def predict_proba(self, X):
+        return probabilities(self.values[X[:, 0]], self.temperature)
+
+
+def probabilities(values: Array, temperature: Any) -> Array:
+    """Class probabilities ``softmax(values / temperature)``.
+
+    The most probable class is the predicted one: a temperature moves no threshold.
+
+    Parameters
+    ----------
+    values : ndarray of shape (..., n, n_rows)
+        Decision values; one row for two classes.
+    temperature : float or ndarray of shape (...)
+        Positive.
+
+    Returns
+    -------
+    ndarray of shape (..., n, n_classes)
+    """
+    return softmax(_logits(values) / np.asarray(temperature)[..., None, None], axis=-1)
+
+
+def temperatures(values: Array, codes: np.ndarray, weight: Array) -> Array:
+    """Temperature of every setting that makes the true classes most probable.
+
+    Newton's method on b = 1 / temperature; the loss is convex in b. Targets are
+    smoothed as Platt's, so that b stays finite on separable data.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_settings, n, n_rows)
+        Decision values of items that the settings did not see.
+    codes : ndarray of shape (n,)
+        True classes.
+    weight : ndarray of shape (n,)
+        Sample weights.
+
+    Returns
+    -------
+    ndarray of shape (n_settings,)
+
+    References
+    ----------
+    Platt (1999); Guo, Pleiss, Sun, Weinberger (2017), "On calibration of modern neural
+    networks".
+    """
+    logits = _logits(values)
+    n, k = logits.shape[1:]
+    scale = np.abs(logits).max(axis=(1, 2))
+    x = logits / np.where(scale > 0, scale, 1.0)[:, None, None]
+    total = float(weight.sum())
+    target = np.full((n, k), 1.0 / (total + 2) / (k - 1))
+    target[np.arange(n), codes] = (total + 1) / (total + 2)
+    b = np.ones(values.shape[0])
+    for _ in range(_STEPS):
+        p = softmax(b[:, None, None] * x, axis=-1)
+        mean = np.sum(p * x, axis=2)
+        slope = (mean - np.sum(target * x, axis=2)) @ weight
+        curvature = (np.sum(p * x * x, axis=2) - mean**2) @ weight + _TINY
+        new = np.clip(b - slope / curvature, 0.2 * b, 5.0 * b)
+        new = np.clip(new, _LEAST, 1.0 / _LEAST)
+        done = np.abs(new - b).max() <= 1e-8 * b.max()
+        b = new
+        if done:
+            break
+    return np.where(scale > 0, scale, 1.0) / b
+
+
+def _logits(values: Array) -> Array:
+    """Decision values with one column per class."""
+    if values.shape[-1] > 1:
+        return values
+    return np.concatenate([np.zeros_like(values), values], axis=-1)

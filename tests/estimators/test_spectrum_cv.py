@@ -1,0 +1,222 @@
+"""SpectrumSVCCV: the search against fits by hand, the average against its members."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from sklearn.datasets import load_iris
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+
+from krein import SpectrumSVC, SpectrumSVCCV, rbf_kernel, sigmoid_kernel
+from krein.estimators._landscape import Landscape, probabilities, temperatures
+from krein.estimators.spectrum_cv import GAINS
+from krein.methods import METHODS, power
+from krein.solvers.svm_path import svm_path
+
+mpl.use("Agg")
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.standard_normal((80, 4))
+    y = np.where(
+        X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.standard_normal(80) > 0.4, "b", "a"
+    )
+    return sigmoid_kernel(X, gamma=0.6), y
+
+
+def new_rows(K):
+    return K[:30]
+
+
+def test_the_family_contains_the_named_methods(rng):
+    values = np.sort(rng.standard_normal(20))
+    for (w, p), name in {(0, 1): "clip", (1, 1): "flip", (1, 2): "square"}.items():
+        expected = METHODS[name].apply(values, 1e-12, 1.0)
+        found = power(w, p).apply(values, 1e-12, 1.0)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert len(GAINS) == 12
+
+
+def test_path_is_that_of_scikit_learn(problem):
+    K, y = problem
+    G = K @ K / 40
+    signs = np.where(y == "b", 1.0, -1.0)
+    weight = np.linspace(0.5, 2.0, 80)
+    coef, intercept = svm_path(G, signs, [0.1, 1.0, 10.0], weight, tol=1e-8)
+    for c, C in enumerate((0.1, 1.0, 10.0)):
+        svc = SVC(C=C, kernel="precomputed", tol=1e-8).fit(G, y, sample_weight=weight)
+        ours = G @ coef[c] + intercept[c]
+        np.testing.assert_allclose(ours, svc.decision_function(G), atol=1e-5)
+
+
+def test_path_ends_where_no_bound_is_active(rng):
+    X = rng.standard_normal((40, 3))
+    signs = np.where(X[:, 0] > 0, 1.0, -1.0)
+    coef, _ = svm_path(rbf_kernel(X), signs, [1e3, 1e4, 1e5])
+    assert np.abs(coef[0]).max() < 1e3
+    np.testing.assert_array_equal(coef[0], coef[2])
+
+
+def test_scores_are_those_of_separate_fits(problem):
+    """One method, one C: fits by SpectrumSVC on every fold, calibrated and scored."""
+    K, y = problem
+    folds = list(StratifiedKFold(4).split(K, y))
+    model = SpectrumSVCCV([1.0], gains=["flip"], cv=folds, combine="best").fit(K, y)
+    values, labels = [], []
+    for train, test in folds:
+        part = K[np.ix_(train, train)]
+        scale = np.abs(np.linalg.eigvalsh(part)).sum() / train.size
+        fitted = SpectrumSVC("flip", C=1.0 / scale).fit(part, y[train])
+        values.append(fitted.decision_function(K[np.ix_(test, train)]))
+        labels.append(y[test])
+    temperature = _by_search(np.concatenate(values), np.concatenate(labels) == "b")
+    for f, (v, truth) in enumerate(zip(values, labels, strict=True)):
+        p = 1.0 / (1.0 + np.exp(-v / temperature))
+        expected = -log_loss(truth, np.column_stack([1 - p, p]), labels=["a", "b"])
+        found = model.cv_results_[f"split{f}_test_score"][0]
+        assert found == pytest.approx(expected, abs=0.02)
+
+
+def _by_search(values, positive):
+    """Temperature of two classes by a bounded search on the smoothed log-loss."""
+    n = values.size
+    target = np.where(positive, (n + 1) / (n + 2), 1 / (n + 2))
+
+    def loss(log_b):
+        p = 1.0 / (1.0 + np.exp(-np.exp(log_b) * values))
+        return -np.sum(target * np.log(p) + (1 - target) * np.log1p(-p))
+
+    return np.exp(-minimize_scalar(loss, bounds=(-6, 3), method="bounded").x)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc", "neg_log_loss"])
+def test_scorers_of_scikit_learn(scoring, problem):
+    K, y = problem
+    model = SpectrumSVCCV([0.1, 10.0], gains=["clip"], scoring=scoring).fit(K, y)
+    scores = model.cv_results_["mean_test_score"]
+    assert scores.shape == (2,)
+    assert np.isfinite(scores).all()
+    if scoring == "accuracy":
+        assert 0.5 < scores.max() <= 1.0
+
+
+def test_best_is_a_spectrum_svc(problem):
+    K, y = problem
+    model = SpectrumSVCCV(combine="best").fit(K, y)
+    again = SpectrumSVC(**model.best_params_).fit(K, y)
+    np.testing.assert_array_equal(model.dual_coef_, again.dual_coef_)
+    assert model.result_.certificate.kind == "gap"
+    assert model.cv_results_["weight"].max() == 1.0
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_average_is_that_of_its_members(classes):
+    X, y = load_iris(return_X_y=True)
+    X, y = (X[50:], y[50:]) if classes == 2 else (X, y)
+    K = sigmoid_kernel((X - X.mean(0)) / X.std(0), gamma=0.5)
+    model = SpectrumSVCCV().fit(K, y)
+    members = [SpectrumSVC(m.method, C=m.C).fit(K, y) for m in model.members_]
+    assert len(members) == np.ceil(0.3 * len(model.cv_results_["params"]))
+    mean = np.mean([m.decision_function(K) for m in members], axis=0)
+    np.testing.assert_allclose(model.decision_function(K), mean, atol=1e-8)
+    rows = K @ model.dual_coef_.T + model.intercept_
+    np.testing.assert_allclose(model.decision_function(K), np.squeeze(rows), atol=1e-8)
+    for member in model.members_:
+        assert all(result.certificate.relative <= 1e-6 for result in member.results)
+    assert model.predict_proba(K).shape == (len(y), classes)
+    np.testing.assert_allclose(model.predict_proba(K).sum(axis=1), 1.0)
+    assert model.score(K, y) > 0.9
+
+
+def test_equal_methods_count_once(rng):
+    X = rng.standard_normal((40, 3))
+    y = X[:, 0] > 0
+    model = SpectrumSVCCV().fit(rbf_kernel(X), y)
+    assert len(model.cv_results_["params"]) == 24  # w does not matter: no negative part
+
+
+@pytest.mark.parametrize("factor", [1e-100, 1e-3, 1e3, 1e100])
+def test_scale_of_the_similarity_does_not_matter(factor, problem):
+    K, y = problem
+    model, scaled = SpectrumSVCCV().fit(K, y), SpectrumSVCCV().fit(factor * K, y)
+    np.testing.assert_array_equal(
+        model.cv_results_["param_method"], scaled.cv_results_["param_method"]
+    )
+    np.testing.assert_allclose(
+        model.decision_function(K), scaled.decision_function(factor * K), atol=1e-4
+    )
+
+
+def test_zero_weights_are_removal(problem, rng):
+    K, y = problem
+    kept = np.sort(rng.permutation(80)[:60])
+    weight = np.zeros(80)
+    weight[kept] = 1.0
+    folds = list(StratifiedKFold(3).split(np.zeros(60), y[kept]))
+    whole = [(kept[train], kept[test]) for train, test in folds]
+    one = SpectrumSVCCV(cv=whole).fit(K, y, weight)
+    two = SpectrumSVCCV(cv=folds).fit(K[np.ix_(kept, kept)], y[kept])
+    np.testing.assert_allclose(one.dual_coef_[:, kept], two.dual_coef_, atol=1e-8)
+
+
+def test_jobs_and_groups(problem):
+    K, y = problem
+    one = SpectrumSVCCV(cv=3).fit(K, y)
+    two = SpectrumSVCCV(cv=3, n_jobs=2).fit(K, y)
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+
+
+def test_kernel_by_name(problem, rng):
+    words = ["kernel", "kernels", "colonel", "krein", "krien", "kreins"] * 3
+    y = ["k", "k", "k", "r", "r", "r"] * 3
+    model = SpectrumSVCCV(kernel="edit").fit(words, y)
+    assert model.predict(["colonels", "kreinn"]).tolist() == ["k", "r"]
+
+
+def test_landscape_is_drawn(problem):
+    K, y = problem
+    model = SpectrumSVCCV().fit(K, y)
+    ax = model.plot()
+    assert ax.images[0].get_array().shape == (12, 6)
+    assert len(ax.lines[0].get_xdata()) == len(model.members_)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"Cs": [0.0]}, "Cs must hold positive numbers"),
+        ({"gains": ["clap"]}, "method='clap' is not known"),
+        ({"combine": "sum"}, "combine"),
+    ],
+)
+def test_bad_parameters(params, message, problem):
+    with pytest.raises(ValueError, match=message):
+        SpectrumSVCCV(**params).fit(*problem)
+
+
+def test_temperature_is_the_best(rng):
+    codes = rng.integers(0, 2, 60)
+    values = rng.standard_normal((5, 60, 1)) + 2.0 * codes[:, None] - 1.0
+    found = temperatures(values, codes, np.ones(60))
+    for s in range(5):
+        expected = _by_search(values[s, :, 0], codes == 1)
+        assert found[s] == pytest.approx(expected, rel=1e-3)
+    large = temperatures(1e9 * values, codes, np.ones(60))
+    np.testing.assert_allclose(large, 1e9 * found)
+
+
+def test_the_most_probable_class_is_the_predicted_one(rng):
+    values = rng.standard_normal((40, 3))
+    proba = probabilities(values, 0.3)
+    np.testing.assert_array_equal(proba.argmax(axis=1), values.argmax(axis=1))
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+def test_scores_that_point_the_wrong_way_say_nothing(rng):
+    codes = np.repeat([0, 1], 30)
+    values = -(codes[None, :, None] - 0.5) + 0.1 * rng.standard_normal((1, 60, 1))
+    landscape = Landscape.join([values], [codes], np.array([0, 1]), [np.ones(60)])
+    assert landscape.scores()[0, 0] == pytest.approx(-np.log(2.0), abs=1e-5)
