@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring
 
 from krein.arrays import Array
-from krein.estimators._training import as_labels, ravel_rows
+from krein.estimators._search import scorer
+from krein.estimators._training import Classes
 
 __all__ = ["Landscape", "probabilities", "temperatures"]
 
@@ -88,43 +88,18 @@ class Landscape:
                 ]
             )
         found = np.empty((self.values.shape[0], len(self.folds)))
+        target = Classes(self.codes, self.classes.size)
         for s, values in enumerate(self.values):
-            model = _Scored(values, self.classes, temperature[s])
-            scorer = check_scoring(model, scoring)
+            proba = partial(probabilities, temperature=temperature[s])
+            judge = scorer(scoring, self.classes, target, proba=proba)
             for f, fold in enumerate(self.folds):
-                rows = np.arange(fold.start, fold.stop)[:, None]
-                found[s, f] = scorer(model, rows, self.classes[self.codes[fold]])
+                found[s, f] = judge(values[fold], np.arange(fold.start, fold.stop))
         return found
 
     def combined(self, members: Sequence[int]) -> float:
         """Temperature of the mean of some settings."""
         mean = self.values[list(members)].mean(axis=0, keepdims=True)
         return float(temperatures(mean, self.codes, self.weight)[0])
-
-
-class _Scored(ClassifierMixin, BaseEstimator):
-    """A fitted classifier whose decision values are known: what a scorer needs."""
-
-    def __init__(self, values=None, classes=None, temperature=1.0):
-        self.values = values
-        self.classes = classes
-        self.temperature = temperature
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    @property
-    def classes_(self):
-        return self.classes
-
-    def decision_function(self, X):
-        return ravel_rows(self.values[X[:, 0]])
-
-    def predict(self, X):
-        return as_labels(self.values[X[:, 0]], self.classes)
-
-    def predict_proba(self, X):
-        return probabilities(self.values[X[:, 0]], self.temperature)
 
 
 def probabilities(values: Array, temperature: Any) -> Array:

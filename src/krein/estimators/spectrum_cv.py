@@ -4,36 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import _fit_context
-from sklearn.model_selection import check_cv
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._landscape import Landscape, probabilities
-from krein.estimators._probability import inner_folds
-from krein.estimators._training import (
-    Row,
-    Training,
-    among_kept,
-    keep_positive,
-    one_vs_rest,
-)
+from krein.estimators._search import cv_folds, inner_folds
+from krein.estimators._svm_rows import svm_row
+from krein.estimators._training import Classes, FittedRows, Row, Training
+from krein.matrices.matrix import TrainedKernel
 from krein.methods import Method, as_method, power
+from krein.notices import warn_user
 from krein.result import Result
-from krein.solvers.libsvm import svm_dual
 from krein.solvers.svm_path import svm_path
 from krein.spectrum import Spectrum
 from krein.transform import Transform
-from krein.validation import check_classes_weigh
 
 __all__ = ["GAINS", "Member", "SpectrumSVCCV"]
 
@@ -180,7 +176,9 @@ class SpectrumSVCCV(KernelClassifier):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
         """Score all settings on the folds, then fit the best ones on all data.
 
         Parameters
@@ -198,93 +196,81 @@ class SpectrumSVCCV(KernelClassifier):
         -------
         self
         """
-        items = self._check_items(X, reset=True)
-        codes = self._check_targets(y, _num_samples(items))
-        weight = self._check_weight(items, sample_weight, self._class_weights(codes))
-        check_classes_weigh(self.classes_, codes, weight)
-        training = keep_positive(
-            self._training_kernel(items, getattr(X, "dtype", None)), weight
-        )
-        folds = self._folds(codes, groups, training)
-        codes = codes if training.kept is None else codes[training.kept]
+        training, target = self._start(X, y, sample_weight)
         Cs = check_grid(CS if self.Cs is None else self.Cs, "Cs")
-        spectrum = training.spectrum()
-        methods = distinct_methods(
-            [as_method(given) for given in (self.gains or GAINS)], spectrum
-        )
-        landscape = self._search(training, codes, folds, methods, Cs)
+        if self.cv is None:
+            folds = inner_folds(target.codes, self.random_state, "SpectrumSVCCV")
+        else:
+            folds = cv_folds(self.cv, training, target, groups)
+        spectrum = training.K.spectrum(training.weight)
+        methods = distinct_methods(self.gains or GAINS, spectrum)
+        landscape = self._search(training, target, folds, methods, Cs)
         scores = landscape.scores(self.scoring)
         order = np.argsort(-np.round(scores.mean(axis=1), 12), kind="stable")
         count = 1 if self.combine == "best" else ceil(_SHARE * order.size)
-        self._fit_members(training, codes, spectrum, methods, Cs, order[:count])
+        settings = [(methods[s // Cs.size], Cs[s % Cs.size]) for s in order[:count]]
+        members = self._members(training, target, spectrum, settings)
+        self._store(mean_rows([rows for _, rows in members]), training)
+        self._store_members([member for member, _ in members])
         self.cv_results_ = cv_results(methods, Cs, scores, order[:count])
         self.temperature_ = landscape.combined(order[:count])
         return self
 
-    def _folds(self, codes: np.ndarray, groups: Any, training: Training) -> list[Any]:
-        if self.cv is None:
-            folds = inner_folds(codes, self.random_state, "SpectrumSVCCV")
-        else:
-            cv = check_cv(self.cv, codes, classifier=True)
-            folds = list(cv.split(np.zeros((codes.size, 1)), codes, groups))
-        if training.kept is None:
-            return folds
-        return among_kept(folds, training.kept, training.n)
-
     def _search(
         self,
         training: Training,
-        codes: np.ndarray,
-        folds: list[Any],
-        methods: list[Method],
+        target: Classes,
+        folds: Sequence[Any],
+        methods: Sequence[Method],
         Cs: Array,
     ) -> Landscape:
         """Out-of-fold decision values of all settings, one eigh per fold."""
         parts = Parallel(n_jobs=self.n_jobs)(
-            delayed(fold_values)(
-                training, codes, train, test, methods, Cs, self.classes_.size
-            )
-            for train, test in folds
+            delayed(fold_values)(methods, Cs, training, target, fold) for fold in folds
         )
-        weight = np.ones(codes.size) if training.weight is None else training.weight
+        weight = np.ones(training.size) if training.weight is None else training.weight
         return Landscape.join(
             parts,
-            [codes[test] for _, test in folds],
+            [target.codes[test] for _, test in folds],
             self.classes_,
             [weight[test] for _, test in folds],
         )
 
-    def _fit_members(
+    def _members(
         self,
         training: Training,
-        codes: np.ndarray,
+        target: Classes,
         spectrum: Spectrum,
-        methods: list[Method],
-        Cs: Array,
-        chosen: np.ndarray,
-    ) -> None:
-        """Certified machines of the chosen settings; the model is their mean."""
-        fitted: dict[int, tuple[Member, list[Row]]] = {}
-        for m in sorted({int(s) // Cs.size for s in chosen}):
-            machine = _Machine.fit(training, methods[m], spectrum)
-            for s in (int(s) for s in chosen if int(s) // Cs.size == m):
-                C = float(Cs[s % Cs.size]) / machine.scale
-                rows = [
-                    machine.row(training, signs, C, self.tol, self.max_iter)
-                    for signs in one_vs_rest(codes, self.classes_.size)
-                ]
-                results = [row.result for row in rows if row.result is not None]
-                fitted[s] = Member(methods[m], C, results), rows
-        in_order = [fitted[int(s)] for s in chosen]
-        self.members_ = [member for member, _ in in_order]
-        self._store_rows(mean_rows([rows for _, rows in in_order]), training)
-        best = self.members_[0]
-        self.best_params_ = {"method": best.method, "C": best.C}
-        self.duality_gap_ = np.max(
-            [[r.certificate.value for r in m.results] for m in self.members_], axis=0
-        )
+        settings: Sequence[tuple[Method, float]],
+    ) -> list[tuple[Member, FittedRows]]:
+        """Certified machines of the chosen settings."""
+        kernels = {}
+        for method, _ in settings:
+            if method.name not in kernels:
+                kernels[method.name] = unit_kernel(training, method, spectrum)
+        found = []
+        for method, unit_C in settings:
+            trained, scale = kernels[method.name]
+            C = float(unit_C) / scale
+            boxes = [BalancedBox(training.upper(C), x) for x in target.signs()]
+            solve = partial(
+                svm_row, trained, tol=self.tol, max_iter=self.max_iter, options={}
+            )
+            rows = FittedRows([solve(box) for box in boxes])
+            found.append((Member(method, C, rows.results), rows))
+        return found
 
-    def predict_proba(self, X):
+    def _store_members(self, members: list[Member]) -> None:
+        self.members_ = members
+        self.best_params_ = {"method": members[0].method, "C": members[0].C}
+        gaps = [[r.certificate.value for r in member.results] for member in members]
+        self.duality_gap_ = np.max(gaps, axis=0)
+        if len(members) > 1:
+            slow = [r for member in members for r in member.results]
+            for message in self._complaints(slow):
+                warn_user(message, ConvergenceWarning)
+
+    def predict_proba(self, X: Any) -> Array:
         """Class probabilities: softmax of the scores over `temperature_`.
 
         Parameters
@@ -297,7 +283,7 @@ class SpectrumSVCCV(KernelClassifier):
         """
         return probabilities(self._decision_rows(X), self.temperature_)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Any:
         """Draw the landscape: the mean score of every method and C, members marked.
 
         Parameters
@@ -315,69 +301,50 @@ class SpectrumSVCCV(KernelClassifier):
         return plot_landscape(self.cv_results_, ax=ax)
 
 
-@dataclass(frozen=True)
-class _Machine:
-    """A transformed training kernel, and C in its units."""
-
-    transform: Transform
-    kernel: Array
-    scale: float
-
-    @classmethod
-    def fit(cls, training: Training, method: Method, spectrum: Spectrum) -> _Machine:
-        transform = Transform.fit(
-            training.K, method, weight=training.weight, spectrum=spectrum
-        )
-        kernel = transform.kernel(training.K)
-        diagonal = np.average(np.abs(np.diagonal(kernel)), weights=training.weight)
-        return cls(transform, kernel, float(diagonal) or 1.0)
-
-    def row(
-        self, training: Training, signs: Array, C: float, tol: float, max_iter: int
-    ) -> Row:
-        """One certified row of the model."""
-        result, intercept = svm_dual(
-            self.kernel,
-            BalancedBox(training.upper(C), signs),
-            tol=tol,
-            max_iter=max_iter,
-            psd=self.transform.psd,
-        )
-        return Row(self.transform.coef(signs * result.x), intercept, result, result.x)
+def unit_kernel(
+    training: Training, method: Method, spectrum: Spectrum
+) -> tuple[TrainedKernel, float]:
+    """Return what a method makes of K, and the mean of its diagonal."""
+    transform = Transform.fit(None, method, weight=training.weight, spectrum=spectrum)
+    kernel = transform.kernel(training.K.dense())
+    diagonal = np.abs(np.diagonal(kernel))
+    scale = float(np.average(diagonal, weights=training.weight)) or 1.0
+    return TrainedKernel(transform.psd, transform.coef, kernel), scale
 
 
 def fold_values(
-    training: Training,
-    codes: np.ndarray,
-    train: np.ndarray,
-    test: np.ndarray,
     methods: Sequence[Method],
     Cs: Array,
-    n_classes: int,
+    training: Training,
+    target: Classes,
+    fold: tuple[np.ndarray, np.ndarray],
 ) -> Array:
-    """Decision values (n_settings, n_test, n_rows) of all settings on one fold."""
-    weight = None if training.weight is None else training.weight[train]
-    part = Training(training.K[np.ix_(train, train)], weight, None, train.size)
-    new = training.K[np.ix_(test, train)]
-    spectrum = part.spectrum()
+    """Decision values (n_settings, n_test, n_rows) of every method and C.
+
+    The machines are solved well enough for an order of them.
+    """
+    train, test = fold
+    part, known = training.subset(train), target.subset(train)
+    spectrum = part.K.spectrum(part.weight)
+    new = training.K.seen(test, train)
     found = []
     for method in methods:
-        machine = _Machine.fit(part, method, spectrum)
-        rows = machine.transform.rows(new) / machine.scale
-        unit = machine.kernel / machine.scale
+        trained, scale = unit_kernel(part, method, spectrum)
+        assert trained.dense is not None
+        unit = trained.dense / scale
         columns = []
-        for signs in one_vs_rest(codes[train], n_classes):
-            coef, intercept = svm_path(unit, signs, Cs, weight, tol=_SEARCH_TOL)
-            columns.append(coef @ rows.T + intercept[:, None])
-        found.append(np.stack(columns, axis=-1))
+        for signs in known.signs():
+            v, b = svm_path(unit, signs, Cs, part.weight, tol=_SEARCH_TOL)
+            columns.append(new @ (trained.to_raw(v.T) / scale) + b)
+        found.append(np.stack(columns, axis=-1).transpose(1, 0, 2))
     return np.concatenate(found)
 
 
-def distinct_methods(methods: list[Method], spectrum: Spectrum) -> list[Method]:
+def distinct_methods(given: Sequence[Any], spectrum: Spectrum) -> list[Method]:
     """Leave out methods that make the same of the spectrum as an earlier one."""
     kept: list[Method] = []
     seen: list[Array] = []
-    for method in methods:
+    for method in map(as_method, given):
         target, gain = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
         made = np.concatenate([target, gain])
         if not any(np.allclose(made, other, rtol=1e-9, atol=0.0) for other in seen):
@@ -386,21 +353,17 @@ def distinct_methods(methods: list[Method], spectrum: Spectrum) -> list[Method]:
     return kept
 
 
-def mean_rows(models: list[list[Row]]) -> list[Row]:
+def mean_rows(models: Sequence[FittedRows]) -> FittedRows:
     """Average models row by row; a single model keeps its certificate."""
     if len(models) == 1:
         return models[0]
-    return [
-        Row(
-            np.mean([row.coef for row in rows], axis=0),
-            float(np.mean([row.intercept for row in rows])),
-        )
-        for rows in zip(*models, strict=True)
-    ]
+    coef = np.mean([model.coef for model in models], axis=0)
+    intercept = np.mean([model.intercept for model in models], axis=0)
+    return FittedRows([Row(v, float(b)) for v, b in zip(coef, intercept, strict=True)])
 
 
 def cv_results(
-    methods: list[Method], Cs: Array, scores: Array, chosen: np.ndarray
+    methods: Sequence[Method], Cs: Array, scores: Array, chosen: np.ndarray
 ) -> dict[str, Any]:
     """The table of the search, in the form of `GridSearchCV`."""
     params = [{"method": m.name, "C": float(C)} for m in methods for C in Cs]
