@@ -90,15 +90,19 @@ class Landscape:
         found = np.empty((self.values.shape[0], len(self.folds)))
         target = Classes(self.codes, self.classes.size)
         for s, values in enumerate(self.values):
-            proba = partial(probabilities, temperature=temperature[s])
-            judge = scorer(scoring, self.classes, target, proba=proba)
+            judge = scorer(
+                scoring,
+                self.classes,
+                target,
+                proba=partial(probabilities, temperature=temperature[s]),
+            )
             for f, fold in enumerate(self.folds):
                 found[s, f] = judge(values[fold], np.arange(fold.start, fold.stop))
         return found
 
-    def combined(self, members: Sequence[int]) -> float:
+    def combined(self, members: np.ndarray) -> float:
         """Temperature of the mean of some settings."""
-        mean = self.values[list(members)].mean(axis=0, keepdims=True)
+        mean = self.values[members].mean(axis=0, keepdims=True)
         return float(temperatures(mean, self.codes, self.weight)[0])
 
 
