@@ -8,6 +8,7 @@ negative, no gap can be claimed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -202,10 +203,14 @@ def _weighted_flip(
     return _flip(values, tol, t) / np.where(values > 0, positive, negative)
 
 
+_POWER = re.compile(r"power\(w=([0-9.e+-]+), p=([0-9.e+-]+)\)")
+
+
 def power(negative: float, exponent: float) -> Method:
     """Return the family ``|l|^p`` for l > 0 and ``w |l|^p`` for l < 0.
 
-    It contains clip (w = 0, p = 1), flip (1, 1) and square (1, 2).
+    It contains clip (w = 0, p = 1), flip (1, 1) and square (1, 2). Its name says what
+    it is, ``power(w=0.3, p=1.5)``, and stands for it wherever a method is given.
 
     Parameters
     ----------
@@ -240,6 +245,8 @@ def as_method(given: Any, others: tuple[str, ...] = ()) -> Method:
     if isinstance(given, str):
         if given in METHODS:
             return METHODS[given]
+        if found := _POWER.fullmatch(given):
+            return power(float(found[1]), float(found[2]))
         names = ", ".join(sorted({*METHODS, *others}))
         raise ValueError(
             f"method={given!r} is not known; choose one of {names}, a "

@@ -9,10 +9,17 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from krein import SpectrumSVC, SpectrumSVCCV, rbf_kernel, sigmoid_kernel
+from krein import (
+    SpectrumSVC,
+    SpectrumSVCCV,
+    load_model,
+    rbf_kernel,
+    save_model,
+    sigmoid_kernel,
+)
 from krein.estimators._landscape import Landscape, probabilities, temperatures
 from krein.estimators.spectrum_cv import GAINS
-from krein.methods import METHODS, power
+from krein.methods import METHODS, as_method, power
 from krein.solvers.svm_path import svm_path
 
 mpl.use("Agg")
@@ -38,6 +45,9 @@ def test_the_family_contains_the_named_methods(rng):
         found = power(w, p).apply(values, 1e-12, 1.0)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert len(GAINS) == 12
+    for gain in GAINS:
+        again = as_method(gain.name).apply(values, 1e-12, 1.0)
+        np.testing.assert_array_equal(again, gain.apply(values, 1e-12, 1.0))
 
 
 def test_path_is_that_of_scikit_learn(problem):
@@ -118,14 +128,14 @@ def test_the_average_is_that_of_its_members(classes):
     X, y = (X[50:], y[50:]) if classes == 2 else (X, y)
     K = sigmoid_kernel((X - X.mean(0)) / X.std(0), gamma=0.5)
     model = SpectrumSVCCV().fit(K, y)
-    members = [SpectrumSVC(m.method, C=m.C).fit(K, y) for m in model.members_]
+    members = [SpectrumSVC(m["method"], C=m["C"]).fit(K, y) for m in model.members_]
     assert len(members) == np.ceil(0.3 * len(model.cv_results_["params"]))
     mean = np.mean([m.decision_function(K) for m in members], axis=0)
     np.testing.assert_allclose(model.decision_function(K), mean, atol=1e-8)
     rows = K @ model.dual_coef_.T + model.intercept_
     np.testing.assert_allclose(model.decision_function(K), np.squeeze(rows), atol=1e-8)
     for member in model.members_:
-        assert all(result.certificate.relative <= 1e-6 for result in member.results)
+        assert all(r.certificate.relative <= 1e-6 for r in member["results"])
     assert model.predict_proba(K).shape == (len(y), classes)
     np.testing.assert_allclose(model.predict_proba(K).sum(axis=1), 1.0)
     assert model.score(K, y) > 0.9
@@ -174,6 +184,17 @@ def test_kernel_by_name(problem, rng):
     y = ["k", "k", "k", "r", "r", "r"] * 3
     model = SpectrumSVCCV(kernel="edit").fit(words, y)
     assert model.predict(["colonels", "kreinn"]).tolist() == ["k", "r"]
+
+
+@pytest.mark.parametrize("combine", ["average", "best"])
+def test_model_files(combine, problem, tmp_path):
+    K, y = problem
+    model = SpectrumSVCCV([1.0, 10.0], cv=3, combine=combine).fit(K, y)
+    again = load_model(save_model(model, tmp_path / "m.krein"))
+    np.testing.assert_array_equal(model.predict_proba(K), again.predict_proba(K))
+    assert again.best_params_ == model.best_params_
+    assert again.duality_gap_ == model.duality_gap_
+    assert len(again.members_) == len(model.members_)
 
 
 def test_landscape_is_drawn(problem):

@@ -99,11 +99,11 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
     Examples
     --------
     >>> import numpy as np
-    >>> from krein import KreinNystroem, tl1_kernel
+    >>> from krein import KreinNystroem
     >>> X = np.random.default_rng(0).random((300, 5))
     >>> nystroem = KreinNystroem(100, "tl1", random_state=0)
     >>> F = nystroem.fit_transform(X)
-    >>> K = tl1_kernel(X)
+    >>> K = nystroem.kernel_(X)
     >>> error = np.linalg.norm((F * nystroem.signature_) @ F.T - K) / np.linalg.norm(K)
     >>> bool(error < 0.01), bool(nystroem.approximation_error_ < 0.01)
     (True, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from math import ceil
 from numbers import Integral, Real
@@ -26,12 +26,12 @@ from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.matrices.matrix import TrainedKernel
 from krein.methods import Method, as_method, power
 from krein.notices import warn_user
-from krein.result import Result
 from krein.solvers.svm_path import svm_path
 from krein.spectrum import Spectrum
+from krein.store.state import RESULTS, Fitted, State
 from krein.transform import Transform
 
-__all__ = ["GAINS", "Member", "SpectrumSVCCV"]
+__all__ = ["GAINS", "SpectrumSVCCV"]
 
 GAINS = tuple(power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0))
 CS = tuple(float(c) for c in 10.0 ** np.array([-1.0, -0.25, 0.5, 1.25, 2.0, 2.75]))
@@ -39,24 +39,8 @@ _SHARE = 0.3  # of the settings are averaged
 _SEARCH_TOL = 1e-2  # of LIBSVM, in units of the margin
 
 
-@dataclass(frozen=True)
-class Member:
-    """One of the machines whose average is the model.
-
-    Attributes
-    ----------
-    method : Method
-        What became of the spectrum.
-    C : float
-        In the units of the transformed kernel: ``SpectrumSVC(method, C=C)`` is the
-        same machine.
-    results : list of Result
-        One per row, with its certificate.
-    """
-
-    method: Method
-    C: float
-    results: list[Result]
+def _is_one(model: Any) -> bool:
+    return model.combine == "best"
 
 
 class SpectrumSVCCV(KernelClassifier):
@@ -101,8 +85,10 @@ class SpectrumSVCCV(KernelClassifier):
         Per setting: "param_method", "param_C" (as in `Cs`), "params",
         "split0_test_score", ..., "mean_test_score", "std_test_score",
         "rank_test_score" and "weight" (its share in the model).
-    members_ : list of Member
-        The machines that were averaged, the best first, each with its certificate.
+    members_ : list of dict
+        The machines that were averaged, the best first: "method" and "C", so that
+        ``SpectrumSVC(method, C=C)`` is the same machine, and "results", one per row,
+        each with its certificate.
     classes_, dual_coef_, intercept_, support_
         As in `SpectrumSVC`; means over the members.
     duality_gap_ : ndarray of shape (n_rows,)
@@ -126,6 +112,16 @@ class SpectrumSVCCV(KernelClassifier):
     >>> len(model.cv_results_["params"]), bool(model.score(K, y) > 0.8)
     (72, True)
     """
+
+    _fitted_state: State = (
+        # An average has the certificates of its members.
+        *(replace(entry, needed=_is_one) for entry in RESULTS if entry.needed is True),
+        Fitted("best_params_", "table"),
+        Fitted("cv_results_", "table"),
+        Fitted("members_", "anything"),
+        Fitted("duality_gap_", "numbers", "r"),
+        Fitted("temperature_", "number"),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **{
@@ -242,7 +238,7 @@ class SpectrumSVCCV(KernelClassifier):
         target: Classes,
         spectrum: Spectrum,
         settings: Sequence[tuple[Method, float]],
-    ) -> list[tuple[Member, FittedRows]]:
+    ) -> list[tuple[dict[str, Any], FittedRows]]:
         """Certified machines of the chosen settings."""
         kernels = {}
         for method, _ in settings:
@@ -257,17 +253,18 @@ class SpectrumSVCCV(KernelClassifier):
                 svm_row, trained, tol=self.tol, max_iter=self.max_iter, options={}
             )
             rows = FittedRows([solve(box) for box in boxes])
-            found.append((Member(method, C, rows.results), rows))
+            member = {"method": by_name(method), "C": C, "results": rows.results}
+            found.append((member, rows))
         return found
 
-    def _store_members(self, members: list[Member]) -> None:
+    def _store_members(self, members: list[dict[str, Any]]) -> None:
         self.members_ = members
-        self.best_params_ = {"method": members[0].method, "C": members[0].C}
-        gaps = [[r.certificate.value for r in member.results] for member in members]
+        self.best_params_ = {name: members[0][name] for name in ("method", "C")}
+        gaps = [[r.certificate.value for r in one["results"]] for one in members]
         self.duality_gap_ = np.max(gaps, axis=0)
         if len(members) > 1:
-            slow = [r for member in members for r in member.results]
-            for message in self._complaints(slow):
+            results = [result for one in members for result in one["results"]]
+            for message in self._complaints(results):
                 warn_user(message, ConvergenceWarning)
 
     def predict_proba(self, X: Any) -> Array:
@@ -351,6 +348,15 @@ def distinct_methods(given: Sequence[Any], spectrum: Spectrum) -> list[Method]:
             kept.append(method)
             seen.append(made)
     return kept
+
+
+def by_name(method: Method) -> str | Method:
+    """The name of a method where it stands for it: a name can be kept in files."""
+    try:
+        as_method(method.name)
+    except ValueError:
+        return method
+    return method.name
 
 
 def mean_rows(models: Sequence[FittedRows]) -> FittedRows:
