@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array
 from krein.comparison.columns import SCORES
 from krein.comparison.methods import METHODS, Method
+from krein.comparison.parts import Answer, Part, answer
 from krein.comparison.scores import score
 from krein.comparison.splits import Split, inner_folds
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
+from krein.estimators._training import Classes
 from krein.items import take
 from krein.kernels.registry import Kernel
 from krein.store.sharing import SharedWork, shared_work
@@ -87,24 +87,19 @@ def evaluate_split(
     """
     train, test = split
     similarity = problem.on(train)
-    vectors = problem.vectors
-    inputs = {
-        "similarity": (similarity[train], similarity[test]),
-        "vectors": (None, None) if vectors is None else (vectors[train], vectors[test]),
-    }
-    codes = problem.codes[train]
+    target = Classes(problem.codes[train], problem.classes.size)
     groups = None if problem.groups is None else problem.groups[train]
-    searched = search(
-        {need: pair[0] for need, pair in inputs.items()},
-        codes,
-        methods,
-        inner_folds(codes, groups),
-        scoring,
-    )
+    held = {"similarity": Part(similarity[train], similarity[test], target, True)}
+    if problem.vectors is not None:
+        X = problem.vectors
+        held["vectors"] = Part(X[train], X[test], target, False)
+    inputs = {need: part.train for need, part in held.items()}
+    folds = inner_folds(target.codes, groups)
+    searched = search(inputs, target, methods, folds, scoring)
     with shared_work() as work:
         for method, found in zip(methods, searched, strict=True):
             yield _final_fit(
-                method, found, inputs[method.needs], problem.codes, split, work
+                method, found, held[method.needs], problem.codes[test], work
             )
 
 
@@ -159,7 +154,8 @@ def _best_params(
         "vectors": problem.vectors,
     }
     folds = inner_folds(problem.codes, problem.groups, seed)
-    found = search(inputs, problem.codes, [method], folds, scoring)[0]
+    target = Classes(problem.codes, problem.classes.size)
+    found = search(inputs, target, [method], folds, scoring)[0]
     if found.error:
         raise ValueError(f"{method.title} failed: {found.error}")
     return found.grid[found.best]
@@ -174,6 +170,7 @@ class Search:
     out_of_fold: list[Array | None]  # per candidate: (n, n_rows), NaN where not tested
     seconds: float = 0.0
     error: str = ""
+    answers: list[Answer] = field(default_factory=list)  # of the last fold
 
     @property
     def best(self) -> int:
@@ -184,7 +181,7 @@ class Search:
 
 def search(
     inputs: dict[str, Any],
-    codes: np.ndarray,
+    target: Classes,
     methods: Sequence[Method],
     folds: Sequence[Split],
     scoring: str,
@@ -200,136 +197,84 @@ def search(
         found.append(
             Search(grid, np.zeros((len(grid), len(folds))), [None] * len(grid))
         )
-    for f, fold in enumerate(folds):
-        cut = {
-            "similarity": _cut(inputs["similarity"], fold, pairwise=True),
-            "vectors": _cut(inputs["vectors"], fold, pairwise=False),
+    needed = {method.needs for method in methods}
+    for f, (train, test) in enumerate(folds):
+        parts = {
+            need: Part.cut(
+                inputs[need], target, train, test, pairwise=need == "similarity"
+            )
+            for need in needed
         }
         with shared_work() as work:
             for method, state in zip(methods, found, strict=True):
-                _score_candidates(
-                    method, state, f, cut[method.needs], codes, fold, scoring, work
-                )
+                if not state.error:
+                    _try_candidates(method, state, f, parts[method.needs], work)
+                    _score_candidates(state, f, target.codes, test, scoring)
     return found
 
 
-def _cut(matrix: Any, fold: Split, *, pairwise: bool) -> tuple[Any, Any]:
-    if matrix is None:
-        return None, None
-    train, test = fold
-    if pairwise:
-        return matrix[np.ix_(train, train)], matrix[np.ix_(test, train)]
-    return matrix[train], matrix[test]
-
-
-def _score_candidates(
-    method: Method,
-    state: Search,
-    f: int,
-    cut: tuple[Any, Any],
-    codes: np.ndarray,
-    fold: Split,
-    scoring: str,
-    work: SharedWork,
+def _try_candidates(
+    method: Method, state: Search, f: int, part: Part, work: SharedWork
 ) -> None:
     """Fit the candidates of one method on one fold; a failure ends the method."""
-    if state.error:
-        return
-    train, test = fold
     start, saved = perf_counter(), work.saved
-    for c, candidate in enumerate(state.grid):
-        try:
-            model, _ = _fit(method.build(**candidate), cut[0], codes[train])
-            predicted, scores = model.predict(cut[1]), _raw_scores(model, cut[1])
-        except _FAILURES as error:
-            state.error = f"{type(error).__name__}: {error}"
-            return
-        proba = _probabilities(model, cut[1], scores)
-        state.scores[c, f] = score(scoring, codes[test], predicted, scores, proba)
-        if state.out_of_fold[c] is None:
-            state.out_of_fold[c] = np.full((codes.size, scores.shape[1]), np.nan)
-        state.out_of_fold[c][test] = scores  # type: ignore[index]
+    try:
+        state.answers = [answer(method.build(**c), part) for c in state.grid]
+    except _FAILURES as error:
+        state.error = f"{type(error).__name__}: {error}"
     state.seconds += perf_counter() - start + work.saved - saved
 
 
+def _score_candidates(
+    state: Search, f: int, codes: np.ndarray, test: np.ndarray, scoring: str
+) -> None:
+    if state.error:
+        return
+    for c, said in enumerate(state.answers):
+        state.scores[c, f] = score(
+            scoring, codes[test], said.codes, said.values, said.some_proba
+        )
+        if state.out_of_fold[c] is None:
+            shape = (codes.size, said.values.shape[1])
+            state.out_of_fold[c] = np.full(shape, np.nan)
+        state.out_of_fold[c][test] = said.values  # type: ignore[index]
+
+
 def _final_fit(
-    method: Method,
-    found: Search,
-    inputs: tuple[Any, Any],
-    codes: np.ndarray,
-    split: Split,
-    work: SharedWork,
+    method: Method, found: Search, part: Any, codes: np.ndarray, work: SharedWork
 ) -> dict[str, Any]:
     """Fit the chosen candidate on the training part and score the test part."""
     if found.error:
         return {"method": method.name, "error": found.error}
-    train, test = split
-    chosen = found.grid[found.best]
-    saved, start = work.saved, perf_counter()
+    chosen, saved = found.grid[found.best], work.saved
     try:
-        model, converged = _fit(method.build(**chosen), inputs[0], codes[train])
-        fitted = perf_counter()
-        predicted = model.predict(inputs[1])
-        done = perf_counter()
-        scores = _raw_scores(model, inputs[1])
+        said = answer(method.build(**chosen), part)
     except _FAILURES as error:
         return {"method": method.name, "error": f"{type(error).__name__}: {error}"}
-    n_classes = np.unique(codes).size
-    if _gives_probabilities(model):
-        proba = model.predict_proba(inputs[1])
-    else:
-        proba = _calibrated(found, scores, codes[train], n_classes)
+    proba = said.proba
+    if proba is None:
+        proba = _calibrated(found, said.values, part.target)
     return {
         "method": method.name,
         "params": chosen,
         "scores": {
-            name: score(name, codes[test], predicted, scores, proba) for name in SCORES
+            name: score(name, codes, said.codes, said.values, proba) for name in SCORES
         },
-        "fit_seconds": fitted - start + work.saved - saved,
-        "predict_seconds": done - fitted,
+        "fit_seconds": said.fit_seconds + work.saved - saved,
+        "predict_seconds": said.predict_seconds,
         "search_seconds": found.seconds,
-        "converged": converged,
-        "predicted": [int(code) for code in predicted],
+        "converged": said.converged,
+        "predicted": [int(code) for code in said.codes],
         "probability": [
-            round(float(proba[i, code]), 4) for i, code in enumerate(predicted)
+            round(float(proba[i, code]), 4) for i, code in enumerate(said.codes)
         ],
     }
 
 
-def _fit(model: Any, X: Any, codes: np.ndarray) -> tuple[Any, bool]:
-    """Fit; whether the solver reached its tolerance is noted, not shouted."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(X, codes)
-    slow = any(issubclass(w.category, ConvergenceWarning) for w in caught)
-    return model, not slow
-
-
-def _gives_probabilities(model: Any) -> bool:
-    return hasattr(model, "predict_proba")
-
-
-def _probabilities(model: Any, X: Any, scores: Array) -> Array:
-    """Return the model's own probabilities, else a plain sigmoid of its scores.
-
-    Inner folds only rank candidates by these; the test part gets calibrated ones.
-    """
-    if _gives_probabilities(model):
-        return model.predict_proba(X)
-    return sigmoid_probabilities(scores, np.ones(1), np.zeros(1))
-
-
-def _raw_scores(model: Any, X: Any) -> Array:
-    """Decision values as (n, n_rows)."""
-    values = np.asarray(model.decision_function(X), dtype=float)
-    return values[:, None] if values.ndim == 1 else values
-
-
-def _calibrated(
-    found: Search, scores: Array, codes: np.ndarray, n_classes: int
-) -> Array:
+def _calibrated(found: Search, values: Array, target: Classes) -> Array:
     out_of_fold = found.out_of_fold[found.best]
     assert out_of_fold is not None
     tested = ~np.isnan(out_of_fold).any(axis=1)
-    slope, offset = fit_sigmoids(out_of_fold[tested], codes[tested], None, n_classes)
-    return sigmoid_probabilities(scores, slope, offset)
+    codes = target.codes[tested]
+    slope, offset = fit_sigmoids(out_of_fold[tested], codes, None, target.n)
+    return sigmoid_probabilities(values, slope, offset)

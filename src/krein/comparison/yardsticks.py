@@ -29,8 +29,7 @@ class _Yardstick(KernelClassifier):
         for key in ("kernel", "kernel_params", "symmetrize")
     }
 
-    def _proba(self, X: Any) -> Array:
-        values = self._decision_rows(X)
+    def _probabilities(self, values: Array) -> Array:
         return sigmoid_probabilities(values, np.ones(1), np.zeros(1))
 
 
@@ -97,7 +96,7 @@ class SimilarityFeaturesClassifier(_Yardstick):
     def _row(
         self, Z: Array, mean: Array, scale: Array, training: Training, signs: Array
     ) -> Row:
-        model = LogisticRegression(C=self.C, tol=1e-10, max_iter=5000)
+        model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-8)
         model.fit(Z, signs, training.weight)
         coef = model.coef_[0] / scale
         return Row(coef, float(model.intercept_[0] - mean @ coef))
@@ -113,7 +112,7 @@ class SimilarityFeaturesClassifier(_Yardstick):
         -------
         ndarray of shape (n_new, n_classes)
         """
-        return self._proba(X)
+        return self._probabilities(self._decision_rows(X))
 
 
 def _standard(K: Array, weight: Array | None) -> tuple[Array, Array]:
@@ -180,15 +179,17 @@ class SimilarityNeighborsClassifier(_Yardstick):
         weight = 1.0 if training.weight is None else training.weight
         return FittedRows([Row(signs * weight, 0.0) for signs in target.signs()])
 
-    def _outputs(self, X: Any, **further: Any) -> Array:
-        """Votes per class, as shares (n_new, n_classes)."""
-        K = self._similarities(X)
-        votes = self.dual_coef_[:, self.support_]
-        k = min(self.n_neighbors, votes.shape[1])
+    def row_values(self, coef: Array, K: Array) -> Array:
+        """Votes per class of the most similar items, as shares (n_new, n_rows)."""
+        k = min(self.n_neighbors, coef.shape[1])
         nearest = np.argsort(-K, axis=1, kind="stable")[:, :k]
-        chosen = votes[:, nearest]  # (n_rows, n_new, k)
+        chosen = coef[:, nearest]  # (n_rows, n_new, k)
         weight = np.abs(chosen[0]).sum(axis=1)
         return (chosen.sum(axis=2) / weight).T
+
+    def _probabilities(self, values: Array) -> Array:
+        share = 0.5 * (1.0 + values)
+        return np.hstack([1.0 - share, share]) if share.shape[1] == 1 else share
 
     def predict_proba(self, X: Any) -> Array:
         """Shares of the votes.
@@ -201,5 +202,4 @@ class SimilarityNeighborsClassifier(_Yardstick):
         -------
         ndarray of shape (n_new, n_classes)
         """
-        share = 0.5 * (1.0 + self._decision_rows(X))
-        return np.hstack([1.0 - share, share]) if share.shape[1] == 1 else share
+        return self._probabilities(self._decision_rows(X))

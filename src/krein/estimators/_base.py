@@ -236,7 +236,11 @@ class KernelModel(BaseEstimator):
 
     def _outputs(self, X: Any, **further: Any) -> Array:
         """Return the part that the coefficients make; rules not linear override it."""
-        return self._similarities(X) @ self.dual_coef_[:, self.support_].T
+        return self.row_values(self.dual_coef_[:, self.support_], self._similarities(X))
+
+    def row_values(self, coef: Array, K: Array) -> Array:
+        """Return what coefficients (n_rows, m) make of raw similarities (n_new, m)."""
+        return K @ coef.T
 
     def _refuse_diverged(self) -> None:
         results = getattr(self, "result_", [])
