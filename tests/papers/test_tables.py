@@ -2,6 +2,7 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from papers import find_table, measure, reproduce, tables
 from papers.__main__ import main
 from papers.experiments import folds_of, split_of, tune, unit_range
+from papers.liu_data import under
 from papers.page import write_page
-from papers.runs import Task
+from papers.runs import DivergedError, Task
 from tests.cli.terminal import terminal
 
 
@@ -136,3 +138,38 @@ def test_on_a_terminal_it_shows_where_it_is(tmp_path):
     assert ended.code == 0
     assert "\r\x1b[K2/2 sonar, half, split 1" in ended.out
     assert "2 of 2 runs" in ended.out
+
+
+def test_the_command_line_runs_other_splits(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("KREIN_PAPERS_SEED", "0")  # so that it is put back afterwards
+    words = ["liu-table2", "--quick", "--json"]
+    largest = []
+    for name, more in (("usual", []), ("other", ["--other-seed"])):
+        assert main([*words, *more, "--out", str(tmp_path / name)]) == 0
+        rows = json.loads(capsys.readouterr().out)["measured"]
+        largest.append([r["value"] for r in rows if r["quantity"] == "mu_max"])
+    assert largest[0] != largest[1]
+
+
+def test_a_fit_that_diverged_is_not_chosen_and_not_scored():
+    y = np.repeat(["a", "b"], [12, 8])
+    folds = folds_of(Task("toy", "m"), y, 4)
+    grid = [dict(label="b", away=True), dict(label="a", away=False)]
+    assert tune(_Away, grid, np.eye(20), y, folds) == grid[1]
+    with pytest.raises(DivergedError, match="every value of the grid diverged"):
+        tune(_Away, [grid[0], grid[0]], np.eye(20), y, folds)
+
+
+class _Away(_Guess):
+    """Says that it diverged, if it is told to."""
+
+    def __init__(self, label, away):
+        self.label = label
+        self.result_ = SimpleNamespace(status="diverged" if away else "converged")
+
+
+def test_methods_under_a_reading_have_names():
+    assert under("CCICP-GD, zeros", "steps 1/L") == "CCICP-GD, steps 1/L, zeros"
+    assert under("CCICP-SGD-I", "printed equations") == "CCICP-SGD-I, printed equations"
+    assert under("Flip", "printed equations") == "Flip"
+    assert under("CCICP-GD", "") == "CCICP-GD"
