@@ -146,7 +146,7 @@ def test_damaged_files_are_named(folder, content, message):
 
 def test_pickles_are_refused(folder):
     np.savez(folder / "evil.npz", X=np.array([{}], dtype=object), y=[0])
-    with pytest.raises(ValueError, match="plain arrays"):
+    with pytest.raises(ValueError, match="Python objects"):
         krein.load_dataset("evil")
 
 
@@ -246,3 +246,13 @@ def test_any_string_set_survives_the_csv_reader(rows, tmp_path_factory):
     loaded = read_csv(path, "str_any")
     assert loaded.data == [sequence for _, sequence in rows]
     assert loaded.target.tolist() == [label for label, _ in rows]
+
+
+def test_labels_of_a_file_are_not_merged_and_its_size_is_checked(tmp_path, monkeypatch):
+    path = tmp_path / "str_any.csv.gz"
+    path.write_bytes(gzip.compress(b"y,sequence\n007,a\n7,b\n1_0,c\n10,d\n"))
+    assert read_csv(path, "str_any").target.tolist() == ["007", "7", "1_0", "10"]
+    path.write_bytes(gzip.compress(b"y,sequence\n" + b"0,a\n" * 1_000_000))
+    monkeypatch.setenv("KREIN_MEMORY_LIMIT", "10MB")
+    with pytest.raises(MemoryError, match="does not fit into the memory"):
+        read_csv(path, "str_any")

@@ -7,15 +7,17 @@ column ``sequence`` or ``letters``, otherwise numbers).
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import zipfile
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import Bunch
+
+from krein.formats import FormatError
+from krein.formats import arrays as formats
+from krein.formats.cells import as_labels, parse_number
+from krein.formats.columns import read_text_rows
 
 __all__ = ["KIND_BY_PREFIX", "Graph", "kind_of", "read_csv", "read_npz"]
 
@@ -90,18 +92,12 @@ def read_npz(path: Any, name: str) -> Bunch:
     name : str
         Name of the set; its prefix says the kind of data.
     """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"{path} cannot be read as a .npz file of plain arrays: {error}"
-        ) from error
+    arrays = formats.read_npz(Path(path))
     needed = ["graph_of_node", "edges"] if kind_of(name) == "graphs" else ["X"]
     missing = [key for key in [*needed, "y"] if key not in arrays]
     if missing:
-        raise ValueError(
-            f"{path} lacks the array {missing[0]!r}; it has {', '.join(arrays)}"
+        raise FormatError(
+            path, f"lacks the array {missing[0]!r}; it has {', '.join(arrays)}"
         )
     target = arrays.pop("y")
     data = _graphs(arrays) if kind_of(name) == "graphs" else arrays.pop("X")
@@ -127,33 +123,28 @@ def read_csv(path: Any, name: str) -> Bunch:
 
     Parameters
     ----------
-    path : path-like or importlib.resources traversable
+    path : path-like
         The file.
     name : str
         Name of the set.
     """
-    try:
-        text = gzip.decompress(path.read_bytes()).decode()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} cannot be read as .csv.gz: {error}") from error
-    rows = list(csv.reader(io.StringIO(text)))
-    if len(rows) < 2 or "y" not in rows[0]:
-        raise ValueError(
-            f"{path} must start with a line of column names, with 'y' among them"
+    header, *rows = read_text_rows(Path(path), ",")
+    if not rows or "y" not in header.fields:
+        raise FormatError(
+            path, "must start with a line of column names, with 'y' among them"
         )
-    columns = dict(zip(rows[0], zip(*rows[1:], strict=True), strict=True))
-    target = _numbers_if_possible(columns.pop("y"))
+    fields = zip(*(row.fields for row in rows), strict=True)
+    columns = dict(zip(header.fields, fields, strict=True))
+    target = as_labels(columns.pop("y"))
     for key in ("sequence", "letters"):
         if key in columns:
             data: Any = list(columns.pop(key))
             extra = {k: np.array(v) for k, v in columns.items()}
             return _bunch(name, data, target, extra)
-    data = np.column_stack([np.array(v, dtype=float) for v in columns.values()])
-    return _bunch(name, data, target, {"feature_names": np.array(list(columns))})
-
-
-def _numbers_if_possible(labels: tuple[str, ...]) -> np.ndarray:
-    try:
-        return np.array([int(label) for label in labels])
-    except ValueError:
-        return np.array(labels)
+    lines = [row.line for row in rows]
+    numbers = [
+        [parse_number(x, path, line, k) for x, line in zip(texts, lines, strict=True)]
+        for k, texts in enumerate(columns.values(), start=1)
+    ]
+    extra = {"feature_names": np.array(list(columns))}
+    return _bunch(name, np.column_stack(numbers), target, extra)

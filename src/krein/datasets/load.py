@@ -149,7 +149,8 @@ def _unknown(name: str) -> str:
 
 def _from_package(name: str) -> Bunch:
     folder = resources.files("krein.datasets") / "data"
-    bunch = read_csv(folder / f"{name}.csv.gz", name)
+    with resources.as_file(folder / f"{name}.csv.gz") as path:
+        bunch = read_csv(path, name)
     bunch.DESCR = (folder / "README.md").read_text(encoding="utf-8")
     return bunch
 
