@@ -59,8 +59,9 @@ def _refuse_missing(X: Any, name: str) -> None:
     hint = "leave these items out or fill the gaps (sklearn.impute) first"
     if square and not (gaps & gaps.T).any():
         hint = (
-            f"the entries across are known: np.where(np.isnan({name}), {name}.T, {name}) "
-            "takes them, if both directions measure the same thing"
+            "the entries across are known: "
+            f"np.where(np.isnan({name}), {name}.T, {name}) takes them, if both directions "
+            "measure the same thing"
         )
     raise ValueError(
         f"{name} contains NaN: {gaps.sum()} of its {gaps.size} entries are missing, "

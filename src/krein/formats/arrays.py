@@ -12,9 +12,11 @@ from __future__ import annotations
 import math
 import os
 import tokenize
+import warnings
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,15 +39,24 @@ _UNREADABLE = (
 )
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without numpy's remark on files that Python 2 wrote."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
 def _check_header(handle: IO[bytes], size: int, path: Path, member: str = "") -> int:
     """Compare what a .npy header promises with what is there; return where it ends."""
     where = f"{member}: " if member else ""
     try:
         version = np.lib.format.read_magic(handle)
-        if version == (1, 0):
-            shape, _, dtype = np.lib.format.read_array_header_1_0(handle)
-        else:
-            shape, _, dtype = np.lib.format.read_array_header_2_0(handle)
+        with _quiet():
+            if version == (1, 0):
+                shape, _, dtype = np.lib.format.read_array_header_1_0(handle)
+            else:
+                shape, _, dtype = np.lib.format.read_array_header_2_0(handle)
     except _UNREADABLE:
         raise FormatError(path, f"{where}the .npy header cannot be read") from None
     if dtype.hasobject:
@@ -67,7 +78,8 @@ def _check_header(handle: IO[bytes], size: int, path: Path, member: str = "") ->
 
 def _load(handle: IO[bytes], path: Path, member: str = "") -> np.ndarray:
     try:
-        array = np.lib.format.read_array(handle, allow_pickle=False)
+        with _quiet():
+            array = np.lib.format.read_array(handle, allow_pickle=False)
         _check_characters(array)
         return array
     except (*_UNREADABLE, zipfile.BadZipFile, zlib.error, OSError) as error:
