@@ -60,8 +60,8 @@ def _refuse_missing(X: Any, name: str) -> None:
     if square and not (gaps & gaps.T).any():
         hint = (
             "the entries across are known: "
-            f"np.where(np.isnan({name}), {name}.T, {name}) takes them, if both directions "
-            "measure the same thing"
+            f"np.where(np.isnan({name}), {name}.T, {name}) takes them, if both "
+            "directions measure the same thing"
         )
     raise ValueError(
         f"{name} contains NaN: {gaps.sum()} of its {gaps.size} entries are missing, "
