@@ -17,11 +17,13 @@ from krein.problems.logistic import uniqueness_ratio
 from krein.result import Result
 from krein.solvers.cccp import CCCPSettings
 from krein.spectrum import Spectrum
+from krein.store.state import Fitted, State
 from krein.transform import Transform
 
 __all__ = [
     "MAX_ITER",
     "PAPER",
+    "PLAN_STATE",
     "Plan",
     "check_options",
     "initial",
@@ -38,6 +40,17 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(PAPER, ("init", *(f.name for f in fields(CCCPSettings)))),
 }
 _MARGIN = 1.05  # above the floor of alpha, so that the solution is safely unique
+
+
+# What a fitted model says about its plan.
+PLAN_STATE: State = (
+    Fitted("kernel_", "kernel", needed=False),
+    Fitted("coef_", "numbers", needed=False),
+    Fitted("alpha_used_", "number"),
+    Fitted("unique_", "flag"),
+    Fitted("flipped_", "flag"),
+    Fitted("ratio_", "numbers", "r"),
+)
 
 
 @dataclass(frozen=True)

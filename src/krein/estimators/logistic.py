@@ -17,6 +17,7 @@ from krein.estimators._classifier import KernelClassifier
 from krein.estimators._logistic_plan import (
     MAX_ITER,
     PAPER,
+    PLAN_STATE,
     Plan,
     check_options,
     initial,
@@ -37,7 +38,7 @@ from krein.result import Result
 from krein.solvers.cccp import CCCP_DEFAULTS, cccp_logistic
 from krein.solvers.newton_logistic import krein_gd, newton_logistic
 from krein.spectrum import norm_bound
-from krein.store.state import Fitted, State
+from krein.store.state import State
 from krein.transform import Transform
 
 __all__ = ["KreinLogisticRegression"]
@@ -133,14 +134,7 @@ class KreinLogisticRegression(KernelClassifier):
     (array(['a', 'a', 'b'], dtype='<U1'), True)
     """
 
-    _fitted_state: State = (
-        Fitted("kernel_", "kernel", needed=False),
-        Fitted("coef_", "numbers", needed=False),
-        Fitted("alpha_used_", "number"),
-        Fitted("unique_", "flag"),
-        Fitted("flipped_", "flag"),
-        Fitted("ratio_", "numbers", "r"),
-    )
+    _fitted_state: State = PLAN_STATE
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelClassifier._parameter_constraints,

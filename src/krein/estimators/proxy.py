@@ -16,13 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._training import (
-    Classes,
-    FittedRows,
-    Row,
-    Training,
-    ravel_rows,
-)
+from krein.estimators._training import Classes, FittedRows, Row, Training, ravel_rows
 from krein.estimators.nystroem import KreinNystroem
 from krein.notices import warn_user
 from krein.problems.new_points import RULES, Proxy, checked_batch, linear_coef
@@ -161,20 +155,7 @@ class ProxySVC(KernelClassifier):
     True
     """
 
-    _fitted_state: State = (
-        Fitted("spectrum_", "spectrum"),
-        Fitted("proxy_", "proxy"),
-    )
-
-    @classmethod
-    def _from_format_1(cls, state: dict[str, Any]) -> dict[str, Any]:
-        """Files of 0.1 held what the learned kernel is made of in several parts."""
-        state = dict(state)
-        signs, rho, kept, raw = (
-            state.pop(name) for name in ("_signs", "_rho", "_kept", "_K_fit")
-        )
-        state["proxy_"] = Proxy(state["spectrum_"], np.vstack(signs), rho, kept, raw)
-        return state
+    _fitted_state: State = (Fitted("spectrum_", "spectrum"), Fitted("proxy_", "proxy"))
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelClassifier._parameter_constraints,

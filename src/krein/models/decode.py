@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 import krein
 from krein.kernels.registry import Kernel
 from krein.matrices.memory import require_memory
+from krein.models.format_1 import from_format_1
 from krein.models.registry import (
     ARRAY_KINDS,
     FORMAT,
@@ -235,7 +236,7 @@ class Reader:
         cls = type(estimator)
         entries = state_of(cls)
         if self.format == 1:
-            state = _from_format_1(cls, state)
+            state = from_format_1(cls, state)
         faults = faults_of(estimator, state, entries, self.format)
         if faults:
             raise ModelFileError(
@@ -276,14 +277,6 @@ class Reader:
                 "was passed"
             )
         return self.kernel
-
-
-def _from_format_1(cls: Any, state: dict[str, Any]) -> dict[str, Any]:
-    """In the first format names were those of the attributes, private ones too."""
-    if hasattr(cls, "_from_format_1"):
-        state = cls._from_format_1(state)
-    names = {entry.place: entry.name for entry in state_of(cls).values()}
-    return {names.get(place, place): value for place, value in state.items()}
 
 
 def _npy_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:

@@ -16,7 +16,7 @@ __all__ = ["LOCK", "StoreInUseError", "locked"]
 LOCK = "lock.json"
 
 
-class StoreInUseError(RuntimeError):
+class StoreInUseError(OSError):
     """Another run works in the same store."""
 
 
