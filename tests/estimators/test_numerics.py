@@ -1,5 +1,7 @@
 """Fits that were wrong without a word: budgets, scales, bounds, weights."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVR
 
 from krein import (
+    CPDSVC,
+    DCSVC,
+    KreinRidge,
     KreinSVC,
+    ProxySVC,
     SpectrumOneClassSVM,
     SpectrumSVC,
     SpectrumSVR,
@@ -138,3 +144,69 @@ def test_any_unit_of_the_kernel_with_its_c(scale, method, rng):
     np.testing.assert_allclose(
         model.decision_function(scale * K), plain.decision_function(K), atol=1e-6
     )
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_ridge_has_converged_when_its_system_is_solved(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 20))
+    F = rng.standard_normal((n, n)) * 10.0 ** rng.uniform(-6, 6, n)
+    K = F @ np.diag(rng.choice([1.0, -1.0], n)) @ F.T
+    K = (K + K.T) / 2
+    y = rng.standard_normal(n)
+    model = KreinRidge(alpha=10.0 ** rng.uniform(-5, 5), method="flip")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(K, y)
+    d, V = np.linalg.eigh(K)
+    v, b = model.result_.x, model.intercept_[0]
+    missed = V @ ((np.abs(d) + model.alpha) * (V.T @ v)) - (y - b)
+    relative = np.abs(missed).max() / np.abs(y).max()
+    rounding = 1e-13 * n * np.abs(d).max() * np.linalg.norm(v) / np.abs(y).max()
+    assert relative <= model.residual_[0] + rounding
+    assert (model.result_.status == "converged") == (model.residual_[0] <= model.tol)
+    told = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
+    assert bool(told) == (model.result_.status != "converged")
+
+
+def test_cpd_has_converged_when_its_gap_says_so():
+    """A penalty below the rounding of the kernel: settled, but not to tol."""
+    rng = np.random.default_rng(267)
+    unreached = 0
+    for _ in range(20):
+        X = rng.standard_normal((30, 2))
+        y = np.where(rng.random(30) < 0.5, 1, -1)
+        model = CPDSVC(alpha=1e-8, loss="squared", polynomial="zero", kernel="rbf")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+        reached = model.result_.certificate.relative <= model.tol
+        assert (model.result_.status == "converged") == reached
+        unreached += not reached
+    assert unreached >= 1
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e19, 1e94])
+def test_dc_primal_on_any_scale(scale, rng):
+    A = rng.standard_normal((15, 15))
+    y = np.where(np.arange(15) % 2, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = DCSVC(C=100.0, solver="dc-primal").fit(scale * (A + A.T), y)
+    assert np.isfinite(model.result_.value)
+    assert model.result_.status in ("converged", "max_iter", "diverged")
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-37, 2e29, 1e38, 1e100])
+@pytest.mark.parametrize("rho", [1e-5, 1.0, 1e5])
+def test_proxy_on_any_scale(scale, rho, rng):
+    A = rng.standard_normal((12, 12))
+    y = np.where(np.arange(12) % 2, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = ProxySVC(rho=rho, max_iter=200).fit(scale * (A + A.T), y)
+    assert np.isfinite(model.dual_coef_).all()
+    assert np.isfinite(model.duality_gap_).all()
+    relative = model.result_.certificate.relative
+    assert (model.result_.status == "converged") == (relative <= model.tol)

@@ -89,7 +89,7 @@ def test_optimum_is_that_of_clarabel(kind, n, d, exponent, polynomial):
     weight = rng.integers(1, 4, n).astype(float)
     for lam in _LAMBDAS:
         problem = CPDProblem(space.columns, space.null, SquaredHinge(y, weight), lam)
-        result = cpd_newton(problem)
+        result = cpd_newton(problem, tol=1e-9)
         wanted, status = squared_hinge_optimum(Phi, P, y, lam, free=free, weight=weight)
         assert status in ("Solved", "AlmostSolved")
         assert result.status == "converged"

@@ -107,6 +107,35 @@ def test_above_the_threshold_a_stationary_point_is_found(ratio, linear):
     assert residual_by_hand(problem, result.x, result.info["intercept"]) <= 1e-10
 
 
+def indefinite_kernel(seed, kind, n):
+    rng = np.random.default_rng(seed)
+    if kind == "symmetric noise":
+        A = rng.standard_normal((n, n))
+        return (A + A.T) / 2
+    X = rng.standard_normal((n, 6))
+    if kind == "sigmoid":  # its negative eigenvector is nearly constant
+        return np.tanh(0.5 * X[:, :5] @ X[:, :5].T - 1.0)
+    return (X * [1, 1, 1, -1, -1, -1]) @ X.T
+
+
+@pytest.mark.parametrize("kind", ["symmetric noise", "sigmoid", "low rank"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("ratio", [5.0, 20.0])
+def test_far_above_the_threshold_on_held_out_problems(ratio, fit_intercept, kind):
+    """At a ratio of 5 the damping 1 / 5 meets the singular matrix exactly."""
+    n = 50
+    for seed in range(30):
+        K = indefinite_kernel(seed, kind, n)
+        alpha = -float(np.linalg.eigvalsh(K)[0]) / (ratio * 4 * n)
+        targets = (np.random.default_rng(seed + 99).random((n, 1)) < 0.5) * 1.0
+        targets[:2, 0] = 0.0, 1.0
+        problem = IndefiniteLogistic(K, targets, alpha, None, fit_intercept)
+        result = newton_logistic(problem)
+        assert result.status == "converged", seed
+        b = result.info["intercept"]
+        assert residual_by_hand(problem, result.x, b) <= 1e-9
+
+
 def test_the_dual_never_rises():
     result = newton_logistic(problem_with_ratio(0.9, 3), tol=1e-11)
     dual = result.history["dual"]

@@ -26,7 +26,7 @@ from krein.kernels.registry import Kernel, as_kernel
 from krein.notices import warn_user
 from krein.problems.mkl import MKLWeights
 from krein.result import Result
-from krein.solvers.mkl import kernel_weights
+from krein.solvers.mkl import kernel_weights, svm_at
 from krein.spectrum import Spectrum
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_classes_weigh, check_labels, check_similarity
@@ -242,7 +242,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
         box = BalancedBox(self.C * weight, signs)
         problem = MKLWeights(matrices, costs, box)
         result = kernel_weights(problem, tol=self.tol, max_iter=self.max_iter)
-        _, alpha = problem.value(result.x)
+        _, alpha = svm_at(problem, result.x)
         outputs = problem.combined(result.x) @ (signs * alpha)
         return alpha, signs * alpha, box.intercept(alpha, outputs), result
 

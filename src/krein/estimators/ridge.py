@@ -12,7 +12,7 @@ from krein.estimators._regressor import KernelRegressor
 from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.methods import METHODS, Method
-from krein.result import Certificate, History, Result
+from krein.solvers.ridge import spectral_ridge
 from krein.spectrum import Spectrum
 from krein.transform import Transform
 
@@ -41,7 +41,8 @@ class KreinRidge(KernelRegressor):
     t : float
         Time of the diffusion.
     kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
-        As in `SpectrumSVC`; the solution is direct, tol and max_iter are not used.
+        As in `SpectrumSVC`; the solution is direct: a residual above tol warns,
+        max_iter is not used.
 
     Attributes
     ----------
@@ -114,24 +115,14 @@ class KreinRidge(KernelRegressor):
             weight=training.weight,
             spectrum=spectrum,
         )
-        inverse = 1.0 / self._denominators(spectrum, transform)
-        root = np.ones_like(y) if training.weight is None else np.sqrt(training.weight)
-
-        def solve(target: Array) -> Array:
-            """W^1/2 V diag(inverse) V' W^1/2 target."""
-            inner = spectrum.eigenvectors.T @ (root * target)
-            return root * (spectrum.eigenvectors @ (inverse * inner))
-
-        b = self._intercept(solve, root, y) if self.fit_intercept else 0.0
-        v = solve(y - b)
-        inner = spectrum.eigenvectors.T @ (v / root)
-        error = (spectrum.eigenvectors @ (inner / inverse)) / root - (y - b)
-        residual = float(np.abs(error).max())
-        relative = residual / max(float(np.abs(y).max()), 1e-300)
-        value = float(v @ (y - b))
-        certificate = Certificate("stationarity", relative, relative)
-        result = Result(v, value, certificate, "converged", 1, History())
-        return FittedRows([Row(transform.coef(v), b, result)])
+        result, b = spectral_ridge(
+            spectrum,
+            self._denominators(spectrum, transform),
+            y,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+        )
+        return FittedRows([Row(transform.coef(result.x), b, result)])
 
     def _denominators(self, spectrum: Spectrum, transform: Transform) -> Array:
         """What the targets are divided by along each eigenvector."""
@@ -146,16 +137,8 @@ class KreinRidge(KernelRegressor):
             return np.where(near, self.alpha**2 / safe, total)
         if np.abs(total).min() <= 1e-14 * size:
             raise ValueError(
-                f"alpha={self.alpha:g} makes K + alpha I singular: K has an eigenvalue "
-                "-alpha. Change alpha, or use method='stabilised', 'flip' or 'clip'"
+                f"alpha={self.alpha:g} makes K + alpha I singular to rounding: its "
+                f"eigenvalues go from {np.abs(total).min():.3g} to {size:.3g} in size. "
+                "Change alpha, or use method='stabilised', 'flip' or 'clip'"
             )
         return total
-
-    @staticmethod
-    def _intercept(solve, root: Array, y: Array) -> float:
-        """Return the b with 1'a = 0; the weighted mean where that is undetermined."""
-        border = solve(np.ones_like(y))
-        total = float(border.sum())
-        if abs(total) <= 1e-12 * float(np.abs(border).sum()):
-            return float(np.average(y, weights=root**2))
-        return float(solve(y).sum()) / total

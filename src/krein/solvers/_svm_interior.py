@@ -81,10 +81,11 @@ def _snapped(problem: SVMDual, state: _State) -> Array:
     """Put a variable on its bound where that is nearer than its slack is to zero."""
     upper = problem.domain.upper
     room = upper - state.a
+    # Products, not quotients: any of the units may be zero to rounding.
     unit_s, unit_xi = float(state.s.max()), float(state.xi.max())
     largest = float(state.a.max())
-    low = state.s / unit_s > state.a / largest
-    high = state.xi / unit_xi > room / min(largest, float(room.max()))
+    low = state.s * largest > state.a * unit_s
+    high = state.xi * min(largest, float(room.max())) > room * unit_xi
     return np.where(low, 0.0, np.where(high, upper, state.a))
 
 

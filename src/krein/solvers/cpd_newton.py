@@ -24,6 +24,7 @@ from krein.problems.cpd import CPDProblem
 from krein.problems.cpd_columns import Columns
 from krein.problems.cpd_space import NOT_CPD
 from krein.result import Result
+from krein.solvers._contract import needs
 from krein.solvers._loop import Iterate, run
 
 __all__ = ["cpd_newton"]
@@ -34,8 +35,6 @@ _SMALL = 600
 _ROUGH = 1e-2
 # A full step must bring this share of the objective, or the line is searched.
 _DECREASE = 1e-4
-# With the active set settled, rounding may keep the gap above tol but not above this.
-_SETTLED = 1e-6
 _ROUNDING = 1e-9
 # Samples that left the active set stay in the factor up to this share of it.
 _GONE = 0.1
@@ -49,6 +48,7 @@ class _Point:
     value: float
 
 
+@needs("columns", "null", "loss", "lam", "outputs", "dual", "certificate")
 def cpd_newton(
     problem: CPDProblem,
     *,
@@ -109,13 +109,11 @@ def _steps(problem: CPDProblem, point: _Point) -> Iterator[Iterate]:
     while True:
         s, shift, target = problem.loss.system(point.f, problem.lam)
         certificate = problem.certificate(point.value, bound)
-        certified = certificate.relative <= _SETTLED
         yield Iterate(
             x=np.concatenate([point.c, point.b]),
             value=point.value,
             certificate=certificate,
             bound=bound,
-            stop="converged" if settled and certified else None,
             facts={"size": s.size},
             info={"c": point.c, "b": point.b, "f": point.f},
         )

@@ -11,6 +11,7 @@ from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.problems.dc import IndefiniteDual, PrimalDC
 from krein.result import Result
+from krein.solvers._contract import needs
 from krein.solvers._loop import Iterate, run
 
 __all__ = ["dc_primal", "tdca"]
@@ -18,6 +19,7 @@ __all__ = ["dc_primal", "tdca"]
 _INNER = 60  # steps of the accelerated gradient method on a block
 
 
+@needs("K", "domain", "gradient", "value", "certificate")
 def tdca(
     problem: IndefiniteDual,
     start: Array | None = None,
@@ -169,6 +171,7 @@ def _face_minimum(
 # --------------------------------------------------------------------------------------
 
 
+@needs("M", "y", "root", "gamma", "slack", "value", "recession", "certificate")
 def dc_primal(
     problem: PrimalDC,
     *,
@@ -302,7 +305,9 @@ class _Majoriser:
         problem = self.problem
         if self._factor is None or not np.array_equal(active, self._active):
             matrix = self.square[np.ix_(active, active)] / self.strength
-            matrix[np.diag_indices_from(matrix)] += 1.0
+            # Where the squares are huge, rounding must not make them indefinite.
+            rounding = 4e-16 * active.size * float(np.diagonal(matrix).max())
+            matrix[np.diag_indices_from(matrix)] += 1.0 + rounding
             self._factor = scipy.linalg.cho_factor(matrix, lower=True)
             self._active = active
         rows = problem.M[active]

@@ -23,9 +23,10 @@ from krein.domain import BalancedBox
 from krein.problems.svm import SVMDual, SVMPoint
 from krein.result import Certificate, History, Result, Status
 from krein.solvers._active_set import QuadraticModel
+from krein.solvers._contract import needs
 from krein.solvers._svm_interior import interior_points
 
-__all__ = ["libsvm_options", "one_class_dual", "svm_dual", "svr_dual"]
+__all__ = ["libsvm_options", "one_class_dual", "solve_dual", "svm_dual", "svr_dual"]
 
 _CACHE_MB = 500
 _STAGES = (1e-3, 1e-6, 1e-9)  # tolerances, in units of the margins
@@ -71,7 +72,7 @@ def svm_dual(
         The intercept.
     """
     problem = SVMDual.classification(K, domain, psd=psd)
-    return _solve(problem, SVC(), tol=tol, max_iter=max_iter, cache_size=cache_size)
+    return solve_dual(problem, tol=tol, max_iter=max_iter, cache_size=cache_size)
 
 
 def svr_dual(
@@ -104,7 +105,7 @@ def svr_dual(
         The intercept.
     """
     problem = SVMDual.regression(K, y, upper, epsilon=epsilon, psd=psd)
-    return _solve(problem, SVR(), tol=tol, max_iter=max_iter)
+    return solve_dual(problem, tol=tol, max_iter=max_iter)
 
 
 def one_class_dual(
@@ -137,7 +138,7 @@ def one_class_dual(
     """
     upper = np.ones(K.shape[0]) if weight is None else weight
     problem = SVMDual.one_class(K, upper, nu=nu, psd=psd)
-    return _solve(problem, OneClassSVM(), tol=tol, max_iter=max_iter)
+    return solve_dual(problem, tol=tol, max_iter=max_iter)
 
 
 def libsvm_options(given: dict[str, Any] | None) -> dict[str, Any]:
@@ -154,15 +155,31 @@ def libsvm_options(given: dict[str, Any] | None) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------
 
 
-def _solve(
+@needs("K", "domain", "margin", "unit", "at", "intercept")
+def solve_dual(
     problem: SVMDual,
-    machine: Any,
     *,
-    tol: float,
-    max_iter: int,
+    tol: float = 1e-6,
+    max_iter: int = 1_000_000,
     cache_size: float = _CACHE_MB,
 ) -> tuple[Result, float]:
-    """Points from better and better methods, until one is at rest to rounding."""
+    """Points from better and better methods, until one is at rest to rounding.
+
+    Parameters
+    ----------
+    problem : SVMDual
+        Classification, regression or one class.
+    tol, max_iter, cache_size
+        As in `svm_dual`.
+
+    Returns
+    -------
+    Result
+        ``x`` holds the variables, or the coefficients of a regression.
+    float
+        The intercept.
+    """
+    machine = _machine(problem)
     unit, size, height = problem.unit()
     machine.set_params(kernel="precomputed", cache_size=cache_size)
     best: SVMPoint | None = None
@@ -178,6 +195,13 @@ def _solve(
             break
     assert best is not None
     return _result(problem, unit, best, (size, height), tol, n_iter, history)
+
+
+def _machine(problem: SVMDual) -> Any:
+    """LIBSVM's machine for the problem."""
+    if problem.domain.n > problem.K.shape[0]:
+        return SVR()
+    return SVC() if problem.margin.any() else OneClassSVM()
 
 
 def _attempts(

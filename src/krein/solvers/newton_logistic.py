@@ -25,6 +25,7 @@ from krein.arrays import Array
 from krein.matrices.features import FeatureKernel
 from krein.problems.logistic import Curvature, IndefiniteLogistic, Point
 from krein.result import Result
+from krein.solvers._contract import needs
 from krein.solvers._loop import Iterate, run
 from krein.solvers.low_rank_logistic import solve_by_features
 
@@ -33,6 +34,7 @@ __all__ = ["krein_gd", "newton_logistic", "newton_low_rank"]
 _CHOLESKY_SIZE = 1000
 _DAMPING = (1.0, 0.5, 0.2, 0.05, 0.01, 0.001, 0.0)
 _ARMIJO = 1e-4
+_SINGULAR = 1e8  # a step so much longer than the defect is no step
 
 LinearSolver = Literal["auto", "cholesky", "cg"]
 NewtonStep = Callable[
@@ -40,6 +42,7 @@ NewtonStep = Callable[
 ]
 
 
+@needs("K", "targets", "point", "curvature", "intercept", "certificate")
 def newton_logistic(
     problem: IndefiniteLogistic,
     start: Array | None = None,
@@ -159,21 +162,41 @@ def _newton(
         yield _iterate(problem, point, facts)
         curvature = problem.curvature(point.outputs + point.intercept)
         for factor in _DAMPING:
-            damped = curvature.damped(factor)
-            step = solve(problem, damped, point.defect) if factor else None
-            if step is not None or factor == 0.0:
+            direction, slope = _direction(problem, point, curvature, factor, solve)
+            if direction is None:
+                continue
+            new, length = _line_search(problem, point, direction, slope)
+            if new is not None:
                 break
-        if step is None:  # the fixed-point step, a descent direction always
-            slope = float(np.sum(curvature.right(point.defect) ** 2))
-            direction = -point.defect
         else:
-            direction, slope = step
-            slope /= factor
-        new, length = _line_search(problem, point, direction, slope)
-        if new is None:
             return
         point = new
         facts = {"step": length, "damping": factor}
+
+
+def _direction(
+    problem: IndefiniteLogistic,
+    point: Point,
+    curvature: Curvature,
+    factor: float,
+    solve: NewtonStep,
+) -> tuple[Array | None, float]:
+    """Direction of descent on the dual with damped curvature, and its slope.
+
+    None where the damped matrix is not definite, or so near to singular that the step
+    is nothing but its rounding errors: at |mu_min| a multiple of what is allowed, a
+    factor of the damping can hit the singular matrix exactly.
+    """
+    if factor == 0.0:  # the fixed-point step, a descent direction always
+        slope = float(np.sum(curvature.right(point.defect) ** 2))
+        return -point.defect, slope
+    step = solve(problem, curvature.damped(factor), point.defect)
+    if step is None:
+        return None, 0.0
+    direction, slope = step
+    if np.abs(direction).max() > _SINGULAR * float(np.abs(point.defect).max()):
+        return None, 0.0
+    return direction, slope / factor
 
 
 def _iterate(
@@ -203,8 +226,8 @@ def _line_search(
         fall = point.dual - new.dual
         if fall >= _ARMIJO * length * slope + rounding:
             return new, length
-        small_steps = slope * length <= 1e3 * rounding
-        if small_steps and float(np.abs(new.defect).max()) < 0.9 * defect:
+        lost = slope * length <= 1e3 * rounding or abs(fall) <= rounding
+        if lost and float(np.abs(new.defect).max()) < 0.9 * defect:
             return new, length
         length *= 0.5
     return None, 0.0
@@ -218,6 +241,11 @@ def _by_cholesky(
     S = problem.K * s
     S *= s[:, None]
     S[np.diag_indices_from(S)] += 1.0
+    if problem.fit_intercept:
+        # U is kept orthogonal to s: what S does along s must not decide if it is
+        # definite, and is lifted.
+        along = s / max(float(np.linalg.norm(s)), 1e-300)
+        S += (1.0 + 2.0 * float(np.linalg.norm(S @ along))) * np.outer(along, along)
     try:
         factor = scipy.linalg.cho_factor(
             S, lower=True, overwrite_a=True, check_finite=False
@@ -228,9 +256,9 @@ def _by_cholesky(
     columns = np.hstack([-right, s[:, None]])
     u, border = scipy.linalg.cho_solve(factor, columns, check_finite=False).T
     if problem.fit_intercept:
-        along = float(s @ border)
-        if along > 0:
-            u = u - float(s @ u) / along * border
+        inner = float(s @ border)
+        if inner > 0:
+            u = u - float(s @ u) / inner * border
     direction = -defect - problem.K @ (s * u)[:, None]
     return direction, -float(right[:, 0] @ u)
 
@@ -294,6 +322,7 @@ def _projector(
 # --------------------------------------------------------------------------------------
 
 
+@needs("K", "targets", "alpha", "intercept", "scores", "certificate")
 def krein_gd(
     problem: IndefiniteLogistic,
     start: Array | None = None,
