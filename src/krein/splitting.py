@@ -12,6 +12,8 @@ from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d
 
+from krein.arrays import compressed_rows
+
 __all__ = ["SimilarityGroupSplit", "similarity_groups", "split_kernel"]
 
 
@@ -30,7 +32,7 @@ def split_kernel(
 
     Parameters
     ----------
-    K : array-like of shape (n, n)
+    K : array-like or sparse array of shape (n, n)
         Similarities; pandas and polars frames stay frames and keep their names.
     y : array-like of shape (n,)
         Labels.
@@ -73,6 +75,10 @@ def split_kernel(
         stratify=labels if stratify else None,
         random_state=random_state,
     )
+    if scipy.sparse.issparse(K):
+        columns = compressed_rows(K)[:, train]
+        parts = (compressed_rows(columns[train]), compressed_rows(columns[test]))
+        return *parts, _safe_indexing(y, train), _safe_indexing(y, test)
     K = np.asarray(K) if isinstance(K, list | tuple) else K
     columns = _safe_indexing(K, train, axis=1)
     return (

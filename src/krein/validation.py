@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array
 
+from krein.arrays import compressed_rows
 from krein.notices import warn_user
 
 __all__ = [
@@ -28,8 +29,8 @@ def refuse_odd_arrays(X: Any, name: str = "X") -> None:
     """Refuse what would be converted silently: sparse, masked, dates, ragged."""
     if scipy.sparse.issparse(X):
         raise TypeError(
-            f"{name} is a sparse matrix; krein works on dense similarities: pass "
-            f"{name}.toarray()"
+            f"{name} is a sparse matrix, which is taken here for "
+            f"kernel='precomputed' only: pass {name}.toarray()"
         )
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise TypeError(
@@ -96,6 +97,39 @@ def check_similarity(
         return 0.5 * (K + K.T)
     worst = check_symmetric(K, name=name, rtol=1e-5 if single else ROUNDING)
     return K if worst <= _FAITHFUL else 0.5 * (K + K.T)
+
+
+def check_sparse_rows(X: Any, name: str = "X") -> scipy.sparse.csr_array:
+    """Return compressed rows of finite numbers; the input is not changed."""
+    if X.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {X.dtype}; expected real numbers")
+    rows = compressed_rows(X)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    if not np.isfinite(rows.data).all():
+        raise ValueError(f"{name} is sparse and holds NaN or infinity")
+    return rows
+
+
+def check_sparse_similarity(
+    X: Any, *, name: str = "X", symmetrize: bool = False
+) -> scipy.sparse.csr_array:
+    """Return a square, finite, symmetric sparse matrix; the input is not changed."""
+    K = check_sparse_rows(X, name)
+    check_square(K, name)
+    if symmetrize:
+        return compressed_rows(0.5 * (K + K.T))
+    worst = float(abs(K - K.T).max()) if K.nnz else 0.0
+    largest = float(abs(K).max()) if K.nnz else 0.0
+    if worst > ROUNDING * largest:
+        raise ValueError(
+            f"{name} is not symmetric: the largest |{name}[i, j] - {name}[j, i]| is "
+            f"{worst:.3g}, with entries up to {largest:.3g}. Hits have a direction: "
+            "HitSimilarity makes a symmetric similarity of them; symmetrize=True takes "
+            "the mean of both, an absent one counted as 0"
+        )
+    return K if worst == 0.0 else compressed_rows(0.5 * (K + K.T))
 
 
 def check_square(K: np.ndarray, name: str) -> None:

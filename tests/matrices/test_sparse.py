@@ -6,8 +6,9 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krein.matrices import sparse
-from krein.matrices.sparse import SparseSimilarity, negative_part
+from krein.matrices import negative_part as module
+from krein.matrices.negative_part import negative_part
+from krein.matrices.sparse import SparseSimilarity
 
 
 def similarity(n, seed=0, link=0.02, shift=1.0):
@@ -47,13 +48,13 @@ def test_small_components_are_exact(link):
 def test_large_components_are_proven(seed, shift):
     K = similarity(80, seed, link=0.05, shift=shift)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sparse, "_WHOLE", 2)
+        patch.setattr(module, "_WHOLE", 2)
         check(K, negative_part(scipy.sparse.csr_array(K)))
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-8, 1e8, 1e100])
 def test_scale_does_not_matter(scale, monkeypatch):
-    monkeypatch.setattr(sparse, "_WHOLE", 2)
+    monkeypatch.setattr(module, "_WHOLE", 2)
     K = similarity(300, link=0.05, shift=3.0)
     one = negative_part(scipy.sparse.csr_array(K))
     other = negative_part(scipy.sparse.csr_array(K * scale))
@@ -63,12 +64,12 @@ def test_scale_does_not_matter(scale, monkeypatch):
 
 
 def test_larger_matrices_by_an_envelope(monkeypatch):
-    monkeypatch.setattr(sparse, "_WHOLE", 2)
-    monkeypatch.setattr(sparse, "_LARGE", 10)
+    monkeypatch.setattr(module, "_WHOLE", 2)
+    monkeypatch.setattr(module, "_LARGE", 10)
     K = similarity(300, link=0.005, shift=3.0)
     check(K, negative_part(scipy.sparse.csr_array(K)))
-    monkeypatch.setattr(sparse, "_FILL", 10)
-    monkeypatch.setattr(sparse, "_DENSE", 10)
+    monkeypatch.setattr(module, "_FILL", 10)
+    monkeypatch.setattr(module, "_DENSE", 10)
     part = negative_part(scipy.sparse.csr_array(K))
     assert not part.proven
     values = np.linalg.eigvalsh(K)
@@ -77,23 +78,23 @@ def test_larger_matrices_by_an_envelope(monkeypatch):
 
 def test_a_missed_eigenvalue_is_not_proven(monkeypatch):
     """The proof does not believe the iteration: here it returns a wrong pair."""
-    monkeypatch.setattr(sparse, "_WHOLE", 2)
+    monkeypatch.setattr(module, "_WHOLE", 2)
     K = scipy.sparse.csr_array(similarity(100, link=0.05, shift=3.0))
-    found = sparse._smallest
+    found = module._smallest
 
     def forgetful(A, count, permutation):
         values, vectors, residual = found(A, count + 1, permutation)
         return values[1:], vectors[:, 1:], residual[1:]
 
-    monkeypatch.setattr(sparse, "_smallest", forgetful)
-    monkeypatch.setattr(sparse, "_DENSE", 10)
+    monkeypatch.setattr(module, "_smallest", forgetful)
+    monkeypatch.setattr(module, "_DENSE", 10)
     assert not negative_part(K).proven
 
 
 def test_many_negative_eigenvalues_are_said_before_the_work(monkeypatch):
-    monkeypatch.setattr(sparse, "_WHOLE", 2)
+    monkeypatch.setattr(module, "_WHOLE", 2)
     K = scipy.sparse.csr_array(similarity(200, link=0.05, shift=1.0))
-    monkeypatch.setattr(sparse, "_DENSE", 10)
+    monkeypatch.setattr(module, "_DENSE", 10)
     with pytest.raises(ValueError, match="the negative part is not of low rank"):
         negative_part(K, max_rank=5)
 
@@ -116,7 +117,7 @@ def test_protocol():
     np.testing.assert_array_equal(source.block(rows, columns), K[np.ix_(rows, columns)])
     np.testing.assert_allclose(source @ K[0], K @ K[0])
     subset = source.subset(rows)
-    np.testing.assert_array_equal(subset.toarray(), K[np.ix_(rows, rows)])
+    np.testing.assert_array_equal(subset.dense(), K[np.ix_(rows, rows)])
     assert subset.matrix.indices.dtype == np.int32
     weight = np.linspace(0.5, 2.0, 40)
     root = np.sqrt(weight)
@@ -131,5 +132,5 @@ def test_no_dense_copy_beyond_the_memory(monkeypatch):
     monkeypatch.setenv("KREIN_MEMORY_LIMIT", "1MB")
     source = SparseSimilarity(scipy.sparse.eye_array(1000, format="csr"))
     with pytest.raises(MemoryError, match="Take the rows as features"):
-        source.toarray()
+        source.dense()
     assert source.negative_part().eigenvalues.size == 0

@@ -5,10 +5,9 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose
 
-from krein.matrices import sparse
-from krein.matrices.sparse import SparseSimilarity
+from krein.matrices import negative_part as module
+from krein.matrices.sparse import SparseSimilarity, SparseTransform
 from krein.methods import METHODS, weighted_flip
-from krein.sparse_transform import SparseTransform, fit_transform
 from krein.transform import Transform
 from tests.matrices.test_sparse import similarity
 
@@ -20,23 +19,35 @@ SPARSE = [name for name, method in METHODS.items() if method.on_positive]
     "method", [*METHODS, weighted_flip(2.0, 0.5)], ids=[*METHODS, "krein"]
 )
 def test_equals_the_dense_transform(method, weighted, monkeypatch):
-    monkeypatch.setattr(sparse, "_WHOLE", 10)
+    monkeypatch.setattr(module, "_WHOLE", 10)
     K = similarity(120, link=0.01, shift=2.5)
     weight = np.linspace(0.5, 2.0, 120) if weighted else None
     dense = Transform.fit(K, method, weight=weight)
-    found = fit_transform(
-        SparseSimilarity(scipy.sparse.csr_array(K)), method, weight=weight
-    )
+    source = SparseSimilarity(scipy.sparse.csr_array(K))
+    found = source.transformed(method, weight=weight)
     expected = dense.kernel(K)
     size = np.abs(expected).max()
-    assert_allclose(found.kernel(K), expected, atol=1e-8 * size)
+    assert_allclose(found.dense, expected, atol=1e-8 * size)
     V = np.random.default_rng(0).standard_normal((120, 3))
-    assert_allclose(found.coef(V), dense.coef(V), atol=1e-8 * np.abs(V).max())
-    assert_allclose(found.coef(V[:, 0]), dense.coef(V[:, 0]), atol=1e-8)
+    assert_allclose(found.to_raw(V), dense.coef(V), atol=1e-8 * np.abs(V).max())
+    assert_allclose(found.to_raw(V[:, 0]), dense.coef(V[:, 0]), atol=1e-8)
     assert found.psd == dense.psd
-    if isinstance(found, SparseTransform):
-        assert_allclose(found @ V, expected @ V, atol=1e-7 * size)
-        assert_allclose(found @ V[:, 1], expected @ V[:, 1], atol=1e-7 * size)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", [*SPARSE, "shift"])
+def test_products(name, weighted, monkeypatch):
+    monkeypatch.setattr(module, "_WHOLE", 10)
+    K = similarity(120, link=0.01, shift=2.5)
+    weight = np.linspace(0.5, 2.0, 120) if weighted else None
+    source = SparseSimilarity(scipy.sparse.csr_array(K))
+    found = SparseTransform.fit(source, METHODS[name], t=1.0, weight=weight)
+    expected = Transform.fit(K, name, weight=weight).kernel(K)
+    V = np.random.default_rng(0).standard_normal((120, 3))
+    size = np.abs(expected).sum(axis=1).max()
+    assert_allclose(found @ V, expected @ V, atol=1e-8 * size)
+    assert_allclose(found @ V[:, 1], expected @ V[:, 1], atol=1e-8 * size)
+    assert found.norm() >= np.linalg.eigvalsh(expected)[-1]
 
 
 def test_there_is_something_to_change():
@@ -56,10 +67,10 @@ def test_records_tell_the_truth_about_positive_eigenvalues(name):
 
 
 def test_unproven_is_not_called_positive(monkeypatch):
-    monkeypatch.setattr(sparse, "_WHOLE", 10)
-    monkeypatch.setattr(sparse, "_LARGE", 10)
-    monkeypatch.setattr(sparse, "_DENSE", 10)
-    monkeypatch.setattr(sparse, "_FILL", 10)
+    monkeypatch.setattr(module, "_WHOLE", 10)
+    monkeypatch.setattr(module, "_LARGE", 10)
+    monkeypatch.setattr(module, "_DENSE", 10)
+    monkeypatch.setattr(module, "_FILL", 10)
     K = SparseSimilarity(scipy.sparse.csr_array(similarity(120, link=0.01, shift=2.5)))
-    assert not fit_transform(K, "clip").psd
-    assert fit_transform(K, "square").psd
+    assert not K.transformed("clip").psd
+    assert K.transformed("square").psd

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 
@@ -17,6 +19,8 @@ from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.store.state import RESULTS, State
 
 __all__ = ["SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier"]
+
+_TILE = 4_000_000  # numbers of a sparse similarity that are made dense at once
 
 
 class _Yardstick(KernelClassifier):
@@ -182,7 +186,7 @@ class SimilarityNeighborsClassifier(_Yardstick):
     def row_values(self, coef: Array, K: Array) -> Array:
         """Votes per class of the most similar items, as shares (n_new, n_rows)."""
         k = min(self.n_neighbors, coef.shape[1])
-        nearest = np.argsort(-K, axis=1, kind="stable")[:, :k]
+        nearest = np.vstack([_most_similar(tile, k) for tile in _dense_tiles(K)])
         chosen = coef[:, nearest]  # (n_rows, n_new, k)
         weight = np.abs(chosen[0]).sum(axis=1)
         return (chosen.sum(axis=2) / weight).T
@@ -203,3 +207,19 @@ class SimilarityNeighborsClassifier(_Yardstick):
         ndarray of shape (n_new, n_classes)
         """
         return self._probabilities(self._decision_rows(X))
+
+
+def _dense_tiles(K: Any) -> Iterator[Array]:
+    """Rows of a similarity; those of a sparse one are made dense a few at a time."""
+    if not scipy.sparse.issparse(K):
+        yield K
+        return
+    rows = max(1, _TILE // K.shape[1])
+    for i in range(0, K.shape[0], rows):
+        yield K[i : i + rows].toarray()
+
+
+def _most_similar(K: Array, k: int) -> np.ndarray:
+    if k == 1:
+        return np.argmax(K, axis=1)[:, None]
+    return np.argsort(-K, axis=1, kind="stable")[:, :k]

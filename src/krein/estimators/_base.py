@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.base import (
     BaseEstimator,
     clone,
@@ -19,6 +20,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
+    _check_n_features,
     _check_sample_weight,
     _check_y,
     _num_samples,
@@ -35,11 +37,14 @@ from krein.kernels.registry import Kernel, as_kernel
 from krein.matrices.matrix import Matrix
 from krein.matrices.memory import require_memory
 from krein.matrices.similarities import Similarities
+from krein.matrices.sparse import SparseSimilarity
 from krein.notices import warn_user
 from krein.result import DivergedError, Result
 from krein.store.state import Fitted, State
 from krein.validation import (
     check_similarity,
+    check_sparse_rows,
+    check_sparse_similarity,
     refuse_odd_arrays,
     warn_if_distances,
 )
@@ -80,7 +85,7 @@ class KernelModel(BaseEstimator):
     def __sklearn_tags__(self):
         """Declare a square precomputed matrix to splitters, and object input."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.pairwise = tags.input_tags.sparse = self._precomputed
         return tags
 
     def _takes_vectors(self, X: Any) -> bool:
@@ -104,6 +109,8 @@ class KernelModel(BaseEstimator):
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate rows of numbers as scikit-learn does; keep objects as they are."""
         X = plain_items(X)
+        if scipy.sparse.issparse(X) and self._precomputed:
+            return self._check_sparse(X, reset=reset)
         refuse_odd_arrays(X)
         if self._takes_vectors(X):
             try:
@@ -120,6 +127,12 @@ class KernelModel(BaseEstimator):
             raise ValueError("X has no items; at least one is required")
         return X
 
+    def _check_sparse(self, X: Any, *, reset: bool) -> Any:
+        """Validate sparse similarities; absent ones are 0."""
+        rows = check_sparse_rows(X)
+        _check_n_features(self, rows, reset=reset)
+        return rows
+
     def _check_y(self, y: Any, *, numeric: bool = False) -> np.ndarray:
         """Validate targets alone: X was checked already, its names included."""
         if y is None:
@@ -128,6 +141,9 @@ class KernelModel(BaseEstimator):
 
     def _training_kernel(self, X: Any, dtype: Any = None) -> tuple[Matrix, dict]:
         """Similarities of checked training items, with `kernel_` and `X_fit_`."""
+        if scipy.sparse.issparse(X):
+            sparse = check_sparse_similarity(X, symmetrize=self.symmetrize)
+            return SparseSimilarity(sparse), {"X_fit_": None}
         if self._precomputed:
             K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
@@ -338,7 +354,7 @@ class KernelModel(BaseEstimator):
 def landmark_columns(estimator: Any, X: Any, landmarks: np.ndarray) -> Array:
     """Columns of the landmarks in precomputed rows, of all items or landmarks only."""
     if estimator.n_features_in_ != landmarks.size:
-        given = check_array(X, dtype=np.float64, input_name="X")
+        given = check_array(X, dtype=np.float64, input_name="X", accept_sparse="csr")
         if given.shape[1] == landmarks.size:
             return given
     X = estimator._check_items(X, reset=False)

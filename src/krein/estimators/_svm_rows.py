@@ -2,32 +2,69 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from krein.arrays import Array
 from krein.domain import BalancedBox
-from krein.estimators._training import Row
+from krein.estimators._training import Classes, Row
 from krein.matrices.matrix import TrainedKernel
+from krein.result import Result
 from krein.solvers.interior_point import linear_svm
 from krein.solvers.libsvm import svm_dual
+from krein.solvers.sparse_svm import sparse_svm_dual
 
-__all__ = ["svm_row"]
+__all__ = ["svm_rows"]
 
 # The interior-point method stops by the relative gap, LIBSVM by the violation of the
 # KKT conditions; decision values err like the root of the gap at worst.
 _GAP_PER_VIOLATION = 1e-2
 
 
-def svm_row(
+def svm_rows(
     trained: TrainedKernel,
-    domain: BalancedBox,
+    upper: Array,
+    target: Classes,
     *,
     tol: float,
     max_iter: int,
     options: dict[str, Any],
-) -> Row:
+) -> list[Row]:
+    """Solve all rows, in the way that suits the form of the kernel."""
+    signs = list(target.signs())
+    if trained.product is not None:
+        solved = sparse_svm_dual(
+            trained.product,
+            trained.norm,
+            upper,
+            np.column_stack(signs),
+            tol=tol,
+            max_iter=max_iter,
+        )
+    else:
+        solved = [
+            _solved(trained, BalancedBox(upper, y), tol, max_iter, options)
+            for y in signs
+        ]
+    if trained.slack:
+        solved = [(_with_slack(result, trained.slack), b) for result, b in solved]
+    v = np.column_stack([y * r.x for y, (r, _) in zip(signs, solved, strict=True)])
+    coef = trained.to_raw(v)
+    return [Row(coef[:, k], b, r, r.x) for k, (r, b) in enumerate(solved)]
+
+
+def _solved(
+    trained: TrainedKernel,
+    domain: BalancedBox,
+    tol: float,
+    max_iter: int,
+    options: dict[str, Any],
+) -> tuple[Result, float]:
     """Solve one row, by LIBSVM where the kernel is formed, else on its features."""
     if trained.dense is not None:
-        result, intercept = svm_dual(
+        return svm_dual(
             trained.dense,
             domain,
             tol=tol,
@@ -35,10 +72,22 @@ def svm_row(
             psd=trained.psd,
             **options,
         )
-    else:
-        assert trained.features is not None
-        gap = tol * _GAP_PER_VIOLATION
-        result, _, intercept = linear_svm(
-            trained.features, domain, tol=gap, max_iter=max_iter
-        )
-    return Row(trained.to_raw(domain.y * result.x), intercept, result, result.x)
+    assert trained.features is not None
+    gap = tol * _GAP_PER_VIOLATION
+    result, _, intercept = linear_svm(
+        trained.features, domain, tol=gap, max_iter=max_iter
+    )
+    return result, intercept
+
+
+def _with_slack(result: Result, slack: float) -> Result:
+    """Gap for the kernel with `slack` added to its diagonal, which is psd for sure.
+
+    The dual value falls by ``slack |a|^2 / 2``; the penalty of the primal grows by as
+    much, and its losses do not grow, since every margin y f grows by slack a.
+    """
+    certificate = result.certificate
+    more = slack * float(result.x @ result.x)
+    relative = certificate.relative + more / max(abs(result.value), 1e-300)
+    wider = replace(certificate, value=certificate.value + more, relative=relative)
+    return replace(result, certificate=wider)

@@ -8,9 +8,8 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._svm_rows import svm_row
+from krein.estimators._svm_rows import svm_rows
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
 from krein.matrices.matrix import Matrix
@@ -118,17 +117,14 @@ solver_options, tol, max_iter, random_state, verbose
         options = libsvm_options(self.solver_options)
         method = weighted_flip(self.lam_pos, self.lam_neg)
         trained = training.K.transformed(method, weight=training.weight)
-        upper = training.upper(self.C)
-        rows = [
-            svm_row(
-                trained,
-                BalancedBox(upper, signs),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                options=options,
-            )
-            for signs in target.signs()
-        ]
+        rows = svm_rows(
+            trained,
+            training.upper(self.C),
+            target,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            options=options,
+        )
         return FittedRows(
             [_sparse(training.K, r) for r in rows] if self.sparse else rows
         )

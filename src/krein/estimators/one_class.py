@@ -117,9 +117,8 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     def fit_rows(self, training: Training, target: None) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
         trained = training.K.transformed(self.method, self.t, training.weight)
-        assert trained.dense is not None
         result, intercept = one_class_dual(
-            trained.dense,
+            trained.formed(),
             training.weight,
             nu=self.nu,
             tol=self.tol,

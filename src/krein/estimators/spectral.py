@@ -6,9 +6,8 @@ from numbers import Real
 
 from sklearn.utils._param_validation import Interval
 
-from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._svm_rows import svm_row
+from krein.estimators._svm_rows import svm_rows
 from krein.estimators._training import Classes, FittedRows, Training
 from krein.estimators.nystroem import KreinNystroem
 from krein.methods import Method
@@ -154,16 +153,13 @@ class SpectrumSVC(KernelClassifier):
         """Fit all rows on one transformed kernel; see `KernelModel.fit_rows`."""
         options = libsvm_options(self.solver_options)
         trained = training.K.transformed(self.method, self.t, training.weight)
-        upper = training.upper(self.C)
         return FittedRows(
-            [
-                svm_row(
-                    trained,
-                    BalancedBox(upper, signs),
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    options=options,
-                )
-                for signs in target.signs()
-            ]
+            svm_rows(
+                trained,
+                training.upper(self.C),
+                target,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                options=options,
+            )
         )

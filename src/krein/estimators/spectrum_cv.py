@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from math import ceil
 from numbers import Integral, Real
 from typing import Any, Self
@@ -17,11 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._landscape import Landscape, probabilities
 from krein.estimators._search import cv_folds, inner_folds
-from krein.estimators._svm_rows import svm_row
+from krein.estimators._svm_rows import svm_rows
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.matrices.matrix import TrainedKernel
 from krein.methods import Method, as_method, power
@@ -248,11 +246,16 @@ class SpectrumSVCCV(KernelClassifier):
         for method, unit_C in settings:
             trained, scale = kernels[method.name]
             C = float(unit_C) / scale
-            boxes = [BalancedBox(training.upper(C), x) for x in target.signs()]
-            solve = partial(
-                svm_row, trained, tol=self.tol, max_iter=self.max_iter, options={}
+            rows = FittedRows(
+                svm_rows(
+                    trained,
+                    training.upper(C),
+                    target,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    options={},
+                )
             )
-            rows = FittedRows([solve(box) for box in boxes])
             member = {"method": by_name(method), "C": C, "results": rows.results}
             found.append((member, rows))
         return found

@@ -87,9 +87,8 @@ class SpectrumSVR(KernelRegressor):
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
         trained = training.K.transformed(self.method, self.t, training.weight)
-        assert trained.dense is not None
         result, intercept = svr_dual(
-            trained.dense,
+            trained.formed(),
             target.y,
             training.upper(self.C),
             epsilon=self.epsilon,

@@ -31,12 +31,29 @@ class TrainedKernel:
         K~, where it is small enough to be formed.
     features : TiledMatrix of shape (n, r) or None
         Coordinates whose inner products are K~, where it has few.
+    product : Product or None
+        K~ as something that is only multiplied, where it is positive semidefinite and
+        neither formed nor of few features; `norm` is then at least its largest
+        eigenvalue.
+    slack : float
+        How far below zero an eigenvalue of K~ can be at most; counted into the gap.
     """
 
     psd: bool
     to_raw: Callable[[Array], Array]
     dense: Array | None = None
     features: TiledMatrix | None = None
+    product: Any = None
+    norm: float = 0.0
+    slack: float = 0.0
+
+    def formed(self) -> Array:
+        """Return K~ itself, for machines that need its entries."""
+        if self.dense is not None:
+            return self.dense
+        if self.product is not None:
+            return self.product.kernel()
+        raise ValueError("a kernel of features is not formed here")
 
 
 class Matrix(ABC):

@@ -135,7 +135,8 @@ class SVMDual:
             height.
         """
         domain = self.domain
-        width = power_of_two(float(np.abs(self.K).max()) if self.K.size else 0.0)
+        top = max(self.K.max(), -self.K.min()) if self.K.size else 0.0
+        width = power_of_two(float(top))
         width = 1.0 if 0.25 <= width <= 16.0 else width
         if self.margin.any():
             height = power_of_two(float(np.abs(self.margin).max()))

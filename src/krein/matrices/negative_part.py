@@ -1,0 +1,283 @@
+"""The negative eigenpairs of a sparse symmetric matrix, with a proof.
+
+Clip and flip change a similarity only along the eigenvectors of its negative
+eigenvalues. Where these are few, the changed similarity is the sparse one plus a few
+eigenpairs: nothing dense is needed to know it. What has to be shown is that no negative
+eigenvalue was missed. Small connected components are decomposed whole. For a large one
+
+    A + eps I = L D L' + E
+
+is factorised without pivoting. By Sylvester's law of inertia and Weyl's inequality, A
+has at most as many eigenvalues below -(eps + ||E||) as D has negative entries. When
+that many were found below it, none is missing. ||E|| is bounded by the rounding of the
+factorisation (Higham, 2002, Accuracy and Stability of Numerical Algorithms, theorem
+9.3) plus the computed difference between U and D L'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+
+from krein.arrays import Array, compressed_rows
+from krein.matrices.memory import require_memory
+
+__all__ = ["NegativePart", "negative_part"]
+
+_WHOLE = 400  # components of at most this size are decomposed whole
+_LARGE = 10_000  # components up to this size are factorised whatever the fill
+_DENSE = 4000  # components up to this size are decomposed whole if need be
+_FILL = 50_000_000  # entries of a factor that is still computed for larger ones
+_BATCH = 4_000_000  # entries of small components that are decomposed in one go
+_SHIFTS = (1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+_UNIT = float(np.finfo(np.float64).eps) / 2
+
+
+@dataclass(frozen=True)
+class NegativePart:
+    """Negative eigenpairs of a similarity, and what is known of those left out.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (r,)
+        Ascending, all negative.
+    eigenvectors : csr_array of shape (n, r)
+        Orthonormal columns; each is zero outside of a connected component.
+    eps : float
+        No eigenvalue below -eps is left out.
+    proven : bool
+        Whether eps is a bound, or only what the iteration suggests.
+    """
+
+    eigenvalues: Array
+    eigenvectors: Any
+    eps: float
+    proven: bool
+
+    @cached_property
+    def basis(self) -> Any:
+        """The eigenvectors for products: as an array where few entries are zero."""
+        n, r = self.eigenvectors.shape
+        full = self.eigenvectors.nnz > 0.25 * n * r
+        return self.eigenvectors.toarray() if full else self.eigenvectors
+
+
+def negative_part(A: Any, *, max_rank: int = 1000) -> NegativePart:
+    """Find all negative eigenpairs of a sparse symmetric matrix.
+
+    Parameters
+    ----------
+    A : sparse array of shape (n, n)
+        Symmetric.
+    max_rank : int
+        Largest number of negative eigenvalues in a component that is too large to be
+        decomposed whole; beyond it a ValueError says so before the long work.
+
+    Returns
+    -------
+    NegativePart
+    """
+    A = scipy.sparse.csr_array(A)
+    largest = float(abs(A).max()) if A.nnz else 0.0
+    scale = 2.0 ** np.floor(np.log2(largest)) if largest > 0.0 else 1.0
+    A = compressed_rows(A / scale)
+    norm = float(abs(A).sum(axis=0).max()) if A.nnz else 0.0  # at least the 2-norm
+    count, member = connected_components(A, directed=False)
+    order = np.argsort(member, kind="stable")
+    sizes = np.bincount(member, minlength=count)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    found: list[_Pairs] = []
+    small = np.flatnonzero(sizes <= _WHOLE)
+    for size in np.unique(sizes[small]):
+        chosen = starts[small[sizes[small] == size]]
+        for part in np.array_split(chosen, 1 + chosen.size * size**2 // _BATCH):
+            found.append(_whole(A, order[part[:, None] + np.arange(size)], norm))
+    for component in np.flatnonzero(sizes > _WHOLE):
+        items = order[starts[component] : starts[component + 1]]
+        found.append(_large(compressed_rows(A[items][:, items]), items, norm, max_rank))
+    return _assembled(found, A.shape[0], float(scale))
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Eigenpairs of some components: entries of vector k stand at `items[k]`."""
+
+    values: Array  # (r,)
+    vectors: Array  # (r, size)
+    items: np.ndarray  # (r, size)
+    eps: float
+    proven: bool = True
+
+
+def _assembled(found: list[_Pairs], n: int, scale: float) -> NegativePart:
+    values = np.concatenate([pairs.values for pairs in found])
+    columns = np.repeat(
+        np.arange(values.size),
+        np.concatenate([np.full(p.values.size, p.items.shape[1]) for p in found]),
+    )
+    rows = np.concatenate([pairs.items.ravel() for pairs in found])
+    entries = np.concatenate([pairs.vectors.ravel() for pairs in found])
+    order = np.argsort(values, kind="stable")
+    vectors = scipy.sparse.coo_array(
+        (entries, (rows, columns)), shape=(n, values.size)
+    ).tocsc()[:, order]
+    eps = max(pairs.eps for pairs in found) * scale
+    proven = all(pairs.proven for pairs in found)
+    return NegativePart(values[order] * scale, compressed_rows(vectors), eps, proven)
+
+
+def _whole(A: Any, items: np.ndarray, norm: float) -> _Pairs:
+    """All negative eigenpairs of components of one size, the rows of `items`."""
+    count, size = items.shape
+    flat = items.ravel()
+    inside = A[flat][:, flat].tocoo()
+    blocks = np.zeros((count, size, size))
+    blocks[inside.row // size, inside.row % size, inside.col % size] = inside.data
+    values, vectors = np.linalg.eigh(blocks)
+    eps = size * 4 * _UNIT * norm
+    block, k = np.nonzero(values < -eps)
+    return _Pairs(values[block, k], vectors[block, :, k], items[block], eps)
+
+
+def _large(A: Any, items: np.ndarray, norm: float, max_rank: int) -> _Pairs:
+    """Negative eigenpairs of one large component, with a proof where there can be."""
+    n = A.shape[0]
+    permutation = _elimination_order(A)
+    for relative in _SHIFTS if permutation is not None else ():
+        shift = relative * norm
+        counted = _inertia(A, shift, permutation)
+        if counted is None or counted[1] > shift:
+            continue
+        negative, error = counted
+        if negative > n // 5 and n <= _DENSE:
+            break
+        _refuse_many(negative, n, max_rank)
+        values, vectors, residual = _smallest(A, negative, permutation)
+        if (values + residual < -(shift + error)).all():
+            return _Pairs(values, vectors.T, _repeated(items, negative), shift + error)
+    if n > _DENSE:
+        return _unproven(A, items, norm, max_rank)
+    require_memory(4 * 8 * n**2, f"{n} connected items", "Use landmarks.")
+    whole = _whole(A, np.arange(n)[None, :], norm)
+    return replace(whole, items=_repeated(items, whole.values.size))
+
+
+def _refuse_many(negative: int, n: int, max_rank: int) -> None:
+    if negative > max_rank:
+        raise ValueError(
+            f"{negative} eigenvalues of {n} connected items are negative: the negative "
+            "part is not of low rank, and clip or flip would be dense. Take the rows "
+            "as features (SimilarityFeaturesClassifier, or method='square'), or "
+            "landmarks (approximation=KreinNystroem(...))"
+        )
+
+
+def _repeated(items: np.ndarray, count: int) -> np.ndarray:
+    return np.broadcast_to(items, (count, items.size))
+
+
+def _elimination_order(A: Any) -> np.ndarray | str | None:
+    """How to factorise without filling memory; None where nothing is sure to fit."""
+    n = A.shape[0]
+    if n <= _LARGE:
+        return "MMD_AT_PLUS_A"
+    order = reverse_cuthill_mckee(A, symmetric_mode=True)
+    ranked = A[order][:, order].tocsr()
+    ranked.sort_indices()
+    first = ranked.indices[ranked.indptr[:-1]]
+    envelope = int(np.maximum(np.arange(n) - first, 0).sum())  # holds all fill
+    return order if envelope <= _FILL else None
+
+
+def _factor(A: Any, shift: float, permutation: Any) -> Any:
+    """L U of A + shift I without pivoting, or None where a pivot is zero."""
+    natural = not isinstance(permutation, str)
+    if natural:
+        A = A[permutation][:, permutation]
+    shifted = scipy.sparse.csc_array(A + shift * scipy.sparse.eye_array(A.shape[0]))
+    try:
+        factor = scipy.sparse.linalg.splu(
+            shifted,
+            permc_spec="NATURAL" if natural else permutation,
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+    except RuntimeError:  # exactly singular
+        return None
+    return factor if np.array_equal(factor.perm_r, factor.perm_c) else None
+
+
+def _inertia(A: Any, shift: float, permutation: Any) -> tuple[int, float] | None:
+    """Number of negative entries of D, and a bound on the norm of E."""
+    factor = _factor(A, shift, permutation)
+    if factor is None:
+        return None
+    L, U = factor.L, factor.U
+    D = U.diagonal()
+    if not (np.isfinite(D).all() and D.all()):
+        return None
+    size_L, size_U = abs(L), abs(U)
+    longest = int(np.bincount(L.indices, minlength=L.shape[0]).max())
+    ones = np.ones(A.shape[0])
+    rounding = longest * _UNIT / (1 - longest * _UNIT)
+    difference = abs(U - scipy.sparse.diags_array(D) @ L.T)
+    # ||M||_1 of a matrix without negative entries is the largest entry of 1'M.
+    backward = rounding * float((size_U.T @ (size_L.T @ ones)).max())
+    uneven = float((difference.T @ (size_L.T @ ones)).max())
+    return int(np.sum(D < 0)), 2.0 * (backward + uneven)
+
+
+def _smallest(A: Any, count: int, permutation: Any) -> tuple[Array, Array, Array]:
+    """The `count` smallest eigenpairs, with the norms of their residuals."""
+    n = A.shape[0]
+    if count == 0:
+        return np.empty(0), np.empty((n, 0)), np.empty(0)
+    start = np.random.default_rng(0).standard_normal(n)
+    options: dict[str, Any] = {"k": count, "v0": start}
+    lowest = scipy.sparse.linalg.eigsh(
+        A, 1, which="SA", v0=start, tol=1e-2, return_eigenvectors=False
+    )[0]
+    sigma = min(1.2 * lowest, -1e-8)
+    factor = None if permutation is None else _factor(A, -sigma, permutation)
+    if factor is None:
+        values, vectors = scipy.sparse.linalg.eigsh(A, which="SA", **options)
+    else:
+        inverse = scipy.sparse.linalg.LinearOperator(
+            (n, n), matvec=_solver(factor, permutation), dtype=np.float64
+        )
+        values, vectors = scipy.sparse.linalg.eigsh(
+            A, sigma=sigma, OPinv=inverse, **options
+        )
+    order = np.argsort(values)
+    values, vectors = values[order], vectors[:, order]
+    residual = np.linalg.norm(A @ vectors - vectors * values, axis=0)
+    return values, vectors, residual
+
+
+def _solver(factor: Any, permutation: Any) -> Any:
+    if isinstance(permutation, str):
+        return factor.solve
+    back = np.argsort(permutation)
+    return lambda v: factor.solve(np.ravel(v)[permutation])[back]
+
+
+def _unproven(A: Any, items: np.ndarray, norm: float, max_rank: int) -> _Pairs:
+    """Ask for more and more of the smallest eigenpairs until one is not negative."""
+    n = A.shape[0]
+    count = 8
+    while True:
+        values, vectors, residual = _smallest(A, min(count, n - 1), None)
+        if values[-1] + residual[-1] >= 0.0 or count >= n - 1:
+            break
+        _refuse_many(count, n, max_rank)
+        count *= 2
+    eps = max(float(residual.max()), _SHIFTS[0] * norm)
+    bad = values < -eps
+    chosen = _repeated(items, int(bad.sum()))
+    return _Pairs(values[bad], vectors[:, bad].T, chosen, eps, proven=False)
