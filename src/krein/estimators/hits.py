@@ -14,12 +14,14 @@ from sklearn.base import (
     _fit_context,
     clone,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from krein.arrays import Array
-from krein.estimators.spectral import SpectrumSVC
+from krein.arrays import Array, compressed_rows
 from krein.formats.hit_objects import hits_of_matrix
 from krein.formats.named import Named
 from krein.store.state import Fitted, State
@@ -209,7 +211,7 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
             both = hits.minimum(other)
         else:
             both = (hits + other) * 0.5
-        both = scipy.sparse.csr_array(both)
+        both = compressed_rows(both)
         both.eliminate_zeros()
         both.sort_indices()
         return both
@@ -264,8 +266,10 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : classifier on a sparse precomputed similarity, optional
-        `SpectrumSVC` with its defaults if None.
+    estimator : classifier, optional
+        Trained on the rows of a sparse similarity, e.g. `SpectrumSVC`. By default a
+        linear SVM on the rows as features, each of length 1: a new item has no hit of
+        itself and often fewer hits, and only their proportions are compared.
     similarity : HitSimilarity, optional
         How hits become similarities.
     no_hit_label : label, optional
@@ -289,10 +293,9 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import scipy.sparse
-    >>> from sklearn.svm import LinearSVC
     >>> from krein import HitClassifier
     >>> hits = scipy.sparse.csr_array([[9.0, 5.0, 0], [5.0, 9.0, 0], [0, 0, 9.0]])
-    >>> model = HitClassifier(LinearSVC(), no_hit_label="?").fit(hits, ["a", "a", "b"])
+    >>> model = HitClassifier(no_hit_label="?").fit(hits, ["a", "a", "b"])
     >>> model.predict(scipy.sparse.csr_array([[4.0, 0, 0], [0, 0, 0]]))
     array(['a', '?'], dtype='<U1')
     """
@@ -323,7 +326,9 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def _inner(self) -> Any:
-        return SpectrumSVC() if self.estimator is None else self.estimator
+        if self.estimator is not None:
+            return self.estimator
+        return make_pipeline(Normalizer(), LinearSVC())
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
