@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from krein.cli.options import add_output, check_output
+from krein.cli.options import add_output, add_reading, check_output
 from krein.cli.output import print_note, print_table
 
 SUMMARY = "compute a similarity matrix from items, or say what a kernel is"
@@ -64,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="blocks at the same time"
     )
+    add_reading(parser)
     add_output(parser)
 
 
@@ -83,8 +84,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     out = _check_out(args)
     from krein.formats import read_items
 
-    read = read_items(args.input)
-    train = read_items(args.against) if args.against else read
+    how = {"format": args.format, "separator": args.separator, "column": args.items}
+    read = read_items(args.input, **how)
+    train = read_items(args.against, **how) if args.against else read
     print_note(args, *read.notes, *(train.notes if args.against else []))
     _check_names(out, read, train)
     from krein.kernels import kernel_matrix

@@ -11,6 +11,7 @@ __all__ = [
     "add_kernel",
     "add_labels",
     "add_output",
+    "add_reading",
     "check_output",
     "repeated",
 ]
@@ -23,6 +24,11 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", help="similarities (or distances), or items with --kernel; - is stdin"
     )
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add what overrules how a file is understood."""
     group = parser.add_argument_group("reading the file")
     group.add_argument(
         "--items", metavar="COLUMN", help="the file is a table, items in this column"

@@ -144,4 +144,7 @@ def _text_or_unknown(path: Path, matrix: bool) -> str:
         raise FormatError(
             path, f"the format is not known by name or content; known are {names}"
         )
+    words = re.split(r"[,;\s]+", head.decode("utf-8-sig", errors="replace"))
+    if not matrix and not any(is_number(word) for word in words):
+        return "lines"  # text without a number holds no vectors
     return "csv"

@@ -1,0 +1,215 @@
+"""The command line people expect: help, suggestions, pipes, progress, notes."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from krein import __version__
+from krein.cli import COMMANDS
+from tests.cli.terminal import ENVIRONMENT, KREIN, pipe
+
+ONLY_STANDARD_LIBRARY = """
+import sys
+from krein.cli import main
+assert main({words!r}) == 0
+heavy = {{"numpy", "scipy", "sklearn", "rich"}} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["compare", "--help"], ["-V"]])
+def test_help_needs_only_the_standard_library(words):
+    code = ONLY_STANDARD_LIBRARY.format(words=words)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert __version__ in ended.stdout if words == ["-V"] else "usage:" in ended.stdout
+
+
+def test_help_of_a_kernel(krein):
+    shown = krein("kernel", "edit", "--help").out
+    assert "Kernel of the Levenshtein distance." in shown
+    assert "--param normalize=VALUE   true or false (default: false)" in shown
+    assert '--param gamma=VALUE   a number or "median"' in shown
+
+
+def test_list_of_kernels_has_a_line_and_the_parameters(krein):
+    rows = [line.split("\t") for line in krein("kernel", "list").out.splitlines()]
+    (edit,) = (row for row in rows if row[0] == "edit")
+    assert edit[1] == "strings"
+    assert "normalize=false" in edit[3]
+    assert "Levenshtein" in edit[4]
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("comapre", "x.csv"), "'compare'"),
+        (("compare", "x.csv", "--lables", "y"), "'--labels'"),
+        (("kernel", "smith_watermann", "x", "-o", "K.npz"), "'smith_waterman'"),
+        (("compare", "x.csv", "--methods", "flop"), "'flip'"),
+        (("fit", "x", "--kind", "distanc", "-o", "m"), "'distance'"),
+        (("datasets", "sonnar"), "'sonar'"),
+    ],
+)
+def test_did_you_mean(words, meant, krein):
+    ended = krein(*words, code=2)
+    assert ended.out == ""
+    assert f"id you mean {meant}" in ended.err
+
+
+def test_errors_show_the_usage_of_the_command(krein):
+    ended = krein("predict", "--nosuch", "a", "b", code=2)
+    assert ended.err.startswith("usage: krein predict ")
+    assert "krein predict: error: " in ended.err
+
+
+def write_npz(path, n=30):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3)) + np.repeat([[1.5], [-1.5]], n // 2, axis=0)
+    np.savez(path, K=np.tanh(X @ X.T), y=np.repeat(["a", "b"], n // 2))
+    return path
+
+
+def test_standard_input_and_output(tmp_path):
+    pytest.importorskip("rapidfuzz")
+    words = ["kernel", "edit", "-", "-o", "-", "--param", "gamma=0.1", "--quiet"]
+    made = subprocess.run(
+        [*KREIN, *words],
+        input="abcd\nabce\nxyz\n",
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert made.returncode == 0, made.stderr
+    first = [float(cell) for cell in made.stdout.splitlines()[0].split(",")]
+    assert first == pytest.approx(np.exp([-0.0, -0.1, -0.4]))
+    seen = subprocess.run(
+        [*KREIN, "inspect", "-", "--json"],
+        input=made.stdout,
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert json.loads(seen.stdout)["n"] == 3
+
+
+def test_quiet_has_no_notes(tmp_path):
+    K = tmp_path / "K.csv"
+    np.savetxt(K, np.load(write_npz(tmp_path / "K.npz"))["K"], delimiter=",")
+    y = tmp_path / "y.txt"
+    y.write_text("a\n" * 15 + "b\n" * 15)
+    fit = ("fit", K, "--labels", y, "--method", "flip", "--set", "C=1", "--force")
+    loud = pipe(*fit, "-o", tmp_path / "m.krein")
+    assert (loud.code, "read 30 x 30" in loud.err) == (0, True), loud.err
+    quiet = pipe(*fit, "-o", tmp_path / "m.krein", "--quiet")
+    assert (quiet.code, quiet.err) == (0, "")
+
+
+def test_numbers_have_sensible_digits(tmp_path, krein):
+    K = write_npz(tmp_path / "K.npz")
+    shown = krein("fit", K, "--set", "C=0.05439183", "-o", tmp_path / "m.krein").out
+    assert "C=0.0544" in shown
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_bash_completes(krein, tmp_path):
+    script = tmp_path / "krein.bash"
+    script.write_text(krein("completion", "bash").out)
+    ask = (
+        f"source {script}; COMP_WORDS=(krein compare --lab); COMP_CWORD=2; _krein; "
+        'echo "${COMPREPLY[@]}"; COMP_WORDS=(krein ins); COMP_CWORD=1; _krein; '
+        'echo "${COMPREPLY[@]}"'
+    )
+    shown = subprocess.run(["bash", "-c", ask], capture_output=True, text=True).stdout
+    assert shown.splitlines() == ["--labels --label-column", "inspect"]
+    fish = krein("completion", "fish").out
+    assert all(command in fish for command in COMMANDS)
+
+
+SLOW_WORK = """
+import sys, time
+import krein.progress
+krein.progress.EVERY = 0.2
+with krein.progress.progress_bar("counting", 10, unit="steps", show={show}) as advance:
+    for step in range(5):
+        time.sleep(0.15)
+        advance(1, f"step {{step + 1}} of 10")
+"""
+
+
+@pytest.mark.parametrize("show", [True, False])
+def test_a_pipe_gets_a_line_now_and_then(show):
+    code = SLOW_WORK.format(show=show)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT
+    )
+    assert ended.stdout == ""
+    lines = ended.stderr.splitlines()
+    assert bool(lines) is show
+    for line in lines:
+        assert line.startswith("counting ")
+        assert " so far" in line
+        assert "\x1b" not in line
+    assert not show or ("of 10" in lines[-1] and "left" in lines[-1])
+
+
+WARNS = """
+import sys, warnings
+import krein.cli.datasets as command
+def run(args):
+    warnings.warn("look out\\nhere")
+    warnings.warn("look out\\nhere")
+    return {"datasets": [], "folder": ""}
+command.run = run
+from krein.cli import main
+sys.exit(main(["datasets", *sys.argv[1:]]))
+"""
+
+
+def test_a_warning_is_one_line():
+    def err(*words):
+        return subprocess.run(
+            [sys.executable, "-c", WARNS, *words],
+            capture_output=True,
+            text=True,
+            env=ENVIRONMENT,
+        ).stderr
+
+    assert err() == "krein datasets: warning: look out here\n"
+    assert err("--quiet") == ""
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [("K.docx", "K.docx"), ("none/K.npz", "does not exist")],
+)
+def test_kernel_checks_the_output_before_it_computes(out, words, tmp_path, krein):
+    """The input is not even read: it does not exist."""
+    (tmp_path / "items.txt").write_text("a\nb\n")
+    ended = krein("kernel", "lcs", "nosuch.txt", "-o", out, cwd=tmp_path, code=2)
+    assert words in ended.err
+    assert os.listdir(tmp_path) == ["items.txt"]
+
+
+def test_what_cannot_predict_says_so(tmp_path, krein):
+    from krein import SpectrumTransformer, save_model
+
+    model = SpectrumTransformer().fit(np.eye(3))
+    path = save_model(model, tmp_path / "t.krein")
+    ended = krein("predict", path, tmp_path / "rows.csv", code=2)
+    assert "SpectrumTransformer, which transforms and does not predict" in ended.err
+
+
+def test_probabilities_must_have_been_learnt(tmp_path, krein):
+    K = write_npz(tmp_path / "K.npz")
+    model = tmp_path / "m.krein"
+    krein("fit", K, "--set", "C=1", "-o", model)
+    ended = krein("predict", model, K, "--proba", code=2)
+    assert "krein fit --proba" in ended.err
