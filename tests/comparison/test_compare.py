@@ -134,7 +134,7 @@ def test_scores_against_scikit_learn(seed, n_classes):
 # ---------------------------------------------------------------------------- the words
 
 
-def made_up(scores):
+def made_up(scores, smallest=-1.0):
     """A comparison with chosen accuracies per method and ten equal splits."""
     n = 100
     codes = np.tile([0, 1], n // 2)
@@ -154,7 +154,8 @@ def made_up(scores):
         for method, values in scores.items()
         for s in range(10)
     ]
-    problem = Problem(np.eye(n), codes, np.array(["a", "b"]))
+    K = np.diag(np.linspace(smallest, 1.0, n))
+    problem = Problem(K, codes, np.array(["a", "b"]))
     return Comparison(tuple(records), tuple(scores), "accuracy", problem, tuple(splits))
 
 
@@ -181,6 +182,16 @@ def test_a_clear_winner_is_named(rng):
     assert answer.clear
     assert answer.text.startswith("Use SVM with flip")
     assert "the treatment matters" in answer.text
+
+
+def test_indefiniteness_is_not_blamed_where_there_is_none(rng):
+    noise = 0.01 * rng.standard_normal(10)
+    scores = {"svc": 0.7 + noise, "square": 0.9 - noise}
+    text = made_up(scores, smallest=0.0).recommendation.text
+    assert "nothing to treat" in text
+    assert "matters" not in text
+    yardstick = {"svc": 0.7 + noise, "clip": 0.7 + noise, "features": 0.9 - noise}
+    assert "makes no difference" in made_up(yardstick).recommendation.text
 
 
 def test_no_clear_winner_recommends_the_simplest(rng):
