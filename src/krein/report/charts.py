@@ -242,7 +242,7 @@ def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
     for (px, py), k, name in named:
         tip = escape(f"{name}: {labels[k]}")
         body += (
-            f'<g class="class{k % 6}" data-tip="{tip}">'
+            f'<g class="class{_colour(k)}" data-tip="{tip}">'
             f"{_shape(_SHAPES[k % 6], place_x(px), place_y(py))}</g>"
         )
     label = (
@@ -250,6 +250,11 @@ def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
         f"{signs[1]} eigenvalue"
     )
     return _svg(label, body, height)
+
+
+def _colour(k: int) -> int:
+    """Colour of class k: six shapes in six colours make 36 different marks."""
+    return (k + k // 6) % 6
 
 
 def _scale(
@@ -280,5 +285,5 @@ def legend_mark(k: int) -> str:
     """Return the mark of class k, for a legend."""
     return (
         f'<svg class="mark" viewBox="-8 -8 16 16" aria-hidden="true">'
-        f'<g class="class{k % 6}">{_shape(_SHAPES[k % 6], 0, 0)}</g></svg>'
+        f'<g class="class{_colour(k)}">{_shape(_SHAPES[k % 6], 0, 0)}</g></svg>'
     )
