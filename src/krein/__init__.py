@@ -18,7 +18,7 @@ _WHERE = {
     "CPDSVCCV": "krein.estimators.cpd_cv",
     "DCSVC": "krein.estimators.dc",
     "DistanceTransformer": "krein.estimators.distances",
-    "HitClassifier": "krein.estimators.hits",
+    "HitClassifier": "krein.estimators.hit_classifier",
     "HitSimilarity": "krein.estimators.hits",
     "KreinLogisticRegression": "krein.estimators.logistic",
     "KreinLogisticRegressionCV": "krein.estimators.logistic_cv",

@@ -8,7 +8,6 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.optional import import_optional
-from krein.result import Result
 
 __all__ = ["plot_history", "plot_landscape", "plot_spectrum"]
 
@@ -60,7 +59,7 @@ def plot_spectrum(
     return ax
 
 
-def plot_history(result: Result, *, x: str = "iteration", axes: Any = None) -> Any:
+def plot_history(result: Any, *, x: str = "iteration", axes: Any = None) -> Any:
     """Draw objective and bound, and beside them the relative certificate.
 
     Parameters

@@ -16,7 +16,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from krein.arrays import Array
-from krein.matrices.memory import require_memory
+from krein.matrices.memory import require_for
 from krein.store.fingerprint import fingerprint
 from krein.store.sharing import is_sharing, once
 
@@ -71,10 +71,9 @@ class Spectrum:
 
     @classmethod
     def _decompose(cls, K: Array, weight: Array | None) -> Spectrum:
-        n = K.shape[0]
-        require_memory(
-            5 * 8 * n * n,
-            f"the eigendecomposition of a {n} x {n} matrix",
+        require_for(
+            "the eigendecomposition",
+            K.shape[0],
             "Use landmarks (krein.KreinNystroem) or Spectrum.truncated.",
         )
         scale = safe_scale(K)

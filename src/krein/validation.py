@@ -25,8 +25,11 @@ ROUNDING = 1e-6  # asymmetry, relative to the largest entry, that is no more tha
 _FAITHFUL = 1e-8  # asymmetry that is left as it is
 
 
-def refuse_odd_arrays(X: Any, name: str = "X") -> None:
-    """Refuse what would be converted silently: sparse, masked, dates, ragged."""
+def refuse_odd_arrays(X: Any, name: str = "X", *, missing: bool = False) -> None:
+    """Refuse what would be converted silently: sparse, masked, dates, ragged.
+
+    With ``missing=True`` NaN is left to the caller.
+    """
     if scipy.sparse.issparse(X):
         raise TypeError(
             f"{name} is a sparse matrix, which is taken here for "
@@ -41,7 +44,8 @@ def refuse_odd_arrays(X: Any, name: str = "X") -> None:
         raise TypeError(
             f"{name} has dtype {X.dtype}; expected numbers. Convert times first"
         )
-    _refuse_missing(X, name)
+    if not missing:
+        _refuse_missing(X, name)
 
 
 def _refuse_missing(X: Any, name: str) -> None:

@@ -21,7 +21,7 @@ from krein.diagnostics.spectrum_facts import (
     exact_facts,
 )
 from krein.kernels.distances import median_distance
-from krein.matrices.memory import require_memory
+from krein.matrices.memory import require_for
 from krein.validation import asymmetry, check_square, refuse_odd_arrays
 
 __all__ = ["Diagnosis", "diagnose"]
@@ -273,7 +273,7 @@ def diagnose(
 
 def _check_matrix(K: Any) -> tuple[Array, int]:
     """Return finite numbers and how many missing ones were taken from the mirror."""
-    refuse_odd_arrays(K, "K")
+    refuse_odd_arrays(K, "K", missing=True)
     K = check_array(
         K,
         dtype=np.float64,
@@ -283,8 +283,8 @@ def _check_matrix(K: Any) -> tuple[Array, int]:
     )
     check_square(K, "K")
     n = K.shape[0]
-    need = 5 * 8 * n * n if n <= _EXACT_UP_TO else 3 * 8 * n * n
-    require_memory(need, f"the diagnosis of {n} items", "Diagnose a random subset.")
+    kind = "exact" if n <= _EXACT_UP_TO else "estimated"
+    require_for(f"the {kind} diagnosis", n, "Diagnose a random subset.")
     missing = np.isnan(K)
     if not missing.any():
         return K, 0

@@ -35,7 +35,7 @@ from krein.items import plain_items, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
 from krein.matrices.matrix import Matrix
-from krein.matrices.memory import require_memory
+from krein.matrices.memory import require_for
 from krein.matrices.similarities import Similarities
 from krein.matrices.sparse import SparseSimilarity
 from krein.notices import warn_user
@@ -148,10 +148,9 @@ class KernelModel(BaseEstimator):
             K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
             return Similarities(K), {"X_fit_": None}
-        n = _num_samples(X)
-        require_memory(
-            6 * 8 * n * n,
-            f"a spectral fit on {n} items",
+        require_for(
+            "a spectral fit",
+            _num_samples(X),
             "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
             "KreinNystroem before a linear model.",
         )

@@ -19,7 +19,7 @@ from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
-from krein.matrices.memory import require_memory
+from krein.matrices.memory import require_for
 from krein.matrices.similarities import Similarities
 from krein.problems.cpd import CPDProblem, Loss
 from krein.problems.cpd_space import (
@@ -104,11 +104,7 @@ class CPDTraining(Training):
 
     def dense(self) -> CPDTraining:
         """Compute the kernel matrix once; folds are cut from it."""
-        require_memory(
-            3 * 8 * self.size**2,
-            f"a kernel matrix of {self.size} samples and its factor",
-            "Use n_basis.",
-        )
+        require_for("a conditionally positive definite fit", self.size, "Use n_basis.")
         K = np.asarray(self.K.dense(), dtype=float)
         if not self.checked:
             K = check_similarity(K, name="kernel(X, X)")
@@ -232,11 +228,8 @@ class CPDModel(KernelModel):
             return basis_space(phi, Q, basis, free=polynomial == "free")
         Q.require_room(training.given)
         if polynomial == "zero":
-            require_memory(
-                3 * 8 * training.size**2,
-                f"polynomial='zero' on {training.size} samples",
-                "Use n_basis.",
-            )
+            work = "a conditionally positive definite fit"
+            require_for(work, training.size, "Use n_basis.")
             return subspace(phi, Q)
         if not training.checked:
             phi = training.dense().K.block

@@ -26,6 +26,7 @@ __all__ = [
     "PLAN_STATE",
     "Plan",
     "check_options",
+    "feature_kernel",
     "initial",
     "penalty",
     "plan_kernel",
@@ -77,6 +78,25 @@ def check_options(solver: str, given: dict[str, Any] | None) -> None:
                 f"solver_options has {name!r}, which solver={solver!r} does not know; "
                 f"it knows {', '.join(_OPTIONS[solver])}"
             )
+
+
+def feature_kernel(F: Array, given: Any, solver: str, indefinite: str) -> FeatureKernel:
+    """Features with signs, which stand for a kernel; refused where that cannot be."""
+    signature = np.ones(F.shape[1])
+    if given is not None:
+        signature = np.asarray(given, dtype=float)
+    if signature.shape != (F.shape[1],) or not np.all(np.abs(signature) == 1.0):
+        raise ValueError(
+            f"signature must hold +1 or -1 for each of the {F.shape[1]} features, "
+            f"got {given!r}"
+        )
+    if solver in PAPER or indefinite == "flip":
+        raise ValueError(
+            "kernel='features' works with solver='newton' or 'krein-gd' and "
+            f"indefinite='raise-alpha' or 'allow', got solver={solver!r}, "
+            f"indefinite={indefinite!r}; to flip, set signature=None"
+        )
+    return FeatureKernel(F, signature)
 
 
 def plan_kernel(training: Training, solver: str, indefinite: str) -> Matrix:

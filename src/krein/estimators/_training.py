@@ -23,6 +23,7 @@ __all__ = [
     "as_labels",
     "positive_part",
     "ravel_rows",
+    "starting_rows",
 ]
 
 
@@ -198,6 +199,19 @@ def positive_part(
         return weight, None
     kept = np.flatnonzero(weight > 0.0)
     return weight[kept], kept
+
+
+def starting_rows(init: Any, training: Training, n_rows: int) -> Sequence[Array | None]:
+    """Starting point of each row among the samples kept, from one given for all."""
+    if init is None:
+        return [None] * n_rows
+    init = np.atleast_2d(np.asarray(init, dtype=float))
+    if init.shape != (n_rows, training.n):
+        raise ValueError(
+            f"solver_options['init'] has shape {init.shape}; expected one row of "
+            f"{training.n} numbers per row of the model"
+        )
+    return list(init if training.kept is None else init[:, training.kept])
 
 
 def ravel_rows(values: Array) -> Array:

@@ -20,6 +20,7 @@ from krein.estimators._logistic_plan import (
     PLAN_STATE,
     Plan,
     check_options,
+    feature_kernel,
     initial,
     penalty,
     plan_kernel,
@@ -27,7 +28,6 @@ from krein.estimators._logistic_plan import (
 )
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
-from krein.matrices.features import FeatureKernel
 from krein.matrices.matrix import Matrix
 from krein.matrices.similarities import Similarities
 from krein.problems.logistic import (
@@ -200,22 +200,8 @@ class KreinLogisticRegression(KernelClassifier):
         """Similarities, or features with signs that stand for them."""
         if not self._by_features:
             return super()._training_kernel(X, dtype)
-        F = X
-        signature = np.ones(F.shape[1])
-        if self.signature is not None:
-            signature = np.asarray(self.signature, dtype=float)
-        if signature.shape != (F.shape[1],) or not np.all(np.abs(signature) == 1.0):
-            raise ValueError(
-                f"signature must hold +1 or -1 for each of the {F.shape[1]} features, "
-                f"got {self.signature!r}"
-            )
-        if self.solver in PAPER or self.indefinite == "flip":
-            raise ValueError(
-                "kernel='features' works with solver='newton' or 'krein-gd' and "
-                f"indefinite='raise-alpha' or 'allow', got solver={self.solver!r}, "
-                f"indefinite={self.indefinite!r}; to flip, set signature=None"
-            )
-        return FeatureKernel(F, signature), {"X_fit_": None}
+        F = feature_kernel(X, self.signature, self.solver, self.indefinite)
+        return F, {"X_fit_": None}
 
     def _outputs(self, X: Any, **further: Any) -> Array:
         if not self._by_features:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -16,7 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._training import Classes, FittedRows, Row, Training, ravel_rows
+from krein.estimators._training import (
+    Classes,
+    FittedRows,
+    Row,
+    Training,
+    ravel_rows,
+    starting_rows,
+)
 from krein.estimators.nystroem import KreinNystroem
 from krein.notices import warn_user
 from krein.problems.new_points import RULES, Proxy, checked_batch, linear_coef
@@ -210,7 +216,7 @@ class ProxySVC(KernelClassifier):
         own, options = self._split_options()
         rank = None if training.size <= own["max_exact"] else int(own["rank"])
         spectrum = training.K.spectrum(training.weight, rank)
-        starts = self._starts(own["init"], training, target)
+        starts = starting_rows(own["init"], training, target.n_rows)
         rows = []
         for signs, start in zip(target.signs(), starts, strict=True):
             box = BalancedBox(training.upper(self.C), signs)
@@ -266,7 +272,8 @@ class ProxySVC(KernelClassifier):
             callback=report if self.verbose else None,
             **options,
         )
-        result = _count_truncation(problem, result, self.tol)
+        if problem.truncation_error(result.x) > 0.0:
+            result = self._truncated(problem, result)
         alpha = np.minimum(np.maximum(result.x, 0.0), problem.box.upper)
         coef = linear_coef(problem, alpha, self.new_points)
         luss = self.new_points == "luss"
@@ -274,19 +281,19 @@ class ProxySVC(KernelClassifier):
         intercept = problem.box.intercept(alpha, outputs)
         return Row(training.K.to_raw(coef), intercept, result, alpha)
 
-    def _starts(
-        self, init: Any, training: Training, target: Classes
-    ) -> Sequence[Array | None]:
-        """Starting point of each row."""
-        if init is None:
-            return [None] * target.n_rows
-        init = np.atleast_2d(np.asarray(init, dtype=float))
-        if init.shape != (target.n_rows, training.n):
-            raise ValueError(
-                f"solver_options['init'] has shape {init.shape}; expected one row of "
-                f"{training.n} numbers per row of the model"
+    def _truncated(self, problem: ProxySVM, result: Result) -> Result:
+        """Add what the truncated spectrum leaves out to the certificate."""
+        counted = problem.with_truncation(result)
+        before, after = result.certificate.relative, counted.certificate.relative
+        if after > self.tol:
+            warn_user(
+                "the spectrum was truncated to rank "
+                f"{problem.spectrum.eigenvalues.size} (solver_options max_exact, "
+                f"rank): this raises the certified relative gap from {before:.2g} to "
+                f"{after:.2g}. Raise rank, or max_exact if the memory allows",
+                ConvergenceWarning,
             )
-        return list(init if training.kept is None else init[:, training.kept])
+        return counted
 
     # ----------------------------------------------------------------------- predict
 
@@ -373,25 +380,6 @@ class ProxySVC(KernelClassifier):
         if not 0 <= row < n_rows:
             raise ValueError(f"row must be between 0 and {n_rows - 1}, got {row}")
         return self.proxy_.kernel(self.alpha_, row)
-
-
-def _count_truncation(problem: ProxySVM, result: Result, tol: float) -> Result:
-    """Add what a truncated spectrum leaves out to the certificate."""
-    error = problem.truncation_error(result.x)
-    if error == 0.0:
-        return result
-    old = result.certificate
-    gap = old.value + error
-    relative = gap / max(result.value - problem.constant, 1e-300)
-    if relative > tol:
-        warn_user(
-            "the spectrum was truncated to rank "
-            f"{problem.spectrum.eigenvalues.size} (solver_options max_exact, rank): "
-            f"this raises the certified relative gap from {old.relative:.2g} to "
-            f"{relative:.2g}. Raise rank, or max_exact if the memory allows",
-            ConvergenceWarning,
-        )
-    return replace(result, certificate=replace(old, value=gap, relative=relative))
 
 
 _PASSED = {"problem", "x0", "tol", "max_iter", "callback"}

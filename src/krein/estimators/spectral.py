@@ -60,9 +60,10 @@ class SpectrumSVC(KernelClassifier):
     solver_options : dict, optional
         ``cache_size``: LIBSVM's cache of kernel rows in MB (500).
     tol : float
-        Largest violation of the KKT conditions, in units of the decision function.
+        Certified gap to reach, relative to the objective; where the kernel trained on
+        is indefinite, the largest violation of the KKT conditions.
     max_iter : int
-        Largest number of LIBSVM iterations.
+        Largest number of iterations, LIBSVM's and those that follow.
     approximation : KreinNystroem, optional
         Train on landmarks: time n m^2, memory n m, and prediction needs similarities
         to the m landmarks only. The kernel is that of the estimator.

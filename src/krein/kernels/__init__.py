@@ -3,6 +3,7 @@
 from krein.kernels.alignment import needleman_wunsch_kernel, smith_waterman_kernel
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.distributions import wasserstein_1d_kernel
+from krein.kernels.geodesic import geodesic_rbf_kernel
 from krein.kernels.graphs import optimal_assignment_kernel, wl_kernel
 from krein.kernels.images import covariance_descriptors
 from krein.kernels.places import haversine_kernel
@@ -18,7 +19,6 @@ from krein.kernels.spd import (
     affine_invariant_kernel,
     bures_kernel,
     euclidean_spd_kernel,
-    geodesic_rbf_kernel,
     log_euclidean_kernel,
     stein_kernel,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["available_memory", "require_memory"]
+__all__ = ["available_memory", "require_for", "require_memory"]
 
 _GIGABYTE = 1e9
 
@@ -79,3 +79,30 @@ def require_memory(n_bytes: float, what: str, instead: str) -> None:
             f"{what} needs about {n_bytes / _GIGABYTE:.3g} GB, "
             f"{available / _GIGABYTE:.3g} GB are available. {instead}"
         )
+
+
+# n x n arrays of doubles alive at the peak, by kind of work: one place for the rule.
+MATRICES = {
+    "a spectral fit": 6,
+    "the eigendecomposition": 5,
+    "the exact diagnosis": 5,
+    "the eigendecomposition of a component": 4,
+    "the estimated diagnosis": 3,
+    "a conditionally positive definite fit": 3,
+    "a dense copy": 2,
+}
+
+
+def require_for(work: str, n: int, instead: str) -> None:
+    """Raise MemoryError if the matrices that work on n items needs will not fit.
+
+    Parameters
+    ----------
+    work : str
+        A key of `MATRICES`.
+    n : int
+        Number of items.
+    instead : str
+        What the user can do.
+    """
+    require_memory(MATRICES[work] * 8.0 * n * n, f"{work} of {n} items", instead)

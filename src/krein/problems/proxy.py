@@ -27,7 +27,7 @@ import scipy.linalg
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.problems.quadrature import DiagonalPlusLowRank, RankOnePositivePart
-from krein.result import Certificate
+from krein.result import Certificate, Result
 from krein.scales import power_of_two
 from krein.spectrum import Spectrum
 
@@ -271,6 +271,12 @@ class ProxySVM:
         part = self.part.positive_part(z)
         corner = float(part.factor[-1] @ part.core @ part.factor[-1])
         return 2.0 * self.rho * eps * max(corner, 0.0)
+
+    def with_truncation(self, result: Result) -> Result:
+        """Return the result with `truncation_error` counted in its certificate."""
+        gap = result.certificate.value + self.truncation_error(result.x)
+        relative = gap / max(result.value - self.constant, 1e-300)
+        return replace(result, certificate=Certificate("gap", gap, relative))
 
     # ------------------------------------------------------------------ second order
 

@@ -16,8 +16,8 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
-from krein.comparison import METHODS, Comparison
 from krein.comparison.columns import COLUMNS, SCORES
+from krein.comparison.methods import METHODS
 from krein.diagnostics import Diagnosis, diagnose
 from krein.report.mistakes import mistakes
 from krein.report.recipe import recipe
@@ -31,7 +31,7 @@ _FEWEST_SPLITS = 5  # with fewer no test of a difference can be sure
 
 
 def case(
-    comparison: Comparison,
+    comparison: Any,
     *,
     title: str = "Comparison",
     about: str = "",
@@ -105,7 +105,7 @@ def case(
     }
 
 
-def _comparison(comparison: Comparison) -> dict[str, Any]:
+def _comparison(comparison: Any) -> dict[str, Any]:
     answer = comparison.recommendation
     return {
         "scoring": SCORES[comparison.scoring].key,
@@ -148,7 +148,7 @@ def levels(scoring: str, codes: np.ndarray) -> list[tuple[str, float]]:
     return [("shares of the classes", float(-(shares * np.log(shares)).sum()))]
 
 
-def _chosen(comparison: Comparison, method: str) -> list[dict[str, Any]]:
+def _chosen(comparison: Any, method: str) -> list[dict[str, Any]]:
     """Hyperparameters and on how many splits each setting was chosen."""
     settings = Counter(
         ", ".join(f"{k} = {_show(v)}" for k, v in record["params"].items())
@@ -165,7 +165,7 @@ def _show(value: Any) -> str:
     return str(value)
 
 
-def _run(comparison: Comparison, command: str) -> dict[str, Any]:
+def _run(comparison: Any, command: str) -> dict[str, Any]:
     sizes = [(train.size, test.size) for train, test in comparison.splits]
     seconds = sum(
         r.get("search_seconds", 0.0) + r.get("fit_seconds", 0.0)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.comparison import Comparison
 
 __all__ = ["mistakes"]
 
@@ -17,7 +16,7 @@ _SHOWN = 20
 
 
 def mistakes(
-    comparison: Comparison, K: Array, names: Sequence[str] | None
+    comparison: Any, K: Array, names: Sequence[str] | None
 ) -> list[dict[str, Any]]:
     """Items that the recommended method got wrong, the surest mistakes first.
 

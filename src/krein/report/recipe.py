@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from krein.comparison import METHODS, Comparison
+from krein.comparison.methods import METHODS
 
 __all__ = ["most_chosen", "recipe"]
 
 _NEW = {"items": "new_items", "similarity": "new_rows", "distance": "new_distances"}
 
 
-def recipe(comparison: Comparison, source: Mapping[str, Any] | None) -> dict[str, str]:
+def recipe(comparison: Any, source: Mapping[str, Any] | None) -> dict[str, str]:
     """Return ``python`` and ``shell``, ready to be pasted and run.
 
     Parameters
@@ -36,7 +36,7 @@ def recipe(comparison: Comparison, source: Mapping[str, Any] | None) -> dict[str
     return {"python": python, "shell": _shell(name, settings, source)}
 
 
-def most_chosen(comparison: Comparison, name: str) -> dict[str, Any]:
+def most_chosen(comparison: Any, name: str) -> dict[str, Any]:
     """The hyperparameters that most splits chose; of equals the first."""
     seen = [record["params"] for record in comparison.of(name)]
     return max(seen, key=seen.count)
@@ -72,7 +72,7 @@ def _new_file(source: Mapping[str, Any]) -> str:
 
 
 def _python(
-    comparison: Comparison,
+    comparison: Any,
     name: str,
     settings: dict[str, Any],
     source: Mapping[str, Any] | None,
