@@ -8,22 +8,23 @@ from types import ModuleType
 __all__ = ["import_optional"]
 
 
-def import_optional(module: str, *, extra: str, needed_for: str) -> ModuleType:
+def import_optional(module: str, *, extra: str | None, needed_for: str) -> ModuleType:
     """Import `module`, or raise an ImportError that names the extra to install.
 
     Parameters
     ----------
     module : str
         Dotted name, e.g. ``"rapidfuzz.distance"``.
-    extra : str
-        Name of the extra in ``pip install "krein[extra]"``.
+    extra : str or None
+        Name of the extra in ``pip install "krein[extra]"``; None: no extra has it.
     needed_for : str
         The feature, as the subject of the message.
     """
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        package = module.split(".")[0]
+        install = package if extra is None else f'"krein[{extra}]"'
         raise ImportError(
-            f"{needed_for} needs the package {module.split('.')[0]!r}: "
-            f'pip install "krein[{extra}]"'
+            f"{needed_for} needs the package {package!r}: pip install {install}"
         ) from error

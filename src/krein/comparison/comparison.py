@@ -307,7 +307,7 @@ class Comparison:
         -------
         pandas.DataFrame
         """
-        pandas = import_optional("pandas", extra="test", needed_for="to_frame()")
+        pandas = import_optional("pandas", extra=None, needed_for="to_frame()")
         return pandas.DataFrame(self.table()).set_index("method")
 
     def plot(self, ax: Any = None) -> Any:

@@ -256,7 +256,8 @@ def _method_part(name: str, method: dict[str, Any], labels: list[str]) -> str:
         )
         body += f'<tr><th scope="row">{escape(labels[i])}</th>{cells}</tr>'
     chosen = "; ".join(
-        f"{c['params'] or 'nothing to choose'} ({c['splits']} split{'s' if c['splits'] > 1 else ''})"
+        f"{c['params'] or 'nothing to choose'} "
+        f"({c['splits']} split{'s' if c['splits'] > 1 else ''})"
         for c in method["chosen"]
     )
     return (
