@@ -105,6 +105,7 @@ def changes(ledger: Ledger, other: Path) -> dict[str, tuple[int, list[str]]]:
             count, changed = found.setdefault(table.name, (0, []))
             if len(pair) > 1:
                 words = f"{claim.dataset}, {claim.method}, {claim.quantity}"
+                words += f" ({label})" if label else ""
                 changed.append(f"{words}: {claim.verdict}, then {then.verdict}")
             found[table.name] = (count + 1, changed)
     return found
