@@ -20,7 +20,8 @@ export KREIN_DATA := $(BESIDE)
 endif
 endif
 
-.PHONY: help demo test test-all test-oldest test-versions coverage lint docs bench papers dist clean
+.PHONY: help demo test test-all test-oldest test-versions coverage fuzz mutants lint docs
+.PHONY: bench papers dist clean
 .DELETE_ON_ERROR:
 .SECONDARY: $(VENV)/.made $(VENV)-oldest/.made
 
@@ -31,6 +32,8 @@ help:
 	@echo "make test-oldest  run the fast tests on the oldest supported versions"
 	@echo "make test-versions  run the fast tests on every Python found among $(VERSIONS)"
 	@echo "make coverage     run the fast tests, print the share of lines they reach"
+	@echo "make fuzz         random trials for MINUTES=30, resumable; failures in .fuzz/failures.txt"
+	@echo "make mutants      plant mistakes one by one and see which no test notices"
 	@echo "make lint         ruff, mypy, codespell"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make bench        print the measured figures, write them to benchmarks/speed/results.txt"
@@ -62,6 +65,13 @@ test-versions:
 
 coverage: $(VENV)/.with-test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow" -q --cov --cov-report=term
+
+MINUTES ?= 30
+fuzz: $(VENV)/.with-test
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+
+mutants: $(VENV)/.with-test
+	$(ONE_THREAD) $(BIN)/python -m tests.mutants
 
 lint: $(VENV)/.with-lint
 	$(BIN)/ruff check .

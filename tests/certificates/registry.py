@@ -22,7 +22,9 @@ from krein import (
     KreinSVC,
     ProxySVC,
     ProxySVCCV,
+    SpectrumOneClassSVM,
     SpectrumSVC,
+    SpectrumSVR,
 )
 from krein.methods import power
 
@@ -175,6 +177,23 @@ CASES = [
     logistic("ovr", multi_class="ovr"),
     logistic("flip", indefinite="flip"),
     Case("ridge", lambda rng: KreinRidge(C(rng)), "stationarity", "targets"),
+    Case(
+        "ridge-flip",
+        lambda rng: KreinRidge(C(rng), method="flip"),
+        "stationarity",
+        "targets",
+    ),
+    Case("svr", lambda rng: SpectrumSVR(C=C(rng)), "gap", "targets"),
+    Case("svr-flip", lambda rng: SpectrumSVR("flip", C=C(rng)), "gap", "targets"),
+    Case(
+        "one-class",
+        lambda rng: SpectrumOneClassSVM(nu=rng.uniform(0.1, 1.0)),
+        "gap",
+        "outliers",
+    ),
+    Case(
+        "svr-none", lambda rng: SpectrumSVR("none", C=C(rng)), "stationarity", "targets"
+    ),
     cpd("hinge"),
     cpd("logistic", loss="logistic", exponent=1),
     cpd("squared", loss="squared", exponent=1),

@@ -1,0 +1,11 @@
+"""A seeded, resumable campaign of random trials: ``make fuzz MINUTES=30``.
+
+A trial is ``kind:seed`` and depends on nothing else; ``python -m tests.fuzz kind:seed``
+repeats one. Kinds: ``certificates`` (fits at extreme scales, judged by the referee),
+``invariants`` (scale, order, weights, names, repetition), ``calls`` (bad input),
+``files`` (damaged files). What ever failed is in the corpus and replayed by the tests.
+"""
+
+
+class FailedTrial(AssertionError):
+    """A trial found something: the message is the line that is kept."""
