@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ __all__ = [
     "check_similarity",
     "check_symmetric",
     "looks_like_distances",
+    "numbers_that_fit",
+    "refuse_mask",
     "refuse_odd_arrays",
 ]
 
@@ -35,17 +39,34 @@ def refuse_odd_arrays(X: Any, name: str = "X", *, missing: bool = False) -> None
             f"{name} is a sparse matrix, which is taken here for "
             f"kernel='precomputed' only: pass {name}.toarray()"
         )
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise TypeError(
-            f"{name} is a masked array with masked entries; fill them first "
-            f"({name}.filled(...)): a mask would be dropped silently"
-        )
+    refuse_mask(X, name)
     if getattr(X, "dtype", None) is not None and getattr(X.dtype, "kind", "") in "mM":
         raise TypeError(
             f"{name} has dtype {X.dtype}; expected numbers. Convert times first"
         )
     if not missing:
         _refuse_missing(X, name)
+
+
+def refuse_mask(values: Any, name: str) -> None:
+    """Refuse masked entries, which a conversion would uncover silently."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise TypeError(
+            f"{name} is a masked array with masked entries; fill them first "
+            f"({name}.filled(...)): a mask would be dropped silently"
+        )
+
+
+@contextmanager
+def numbers_that_fit(name: str) -> Iterator[None]:
+    """Name the argument whose integers are too large for float64."""
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(
+            f"{name} holds an integer beyond the range of float64 (about 1e308); "
+            "divide it by a common factor first"
+        ) from None
 
 
 def _refuse_missing(X: Any, name: str) -> None:
@@ -95,7 +116,8 @@ def check_similarity(
     """
     refuse_odd_arrays(K, name)
     single = np.float32 in (given, getattr(K, "dtype", None))
-    K = check_array(K, dtype=np.float64, input_name=name, ensure_min_samples=1)
+    with numbers_that_fit(name):
+        K = check_array(K, dtype=np.float64, input_name=name, ensure_min_samples=1)
     check_square(K, name)
     if symmetrize:
         return 0.5 * (K + K.T)
@@ -193,6 +215,10 @@ def warn_if_distances(K: np.ndarray, name: str) -> None:
 
 def check_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted classes and the code of each label; two or more classes."""
+    if y.size == 0:
+        raise ValueError("y is empty; one label per item is expected")
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise ValueError("y contains NaN, which is no class; leave these items out")
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(

@@ -7,5 +7,5 @@ repeats one. Kinds: ``certificates`` (fits at extreme scales, judged by the refe
 """
 
 
-class FailedTrial(AssertionError):
+class TrialError(AssertionError):
     """A trial found something: the message is the line that is kept."""

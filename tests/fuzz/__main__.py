@@ -31,11 +31,11 @@ def trial_of(kind):
 
 def one(kind, seed):
     """Return the line of a failure, or None."""
-    from . import FailedTrial
+    from . import TrialError
 
     try:
         trial_of(kind)(seed)
-    except FailedTrial as failure:
+    except TrialError as failure:
         return " ".join(str(failure).split())
     return None
 

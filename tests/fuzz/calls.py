@@ -7,7 +7,7 @@ import scipy.sparse
 
 import krein
 
-from . import FailedTrial
+from . import TrialError
 
 # What may be raised for bad input; its message must say something.
 CLEAR = (ValueError, TypeError, AttributeError)
@@ -127,14 +127,14 @@ def calls(seed):
             run()
     except CLEAR as error:
         if isinstance(error, AttributeError) and type(error) is AttributeError:
-            raise FailedTrial(f"{what}: raw AttributeError: {error}") from error
+            raise TrialError(f"{what}: raw AttributeError: {error}") from error
         if not str(error).strip():
-            raise FailedTrial(f"{what}: {type(error).__name__} without text") from error
+            raise TrialError(f"{what}: {type(error).__name__} without text") from error
         return
     except Exception as error:
-        raise FailedTrial(f"{what}: {type(error).__name__}: {error}") from error
+        raise TrialError(f"{what}: {type(error).__name__}: {error}") from error
     if forbidden:
-        raise FailedTrial(f"{what}: accepted")
+        raise TrialError(f"{what}: accepted")
 
 
 def _estimator(rng):
@@ -161,7 +161,7 @@ def _estimator(rng):
         model = cls(**kernel, **params).fit(X, y, sample_weight=weight)
         outputs = model.predict(good(rng))
         if np.asarray(outputs).shape != (6,):
-            raise FailedTrial(f"{what}: predicts shape {np.shape(outputs)}")
+            raise TrialError(f"{what}: predicts shape {np.shape(outputs)}")
 
     return what, forbidden, run
 
@@ -182,7 +182,7 @@ def _kernel(rng):
     def run():
         K = np.asarray(getattr(krein, name)(X, **params))
         if K.dtype.kind == "c":
-            raise FailedTrial(f"{what}: complex matrix")
+            raise TrialError(f"{what}: complex matrix")
 
     return what, False, run
 

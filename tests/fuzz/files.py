@@ -11,7 +11,7 @@ import scipy.io
 import krein
 from krein.formats import FormatError
 
-from . import FailedTrial
+from . import TrialError
 
 CLEAR = (FormatError, krein.ModelFileError)
 
@@ -134,6 +134,6 @@ def files(seed):
                 read(path)
         except CLEAR as error:
             if path.name not in str(error):
-                raise FailedTrial(f"{kind}: file not named: {error}") from error
+                raise TrialError(f"{kind}: file not named: {error}") from error
         except Exception as error:
-            raise FailedTrial(f"{kind}: {type(error).__name__}: {error}") from error
+            raise TrialError(f"{kind}: {type(error).__name__}: {error}") from error

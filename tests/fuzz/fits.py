@@ -6,7 +6,7 @@ import numpy as np
 
 from krein import check_certificate
 
-from . import FailedTrial
+from . import TrialError
 from .problems import Trial, draw
 
 # Refused with a reason, which is an answer: nothing else may be raised.
@@ -25,11 +25,9 @@ def fitted(trial):
     except ValueError as error:
         if any(text in str(error) for text in POLITE):
             return None
-        raise FailedTrial(f"{_named(trial)}: refused: {error}") from error
+        raise TrialError(f"{_named(trial)}: refused: {error}") from error
     except Exception as error:
-        raise FailedTrial(
-            f"{_named(trial)}: {type(error).__name__}: {error}"
-        ) from error
+        raise TrialError(f"{_named(trial)}: {type(error).__name__}: {error}") from error
 
 
 def _named(trial):
@@ -46,17 +44,17 @@ def certificates(seed):
     name = _named(trial)
     for attribute in ("dual_coef_", "intercept_", "objective_"):
         if not np.isfinite(getattr(model, attribute)).all():
-            raise FailedTrial(f"{name}: {attribute} is not finite")
+            raise TrialError(f"{name}: {attribute} is not finite")
     results = model.result_ if isinstance(model.result_, list) else [model.result_]
     unfinished = [r.status for r in results if r.status != "converged"]
     if unfinished and "ConvergenceWarning" not in warned:
-        raise FailedTrial(f"{name}: {unfinished[0]} without a warning")
+        raise TrialError(f"{name}: {unfinished[0]} without a warning")
     odd = [w for w in warned if w not in ("ConvergenceWarning", "UserWarning")]
     if odd:
-        raise FailedTrial(f"{name}: {odd[0]}")
+        raise TrialError(f"{name}: {odd[0]}")
     report = check_certificate(model, trial.X, trial.y, trial.weight)
     if report.holds is not True:
-        raise FailedTrial(f"{name}: {' '.join(str(report).split())}")
+        raise TrialError(f"{name}: {' '.join(str(report).split())}")
 
 
 # --------------------------------------------------------------------------- invariants
@@ -77,7 +75,7 @@ def invariants(seed):
         return
     again = fitted(other)
     if again is None:
-        raise FailedTrial(f"{_named(trial)}: refused after {change.__name__}")
+        raise TrialError(f"{_named(trial)}: refused after {change.__name__}")
     _compare(trial, change.__name__, model, again[0], factor)
 
 
@@ -85,7 +83,7 @@ def _compare(trial, what, model, other, factor):
     if what == "_repeated_fit":
         same = np.array_equal(model.dual_coef_, other.dual_coef_)
         if not same or not np.array_equal(model.intercept_, other.intercept_):
-            raise FailedTrial(f"{_named(trial)}: two fits differ")
+            raise TrialError(f"{_named(trial)}: two fits differ")
         return
     if not hasattr(model, "duality_gap_") or not hasattr(other, "duality_gap_"):
         return  # stationary points need not be the same
@@ -94,7 +92,7 @@ def _compare(trial, what, model, other, factor):
     allowed = model.duality_gap_.max() * factor + other.duality_gap_.max()
     size = max(float(np.abs(one).max()), float(np.abs(two).max()))
     if np.abs(one - two).max() > allowed * (1 + 1e-6) + 1e-9 * size:
-        raise FailedTrial(
+        raise TrialError(
             f"{_named(trial)}: objective {two} after {what}, was {one}, gaps allow "
             f"{allowed:.3g}"
         )

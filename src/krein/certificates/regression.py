@@ -29,18 +29,22 @@ def check_svr(given: Given, claims: list[Claim]) -> list[Verdict]:
     found = regress(fix.trained(), y, model.C * data.weight, v, float(model.epsilon))
     found.faults += _coefficients(model, fix, v)
     rest = y - fix.trained().K @ v - float(model.intercept_[0])
-    worst = _tube_fault(rest, v, model.C * data.weight, float(model.epsilon))
-    found.faults += worst if not found.residual or found.residual < 1e-3 else []
+    unit = 1e-3 * max(float(np.abs(y).max()), float(np.abs(rest).max()))
+    if not found.residual or found.residual < unit:
+        found.faults += _tube_fault(
+            rest, v, model.C * data.weight, float(model.epsilon), unit
+        )
     return [judge(claims[0], found)]
 
 
-def _tube_fault(rest: Array, v: Array, upper: Array, epsilon: float) -> list[str]:
+def _tube_fault(
+    rest: Array, v: Array, upper: Array, epsilon: float, unit: float
+) -> list[str]:
     """Check that the intercept puts free coefficients on the edge of the tube."""
     near = 1e-7 * upper
     free = (np.abs(v) > near) & (np.abs(v) < upper - near)
     off = np.abs(np.sign(v) * rest - epsilon)[free]
-    size = 1e-3 * max(float(np.abs(rest).max()), epsilon, 1e-300)
-    if off.max(initial=0.0) <= size:
+    if off.max(initial=0.0) <= unit:
         return []
     return [f"intercept_ leaves free coefficients {off.max():.3g} off the tube"]
 

@@ -77,7 +77,8 @@ class Fix:
             return [] if np.array_equal(c, v) else ["dual_coef_ is not y * alpha_"]
         U, d = self.eigenvectors, np.abs(self.eigenvalues)
         inside, wanted = U.T @ (c / self.root), self.g * (U.T @ (v / self.root))
-        reach = float(np.abs(self.g).max(initial=0.0) * norm(v / self.root))
+        steepest = float(np.abs(self.g).max(initial=0.0)) or 1.0
+        reach = steepest * norm(v / self.root)
         largest = float(d.max(initial=0.0))
         noise = d.size * EPS * largest
         # Rounding turns an eigenvector by its share of the distance to the next group.

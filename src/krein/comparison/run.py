@@ -23,6 +23,7 @@ from krein.store.records import RecordStore
 from krein.validation import (
     check_labels,
     check_similarity,
+    refuse_mask,
     refuse_odd_arrays,
     warn_if_distances,
 )
@@ -155,6 +156,7 @@ def make_problem(
 ) -> Problem:
     """Check the data and evaluate the kernel, once if its settings allow it."""
     refuse_odd_arrays(X)
+    refuse_mask(y, "y")
     classes, codes = check_labels(column_or_1d(np.asarray(y), warn=False))
     n = _num_samples(X)
     if codes.size != n:

@@ -45,6 +45,8 @@ from krein.validation import (
     check_similarity,
     check_sparse_rows,
     check_sparse_similarity,
+    numbers_that_fit,
+    refuse_mask,
     refuse_odd_arrays,
     warn_if_distances,
 )
@@ -114,7 +116,8 @@ class KernelModel(BaseEstimator):
         refuse_odd_arrays(X)
         if self._takes_vectors(X):
             try:
-                return validate_data(self, X, reset=reset, dtype=np.float64)
+                with numbers_that_fit("X"):
+                    return validate_data(self, X, reset=reset, dtype=np.float64)
             except ValueError as error:
                 if self._precomputed and "features, but" in str(error):
                     raise ValueError(
@@ -137,7 +140,9 @@ class KernelModel(BaseEstimator):
         """Validate targets alone: X was checked already, its names included."""
         if y is None:
             validate_data(self, X="no_validation", y=None, reset=False)
-        return _check_y(y, y_numeric=numeric, estimator=self)
+        refuse_mask(y, "y")
+        with numbers_that_fit("y"):
+            return _check_y(y, y_numeric=numeric, estimator=self)
 
     def _training_kernel(self, X: Any, dtype: Any = None) -> tuple[Matrix, dict]:
         """Similarities of checked training items, with `kernel_` and `X_fit_`."""
@@ -286,6 +291,12 @@ class KernelModel(BaseEstimator):
             weight = weight if class_weight is None else weight * class_weight
         if weight is None or np.all(weight == 1.0):
             return None
+        with np.errstate(over="ignore"):
+            if not np.isfinite(weight.sum()):
+                raise ValueError(
+                    "sample_weight sums to infinity; divide the weights by a common "
+                    "factor (and multiply C by it)"
+                )
         if not np.any(weight > 0.0):
             raise ValueError("sample_weight is zero for every sample")
         return weight

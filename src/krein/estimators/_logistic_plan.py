@@ -78,6 +78,12 @@ def check_options(solver: str, given: dict[str, Any] | None) -> None:
                 f"solver_options has {name!r}, which solver={solver!r} does not know; "
                 f"it knows {', '.join(_OPTIONS[solver])}"
             )
+    linear = (given or {}).get("linear", "auto")
+    if linear not in ("auto", "cholesky", "cg"):
+        raise ValueError(
+            "solver_options['linear'] must be 'auto', 'cholesky' or 'cg', got "
+            f"{linear!r}"
+        )
 
 
 def feature_kernel(F: Array, given: Any, solver: str, indefinite: str) -> FeatureKernel:

@@ -146,6 +146,11 @@ class DCSVC(KernelClassifier):
                 "solver_options['init'] must be 'libsvm' or 'zeros', got "
                 f"{options['init']!r}"
             )
+        mu = options.get("mu", 1.0)
+        if not (isinstance(mu, Real) and 0.0 < float(mu) < np.inf):
+            raise ValueError(
+                f"solver_options['mu'] must be a positive number, got {mu!r}"
+            )
         return {
             **options,
             "tol": self.tol,

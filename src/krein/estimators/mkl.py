@@ -29,7 +29,12 @@ from krein.result import Result
 from krein.solvers.mkl import kernel_weights, svm_at
 from krein.spectrum import Spectrum
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
-from krein.validation import check_classes_weigh, check_labels, check_similarity
+from krein.validation import (
+    check_classes_weigh,
+    check_labels,
+    check_similarity,
+    refuse_mask,
+)
 
 __all__ = ["MKLSVC"]
 
@@ -150,6 +155,7 @@ class MKLSVC(ClassifierMixin, BaseEstimator):
         """
         matrices = self._training_matrices(X)
         n = matrices[0].shape[0]
+        refuse_mask(y, "y")
         y = _check_y(y, estimator=self)
         check_classification_targets(y)
         if y.shape[0] != n:

@@ -255,6 +255,11 @@ class ProxySVC(KernelClassifier):
                 f"solver_options has {unknown[0]!r}, which solver={self.solver!r} does "
                 f"not know; it knows: {allowed}"
             )
+        if own["oracle"] not in ("quadrature", "eigh"):
+            raise ValueError(
+                "solver_options['oracle'] must be 'quadrature' or 'eigh', got "
+                f"{own['oracle']!r}"
+            )
         return own, given
 
     def _row(

@@ -20,7 +20,7 @@ from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State
 from krein.transform import Transform
-from krein.validation import check_similarity, refuse_odd_arrays
+from krein.validation import check_similarity, numbers_that_fit, refuse_odd_arrays
 
 __all__ = ["PseudoEuclideanEmbedding", "SpectrumTransformer"]
 
@@ -42,7 +42,8 @@ class _SquareInput(TransformerMixin, BaseEstimator):
     def _check_square(self, X: Any) -> Array:
         refuse_odd_arrays(X)
         given = getattr(X, "dtype", None)
-        X = validate_data(self, X, dtype=np.float64)
+        with numbers_that_fit("X"):
+            X = validate_data(self, X, dtype=np.float64)
         return check_similarity(X, name="X", symmetrize=self.symmetrize, given=given)
 
     def _check_rows(self, X: Any) -> Array:
@@ -165,6 +166,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         -------
         ndarray of shape (n_new, n_train)
         """
+        check_is_fitted(self, "transform_")
         return self.transform_.rows(self._check_rows(X))
 
 

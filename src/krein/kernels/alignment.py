@@ -77,8 +77,9 @@ def _check_gaps(gap_open: Any, gap_extend: Any) -> tuple[int, int]:
     for name, value in (("gap_open", gap_open), ("gap_extend", gap_extend)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool):
             raise TypeError(f"{name} must be an integer cost, got {value!r}")
-        if value < 0:
-            raise ValueError(f"{name} is a cost and must not be negative, got {value}")
+        if not 0 <= value < 2**24:
+            # parasail counts in 32 bits.
+            raise ValueError(f"{name} is a cost from 0 to {2**24 - 1}, got {value}")
     return int(gap_open) + int(gap_extend), int(gap_extend)
 
 

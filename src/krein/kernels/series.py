@@ -11,6 +11,7 @@ n_x)``.
 from __future__ import annotations
 
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -163,6 +164,8 @@ def erp_distance(
     X: Any, Y: Any = None, *, g: float = 0.0, window: float | None = None
 ) -> np.ndarray:
     """Edit distance with real penalty: a gap costs the distance to g."""
+    if not (isinstance(g, Real) and np.isfinite(g)):
+        raise ValueError(f"g must be a finite number, got {g!r}")
     return _elastic(X, Y, window, partial(erp_costs, g=g))
 
 
