@@ -306,5 +306,5 @@ def test_damaged_models_are_refused(tmp_path):
 def test_diagnose_refuses_nan():
     K = np.eye(3)
     K[0, 0] = np.nan
-    with pytest.raises(ValueError, match="(?i)nan|missing"):
+    with pytest.raises(ValueError, match="missing"):
         diagnose(K)
