@@ -9,9 +9,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["progress_bar", "seconds_in_words"]
+__all__ = ["progress_bar", "say", "seconds_in_words"]
 
 EVERY = 5.0  # seconds between two lines where nobody sees a bar
+_LISTENING: list[Callable[[str], None]] = []  # bars of this process, the last one shows
+
+
+def say(now: str) -> None:
+    """Tell the bar that is shown, if there is one, what is being worked at.
+
+    Parameters
+    ----------
+    now : str
+        Such as "SVM with flip, fold 2". Work in other processes is not heard.
+    """
+    if _LISTENING:
+        _LISTENING[-1](now)
 
 
 def seconds_in_words(seconds: float) -> str:
@@ -72,12 +85,16 @@ def progress_bar(
     except ImportError:
         rich = False
     drawn = _rich_bar if rich else _lines
-    with drawn(label, total, unit, done) as advance:
-        yield advance
+    with drawn(label, total, unit, done) as (advance, listen):
+        _LISTENING.append(listen)
+        try:
+            yield advance
+        finally:
+            _LISTENING.remove(listen)
 
 
 @contextmanager
-def _rich_bar(label: str, total: int, unit: str, done: int) -> Iterator[Callable]:
+def _rich_bar(label: str, total: int, unit: str, done: int) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -104,7 +121,7 @@ def _rich_bar(label: str, total: int, unit: str, done: int) -> Iterator[Callable
             rate = f"{speed:,.0f} {unit}/s" if speed and unit != "%" else ""
             progress.update(task, what=what or rate)
 
-        yield advance
+        yield advance, lambda now: progress.update(task, what=now)
 
 
 class _Lines:
@@ -112,7 +129,7 @@ class _Lines:
 
     def __init__(self, label: str, total: int, unit: str, done: int) -> None:
         self.label, self.total, self.unit, self.before = label, total, unit, done
-        self.done, self.what = done, ""
+        self.done, self.what, self.now = done, "", ""
         self.start = time.monotonic()
         self.stop = threading.Event()
         self.over = sys.stderr.isatty()
@@ -122,8 +139,7 @@ class _Lines:
         parts = [self.label]
         if self.total:
             parts[0] += f" {100 * self.done // self.total} %"
-        if self.what:
-            parts.append(self.what)
+        parts += [word for word in (self.what, self.now) if word]
         parts.append(f"{seconds_in_words(spent)} so far")
         new = self.done - self.before
         if self.total and new:
@@ -144,6 +160,9 @@ class _Lines:
         self.done += amount
         self.what = what or self.what
 
+    def listen(self, now: str) -> None:
+        self.now = now
+
 
 @contextmanager
 def _lines(label: str, total: int, unit: str, done: int) -> Iterator[Any]:
@@ -151,7 +170,7 @@ def _lines(label: str, total: int, unit: str, done: int) -> Iterator[Any]:
     thread = threading.Thread(target=lines.tell, daemon=True)
     thread.start()
     try:
-        yield lines.advance
+        yield lines.advance, lines.listen
     finally:
         lines.stop.set()
         thread.join()

@@ -141,6 +141,7 @@ with krein.progress.progress_bar("counting", 10, unit="steps", show={show}) as a
     for step in range(5):
         time.sleep(0.15)
         advance(1, f"step {{step + 1}} of 10")
+        krein.progress.say("flip")
 """
 
 
@@ -157,7 +158,9 @@ def test_a_pipe_gets_a_line_now_and_then(show):
         assert line.startswith("counting ")
         assert " so far" in line
         assert "\x1b" not in line
-    assert not show or ("of 10" in lines[-1] and "left" in lines[-1])
+    last = lines[-1] if show else "of 10, flip, 1 s so far, about 1 s left"
+    assert "of 10, flip, " in last
+    assert last.endswith(" left")
 
 
 WARNS = """

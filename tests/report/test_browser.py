@@ -125,6 +125,42 @@ def test_a_phone_needs_no_sideways_scrolling(browser):
     browser.resize(1200, 900)
 
 
+SMALLEST_TEXT = """
+return Math.min(...[...document.querySelectorAll('svg.chart')].flatMap((chart) => {
+  const unit = chart.getBoundingClientRect().width / chart.viewBox.baseVal.width;
+  return [...chart.querySelectorAll('text')].map(
+    (text) => unit * parseFloat(getComputedStyle(text).fontSize));
+}));
+"""
+
+
+@pytest.mark.parametrize("width", [390, 700, 1280])
+def test_text_in_charts_can_be_read(browser, width):
+    browser.resize(width, 900)
+    assert browser.script(SMALLEST_TEXT) >= 12
+    browser.resize(1200, 900)
+
+
+def test_a_phone_shows_that_tables_scroll(browser):
+    browser.resize(390, 844)
+    hint = (
+        "const t = document.querySelector('.wide'); return ["
+        "t.scrollWidth > t.clientWidth, getComputedStyle(t, '::before').content]"
+    )
+    scrolls, text = browser.script(hint)
+    assert scrolls
+    assert "scrolls sideways" in text
+    browser.resize(1200, 900)
+
+
+def test_alerts_and_verdict_are_seen_first(browser):
+    order = browser.script(
+        "return ['.answer', 'details', 'svg.chart', '.mistakes'].map("
+        "s => document.querySelector(s).getBoundingClientRect().top)"
+    )
+    assert order == sorted(order)
+
+
 @pytest.mark.slow
 def test_the_demo_opens(tmp_path):
     from krein.report.demo import write_demo

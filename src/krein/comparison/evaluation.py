@@ -21,6 +21,7 @@ from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
 from krein.estimators._training import Classes
 from krein.items import take
 from krein.kernels.registry import Kernel
+from krein.progress import say
 from krein.store.sharing import SharedWork, shared_work
 
 __all__ = ["Problem", "evaluate_split", "fit_method", "search"]
@@ -217,6 +218,7 @@ def _try_candidates(
     method: Method, state: Search, f: int, part: Part, work: SharedWork
 ) -> None:
     """Fit the candidates of one method on one fold; a failure ends the method."""
+    say(f"{method.title}, inner fold {f + 1}")
     start, saved = perf_counter(), work.saved
     try:
         state.answers = [answer(method.build(**c), part) for c in state.grid]

@@ -225,7 +225,7 @@ def _run(
         for method, record in zip(missing, records, strict=True):
             found[s, method.name] = kept.write(method, splits[s], record)
         if progress is not None:
-            progress(len(found), total, f"split {s + 1} of {len(splits)}")
+            progress(len(found), total, f"{s + 1} of {len(splits)} splits done")
     return [
         {**found[s, method.name], "split": s}
         for s in range(len(splits))

@@ -143,14 +143,14 @@ def interval_chart(
         + _text(x(tick), height - 14, f"{tick:g}", "tick", "middle")
         for tick in ticks(low, high, 4)
     )
-    for name, value in levels:
-        tip = escape(f"{name}: {label} {value:.3f}")
-        line_of = _line(x(value), 4, x(value), height - 34, "level")
-        body += f'<g data-tip="{tip}">{line_of}</g>'
     for i, row in enumerate(rows):
         kind = "plus" if row["method"] == marked else "other"
         body += _interval(row, score, label, kind, 18 + line * i, x)
         body += _text(right + 8, 23 + line * i, f"{row[score]:.3f}", "tick")
+    for name, value in levels:
+        tip = escape(f"{name}: {label} {value:.3f}")
+        line_of = _line(x(value), 4, x(value), height - 34, "level")
+        body += f'<g data-tip="{tip}">{line_of}</g>'
     return _svg(f"{label} by method, mean and 95 % interval", body, height)
 
 
