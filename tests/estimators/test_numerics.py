@@ -210,3 +210,33 @@ def test_proxy_on_any_scale(scale, rho, rng):
     assert np.isfinite(model.duality_gap_).all()
     relative = model.result_.certificate.relative
     assert (model.result_.status == "converged") == (relative <= model.tol)
+
+
+def test_cpd_certifies_the_coefficients_that_predict(rng):
+    """A penalty far below the kernel: objective_ is that of dual_coef_, or an error."""
+    X = rng.standard_normal((20, 3))
+    D = ((X[:, None] - X) ** 2).sum(2)
+    y = np.where(rng.random(20) < 0.5, 1, -1)
+    told = 0
+    for scale in 10.0 ** np.arange(0, 100, 5):
+        model = CPDSVC(kernel="precomputed", alpha=1.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                model.fit(-scale * D, y)
+            except ValueError as error:
+                assert "times smaller than the kernel" in str(error)  # noqa: PT017
+                told += 1
+                continue
+        a = model.dual_coef_[0]
+        f = model.decision_function(-scale * D)
+        value = a @ (-scale * D) @ a + np.sum(np.maximum(0.0, 1.0 - y * f) ** 2)
+        slack = 1e-9 + 1e-14 * (np.abs(a) @ (scale * D) @ np.abs(a))
+        assert model.objective_[0] == pytest.approx(value, abs=slack)
+    assert told < 20
+
+
+@pytest.mark.parametrize("K", [-np.eye(9), 1e-90 * np.eye(9)], ids=["zero", "tiny"])
+def test_one_class_coefficients_have_their_sum(K):
+    model = SpectrumOneClassSVM(nu=0.04).fit(K)
+    assert model.result_.x.sum() == pytest.approx(0.04 * 9)

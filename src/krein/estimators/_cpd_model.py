@@ -30,7 +30,7 @@ from krein.problems.cpd_space import (
     leverage,
     subspace,
 )
-from krein.result import Result
+from krein.result import Result, Status
 from krein.solvers.cpd_newton import cpd_newton
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_similarity, check_square
@@ -324,6 +324,7 @@ def solve_path(
     *,
     tol: float,
     max_iter: int,
+    training: CPDTraining,
 ) -> list[Result]:
     """Solve for several values of alpha, the largest first, each from the last two.
 
@@ -335,5 +336,25 @@ def solve_path(
         problem = CPDProblem(space.columns, space.null, loss, float(alphas[i]))
         result = cpd_newton(problem, tol=tol, max_iter=max_iter, start=start)
         start = [*start[-1:], tuple(result.info[key] for key in ("c", "b", "f"))]
-        results[int(i)] = result
+        results[int(i)] = _on_raw_kernel(problem, result, space, training, tol)
     return [results[i] for i in range(len(results))]
+
+
+def _on_raw_kernel(
+    problem: CPDProblem, result: Result, space: Space, training: CPDTraining, tol: float
+) -> Result:
+    """Certify the coefficients that predict, where the kernel is at hand.
+
+    They are those of the solution to rounding, which is much where alpha is small
+    beside the kernel.
+    """
+    if getattr(training.K, "kernel", None) is not None:
+        return result
+    a, p = space.expand(result.info["c"], result.info["b"])
+    support = np.flatnonzero(a)
+    image = training.K.block(np.arange(training.size), support) @ a[support]
+    value = problem.lam * float(a @ image) + problem.loss.value(image + training.P @ p)
+    certificate = problem.certificate(value, result.value - result.certificate.value)
+    reached: Status = "converged" if certificate.relative <= tol else "max_iter"
+    status = reached if result.status == "converged" else result.status
+    return replace(result, value=value, certificate=certificate, status=status)

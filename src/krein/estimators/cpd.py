@@ -283,6 +283,7 @@ class CPDSVC(CPDModel, KernelClassifier):
                 alphas,
                 tol=self.tol if tol is None else tol,
                 max_iter=self.max_iter,
+                training=training,
             )
             for signs in target.signs()
         ]

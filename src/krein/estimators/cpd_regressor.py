@@ -134,6 +134,7 @@ n_iter_, result_
             [self.alpha],
             tol=self.tol,
             max_iter=self.max_iter,
+            training=training,
         )
         return FittedRows([cpd_row(space, result)])
 

@@ -173,8 +173,12 @@ class SVMDual:
         return f if self.domain.n == f.size else np.tile(f, self.domain.n // f.size)
 
     def at(self, a: Array) -> SVMPoint:
-        """Evaluate and certify a point of the box."""
+        """Evaluate and certify a point of the box.
+
+        What both variables of an item have in common is removed: it costs epsilon.
+        """
         v = self.coef(a)
+        a = a if self.domain.n == v.size else self.variables(v)
         outputs, error = self._product(v)
         gradient = self.margin - self.domain.y * self.spread(outputs)
         value = float(self.margin @ a) - 0.5 * float(v @ outputs)

@@ -295,4 +295,9 @@ def _cholesky(A: Array) -> Array:
             stacklevel=2,
         )
         return L
+    if size * np.finfo(float).eps > 1.0:
+        raise ValueError(
+            f"alpha is {size:.2g} times smaller than the kernel, whose rounding errors "
+            "then decide; choose a larger alpha, or divide the kernel by its size"
+        )
     raise ValueError(NOT_CPD)

@@ -249,10 +249,8 @@ def _result(
         certificate.kind, certificate.value * worth, certificate.relative
     )
     status: Status = "converged" if certificate.relative <= tol else "max_iter"
-    # On its bound means on its bound, whatever the units were.
-    full = point.a >= unit.domain.upper
-    a = np.where(full, problem.domain.upper, point.a * size)
-    a = np.minimum(a, problem.domain.upper)
+    # Powers of two: what is on its bound stays there.
+    a = np.minimum(point.a * size, problem.domain.upper)
     value = point.value * size * height
     x = a if problem.domain.n == problem.K.shape[0] else problem.coef(a)
     b = unit.intercept(point) * height + problem.offset
