@@ -36,6 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--groups", metavar="FILE", help="items to be kept together")
     parser.add_argument(
+        "--split-by-similarity",
+        type=float,
+        metavar="S",
+        help="keep items together that a chain of similarities of S or more connects",
+    )
+    parser.add_argument(
+        "--min-members",
+        type=int,
+        default=10,
+        metavar="N",
+        help="of a table of hits, leave out classes with fewer items (default: 10)",
+    )
+    parser.add_argument(
         "--folds", type=int, metavar="N", help="N folds, once (default: 2 times 5)"
     )
     parser.add_argument(

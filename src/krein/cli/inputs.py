@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
+from krein.cli.hits import read_if_hits
 from krein.formats import FormatError, Named, read_items, read_labels, read_matrix
 
 __all__ = ["Inputs", "check_symmetry", "read_inputs"]
@@ -76,6 +78,9 @@ def _read_data(args: argparse.Namespace, label_column: str | None) -> Named:
     if options.get("kernel", "precomputed") != "precomputed":
         column = options.get("items")
         return read_items(args.file, column=column, label_column=label_column, **how)
+    hits = read_if_hits(args.file, options.get("format"))
+    if hits is not None:
+        return hits
     read = read_matrix(args.file, **how)
     if read.names is not None and read.columns is not None:
         raise FormatError(
@@ -90,6 +95,8 @@ def check_symmetry(read: Inputs, args: argparse.Namespace) -> list[str]:
     """Return what becomes of rounding; refuse more, naming the option that decides."""
     from krein.validation import ROUNDING, asymmetry
 
+    if scipy.sparse.issparse(read.data):
+        return []  # made symmetric when it was read
     K = np.asarray(read.data)
     if args.symmetrize or K.shape[0] != K.shape[1]:
         return []
@@ -115,7 +122,7 @@ def _read_labels(
     return read_labels(
         path,
         names=read.names,
-        n_items=len(read.data),
+        n_items=read.data.shape[0] if hasattr(read.data, "shape") else len(read.data),
         column=column,
         separator=vars(args).get("separator"),
         ignore_names=bool(vars(args).get("ignore_names")),

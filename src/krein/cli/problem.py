@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import numpy as np
+import scipy.sparse
+
 from krein.cli.output import print_note
 from krein.cli.parameters import declared, kernel_parameters, parse_pairs
 from krein.cli.words import did_you_mean
@@ -79,7 +82,8 @@ def settle_kind(args: argparse.Namespace, K: Any) -> Any:
     kind = args.kind or ("distance" if args.transform else None)
     if kind == "similarity" and args.transform:
         raise ValueError("--transform is for --kind distance")
-    if kind is None and looks_like_distances(K):
+    sparse = scipy.sparse.issparse(K)
+    if kind is None and not sparse and looks_like_distances(K):
         raise ValueError(
             f"{args.file} looks like distances (zero diagonal, nothing negative), but "
             "similarities are expected: large must mean alike. Add --kind distance, "
@@ -105,6 +109,8 @@ def load_problem(args: argparse.Namespace) -> tuple[Any, Any]:
     if read.target is None:
         raise ValueError("the input has no labels; give them with --labels FILE")
     items = args.kernel != "precomputed"
+    if scipy.sparse.issparse(read.data):
+        read = _prepared_hits(read, args)
     if not items:
         print_note(args, *check_symmetry(read, args))
     problem = make_problem(
@@ -117,3 +123,25 @@ def load_problem(args: argparse.Namespace) -> tuple[Any, Any]:
         None if items else settle_kind(args, read.data),
     )
     return problem, read
+
+
+def _prepared_hits(read: Any, args: argparse.Namespace) -> Any:
+    """Leave out rare classes; keep relatives together if asked to, else warn."""
+    from dataclasses import replace
+
+    from krein.cli.hits import leave_out_rare, near_duplicates
+    from krein.splitting import similarity_groups
+
+    read, notes = leave_out_rare(read, vars(args).get("min_members", 10))
+    threshold = vars(args).get("split_by_similarity")
+    if threshold is not None:
+        groups = similarity_groups(read.data, threshold)
+        notes.append(
+            f"{groups.max() + 1} groups of relatives at similarity {threshold:g}, the "
+            f"largest has {np.bincount(groups).max()} items"
+        )
+        read = replace(read, groups=groups)
+    elif read.groups is None:
+        notes += near_duplicates(read.data)
+    print_note(args, *notes)
+    return read

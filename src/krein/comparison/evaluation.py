@@ -8,10 +8,11 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from krein.arrays import Array
+from krein.arrays import Array, compressed_rows
 from krein.comparison.columns import SCORES
 from krein.comparison.methods import METHODS, Method
 from krein.comparison.parts import Answer, Part, answer
@@ -90,6 +91,8 @@ def evaluate_split(
     similarity = problem.on(train)
     target = Classes(problem.codes[train], problem.classes.size)
     groups = None if problem.groups is None else problem.groups[train]
+    if scipy.sparse.issparse(similarity):
+        similarity = compressed_rows(similarity)
     held = {"similarity": Part(similarity[train], similarity[test], target, True)}
     if problem.vectors is not None:
         X = problem.vectors

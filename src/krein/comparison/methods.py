@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse
 
 import krein
 from krein.arrays import Array
@@ -45,6 +46,8 @@ class Method:
         Training matrix (or vectors) -> candidates, the most regularised first.
     simplicity : int
         Among methods that cannot be told apart the smallest is recommended.
+    default : bool
+        Whether it is compared on a dense similarity unless others are named.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Method:
     params: Mapping[str, Any]
     grid: Callable[[Array], Grid]
     simplicity: int
+    default: bool = True
 
     @property
     def available(self) -> bool:
@@ -77,8 +81,8 @@ class Method:
 
 def diagonal_scale(K: Array) -> float:
     """Mean |k(x, x)|, or the mean |entry| where the diagonal is zero."""
-    scale = float(np.abs(np.diagonal(K)).mean())
-    return scale or float(np.abs(K).mean()) or 1.0
+    scale = float(np.abs(K.diagonal()).mean())
+    return scale or float(abs(K).mean()) or 1.0
 
 
 def _svm(K: Array) -> Grid:
@@ -87,7 +91,8 @@ def _svm(K: Array) -> Grid:
 
 
 def _svm_on_square(K: Array) -> Grid:
-    scale = float(np.einsum("ij,ij->", K, K)) / K.shape[0] or 1.0
+    stored: Any = K.data if scipy.sparse.issparse(K) else np.ravel(K)
+    scale = float(stored @ stored) / K.shape[0] or 1.0
     return tuple({"C": c / scale} for c in _CS)
 
 
@@ -128,6 +133,10 @@ def _features(K: Array) -> Grid:
 
 def _neighbors(K: Array) -> Grid:
     return tuple({"n_neighbors": k} for k in (1, 3, 5, 9, 15) if k <= K.shape[0])
+
+
+def _profiles(K: Array) -> Grid:
+    return tuple({"C": c} for c in (0.1, 0.3, 1.0, 3.0))
 
 
 def _gaussian(X: Array) -> Grid:
@@ -238,6 +247,17 @@ _ALL = (
         1,
     ),
     Method(
+        "profiles",
+        "Rows of length 1",
+        "Linear SVM on the similarities of an item, scaled to length 1, as features.",
+        "similarity",
+        "HitClassifier",
+        {},
+        _profiles,
+        1,
+        default=False,
+    ),
+    Method(
         "gaussian",
         "Gaussian SVM (vectors)",
         "The usual SVM with a tuned Gaussian kernel, which is positive definite.",
@@ -260,6 +280,9 @@ _ALL = (
 )
 
 METHODS: dict[str, Method] = {method.name: method for method in _ALL}
+
+# What keeps a sparse similarity sparse: compared on it unless others are named.
+SPARSE = ("clip", "flip", "square", "neighbors", "profiles")
 
 
 def list_methods() -> list[str]:
@@ -290,7 +313,7 @@ def select_methods(names: Any, *, has_vectors: bool) -> list[Method]:
     """
     known = list_methods()
     if names is None:
-        chosen = [METHODS[name] for name in known]
+        chosen = [METHODS[name] for name in known if METHODS[name].default]
         return [m for m in chosen if m.needs == "similarity" or has_vectors]
     names = [names] if isinstance(names, str) else list(names)
     if not names:

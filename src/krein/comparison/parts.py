@@ -14,13 +14,14 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from krein.arrays import Array
+from krein.arrays import Array, compressed_rows
 from krein.estimators._base import KernelModel
 from krein.estimators._probability import sigmoid_probabilities
 from krein.estimators._training import Classes, Training, as_labels
-from krein.matrices.similarities import Similarities
+from krein.matrices.sparse import as_matrix
 from krein.result import DivergedError
 
 __all__ = ["Answer", "Part", "answer"]
@@ -53,6 +54,9 @@ class Part:
         if not pairwise:
             return cls(matrix[train], matrix[test], target.subset(train), False)
         rows, columns = np.ix_(train, train), np.ix_(test, train)
+        if scipy.sparse.issparse(matrix):
+            pair = compressed_rows(matrix[rows]), compressed_rows(matrix[columns])
+            return cls(*pair, target.subset(train), True)
         return cls(matrix[rows], matrix[columns], target.subset(train), True)
 
 
@@ -111,7 +115,7 @@ def _by_rows(model: Any, part: Part) -> Answer:
     start = perf_counter()
     model._validate_params()
     n = part.train.shape[0]
-    training = Training(Similarities(part.train), None, None, n)
+    training = Training(as_matrix(part.train), None, None, n)
     fitted = model.fit_rows(training, part.target)
     if fitted.diverged:
         raise DivergedError("the fit diverged")

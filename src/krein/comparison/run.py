@@ -8,13 +8,14 @@ from typing import Any
 
 import joblib
 import numpy as np
+import scipy.sparse
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 import krein
 from krein.comparison.columns import SCORES
 from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import Problem, evaluate_split
-from krein.comparison.methods import Method, select_methods
+from krein.comparison.methods import SPARSE, Method, select_methods
 from krein.comparison.splits import Split, outer_splits
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
@@ -23,6 +24,7 @@ from krein.store.records import RecordStore
 from krein.validation import (
     check_labels,
     check_similarity,
+    check_sparse_similarity,
     refuse_mask,
     refuse_odd_arrays,
     warn_if_distances,
@@ -131,6 +133,8 @@ def compare_problem(
     """Compare on data that are checked already; arguments as in `compare`."""
     if scoring not in SCORES:
         raise ValueError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}")
+    if methods is None and scipy.sparse.issparse(problem.K):
+        methods = SPARSE
     chosen = select_methods(methods, has_vectors=problem.vectors is not None)
     splits = outer_splits(problem.codes, cv, problem.groups, random_state)
     kept = _Cache(cache, problem, scoring)
@@ -155,7 +159,9 @@ def make_problem(
     conversion: Any = None,
 ) -> Problem:
     """Check the data and evaluate the kernel, once if its settings allow it."""
-    refuse_odd_arrays(X)
+    sparse = scipy.sparse.issparse(X) and isinstance(kernel, str)
+    if not (sparse and kernel == "precomputed"):
+        refuse_odd_arrays(X)
     refuse_mask(y, "y")
     classes, codes = check_labels(column_or_1d(np.asarray(y), warn=False))
     n = _num_samples(X)
@@ -166,6 +172,9 @@ def make_problem(
         if groups.size != n:
             raise ValueError(f"groups has {groups.size} entries for {n} items")
     if isinstance(kernel, str) and kernel == "precomputed":
+        if scipy.sparse.issparse(X):
+            given = check_sparse_similarity(X, symmetrize=symmetrize)
+            return Problem(given, codes, classes, groups=groups)
         given = check_similarity(X, name="X", symmetrize=symmetrize)
         if conversion is None:
             warn_if_distances(given, "X")

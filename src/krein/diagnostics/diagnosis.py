@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from krein.arrays import Array
@@ -22,7 +23,13 @@ from krein.diagnostics.spectrum_facts import (
 )
 from krein.kernels.distances import median_distance
 from krein.matrices.memory import require_for
-from krein.validation import asymmetry, check_square, refuse_odd_arrays
+from krein.matrices.sparse import SparseSimilarity
+from krein.validation import (
+    asymmetry,
+    check_sparse_rows,
+    check_square,
+    refuse_odd_arrays,
+)
 
 __all__ = ["Diagnosis", "diagnose"]
 
@@ -273,6 +280,8 @@ def diagnose(
 
 def _check_matrix(K: Any) -> tuple[Array, int]:
     """Return finite numbers and how many missing ones were taken from the mirror."""
+    if scipy.sparse.issparse(K):
+        K = SparseSimilarity(check_sparse_rows(K, "K")).dense("the diagnosis")
     refuse_odd_arrays(K, "K", missing=True)
     K = check_array(
         K,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.base import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.svm import LinearSVC
-from sklearn.utils._param_validation import HasMethods
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -39,6 +40,8 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         Trained on the rows of a sparse similarity, e.g. `SpectrumSVC`. By default a
         linear SVM on the rows as features, each of length 1: a new item has no hit of
         itself and often fewer hits, and only their proportions are compared.
+    C : float
+        Inverse strength of the penalty of the default estimator.
     similarity : HitSimilarity, optional
         How hits become similarities.
     no_hit_label : label, optional
@@ -78,12 +81,14 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "predict"]), None],
+        "C": [Interval(Real, 0, None, closed="neither")],
         "similarity": [HitSimilarity, None],
         "no_hit_label": "no_validation",
     }
 
-    def __init__(self, estimator=None, *, similarity=None, no_hit_label=None):
+    def __init__(self, estimator=None, *, C=1.0, similarity=None, no_hit_label=None):
         self.estimator = estimator
+        self.C = C
         self.similarity = similarity
         self.no_hit_label = no_hit_label
 
@@ -97,7 +102,7 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
     def _inner(self) -> Any:
         if self.estimator is not None:
             return self.estimator
-        return make_pipeline(Normalizer(), LinearSVC())
+        return make_pipeline(Normalizer(), LinearSVC(C=self.C))
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):

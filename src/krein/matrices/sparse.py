@@ -24,10 +24,11 @@ from krein.arrays import Array, compressed_rows
 from krein.matrices.matrix import Matrix, TrainedKernel
 from krein.matrices.memory import require_memory
 from krein.matrices.negative_part import NegativePart, negative_part
+from krein.matrices.similarities import Similarities
 from krein.methods import Method, as_method
 from krein.spectrum import rescale
 
-__all__ = ["SparseSimilarity", "SparseTransform"]
+__all__ = ["SparseSimilarity", "SparseTransform", "as_matrix"]
 
 _ROWS = 512
 # Up to this many items the kernel is formed and solved to rounding, so that results do
@@ -105,6 +106,11 @@ class SparseSimilarity(Matrix):
         return TrainedKernel(
             True, found.coef, product=found, norm=found.norm(), slack=found.slack
         )
+
+
+def as_matrix(K: Any) -> Matrix:
+    """Return a checked similarity, sparse or not, in the form a fit works on."""
+    return SparseSimilarity(K) if scipy.sparse.issparse(K) else Similarities(K)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from krein.arrays import Array
 from krein.comparison.columns import COLUMNS, SCORES
 from krein.comparison.methods import METHODS
 from krein.diagnostics import Diagnosis, diagnose
+from krein.matrices.sparse import as_matrix
 from krein.report.mistakes import mistakes
 from krein.report.recipe import recipe
 from krein.spectrum import Spectrum
@@ -69,7 +70,7 @@ def case(
     """
     problem = comparison.problem
     everything = np.arange(problem.codes.size)
-    K = problem.on(everything)
+    K = as_matrix(problem.on(everything)).dense()
     labels = [str(label) for label in problem.classes]
     counts = np.bincount(problem.codes, minlength=len(labels))
     if diagnosis is None:
