@@ -192,6 +192,8 @@ def _nearly_diagonal(seen: Evidence) -> Finding | None:
         return None
     diagonal = np.abs(np.diagonal(seen.similarity))
     others = np.abs(seen.similarity).sum(axis=1) - diagonal
+    if _is_sparse(seen.similarity, seen.self_similarity):
+        return None
     if np.mean(others < diagonal) <= 0.5:
         typical = float(np.median(others)) / (diagonal.size - 1)
         if typical > 0.2 * _NEARLY * seen.self_similarity:
@@ -377,3 +379,12 @@ _CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
     _imbalance,
     _scale,
 )
+
+
+def _is_sparse(K: Array, self_similarity: float) -> bool:
+    """Most pairs are absent, and those that are there are alike: a table of hits."""
+    present = K != 0.0
+    np.fill_diagonal(present, False)
+    if not 0 < np.count_nonzero(present) < 0.5 * K.size:
+        return False
+    return bool(np.median(np.abs(K[present])) > 0.05 * self_similarity)

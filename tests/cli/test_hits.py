@@ -1,0 +1,106 @@
+"""Tables of hits on the command line, and in compare."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from krein import FormatError, compare, diagnose
+from krein.cli import main
+from krein.cli.hits import leave_out_rare, near_duplicates, read_if_hits
+from krein.cli.inputs import Inputs
+
+SIZES = (60, 60, 60, 60, 3)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Families with hits inside and a few outside; one of them is small."""
+    rng = np.random.default_rng(0)
+    family = np.repeat(np.arange(len(SIZES)), SIZES)
+    n = family.size
+    lines = [f"p{i}\tp{i}\t{rng.integers(150, 300)}" for i in range(n)]
+    for i in range(n):
+        same = rng.choice(np.flatnonzero(family == family[i]), 3)
+        lines += [f"p{i}\tp{j}\t{rng.integers(50, 120)}" for j in same if j != i]
+        lines.append(f"p{i}\tp{(i * 7 + 1) % n}\t{rng.integers(20, 40)}")
+    path, labels = tmp_path / "hits.m8", tmp_path / "labels.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    rows = [f"p{i}\tx\tf{family[i]}" for i in range(n)]
+    labels.write_text("\n".join(["name\tfold\tfamily", *rows]) + "\n")
+    return path, labels
+
+
+def test_one_command(table, tmp_path, capsys):
+    path, labels = table
+    page = tmp_path / "report.html"
+    words = ["compare", path, "--labels", labels, "--label-column", "family"]
+    words += ["--folds", "2", "--methods", "neighbors,profiles", "--html", page]
+    assert main([str(word) for word in [*words, "--json"]]) == 0
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert {row["method"] for row in found["table"]} == {"neighbors", "profiles"}
+    assert all(row["accuracy"] > 0.5 for row in found["table"])
+    assert "3 items of 1 classes with fewer than 10 members are left out" in shown.err
+    assert page.stat().st_size > 10_000
+    assert not any("Nearly diagonal" in str(f) for f in found["findings"])
+
+
+def test_relatives_stay_together(table, capsys):
+    path, labels = table
+    words = ["compare", path, "--labels", labels, "--label-column", "family"]
+    words += ["--folds", "2", "--methods", "neighbors", "--split-by-similarity", "0.6"]
+    assert main([str(word) for word in words]) == 0
+    assert "groups of relatives at similarity 0.6" in capsys.readouterr().err
+
+
+def test_what_is_no_table_of_hits_is_left_to_others(tmp_path):
+    path = tmp_path / "K.csv"
+    path.write_text("1,0.5\n0.5,1\n")
+    assert read_if_hits(str(path), None) is None
+    assert read_if_hits("-", None) is None
+    small = tmp_path / "small.m8"
+    small.write_text("a\ta\t1\na\tb\t1\n")
+    assert read_if_hits(str(small), None) is None
+
+
+def test_too_few_large_classes(table):
+    path, _ = table
+    read = read_if_hits(str(path), None)
+    y = np.repeat(np.arange(len(SIZES)), SIZES)
+    inputs = Inputs(read.data, read.names, y, None, [])
+    with pytest.raises(ValueError, match="Choose a smaller --min-members"):
+        leave_out_rare(inputs, 61)
+    assert leave_out_rare(inputs, 2)[1] == []
+
+
+def test_near_duplicates_are_said():
+    K = scipy.sparse.csr_array(np.kron(np.eye(10), [[1.0, 0.95], [0.95, 1.0]]))
+    assert "100% of the items have a near-duplicate" in near_duplicates(K)[0]
+    assert near_duplicates(scipy.sparse.eye_array(10, format="csr")) == []
+
+
+def test_compare_on_a_sparse_similarity_equals_the_dense_one():
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], 20)
+    K = np.where(rng.random((60, 60)) < 0.1, rng.random((60, 60)), 0.0)
+    K = np.maximum(K, K.T) * np.where(y[:, None] == y, 1.0, 0.3)
+    np.fill_diagonal(K, 1.0)
+    names = ["clip", "flip", "square", "neighbors", "profiles"]
+    sparse = compare(scipy.sparse.csr_array(K), y, methods=names, cv=2)
+    dense = compare(K, y, methods=names, cv=2)
+    assert not sparse.failed
+    for a, b in zip(sparse.records, dense.records, strict=True):
+        assert a["predicted"] == b["predicted"]
+    found = diagnose(scipy.sparse.csr_array(K), y)
+    assert found.signature == diagnose(K, y).signature
+
+
+def test_damaged_hits_are_refused_by_line(tmp_path, capsys):
+    path = tmp_path / "hits.m8"
+    path.write_text("a\tb\t1\na\tb\n")
+    assert read_if_hits(str(path), None) is None
+    assert main(["inspect", str(path)]) == 2
+    assert "line 2" in capsys.readouterr().err
+    assert issubclass(FormatError, ValueError)
