@@ -24,6 +24,7 @@ EXAMPLES = sorted((REPOSITORY / "examples").rglob("plot_*.py"))
 RUN = [
     "index",
     "get_started",
+    "guide/hits",
     "guide/kernels",
     "guide/pitfalls",
     "guide/recipes",
