@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -152,24 +153,20 @@ def _reproduce(
 def _run(args: argparse.Namespace, out: Path) -> dict[str, Any]:
     runs = _reproduce(args.table, args, out, args.seconds)
     table = find_table(args.table)
+    wanted = set(table.tasks(args.quick))
     measured = measure(table, runs, quick=args.quick)
     payload: dict[str, Any] = {
         "table": args.table,
         "quick": args.quick,
         "folder": str(out),
-        "finished": len(
-            {run.task for run in runs if not run.failed} & set(table.tasks(args.quick))
-        ),
+        "finished": len({run.task for run in runs if not run.failed} & wanted),
         "failed": [
-            {
-                "dataset": r.task.dataset,
-                "method": r.task.method,
-                "why": r.values["failed"],
-            }
-            for r in runs
-            if r.failed
+            {**asdict(run.task), "why": run.values["failed"]}
+            for run in runs
+            if run.failed
         ],
-        "wanted": len(table.tasks(args.quick)),
+        "diverged": sum(run.diverged for run in runs),
+        "wanted": len(wanted),
         "seconds": round(sum(run.seconds for run in runs), 1),
         "measured": [
             {"dataset": key[0], "method": key[1], "quantity": key[2], "value": m.value}
@@ -177,21 +174,9 @@ def _run(args: argparse.Namespace, out: Path) -> dict[str, Any]:
         ],
     }
     if not args.quick:
-        payload["claims"] = [
-            {
-                name: getattr(claim, name)
-                for name in (
-                    "dataset",
-                    "method",
-                    "quantity",
-                    "paper",
-                    "ours",
-                    "verdict",
-                )
-            }
-            for claim in judge_paper(table.paper, out)
-            if claim.table == args.table
-        ]
+        judged = judge_paper(table.paper, out)
+        claims = [asdict(claim) for claim in judged if claim.table == args.table]
+        payload["claims"] = claims
     return payload
 
 
@@ -250,6 +235,7 @@ def _show_run(payload: dict[str, Any]) -> None:
         print(f"failed: {row['dataset']}, {row['method']}: {row['why']}")
     print(
         f"{payload['table']}: {payload['finished']} of {payload['wanted']} runs, "
+        f"{payload['diverged']} diverged, "
         f"{payload['seconds']} processor seconds in all; results in "
         f"{payload['folder']}"
     )

@@ -100,7 +100,6 @@ def run(
     history = History()
     best: Iterate | None = None
     last: Iterate | None = None
-    before: Iterate | None = None
     status: Status = "max_iter"
     n_iter = -1
     clock = 0.0
@@ -117,21 +116,14 @@ def run(
                 iterate.certificate.relative > best.certificate.relative
             ):
                 best = iterate
-            last = iterate
+            before, last = last, iterate
             if callback is not None and callback(iterate):
                 status = "interrupted"
                 break
-            if iterate.stop is not None:
-                status = iterate.stop
-                if status == "converged":
-                    best = iterate
-                break
-            if stop == "change" and unchanged(iterate, before, tol):
-                status, best = "converged", iterate
-                break
-            before = iterate
-            if stop == "gap" and iterate.certificate.relative <= tol:
-                status = "converged"
+            ended = _ended(iterate, before, stop, tol)
+            if ended is not None:
+                status = ended
+                best = iterate if ended == "converged" else best
                 break
             if n_iter >= max_iter:
                 break
@@ -155,10 +147,21 @@ def run(
     )
 
 
-def unchanged(iterate: Iterate, before: Iterate | None, tol: float) -> bool:
+def _ended(
+    iterate: Iterate, before: Iterate | None, stop: Stop, tol: float
+) -> Status | None:
+    """How the run ends here, by the solver's own rule or by the one asked for."""
+    if iterate.stop is not None:
+        return iterate.stop
+    if stop == "change":
+        done = before is not None and _unchanged(iterate, before, tol)
+    else:
+        done = iterate.certificate.relative <= tol
+    return "converged" if done else None
+
+
+def _unchanged(iterate: Iterate, before: Iterate, tol: float) -> bool:
     """Tell whether the watched objective changed by less than `tol` of itself."""
-    if before is None:
-        return False
     new, old = (
         it.value if it.watched is None else it.watched for it in (iterate, before)
     )
