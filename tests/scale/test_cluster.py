@@ -127,6 +127,56 @@ def test_killed_worker_changes_nothing(client, problem, tmp_path):
     client.run(mark_as_worker)
 
 
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-8])
+
+
+@pytest.mark.parametrize("damage", [flip, cut, Path.unlink])
+@pytest.mark.parametrize("name", ["landmarks.npy", "landmarks.json", "00000000.npy"])
+def test_damaged_items_are_written_again(damage, name, tmp_path, rng):
+    kept = {"landmarks": rng.random((5, 3)), "00000000": rng.random((9, 3))}
+    for which, items in kept.items():
+        cluster_module.write_items(tmp_path, which, items, "key")
+    damage(tmp_path / name)
+    damaged = name.split(".")[0]
+    with pytest.raises(RuntimeError, match="damaged while a run was at work"):
+        cluster_module.read_items(tmp_path, damaged, "key")
+    for which, items in kept.items():
+        cluster_module.write_items(tmp_path, which, items, "key")
+        found = cluster_module.read_items(tmp_path, which, "key")
+        np.testing.assert_array_equal(found, items)
+
+
+@pytest.mark.parametrize("items", [["ACGT", "AC"], [{"a": 1}], np.eye(2)])
+def test_items_of_all_kinds_come_back(items, tmp_path):
+    cluster_module.write_items(tmp_path, "landmarks", items, "key")
+    found = cluster_module.read_items(tmp_path, "landmarks", "key")
+    np.testing.assert_array_equal(found, items)
+    with pytest.raises(RuntimeError, match="run the same call again"):
+        cluster_module.read_items(tmp_path, "landmarks", "other key")
+
+
+def test_damage_between_two_runs_changes_nothing(client, problem, tmp_path):
+    X, y = problem
+    first = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
+    block = tmp_path / "s" / "block"
+    flip(tmp_path / "s" / "items" / "landmarks.npy")
+    (block / "block.zarr" / "zarr.json").write_text("{")
+    second = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
+    np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
+    # Items are needed again for one tile whose marker is gone.
+    flip(tmp_path / "s" / "items" / "landmarks.npy")
+    (block / "markers" / "00000003.json").unlink()
+    third = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
+    np.testing.assert_array_equal(first.dual_coef_, third.dual_coef_)
+
+
 @pytest.mark.slow
 def test_tile_that_kills_workers_is_named(problem, tmp_path):
     X, y = problem

@@ -47,6 +47,15 @@ def test_the_second_is_refused_until_the_first_ends(tmp_path):
         pass
 
 
+def test_a_folder_made_for_nothing_is_removed(tmp_path):
+    with locked(tmp_path / "new"):
+        pass
+    (tmp_path / "given").mkdir()
+    with locked(tmp_path / "given"):
+        pass
+    assert os.listdir(tmp_path) == ["given"]
+
+
 def test_a_living_process_is_named_and_a_killed_one_forgotten(tmp_path, holder):
     with (
         pytest.raises(StoreInUseError, match=f"process {holder.pid} on"),

@@ -77,7 +77,7 @@ class FileStore:
         try:
             self._open()
         except BaseException:
-            self._leave()
+            self._held.close()
             raise
         return self
 
@@ -93,14 +93,7 @@ class FileStore:
     def __exit__(self, *error: object) -> None:
         if self.path.exists() or not self._done:
             shutil.rmtree(self.partial, ignore_errors=True)
-        self._leave()
-
-    def _leave(self) -> None:
         self._held.close()
-        try:
-            self.partial.rmdir()  # left empty by a run that was refused at once
-        except OSError:
-            pass
 
     def missing(self) -> list[Block]:
         """Blocks that are not on disk yet."""

@@ -22,7 +22,7 @@ class StoreInUseError(OSError):
 
 @contextmanager
 def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold the lock of a folder, which is made if need be.
+    """Hold the lock of a folder, which is made if need be (and not left empty then).
 
     The system frees the lock of a process that has died. Where it cannot (another
     machine of which this one sees nothing), the error names the process and the file
@@ -39,6 +39,7 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
         If another run holds the lock.
     """
     path = Path(folder) / LOCK
+    is_new = not path.parent.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = _acquire(path)
     try:
@@ -48,6 +49,9 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
             with suppress(OSError):
                 path.unlink()
         handle.close()
+        if is_new:
+            with suppress(OSError):
+                path.parent.rmdir()
 
 
 def _acquire(path: Path) -> IO[bytes]:
