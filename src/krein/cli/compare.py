@@ -192,15 +192,23 @@ def _command(args: argparse.Namespace) -> str:
     return f"krein compare {shlex.quote(args.file)} {options}"
 
 
+def _cell(column: Any, row: dict[str, Any]) -> str:
+    if column.key.endswith("_seconds"):
+        from krein.progress import seconds_in_words
+
+        return seconds_in_words(row[column.key])
+    return column.show(row)
+
+
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
     from krein.comparison.columns import SHOWN
 
     print_alerts(payload["findings"])
     print(payload["recommendation"])
-    head = ["method", *(column.title for column in SHOWN)]
+    head = ["method", *(column.title.removesuffix(" s") for column in SHOWN)]
     rows = [
-        [row["title"], *(column.show(row) for column in SHOWN)]
+        [row["title"], *(_cell(column, row) for column in SHOWN)]
         for row in payload["table"]
     ]
     print_table(head, rows)

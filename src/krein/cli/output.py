@@ -25,6 +25,8 @@ def print_alerts(findings: Sequence[dict[str, Any]]) -> None:
         print(f"{finding['severity'].upper()}: {finding['text']}")
         if finding.get("command"):
             print(f"    repair: {finding['command']}")
+        elif finding.get("python"):
+            print(f"    in Python: {finding['python']}")
     if findings:
         print()
 
