@@ -193,7 +193,10 @@ def _function(rng):
     bad_y, make_y = pick(rng, BAD_Y)
     y, _ = make_y(rng)
     name = str(rng.choice(["diagnose", "split_kernel", "SpectrumTransformer"]))
+    if name == "split_kernel":  # takes parts of whatever it is given
+        forbidden = False
     if name == "SpectrumTransformer":
+        forbidden = forbidden and bad_x != "one item"
         return (
             f"SpectrumTransformer().fit({bad_x})",
             forbidden,

@@ -140,7 +140,7 @@ def intercept_fault(
     ``y_i (f_i + b)`` is at least 1 at 0, at most 1 at the bound, both if free; where
     these contradict each other by a little, the interval is between them.
     """
-    near = 1e-7 * upper
+    near = 1e-7 * np.minimum(upper, float(np.abs(a).max(initial=0.0)))
     wanted = y - outputs
     at_least = np.where(y > 0, a < upper - near, a > near)
     at_most = np.where(y > 0, a > near, a < upper - near)

@@ -292,11 +292,12 @@ class KernelModel(BaseEstimator):
         if weight is None or np.all(weight == 1.0):
             return None
         with np.errstate(over="ignore"):
-            if not np.isfinite(weight.sum()):
-                raise ValueError(
-                    "sample_weight sums to infinity; divide the weights by a common "
-                    "factor (and multiply C by it)"
-                )
+            total = float(weight.sum())
+        if total and not 1e-290 < total < 1e300:
+            raise ValueError(
+                f"sample_weight sums to {total:g}; divide the weights by a common "
+                "factor (and multiply C by it)"
+            )
         if not np.any(weight > 0.0):
             raise ValueError("sample_weight is zero for every sample")
         return weight

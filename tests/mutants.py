@@ -1,0 +1,159 @@
+# ruff: noqa: T201
+"""Plant mistakes one by one and see which no test notices: ``make mutants``.
+
+Each mutant is one replacement in a copy of the source, with the tests that ought to
+fail. ``python -m tests.mutants [word ...]`` tries those whose file or text has a word.
+A replacement whose text is gone is reported as outdated: move it with the code.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+class Mutant(NamedTuple):
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+MUTANTS = [
+    # the six that outlived the tests of 0.1.0
+    Mutant("problems/proxy.py", "2.0 * self.rho * eps", "1.0 * self.rho * eps",
+           "tests/problems/test_truncation.py"),
+    Mutant("solvers/_active_set.py", " high &= ~wrong\n", " pass\n",
+           "tests/solvers/test_active_set.py"),
+    Mutant("estimators/_probability.py", "codes == k, weight)", "codes == k, None)",
+           "tests/estimators/test_calibration_weights.py"),
+    Mutant("comparison/evaluation.py", "found.out_of_fold[found.best]",
+           "found.out_of_fold[0]", "tests/comparison/test_calibration.py"),
+    Mutant("cli/options.py", '    "symmetrize",\n', "", "tests/cli/test_repeat.py"),
+    Mutant("models/decode.py", '"F" if fortran else "C"', '"C"', "tests/models"),
+    # methods and transforms
+    Mutant("methods.py", "np.where(values > tol, values, 0.0)",
+           "np.where(values > tol, values, -values)", "tests/certificates"),
+    Mutant("methods.py", "return values * values", "return values * abs(values)",
+           "tests/certificates"),
+    Mutant("methods.py", "np.exp(t * values /", "np.expm1(t * values /",
+           "tests/certificates"),
+    Mutant("transform.py", "(left @ self.spectrum.eigenvectors) * self.gain",
+           "(left @ self.spectrum.eigenvectors)", "tests/test_spectrum.py"),
+    Mutant("transform.py", "else self.eta / self.weight", "else self.eta",
+           "tests/certificates"),
+    # domain and problems
+    Mutant("domain.py", "best + abs(tau * (float(self.y @ a) - self.balance))", "best",
+           "tests/test_domain.py tests/solvers/test_libsvm.py"),
+    Mutant("domain.py", "best = float((self.upper - a) @ grows) + float(a @ falls)",
+           "best = float((self.upper - a) @ grows)", "tests/certificates"),
+    Mutant("domain.py", "weights=share", "weights=None", "tests/fuzz/test_corpus.py"),
+    Mutant("problems/svm.py", "np.concatenate([t, -t]) - epsilon",
+           "np.concatenate([t, -t])", "tests/certificates"),
+    Mutant("problems/svm.py", "nu * float(upper.sum())", "nu * upper.size",
+           "tests/certificates"),
+    Mutant("problems/logistic.py", "(4.0 if n_columns == 1 else 2.0)", "4.0",
+           "tests/certificates tests/problems/test_logistic.py"),
+    Mutant("problems/logistic.py",
+           "worst = max(worst, float(np.abs(A.sum(axis=0)).max()))", "pass",
+           "tests/problems/test_logistic.py tests/solvers/test_newton_logistic.py"),
+    Mutant("problems/proxy.py", "1.0 - self.spread * self.scale * outputs",
+           "1.0 - self.scale * outputs", "tests/problems/test_proxy.py"),
+    Mutant("problems/quadrature.py", "kappa = 1.0 - (2.0 / np.pi)",
+           "kappa = 1.0 - (1.0 / np.pi)", "tests/problems/test_quadrature.py"),
+    Mutant("problems/cpd.py", "return self.lam * float(c @ (f - self.null @ b))",
+           "return 0.5 * self.lam * float(c @ (f - self.null @ b))",
+           "tests/certificates"),
+    # solvers
+    Mutant("solvers/dca.py", "max(0.0, -float(values[0]))", "0.0",
+           "tests/solvers/test_dca.py"),
+    Mutant("solvers/_loop.py", "<= tol", "<= 100 * tol", "tests/solvers/test_loop.py"),
+    # estimators
+    Mutant("estimators/_training.py", "(values[:, 0] > 0)", "(values[:, 0] >= 1e-3)",
+           "tests/estimators/test_equivalences.py tests/estimators/test_krein_svm.py"),
+    Mutant("estimators/_logistic_plan.py", "_MARGIN = 1.05", "_MARGIN = 0.95",
+           "tests/certificates tests/estimators/test_logistic.py"),
+    Mutant("estimators/mkl.py", "weight @ (K - K0) ** 2 @ weight",
+           "np.sum((K - K0) ** 2)", "tests/certificates tests/estimators/test_mkl.py"),
+    Mutant("estimators/_base.py", "not 1e-290 < total < 1e300", "False",
+           "tests/fuzz/test_corpus.py"),
+    # comparison, diagnosis, splitting
+    Mutant("comparison/statistics.py", "(1.0 / values.size + test_share)",
+           "(1.0 / values.size)", "tests/comparison"),
+    Mutant("comparison/statistics.py", "(len(p_values) - rank)", "len(p_values)",
+           "tests/comparison"),
+    Mutant("splitting.py", "_safe_indexing(columns, test),",
+           "_safe_indexing(columns, train),", "tests/test_diagnostics.py"),
+    Mutant("diagnostics/spectrum_facts.py", ".sum() / np.abs(scaled).sum()",
+           ".sum() / np.maximum(scaled, 0.0).sum()",
+           "tests/test_diagnostics.py"),
+    # kernels
+    Mutant("kernels/alignment.py", "int(gap_open) + int(gap_extend), int(gap_extend)",
+           "int(gap_open), int(gap_extend)", "tests/kernels/test_objects.py"),
+    Mutant("kernels/distances.py", "np.exp(-gamma * D**2)", "np.exp(-gamma * D)",
+           "tests/kernels"),
+    # files and stores
+    Mutant("store/files.py", "os.replace(temporary, path)",
+           "__import__('shutil').copyfile(temporary, path)", "tests/store"),
+    Mutant("validation.py", "if worst > rtol * largest:", "if worst > 0.1 * largest:",
+           "tests/estimators/test_bad_input.py tests/fuzz/test_corpus.py"),
+    Mutant("validation.py", "np.isnan(y).any()", "False", "tests/fuzz/test_corpus.py"),
+    # the referee itself
+    Mutant("certificates/report.py", "claim.certificate * (1 + 1e-9) + slack",
+           "2 * claim.certificate + slack", "tests/certificates/test_referee.py"),
+    Mutant("certificates/svm.py", "FEASIBLE = 1e-9", "FEASIBLE = 1e-1",
+           "tests/certificates/test_referee.py"),
+    Mutant("certificates/spectral.py", "if np.all(off <= allowed + 1e-300):",
+           "if np.all(off <= 1e9 * allowed + 1e-300):",
+           "tests/certificates/test_referee.py"),
+]  # fmt: skip
+
+
+def survives(mutant, folder):
+    """Whether all tests pass with the mistake in."""
+    path = folder / "src" / "krein" / mutant.file
+    text = path.read_text("utf-8") if path.exists() else ""
+    if mutant.old not in text:
+        return None
+    path.write_text(text.replace(mutant.old, mutant.new, 1), "utf-8")
+    command = ["-m", "pytest", "-q", "-x", "-m", "not slow", "-p", "no:cacheprovider"]
+    ended = subprocess.run(
+        [sys.executable, *command, *mutant.tests.split()],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "src")},
+        capture_output=True,
+        check=False,
+    )
+    path.write_text(text, "utf-8")
+    return ended.returncode == 0
+
+
+def main():
+    words = sys.argv[1:]
+    chosen = [m for m in MUTANTS if not words or any(w in str(m) for w in words)]
+    found = {True: [], False: [], None: []}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in ("src", "tests", "pyproject.toml", "docs", "README.md"):
+            source = REPOSITORY / part
+            copy = shutil.copytree if source.is_dir() else shutil.copyfile
+            copy(source, folder / part)
+        for mutant in chosen:
+            outcome = survives(mutant, folder)
+            found[outcome].append(mutant)
+            word = {True: "SURVIVES", False: "caught", None: "OUTDATED"}[outcome]
+            print(f"{word:9} {mutant.file}: {' '.join(mutant.old.split())}", flush=True)
+    print(
+        f"{len(found[False])} of {len(chosen)} mutants caught, "
+        f"{len(found[True])} survive, {len(found[None])} outdated"
+    )
+    sys.exit(bool(found[True] or found[None]))
+
+
+if __name__ == "__main__":
+    main()
