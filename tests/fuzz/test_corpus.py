@@ -143,12 +143,12 @@ def test_ridge_counts_its_residual():
         holds(model, K, t)
 
 
-@pytest.mark.parametrize("scale", [3e38, 1e60, 1e100, 1e-60, 1e-100])
+@pytest.mark.parametrize("scale", [3e38, 1e60, 1e99, 1e-60, 1e-100])
 def test_far_scales(scale):
     rng = np.random.default_rng(1)
     A = rng.standard_normal((8, 8))
     K, y = (A + A.T) * scale, [0, 1] * 4
-    for model in (SpectrumSVC("flip"), DCSVC()):
+    for model in (SpectrumSVC("flip"), ProxySVC(), DCSVC()):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             holds(model.fit(K, y), K, y)
@@ -191,6 +191,8 @@ BAD_CALLS = {
     ),
     "masked X": (lambda: SpectrumSVC().fit(np.ma.masked_array(K, K > 0), Y), "mask"),
     "complex matrix": (lambda: krein.write_matrix("K.npz", K + 1j), "complex"),
+    "no model": (lambda: krein.save_model(None, "m.krein"), "None"),
+    "a list of models": (lambda: krein.save_model([SpectrumSVC()], "m"), "list"),
     "no folds": (lambda: krein.CPDSVCCV(cv=[]).fit(K[:, :2], Y), "cv"),
     "wrapping penalty": (
         lambda: krein.smith_waterman_kernel(["AC", "GT"], gap_open=2**40),
