@@ -16,7 +16,13 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
 from krein.estimators._probability import sigmoid_calibration, sigmoid_probabilities
-from krein.estimators._training import Classes, Training, as_labels, ravel_rows
+from krein.estimators._training import (
+    Classes,
+    Training,
+    as_labels,
+    ravel_rows,
+    voted_labels,
+)
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_classes_weigh, check_labels
 
@@ -146,6 +152,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         return self._labels(self._decision_rows(X))
 
     def _labels(self, values: Array) -> np.ndarray:
+        if getattr(self, "multi_class", None) == "ovo" and self.classes_.size > 2:
+            return voted_labels(values, self.classes_)
         return as_labels(values, self.classes_)
 
     def _has_probabilities(self) -> bool:

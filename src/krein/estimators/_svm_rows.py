@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,18 +10,30 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
-from krein.estimators._training import Classes, Row
+from krein.estimators._training import Classes, Row, pairs_of
 from krein.matrices.matrix import TrainedKernel
 from krein.result import Result
 from krein.solvers.interior_point import linear_svm
 from krein.solvers.libsvm import svm_dual
 from krein.solvers.sparse_svm import sparse_svm_dual
 
-__all__ = ["svm_rows"]
+__all__ = ["solver_of", "svm_pairs", "svm_rows"]
 
 # The interior-point method stops by the relative gap, LIBSVM by the violation of the
 # KKT conditions; decision values err like the root of the gap at worst.
 _GAP_PER_VIOLATION = 1e-2
+
+
+def solver_of(model: Any, target: Classes) -> Callable[..., list[Row]]:
+    """Return the scheme for several classes that a model asks for."""
+    if model.multi_class == "ovr" or target.n == 2:
+        return svm_rows
+    if model.probability:
+        raise ValueError(
+            "multi_class='ovo' has no probabilities: its rows are not about one class. "
+            "Use multi_class='ovr' with probability=True"
+        )
+    return svm_pairs
 
 
 def svm_rows(
@@ -53,6 +66,39 @@ def svm_rows(
     v = np.column_stack([y * r.x for y, (r, _) in zip(signs, solved, strict=True)])
     coef = trained.to_raw(v)
     return [Row(coef[:, k], b, r, r.x) for k, (r, b) in enumerate(solved)]
+
+
+def svm_pairs(
+    trained: TrainedKernel,
+    upper: Array,
+    target: Classes,
+    *,
+    tol: float,
+    max_iter: int,
+    options: dict[str, Any],
+) -> list[Row]:
+    """Solve one row per pair of classes, on their items; the second is positive."""
+    if trained.features is not None:
+        raise ValueError(
+            "multi_class='ovo' and approximation= exclude each other; use 'ovr'"
+        )
+    K, n = trained.formed(), upper.size
+    V, rows = [], []
+    for first, second in pairs_of(target.n):
+        items = np.flatnonzero((target.codes == first) | (target.codes == second))
+        y = np.where(target.codes[items] == second, 1.0, -1.0)
+        domain = BalancedBox(upper[items], y)
+        part = replace(trained, dense=K[np.ix_(items, items)])
+        result, b = _solved(part, domain, tol, max_iter, options)
+        result = _with_slack(result, trained.slack) if trained.slack else result
+        alpha = np.zeros(n)
+        alpha[items] = result.x
+        v = np.zeros(n)
+        v[items] = y * result.x
+        V.append(v)
+        rows.append(Row(v, b, replace(result, x=alpha), alpha))
+    coef = trained.to_raw(np.column_stack(V))
+    return [replace(row, coef=coef[:, k]) for k, row in enumerate(rows)]
 
 
 def _solved(

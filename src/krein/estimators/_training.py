@@ -21,9 +21,11 @@ __all__ = [
     "Values",
     "among_kept",
     "as_labels",
+    "pairs_of",
     "positive_part",
     "ravel_rows",
     "starting_rows",
+    "voted_labels",
 ]
 
 
@@ -217,6 +219,27 @@ def starting_rows(init: Any, training: Training, n_rows: int) -> Sequence[Array 
 def ravel_rows(values: Array) -> Array:
     """One column for two classes is returned flat."""
     return values[:, 0] if values.shape[1] == 1 else values
+
+
+def pairs_of(n_classes: int) -> list[tuple[int, int]]:
+    """Pairs of classes in the order of the rows of a one-vs-one model."""
+    return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+
+
+def voted_labels(values: Array, classes: np.ndarray) -> np.ndarray:
+    """Labels from the decision values of pairs of classes, by the majority of them.
+
+    Among classes with as many votes the sum of the values decides.
+    """
+    votes = np.zeros((values.shape[0], classes.size))
+    total = np.zeros_like(votes)
+    for column, (first, second) in zip(values.T, pairs_of(classes.size), strict=True):
+        votes[:, second] += column > 0
+        votes[:, first] += column <= 0
+        total[:, second] += column
+        total[:, first] -= column
+    tie = total / (3.0 * (np.abs(total) + 1.0))  # less than one vote
+    return classes[np.argmax(votes + tie, axis=1)]
 
 
 def as_labels(values: Array, classes: np.ndarray) -> np.ndarray:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._svm_rows import svm_rows
+from krein.estimators._svm_rows import solver_of
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
 from krein.matrices.matrix import Matrix
@@ -38,8 +38,8 @@ class KreinSVC(KernelClassifier):
         Refit the coefficients on the support vectors of the flipped problem only, so
         that prediction needs similarities to those items alone (an approximation; the
         exact coefficients of the Krein SVM are dense).
-    kernel, kernel_params, symmetrize, class_weight, probability, approximation, \
-solver_options, tol, max_iter, random_state, verbose
+    kernel, kernel_params, symmetrize, class_weight, probability, multi_class, \
+approximation, solver_options, tol, max_iter, random_state, verbose
         As in `SpectrumSVC`; `sparse` and `approximation` exclude each other.
 
     Attributes
@@ -69,6 +69,7 @@ solver_options, tol, max_iter, random_state, verbose
         "lam_neg": [_POSITIVE],
         "sparse": ["boolean"],
         "approximation": [KreinNystroem, None],
+        "multi_class": [StrOptions({"ovr", "ovo"})],
         "solver_options": [dict, None],
     }
 
@@ -84,6 +85,7 @@ solver_options, tol, max_iter, random_state, verbose
         symmetrize=False,
         class_weight=None,
         probability=False,
+        multi_class="ovr",
         approximation=None,
         solver_options=None,
         tol=1e-6,
@@ -100,6 +102,7 @@ solver_options, tol, max_iter, random_state, verbose
         self.symmetrize = symmetrize
         self.class_weight = class_weight
         self.probability = probability
+        self.multi_class = multi_class
         self.approximation = approximation
         self.solver_options = solver_options
         self.tol = tol
@@ -117,7 +120,7 @@ solver_options, tol, max_iter, random_state, verbose
         options = libsvm_options(self.solver_options)
         method = weighted_flip(self.lam_pos, self.lam_neg)
         trained = training.K.transformed(method, weight=training.weight)
-        rows = svm_rows(
+        rows = solver_of(self, target)(
             trained,
             training.upper(self.C),
             target,

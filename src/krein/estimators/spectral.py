@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from numbers import Real
 
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._svm_rows import svm_rows
+from krein.estimators._svm_rows import solver_of
 from krein.estimators._training import Classes, FittedRows, Training
 from krein.estimators.nystroem import KreinNystroem
 from krein.methods import Method
@@ -57,6 +57,11 @@ class SpectrumSVC(KernelClassifier):
         Weights by class; they multiply the sample weights.
     probability : bool
         Offer `predict_proba`: a sigmoid on out-of-fold scores (five more fits).
+    multi_class : {"ovr", "ovo"}
+        With three or more classes: one row per class against the rest, or one per pair
+        of classes (``decision_function`` has a column per pair, (0, 1), (0, 2), ...,
+        positive for the second; the majority decides). Not with `probability` or
+        `approximation`.
     solver_options : dict, optional
         ``cache_size``: LIBSVM's cache of kernel rows in MB (500).
     tol : float
@@ -114,6 +119,7 @@ class SpectrumSVC(KernelClassifier):
         **METHOD_CONSTRAINTS,
         "C": [_POSITIVE],
         "approximation": [KreinNystroem, None],
+        "multi_class": [StrOptions({"ovr", "ovo"})],
         "solver_options": [dict, None],
     }
 
@@ -128,6 +134,7 @@ class SpectrumSVC(KernelClassifier):
         symmetrize=False,
         class_weight=None,
         probability=False,
+        multi_class="ovr",
         approximation=None,
         solver_options=None,
         tol=1e-6,
@@ -143,6 +150,7 @@ class SpectrumSVC(KernelClassifier):
         self.symmetrize = symmetrize
         self.class_weight = class_weight
         self.probability = probability
+        self.multi_class = multi_class
         self.approximation = approximation
         self.solver_options = solver_options
         self.tol = tol
@@ -155,7 +163,7 @@ class SpectrumSVC(KernelClassifier):
         options = libsvm_options(self.solver_options)
         trained = training.K.transformed(self.method, self.t, training.weight)
         return FittedRows(
-            svm_rows(
+            solver_of(self, target)(
                 trained,
                 training.upper(self.C),
                 target,
