@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-__all__ = ["Array", "compressed_rows"]
+__all__ = ["Array", "compressed_rows", "real_numbers"]
 
 Array = NDArray[np.float64]
 
@@ -23,3 +23,14 @@ def compressed_rows(matrix: Any) -> scipy.sparse.csr_array:
         return matrix
     positions = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
     return scipy.sparse.csr_array((matrix.data, *positions), shape=matrix.shape)
+
+
+def real_numbers(values: Any) -> Array:
+    """Return what a kernel gave as float64; complex numbers would lose a part."""
+    values = np.asarray(values)
+    if np.iscomplexobj(values):
+        raise TypeError(
+            "kernel returned complex numbers; similarities must be real: return the "
+            "real part, or the magnitude, whichever is meant"
+        )
+    return values.astype(np.float64, copy=False)

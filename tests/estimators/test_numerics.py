@@ -240,3 +240,32 @@ def test_cpd_certifies_the_coefficients_that_predict(rng):
 def test_one_class_coefficients_have_their_sum(K):
     model = SpectrumOneClassSVM(nu=0.04).fit(K)
     assert model.result_.x.sum() == pytest.approx(0.04 * 9)
+
+
+@pytest.mark.parametrize(
+    ("model", "weight", "message"),
+    [
+        (SpectrumSVC(kernel=lambda X, Y: X @ Y.T * 1j), None, "complex numbers"),
+        (SpectrumSVC(solver_options={"cache_size": np.nan}), None, "positive number"),
+        (DCSVC(solver_options={"block": -3}), None, "integer of 2 or more"),
+        (SpectrumSVC(), np.ma.masked_array(np.ones(6), [1, 0, 0, 0, 0, 0]), "masked"),
+    ],
+    ids=["complex kernel", "cache_size", "block", "masked weights"],
+)
+def test_numbers_that_would_be_changed_silently_are_refused(model, weight, message):
+    K = np.eye(6) + 0.1
+    with pytest.raises((TypeError, ValueError), match=message):
+        model.fit(K, [0, 1, 0, 1, 0, 1], sample_weight=weight)
+
+
+def test_proxy_with_heavy_weights_at_a_huge_scale(rng):
+    """Rho times the cube of the scale leaves float64: the unit has to give in."""
+    A = rng.standard_normal((10, 10))
+    weight = 10.0 ** rng.uniform(-6, 6, 10)
+    y = np.where(np.arange(10) % 2, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = ProxySVC(rho=1e4, max_iter=50).fit(1e97 * (A + A.T), y, weight)
+    root = np.sqrt(weight)
+    d = np.linalg.eigvalsh(1e97 * (A + A.T) * np.outer(root, root))
+    assert model.objective_[0] == pytest.approx(1e4 * np.sum(np.minimum(d, 0) ** 2))

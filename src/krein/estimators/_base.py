@@ -282,6 +282,7 @@ class KernelModel(BaseEstimator):
         """Sample weight times class weight; None when all are 1."""
         weight = class_weight
         if sample_weight is not None:
+            refuse_odd_arrays(sample_weight, "sample_weight")
             weight = _check_sample_weight(
                 sample_weight,
                 np.empty((_num_samples(items), 1)),

@@ -151,6 +151,12 @@ class DCSVC(KernelClassifier):
             raise ValueError(
                 f"solver_options['mu'] must be a positive number, got {mu!r}"
             )
+        block = options.get("block", 2)
+        if not (isinstance(block, Integral) and int(block) >= 2):
+            raise ValueError(
+                "solver_options['block'] must be an integer of 2 or more, got "
+                f"{block!r}"
+            )
         return {
             **options,
             "tol": self.tol,

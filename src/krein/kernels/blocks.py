@@ -17,6 +17,7 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 import krein
+from krein.arrays import real_numbers
 from krein.items import plain_items, take
 from krein.kernels.block_store import ArrayStore, FileStore
 from krein.kernels.items import check_items, same_items
@@ -138,7 +139,7 @@ def _block_budget(
 
 
 def _one_block(kernel: Any, X: Any, Y: Any) -> np.ndarray:
-    block = np.asarray(kernel(X, Y), dtype=np.float64)
+    block = real_numbers(kernel(X, Y))
     expected = (check_items(X), check_items(Y))
     if block.shape != expected:
         raise ValueError(

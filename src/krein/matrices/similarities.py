@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from krein.arrays import Array
+from krein.arrays import Array, real_numbers
 from krein.items import take
 from krein.matrices.matrix import Matrix
 
@@ -78,7 +78,7 @@ class Similarities(Matrix):
 
 def evaluate(kernel: Callable[[Any, Any], Any], left: Any, right: Any) -> Array:
     """Kernel matrix of two collections, checked for shape and finite entries."""
-    K = np.asarray(kernel(left, right), dtype=np.float64)
+    K = real_numbers(kernel(left, right))
     expected = (_num_samples(left), _num_samples(right))
     if K.shape != expected:
         raise ValueError(

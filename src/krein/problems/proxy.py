@@ -114,13 +114,13 @@ class ProxySVM:
         largest = max(float(np.abs(d).max(initial=0.0)), reach * reach)
         if not 0.0 < largest < np.inf or 1 / _MODERATE <= largest <= _MODERATE:
             return self, 1.0
-        s = power_of_two(largest)
+        # rho s^3 must stay a number.
+        s = power_of_two(min(largest, np.cbrt(1e300 / self.rho)))
         spectrum = replace(
             self.spectrum, eigenvalues=d / s, truncation=self.spectrum.truncation / s
         )
         box = BalancedBox(self.box.upper * s, self.box.y)
-        # Beyond, vv' / rho is lost beside K0 to the last digit.
-        rho = min(self.rho * s * s * s, 1e300)
+        rho = self.rho * s * s * s
         return ProxySVM(spectrum, box, rho, oracle=self.oracle), 1.0 / s
 
     # --------------------------------------------------------------------- constants

@@ -32,6 +32,7 @@ from krein.scales import power_of_two
 __all__ = ["SVMDual", "SVMPoint"]
 
 _EPS = float(np.finfo(np.float64).eps)
+_BLOCK = 1024
 # A one-class machine whose optimum is 0 (the origin is inside) has no objective to be
 # relative to: this share of what v'Kv can be at most then is the unit.
 _FLOOR = 1e-6
@@ -194,10 +195,14 @@ class SVMDual:
     def _product(self, v: Array) -> tuple[Array, Array]:
         """K v and a bound on its rounding errors (Higham and Mary, 2019)."""
         support = np.flatnonzero(v)
-        columns = self.K if support.size == v.size else self.K[:, support]
-        growth = _EPS * (2.0 + np.sqrt(support.size))
-        mass = np.abs(columns) @ np.abs(v[support])
-        return columns @ v[support], growth * mass
+        whole, v = support.size == v.size, v[support]
+        outputs, mass = np.empty((2, self.K.shape[0]))
+        for i in range(0, outputs.size, _BLOCK):  # no second matrix
+            rows = slice(i, i + _BLOCK)
+            block = self.K[rows] if whole else self.K[rows, support]
+            outputs[rows] = block @ v
+            mass[rows] = np.abs(block) @ np.abs(v)
+        return outputs, _EPS * (2.0 + np.sqrt(support.size)) * mass
 
     # ------------------------------------------------------------ certificates
 

@@ -244,6 +244,7 @@ class _Factor:
         corner *= root[:, None]
         corner *= root
         corner[np.diag_indices(tail.size)] += 1.0
+        size = float(np.trace(corner))
         if p:
             side = self.columns.block(head, tail)
             side *= scale[:, None]
@@ -253,10 +254,10 @@ class _Factor:
             L = np.zeros((p + tail.size, p + tail.size), order="F")
             L[:p, :p] = self.L[:p, :p]
             L[p:, :p] = side.T
-            L[p:, p:] = _cholesky(corner)
+            L[p:, p:] = _cholesky(corner, size)
             self.L = L
         else:
-            self.L = _cholesky(corner)
+            self.L = _cholesky(corner, size)
         self.order = np.concatenate([head, tail])
         self.scale = np.concatenate([scale, root])
 
@@ -270,11 +271,12 @@ class _Factor:
         return dtrtrs(self.L, right, lower=1, trans=1)[0]
 
 
-def _cholesky(A: Array) -> Array:
+def _cholesky(A: Array, size: float) -> Array:
     """Cholesky factor; rounding gets a ridge and a warning, more is an error.
 
-    A is the identity plus a positive semidefinite matrix: it can only fail when its
-    norm exceeds 1 / eps, or when the kernel is not c.p.d.
+    A is the identity plus a positive semidefinite matrix, or a Schur complement of such
+    a matrix, of trace `size`: it can only fail when its norm exceeds 1 / eps, or when
+    the kernel is not c.p.d.
     """
     if A.shape[0] == 0:
         return A
@@ -283,7 +285,7 @@ def _cholesky(A: Array) -> Array:
     L, failed = dpotrf(A, lower=1, clean=1)
     if not failed:
         return L
-    k, size = A.shape[0], float(np.trace(A))
+    k = A.shape[0]
     for ridge in (4 * np.finfo(float).eps * size, 1e-10 * size, 1e-7 * size):
         L, failed = dpotrf(A + ridge * np.eye(k), lower=1, clean=1)
         if failed:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -143,11 +144,16 @@ def one_class_dual(
 
 def libsvm_options(given: dict[str, Any] | None) -> dict[str, Any]:
     """Check the `solver_options` of an estimator that uses LIBSVM."""
-    for name in given or {}:
+    for name, value in (given or {}).items():
         if name != "cache_size":
             raise ValueError(
                 f"solver_options has no option {name!r} here; there is cache_size "
                 "(LIBSVM's cache in MB)"
+            )
+        if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
+            raise ValueError(
+                "solver_options['cache_size'] must be a positive number of MB, got "
+                f"{value!r}"
             )
     return dict(given or {})
 
