@@ -35,6 +35,9 @@ from krein.solvers.cpd_newton import cpd_newton
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_similarity, check_square
 
+# Kernels of so many samples are evaluated once more for their certificate.
+_SMALL = 500
+
 __all__ = ["CPDModel", "CPDTraining", "PlacedKernel", "cpd_row", "solve_path"]
 
 
@@ -343,12 +346,13 @@ def solve_path(
 def _on_raw_kernel(
     problem: CPDProblem, result: Result, space: Space, training: CPDTraining, tol: float
 ) -> Result:
-    """Certify the coefficients that predict, where the kernel is at hand.
+    """Certify the coefficients that predict, where the kernel is at hand or small.
 
     They are those of the solution to rounding, which is much where alpha is small
     beside the kernel.
     """
-    if getattr(training.K, "kernel", None) is not None:
+    given = getattr(training.K, "kernel", None) is None
+    if not given and training.size > _SMALL:
         return result
     a, p = space.expand(result.info["c"], result.info["b"])
     support = np.flatnonzero(a)
