@@ -88,8 +88,9 @@ def test_columns_are_put_into_the_order_of_the_rows(write):
 def test_format_and_separator_override(write):
     path = write("K.csv", "a b,1,2\nb c,2,1\n")
     assert read_matrix(path, separator=",").names == ["a b", "b c"]
-    with pytest.raises(ValueError, match="separator must be ',', ';', 'tab'"):
-        read_matrix(path, separator="|")
+    with pytest.raises(ValueError, match=r"separator must be ',', ';', '\|', 'tab'"):
+        read_matrix(path, separator=".")
+    assert read_matrix(write("K.txt", "1|2\n2|1\n"), separator="|").data.sum() == 6
     series = write("s.tsv", "1\t2\t3\n0\t3\t4\n")
     assert read_items(series).target.tolist() == [1, 0]
     assert read_items(series, format="csv").data.shape == (2, 3)
@@ -133,7 +134,7 @@ def test_missing_entries_are_taken_across_the_diagonal(write):
     ]:
         read = read_matrix(write("K.csv", text))
         assert read.data.tolist() == expected
-        assert read.notes[1] == "2 missing entries taken from their mirrors"
+        assert read.notes[1] == "2 missing entries taken from across the diagonal"
 
 
 def test_missing_entries_without_a_mirror_are_named(write, tmp_path):

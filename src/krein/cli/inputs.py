@@ -106,7 +106,7 @@ def check_symmetry(read: Inputs, args: argparse.Namespace) -> list[str]:
         names = read.names or [f"item {k + 1}" for k in range(len(K))]
         raise FormatError(
             args.file,
-            f"the matrix is not symmetric: from {names[i]} to {names[j]} it has "
+            f"the matrix is not symmetric: from {names[i]!r} to {names[j]!r} it has "
             f"{K[i, j]:.6g}, back {K[j, i]:.6g}. If both directions measure the same "
             "thing, --symmetrize uses their mean",
         )
@@ -135,6 +135,6 @@ def _check_classes(labels: np.ndarray, path: str) -> None:
         raise FormatError(
             path,
             f"has {labels.size} classes for {labels.size} items, one each: "
-            f"{labels[0]!s}, {labels[1]!s}, ... Are these labels? Another separator "
-            "(--separator) or column (--label-column) may be meant",
+            f"{str(labels[0])!r}, {str(labels[1])!r}, ... Are these labels? Another "
+            "separator (--separator) or column (--label-column) may be meant",
         )

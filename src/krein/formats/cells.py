@@ -62,8 +62,8 @@ class Row(NamedTuple):
 _QUOTED = r'[ ]*"([^"]*(?:""[^"]*)*)"'
 _OPEN = re.compile(r'[ ]*"[^"]*(?:""[^"]*)*$')
 _PATTERNS = {
-    mark: re.compile(rf'(?:{_QUOTED}[ ]*|(?![ ]*")([^{mark}]*))({mark}|$)')
-    for mark in "\t;,"
+    mark: re.compile(rf'(?:{_QUOTED}[ ]*|(?![ ]*")([^{mark}]*))([{mark}]|$)')
+    for mark in "\t;,|"
 } | {" ": re.compile(rf'(?:{_QUOTED}|\s*(?!")(\S+))(\s+|$)')}
 
 

@@ -131,7 +131,9 @@ def _fill(read: Named, path: Path, mirror: bool) -> Named:
         known = gaps & ~gaps.T
         K = np.where(known, K.T, K)
         if known.any():
-            notes = [*notes, f"{known.sum()} missing entries taken from their mirrors"]
+            count = int(known.sum())
+            what = "1 missing entry" if count == 1 else f"{count} missing entries"
+            notes = [*notes, f"{what} taken from across the diagonal"]
     bad = np.argwhere(~np.isfinite(K))
     if len(bad):
         i, j = bad[0]

@@ -33,18 +33,10 @@ __all__ = [
     "read_table",
 ]
 
-SEPARATORS = {
-    "tab": "\t",
-    "\\t": "\t",
-    "\t": "\t",
-    ";": ";",
-    ",": ",",
-    "space": " ",
-    " ": " ",
-}
+SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "} | {c: c for c in "\t;,| "}
 _SAMPLE = 100  # lines by which the separator is found
 _NAME_TITLES = ("", "name", "names", "id", "item", "items", "index", "unnamed: 0")
-_SHOWN = {"\t": "tab", ";": "';'", ",": "','", " ": "blanks"}
+_SHOWN = {"\t": "tab", " ": "blanks"}
 
 
 def as_separator(separator: str | None) -> str | None:
@@ -53,7 +45,7 @@ def as_separator(separator: str | None) -> str | None:
         return None
     if separator not in SEPARATORS:
         raise ValueError(
-            f"separator must be ',', ';', 'tab' or 'space', got {separator!r}"
+            f"separator must be ',', ';', '|', 'tab' or 'space', got {separator!r}"
         )
     return SEPARATORS[separator]
 
@@ -240,7 +232,8 @@ def read_table(
     parsed = _parse(chain(start, rows), path, comma, named)
     read = _assemble(parsed, header, path, matrix)
     shape = " x ".join(map(str, read.data.shape))
-    note = f"read {shape} numbers, {read.notes[0]}, separator {_SHOWN[mark]}"
+    shown = _SHOWN.get(mark, repr(mark))
+    note = f"read {shape} numbers, {read.notes[0]}, separator {shown}"
     return replace(read, notes=[note + (", decimal commas" if comma else "")])
 
 
