@@ -74,7 +74,10 @@ def _arff_attribute(text: str, path: Path, line: int) -> tuple[str, str]:
 def _arff_fields(text: str, n: int, path: Path, line: int) -> list[str]:
     if text.startswith("{"):
         raise FormatError(path, "sparse .arff is not supported", line=line)
-    fields = next(csv.reader([text], quotechar="'", skipinitialspace=True))
+    try:
+        fields = next(csv.reader([text], quotechar="'", skipinitialspace=True))
+    except csv.Error as error:
+        raise FormatError(path, str(error), line=line) from None
     if len(fields) != n:
         raise FormatError(
             path, f"has {len(fields)} fields for {n} attributes", line=line
