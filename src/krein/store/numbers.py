@@ -57,7 +57,8 @@ class NpyNumbers:
                 np.fromfile(file, "<f8", count, offset=place - file.tell())
                 for place, count in self._runs(rows, columns)
             ]
-        return np.concatenate(lines).reshape(height, width)
+        numbers = lines[0] if len(lines) == 1 else np.concatenate(lines)
+        return numbers.reshape(height, width)
 
     def write(self, rows: slice, columns: slice, numbers: Array) -> None:
         """Write one part."""
