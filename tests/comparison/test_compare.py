@@ -135,10 +135,11 @@ def test_scores_against_scikit_learn(seed, n_classes):
 
 
 def made_up(scores, smallest=-1.0):
-    """A comparison with chosen accuracies per method and ten equal splits."""
+    """A comparison with chosen accuracies per method and split, equal splits."""
     n = 100
     codes = np.tile([0, 1], n // 2)
-    splits = outer_splits(codes)
+    count = len(next(iter(scores.values())))
+    splits = outer_splits(codes, None if count == 10 else count)
     records = [
         {
             "method": method,
@@ -152,7 +153,7 @@ def made_up(scores, smallest=-1.0):
             "predicted": [0] * 20,
         }
         for method, values in scores.items()
-        for s in range(10)
+        for s in range(count)
     ]
     K = np.diag(np.linspace(smallest, 1.0, n))
     problem = Problem(K, codes, np.array(["a", "b"]))
@@ -209,6 +210,40 @@ def test_a_much_lower_mean_is_not_recommended_for_being_simple():
     assert answer.equals == ("flip", "svc")
     assert answer.method == "flip"
     assert "too few to be sure" in answer.text
+
+
+def test_the_default_is_kept_unless_something_beats_it(rng):
+    noise = 0.05 * rng.standard_normal(10)
+    near = made_up({"average": 0.8 + noise, "flip": 0.81 - noise, "svc": 0.79 + noise})
+    assert near.best == "flip"
+    assert near.recommendation.method == "average"
+    assert "holds up on most data" in near.recommendation.text
+    far = made_up({"average": 0.7 + noise, "flip": 0.9 + noise, "svc": 0.7 + noise})
+    assert far.recommendation.method == "flip"
+
+
+def test_few_splits_cannot_decide():
+    scores = {"average": np.array([0.8, 0.9, 0.7]), "flip": np.array([0.9, 0.8, 0.8])}
+    text = made_up(scores).recommendation.text
+    assert text.startswith("3 splits are too few to decide")
+    assert "Use Average of spectrum SVMs" in text
+
+
+def test_definite_similarities_are_never_blamed(problem):
+    X, y = problem
+    comparison = compare(X @ X.T, y, methods=["svc", "clip", "neighbors"], cv=3)
+    assert not comparison.indefinite
+    assert "there is nothing to treat" in comparison.recommendation.text
+    assert "treatment matters" not in comparison.recommendation.text
+
+
+def test_intervals_stay_between_the_bounds_of_a_score(problem):
+    X, y = problem
+    for row in compare(X @ X.T, y, methods=["clip", "neighbors"], cv=3).table():
+        for key in ("accuracy", "balanced_accuracy", "roc_auc"):
+            low, high = row[f"{key}_interval"]
+            assert 0.0 <= low <= row[key] <= high <= 1.0
+        assert row["log_loss_interval"][0] >= 0.0
 
 
 def test_identical_scores_rank_the_simplest_first():

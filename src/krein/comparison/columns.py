@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,11 @@ class Column:
     def show(self, row: Mapping[str, Any]) -> str:
         """The value of this column as people read it."""
         return format(row[self.key], self.format)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What a score lies between."""
+        return (0.0, 1.0) if self.larger_is_better else (0.0, math.inf)
 
 
 COLUMNS = (

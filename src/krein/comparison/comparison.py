@@ -14,43 +14,14 @@ from krein.arrays import Array
 from krein.comparison.columns import SCORES, SHOWN
 from krein.comparison.evaluation import Problem, fit_method
 from krein.comparison.methods import METHODS
+from krein.comparison.recommendation import Recommendation, recommend
 from krein.comparison.splits import Split
-from krein.comparison.statistics import (
-    corrected_error,
-    corrected_test,
-    holm,
-    score_interval,
-)
+from krein.comparison.statistics import corrected_test, holm, score_interval
 from krein.optional import import_optional
 
 __all__ = ["Comparison", "Recommendation"]
 
-LEVEL = 0.05
 _EXACT_UP_TO = 5000
-# Methods that do nothing about negative eigenvalues, and those that see no matrix.
-_UNTREATED = {"svc", "neighbors", "features", "gaussian", "thin_plate"}
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """Which method to use, and why.
-
-    Attributes
-    ----------
-    method : str
-        The simplest whose mean is within one corrected standard error of the best.
-    clear : bool
-        False when no method is clearly better than all others.
-    equals : tuple of str
-        Methods that cannot be told from the best one, best first.
-    text : str
-        The recommendation in words.
-    """
-
-    method: str
-    clear: bool
-    equals: tuple[str, ...]
-    text: str
 
 
 @dataclass(frozen=True)
@@ -158,7 +129,7 @@ class Comparison:
         for score, column in SCORES.items():
             sign = 1.0 if column.larger_is_better else -1.0
             values = sign * self.scores(name, score)
-            low, high = score_interval(values, self.test_share)
+            low, high = score_interval(values, self.test_share, bounds=column.bounds)
             row[column.key] = float(values.mean())
             row[f"{column.key}_interval"] = [low, high]
         row["p_value"] = self.p_values[name]
@@ -183,48 +154,8 @@ class Comparison:
 
     @cached_property
     def recommendation(self) -> Recommendation:
-        """Which method to use, in words, with the reason.
-
-        Few splits cannot prove a large difference, so that "not proven worse" alone
-        is no reason to use a method: the simplest one is taken among those whose mean
-        is also within one standard error of the best.
-        """
-        equals = tuple(m for m in self.ranking if self.p_values[m] > LEVEL)
-        near = [m for m in equals if self._is_near(m)]
-        chosen = min(near, key=lambda m: METHODS[m].simplicity)
-        text = self._words(equals, chosen) + self._about_raw(equals, near)
-        return Recommendation(chosen, len(equals) == 1, equals, text)
-
-    def _is_near(self, method: str) -> bool:
-        """Whether the mean is within one standard error of the best (one-SE rule)."""
-        difference = self.scores(self.best) - self.scores(method)
-        error = corrected_error(difference, self.test_share)
-        return float(difference.mean()) <= error + 1e-12
-
-    def _words(self, equals: tuple[str, ...], chosen: str) -> str:
-        label = SCORES[self.scoring].title
-        best = METHODS[self.best].title
-        mean = f"{abs(float(self.scores(self.best).mean())):.3f}"
-        splits = f"{len(self.splits)} splits"
-        if len(self.ranking) == 1:
-            return f"Only {best} was run: mean {label} {mean} over {splits}."
-        if len(equals) == 1:
-            return (
-                f"Use {best}: its mean {label} of {mean} over {splits} is clearly "
-                "better than that of every other method."
-            )
-        others = ", ".join(METHODS[m].title for m in equals[1:])
-        if len(equals) == len(self.ranking):
-            others = "any other"
-        reason = (
-            "It is also the simplest of those near it."
-            if chosen == self.best
-            else f"Use {METHODS[chosen].title}, the simplest of those near it."
-        )
-        return (
-            f"No clear winner: {best} is highest (mean {label} {mean} over {splits}) "
-            f"but cannot be told from {others}. {reason}"
-        )
+        """Which method to use, in words, with the reason."""
+        return recommend(self)
 
     @cached_property
     def indefinite(self) -> bool:
@@ -234,35 +165,6 @@ class Comparison:
             return True  # not known; the diagnosis of large matrices is an estimate
         values = np.linalg.eigvalsh(self.problem.on(np.arange(n)))
         return bool(values[0] < -n * 1e-14 * np.abs(values).max())
-
-    def _about_raw(self, equals: tuple[str, ...], near: list[str]) -> str:
-        """Say whether the treatment of the negative part matters here."""
-        treated = [m for m in self.ranking if m not in _UNTREATED]
-        if "svc" not in self.ranking or not treated:
-            return ""
-        if not self.indefinite:
-            return (
-                " The similarity is positive semidefinite: there is nothing to treat."
-            )
-        best = treated[0]
-        gain = float((self.scores(best) - self.scores("svc")).mean())
-        if "svc" in near or gain <= 0:
-            return (
-                " The SVM on the raw matrix is as good: what is done about negative "
-                "eigenvalues makes no difference that these data can show."
-            )
-        p_value = corrected_test(
-            self.scores(best), self.scores("svc"), self.test_share
-        )[1]
-        behind = (
-            f" The SVM on the raw matrix is behind {METHODS[best].title} by {gain:.3f}"
-        )
-        if p_value > LEVEL:
-            return (
-                f"{behind}; these splits are too few to be sure that the treatment "
-                "matters."
-            )
-        return f"{behind} (p = {p_value:.2g}): the treatment matters."
 
     def __str__(self) -> str:
         rows = [self._cells(row) for row in self.table()]

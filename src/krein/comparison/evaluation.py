@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from krein.arrays import Array, compressed_rows
 from krein.comparison.columns import SCORES
 from krein.comparison.methods import METHODS, Method
-from krein.comparison.parts import Answer, Part, answer
+from krein.comparison.parts import Answer, Part, answer, family_answers
 from krein.comparison.scores import score
 from krein.comparison.splits import Split, inner_folds
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
@@ -102,9 +102,11 @@ def evaluate_split(
     searched = search(inputs, target, methods, folds, scoring)
     with shared_work() as work:
         for method, found in zip(methods, searched, strict=True):
-            yield _final_fit(
-                method, found, held[method.needs], problem.codes[test], work
-            )
+            model = method.build(**found.grid[found.best])
+            if method.searches:
+                model.set_params(cv=folds)
+            part = held[method.needs]
+            yield _final_fit(method, model, found, part, problem.codes[test], work)
 
 
 def fit_method(
@@ -139,6 +141,8 @@ def fit_method(
     if params is None:
         params = _best_params(problem, method, scoring, seed)
     model = method.build(**params)
+    if method.searches:
+        model.set_params(cv=inner_folds(problem.codes, problem.groups, seed))
     if method.needs == "vectors":
         return model.fit(problem.vectors, labels)
     if problem.conversion is not None:
@@ -151,6 +155,8 @@ def fit_method(
 def _best_params(
     problem: Problem, method: Method, scoring: str, seed: int
 ) -> dict[str, Any]:
+    if method.searches:
+        return {}
     everything = np.arange(problem.codes.size)
     needs_matrix = method.needs == "similarity"
     inputs = {
@@ -211,7 +217,7 @@ def search(
         }
         with shared_work() as work:
             for method, state in zip(methods, found, strict=True):
-                if not state.error:
+                if not (state.error or method.searches):
                     _try_candidates(method, state, f, parts[method.needs], work)
                     _score_candidates(state, f, target.codes, test, scoring)
     return found
@@ -224,7 +230,10 @@ def _try_candidates(
     say(f"{method.title}, inner fold {f + 1}")
     start, saved = perf_counter(), work.saved
     try:
-        state.answers = [answer(method.build(**c), part) for c in state.grid]
+        if method.family is not None:
+            state.answers = family_answers(method.family, state.grid, part)
+        else:
+            state.answers = [answer(method.build(**c), part) for c in state.grid]
     except _FAILURES as error:
         state.error = f"{type(error).__name__}: {error}"
     state.seconds += perf_counter() - start + work.saved - saved
@@ -246,14 +255,19 @@ def _score_candidates(
 
 
 def _final_fit(
-    method: Method, found: Search, part: Any, codes: np.ndarray, work: SharedWork
+    method: Method,
+    model: Any,
+    found: Search,
+    part: Any,
+    codes: np.ndarray,
+    work: SharedWork,
 ) -> dict[str, Any]:
     """Fit the chosen candidate on the training part and score the test part."""
     if found.error:
         return {"method": method.name, "error": found.error}
     chosen, saved = found.grid[found.best], work.saved
     try:
-        said = answer(method.build(**chosen), part)
+        said = answer(model, part)
     except _FAILURES as error:
         return {"method": method.name, "error": f"{type(error).__name__}: {error}"}
     proba = said.proba

@@ -16,6 +16,12 @@ import scipy.sparse
 
 import krein
 from krein.arrays import Array
+from krein.comparison.machines import (
+    Family,
+    krein_family,
+    neighbor_family,
+    svm_family,
+)
 
 __all__ = ["METHODS", "Method", "list_methods", "select_methods"]
 
@@ -46,6 +52,10 @@ class Method:
         Training matrix (or vectors) -> candidates, the most regularised first.
     simplicity : int
         Among methods that cannot be told apart the smallest is recommended.
+    family : callable, optional
+        Decision values of all candidates at once; see `krein.comparison.machines`.
+    searches : bool
+        The estimator chooses by itself: it is given the inner folds.
     default : bool
         Whether it is compared on a dense similarity unless others are named.
     """
@@ -58,6 +68,8 @@ class Method:
     params: Mapping[str, Any]
     grid: Callable[[Array], Grid]
     simplicity: int
+    family: Family | None = None
+    searches: bool = False
     default: bool = True
 
     @property
@@ -139,6 +151,10 @@ def _profiles(K: Array) -> Grid:
     return tuple({"C": c} for c in (0.1, 0.3, 1.0, 3.0))
 
 
+def _nothing(K: Array) -> Grid:
+    return ({},)
+
+
 def _gaussian(X: Array) -> Grid:
     widths = tuple(factor / X.shape[1] for factor in (0.1, 1.0, 10.0))
     return tuple(
@@ -166,6 +182,7 @@ def _spectral(
         {"method": method},
         grid,
         rank,
+        svm_family(method),
     )
 
 
@@ -179,6 +196,18 @@ _ALL = (
         {"method": "none", "tol": 1e-3, "max_iter": _RAW_STEPS},
         _svm,
         0,
+        svm_family("none"),
+    ),
+    Method(
+        "average",
+        "Average of spectrum SVMs",
+        "Many treatments of the spectrum and many C; the near-best are averaged.",
+        "similarity",
+        "SpectrumSVCCV",
+        {},
+        _nothing,
+        2,
+        searches=True,
     ),
     _spectral("clip", _svm, "Negative eigenvalues become zero.", 2),
     _spectral("flip", _svm, "Negative eigenvalues change sign.", 3),
@@ -194,6 +223,7 @@ _ALL = (
         {},
         _krein,
         7,
+        krein_family,
     ),
     Method(
         "proxy",
@@ -235,6 +265,7 @@ _ALL = (
         {},
         _neighbors,
         1,
+        neighbor_family,
     ),
     Method(
         "features",

@@ -24,7 +24,7 @@ from krein.estimators._training import Classes, Training, as_labels
 from krein.matrices.sparse import as_matrix
 from krein.result import DivergedError
 
-__all__ = ["Answer", "Part", "answer"]
+__all__ = ["Answer", "Part", "answer", "family_answers"]
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,18 @@ def answer(model: Any, part: Part) -> Answer:
         said = _by_rows(model, part) if pure else _by_fit(model, part)
     slow = any(issubclass(w.category, ConvergenceWarning) for w in caught)
     return said if not slow else Answer(**{**vars(said), "converged": False})
+
+
+def family_answers(family: Any, grid: Any, part: Part) -> list[Answer]:
+    """Answers of all candidates of a method that is faster fitted as a whole."""
+    start = perf_counter()
+    classes = np.arange(part.target.n)
+    found = family(grid, part.train, part.target, part.test)
+    each = (perf_counter() - start) / len(found)
+    return [
+        Answer(values, as_labels(values, classes), None, True, each, 0.0)
+        for values in found
+    ]
 
 
 def _fits_rows(model: Any) -> bool:

@@ -62,9 +62,13 @@ def corrected_test(a: Array, b: Array, test_share: float) -> tuple[float, float]
 
 
 def score_interval(
-    values: Array, test_share: float, level: float = 0.95
+    values: Array,
+    test_share: float,
+    level: float = 0.95,
+    *,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> tuple[float, float]:
-    """Confidence interval of a mean score, with the same correction."""
+    """Confidence interval of a mean score, with the same correction, inside bounds."""
     values = np.asarray(values, dtype=float)
     mean = float(values.mean())
     if values.size < 2:
@@ -72,7 +76,7 @@ def score_interval(
     half = corrected_error(values, test_share) * float(
         student.ppf(0.5 + level / 2, values.size - 1)
     )
-    return mean - half, mean + half
+    return max(bounds[0], mean - half), min(bounds[1], mean + half)
 
 
 def holm(p_values: list[float]) -> list[float]:
