@@ -10,15 +10,26 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import sklearn
+from sklearn.linear_model import LogisticRegression
 
 from krein.arrays import Array
+from krein.comparison.yardsticks import standard_columns
 from krein.estimators._training import Classes
 from krein.methods import as_method, weighted_flip
 from krein.solvers.svm_path import svm_path
 from krein.spectrum import Spectrum
 from krein.transform import Transform
 
-__all__ = ["Family", "krein_family", "neighbor_family", "svm_family"]
+__all__ = [
+    "Family",
+    "features_family",
+    "krein_family",
+    "neighbor_family",
+    "svm_family",
+]
+
+_LOOSE = 1e-4  # gradient of a logistic regression that is only ranked
 
 Candidate = dict[str, Any]
 # Candidates, training matrix, classes, new rows -> values per candidate.
@@ -65,6 +76,27 @@ def _machines(
     stacked = np.stack(rows, axis=-1)  # (n_new, n_C, n_rows)
     place = np.argsort(order)
     return [stacked[:, place[c]] for c in range(len(Cs))]
+
+
+def features_family(
+    grid: Sequence[Candidate], K: Array, target: Classes, new: Array
+) -> list[Array]:
+    """Logistic regressions on standardised rows, each C from the one before."""
+    mean, scale = standard_columns(K, None)
+    Z, Z_new = (K - mean) / scale, (new - mean) / scale
+    rows = []
+    with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
+        for signs in target.signs():
+            model = LogisticRegression(
+                tol=_LOOSE, solver="newton-cholesky", warm_start=True
+            )
+            columns = []
+            for candidate in grid:
+                model.set_params(C=candidate["C"]).fit(Z, signs)
+                columns.append(Z_new @ model.coef_[0] + model.intercept_[0])
+            rows.append(np.column_stack(columns))
+    stacked = np.stack(rows, axis=-1)
+    return [stacked[:, c] for c in range(len(grid))]
 
 
 def neighbor_family(

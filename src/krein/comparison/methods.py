@@ -18,6 +18,7 @@ import krein
 from krein.arrays import Array
 from krein.comparison.machines import (
     Family,
+    features_family,
     krein_family,
     neighbor_family,
     svm_family,
@@ -276,6 +277,7 @@ _ALL = (
         {},
         _features,
         1,
+        features_family,
     ),
     Method(
         "profiles",

@@ -91,7 +91,7 @@ class SimilarityFeaturesClassifier(_Yardstick):
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit one logistic regression per row; see `KernelModel.fit_rows`."""
         K = training.K.dense()
-        mean, scale = _standard(K, training.weight)
+        mean, scale = standard_columns(K, training.weight)
         Z = (K - mean) / scale
         return FittedRows(
             [self._row(Z, mean, scale, training, signs) for signs in target.signs()]
@@ -119,7 +119,7 @@ class SimilarityFeaturesClassifier(_Yardstick):
         return self._probabilities(self._decision_rows(X))
 
 
-def _standard(K: Array, weight: Array | None) -> tuple[Array, Array]:
+def standard_columns(K: Array, weight: Array | None) -> tuple[Array, Array]:
     """Mean and scale of each column."""
     mean = np.average(K, axis=0, weights=weight)
     scale = np.sqrt(np.average((K - mean) ** 2, axis=0, weights=weight))
