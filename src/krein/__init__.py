@@ -70,6 +70,7 @@ _WHERE = {
     "wl_kernel": "krein.kernels",
     # comparison
     "Comparison": "krein.comparison",
+    "KernelComparison": "krein.comparison",
     "SimilarityFeaturesClassifier": "krein.comparison.yardsticks",
     "SimilarityNeighborsClassifier": "krein.comparison.yardsticks",
     "compare": "krein.comparison",

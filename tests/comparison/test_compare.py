@@ -19,6 +19,7 @@ from krein.comparison.methods import METHODS, Method
 from krein.comparison.scores import score
 from krein.comparison.splits import inner_folds, outer_splits
 from krein.comparison.statistics import corrected_test, holm, score_interval
+from krein.kernels import KERNELS
 
 
 @pytest.fixture
@@ -414,3 +415,57 @@ def test_the_fitted_model_can_be_saved(problem, tmp_path, method):
     loaded = load_model(save_model(model, tmp_path / "best.krein"))
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert np.mean(loaded.predict(X) == y) > 0.8
+
+
+# ---------------------------------------------------------------------- several kernels
+
+WORDS = ["kernel", "kernels", "colonel", "krein", "krien", "kreins"] * 3
+KIND = np.array(["k", "k", "k", "r", "r", "r"] * 3)
+
+
+def test_several_kernels_on_the_same_splits():
+    found = compare(WORDS, KIND, ["edit", "jaro_winkler"], ["clip", "neighbors"], cv=3)
+    assert set(found.comparisons) == {"edit", "jaro_winkler"}
+    for kernel, comparison in found.comparisons.items():
+        alone = compare(WORDS, KIND, kernel, ["clip", "neighbors"], cv=3)
+        np.testing.assert_array_equal(comparison.scores("clip"), alone.scores("clip"))
+    kernel = found.best[0]
+    assert found.recommendation.text.startswith(f"Use {kernel} with")
+    assert found.fit_best().predict(["kreinn"]).tolist() == ["r"]
+    assert found.to_frame().index.names == ["kernel", "method"]
+    assert len(found.table()) == 4
+    assert "jaro_winkler" in str(found)
+
+
+def test_a_distance_is_computed_once(monkeypatch):
+    """Gamma is settled on every training part, on one matrix of distances."""
+    facts = KERNELS["edit"]
+    calls = []
+
+    def counted(X, *args, **params):
+        calls.append(len(X))
+        return facts.distance(X, *args, **params)
+
+    monkeypatch.setitem(KERNELS, "edit", replace(facts, distance=counted))
+    found = compare(WORDS, KIND, "edit", ["clip"], cv=3)
+    assert calls == [18]
+    by_hand = [
+        Kernel("edit", gamma="median").fit([WORDS[i] for i in train])
+        for train, _ in found.splits
+    ]
+    for (train, _), kernel in zip(found.splits, by_hand, strict=True):
+        expected = kernel(WORDS, [WORDS[i] for i in train])
+        np.testing.assert_allclose(found.problem.on(train), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "params", "message"),
+    [
+        ([], None, "empty list"),
+        (["edit", "edit"], None, "names one twice"),
+        (["edit", "lcs"], {"gamma": 1.0}, "belongs to one kernel"),
+    ],
+)
+def test_bad_lists_of_kernels(kernel, params, message):
+    with pytest.raises(ValueError, match=message):
+        compare(WORDS, KIND, kernel, ["clip"], cv=2, kernel_params=params)

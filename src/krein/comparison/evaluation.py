@@ -145,9 +145,9 @@ def fit_method(
         model.set_params(cv=inner_folds(problem.codes, problem.groups, seed))
     if method.needs == "vectors":
         return model.fit(problem.vectors, labels)
-    if problem.conversion is not None:
-        model = make_pipeline(clone(problem.conversion), model)
     if problem.kernel is None:
+        if problem.conversion is not None:
+            model = make_pipeline(clone(problem.conversion), model)
         return model.fit(problem.K, labels)
     return model.set_params(kernel=problem.kernel).fit(problem.items, labels)
 

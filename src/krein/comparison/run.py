@@ -15,8 +15,10 @@ import krein
 from krein.comparison.columns import SCORES
 from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import Problem, evaluate_split
+from krein.comparison.kernels import KernelComparison
 from krein.comparison.methods import SPARSE, Method, select_methods
 from krein.comparison.splits import Split, outer_splits
+from krein.estimators.distances import DistanceTransformer
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
 from krein.store.fingerprint import fingerprint
@@ -51,7 +53,7 @@ def compare(
     cache: str | Path | None = None,
     progress: Progress | None = None,
     random_state: int = 0,
-) -> Comparison:
+) -> Any:
     """Try all applicable methods on the same splits and say which to use.
 
     Every method gets its hyperparameters by cross-validation inside of each training
@@ -65,9 +67,9 @@ def compare(
         Similarities for ``kernel="precomputed"``, otherwise vectors or objects.
     y : array-like of shape (n,)
         Class labels.
-    kernel : "precomputed", str, Kernel or callable
-        The similarity to be judged. Settings that depend on data (such as
-        ``gamma="median"``) are settled on each training part.
+    kernel : "precomputed", str, Kernel or callable, or a list of them
+        The similarity to be judged, or several on the same splits. Settings that
+        depend on data (such as ``gamma="median"``) are settled on each training part.
     methods : list of str, optional
         Names of `krein.list_methods`; by default all that apply.
     cv : int, splitter or iterable of (train, test), optional
@@ -96,6 +98,7 @@ def compare(
     Returns
     -------
     Comparison
+        For a list of kernels a `KernelComparison`.
 
     Examples
     --------
@@ -106,6 +109,22 @@ def compare(
     >>> sorted(comparison.methods)
     ['flip', 'svc']
     """
+    if isinstance(kernel, list | tuple):
+        return _compare_kernels(
+            X,
+            y,
+            kernel,
+            kernel_params,
+            methods=methods,
+            cv=cv,
+            scoring=scoring,
+            groups=groups,
+            n_jobs=n_jobs,
+            symmetrize=symmetrize,
+            cache=cache,
+            progress=progress,
+            random_state=random_state,
+        )
     problem = make_problem(X, y, kernel, kernel_params, groups, symmetrize, conversion)
     return compare_problem(
         problem,
@@ -117,6 +136,35 @@ def compare(
         progress=progress,
         random_state=random_state,
     )
+
+
+def _compare_kernels(
+    X: Any, y: Any, kernels: Sequence[Any], kernel_params: Any, **settings: Any
+) -> KernelComparison:
+    """Compare each kernel as if it were alone, on the same splits."""
+    if not kernels:
+        raise ValueError("kernel is an empty list; give one kernel or more")
+    if kernel_params:
+        raise ValueError(
+            "kernel_params belongs to one kernel; in a list write "
+            "krein.Kernel(name, **parameters) for a kernel with parameters"
+        )
+    names = [_kernel_name(kernel) for kernel in kernels]
+    if len(set(names)) < len(names):
+        raise ValueError(f"the list of kernels names one twice: {', '.join(names)}")
+    found = {
+        name: compare(X, y, kernel, **settings)
+        for name, kernel in zip(names, kernels, strict=True)
+    }
+    return KernelComparison(found)
+
+
+def _kernel_name(kernel: Any) -> str:
+    if isinstance(kernel, str):
+        return kernel
+    if isinstance(kernel, Kernel):
+        return repr(kernel)
+    return getattr(kernel, "__name__", type(kernel).__name__)
 
 
 def compare_problem(
@@ -189,6 +237,17 @@ def make_problem(
     if isinstance(found, Kernel) and found.facts.input == "vectors":
         X = vectors = np.asarray(X, dtype=float)
     K = None
+    if _is_converted_distance(found):
+        # One evaluation of the distance serves all training parts.
+        own = {k: v for k, v in found.params.items() if k not in _CONVERSION}
+        D = check_similarity(
+            np.asarray(found.facts.distance(X, **own), dtype=float),
+            name="distance(X, X)",
+            symmetrize=symmetrize,
+        )
+        form = {k: v for k, v in found.params.items() if k in _CONVERSION}
+        conversion = DistanceTransformer(**form)
+        return Problem(D, codes, classes, X, found, vectors, groups, conversion)
     if not isinstance(found, Kernel) or found.fit(X) == found:
         K = check_similarity(
             kernel_matrix(found, X),
@@ -196,6 +255,18 @@ def make_problem(
             symmetrize=symmetrize,
         )
     return Problem(K, codes, classes, X, found, vectors, groups)
+
+
+_CONVERSION = ("similarity", "gamma")
+
+
+def _is_converted_distance(kernel: Any) -> bool:
+    """Whether a kernel is a distance and a conversion settled on training items."""
+    return (
+        isinstance(kernel, Kernel)
+        and kernel.facts.distance is not None
+        and isinstance(kernel.params.get("gamma"), str)
+    )
 
 
 # ----------------------------------------------------------------- running, resuming

@@ -1,0 +1,122 @@
+"""Several similarities of the same items, on the same splits.
+
+The choice of the similarity often decides more than what is done about its spectrum.
+Each kernel is compared as if it were alone; distances are computed once per kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from krein.comparison.columns import SCORES
+from krein.comparison.comparison import Comparison
+from krein.comparison.methods import METHODS
+from krein.comparison.recommendation import Recommendation
+from krein.comparison.statistics import corrected_test
+from krein.optional import import_optional
+
+__all__ = ["KernelComparison"]
+
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class KernelComparison:
+    """Comparisons of several kernels on the same splits.
+
+    Attributes
+    ----------
+    comparisons : dict of str to Comparison
+        By kernel, in the order given.
+
+    Examples
+    --------
+    >>> from krein import compare
+    >>> words = ["kernel", "kernels", "colonel", "krein", "krien", "kreins"] * 2
+    >>> y = ["k", "k", "k", "r", "r", "r"] * 2
+    >>> found = compare(words, y, ["edit", "jaro_winkler"], ["clip"], cv=2)
+    >>> sorted(found.comparisons), len(found.table())
+    (['edit', 'jaro_winkler'], 2)
+    """
+
+    comparisons: dict[str, Comparison]
+
+    @cached_property
+    def ranking(self) -> list[str]:
+        """Kernels, the highest mean of their recommended methods first."""
+        return sorted(self.comparisons, key=lambda name: -self._mean(name))
+
+    def _mean(self, kernel: str) -> float:
+        comparison = self.comparisons[kernel]
+        return float(comparison.scores(comparison.recommendation.method).mean())
+
+    @property
+    def best(self) -> tuple[str, str]:
+        """Kernel and method of the highest mean among the recommended ones."""
+        kernel = self.ranking[0]
+        return kernel, self.comparisons[kernel].recommendation.method
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return the rows of all comparisons, each with its kernel, best first."""
+        rows = [
+            {"kernel": kernel, **row}
+            for kernel, comparison in self.comparisons.items()
+            for row in comparison.table()
+        ]
+        first = next(iter(self.comparisons.values()))
+        column = SCORES[first.scoring]
+        sign = -1.0 if column.larger_is_better else 1.0
+        return sorted(rows, key=lambda row: sign * row[column.key])
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """Which kernel and method to use, in words."""
+        kernel, method = self.best
+        comparison = self.comparisons[kernel]
+        if len(self.ranking) == 1:
+            return comparison.recommendation
+        own = comparison.scores(method)
+        label = SCORES[comparison.scoring].title
+        told, equals = [], [kernel]
+        for other in self.ranking[1:]:
+            theirs = self.comparisons[other]
+            scores = theirs.scores(theirs.recommendation.method)
+            p_value = corrected_test(own, scores, comparison.test_share)[1]
+            told.append(f"{other} {abs(float(scores.mean())):.3f} (p = {p_value:.2g})")
+            if p_value > _LEVEL:
+                equals.append(other)
+        clear = len(equals) == 1
+        text = (
+            f"Use {kernel} with {METHODS[method].title}: mean {label} "
+            f"{abs(float(own.mean())):.3f} over {len(comparison.splits)} splits, "
+            f"against {', '.join(told)}."
+        )
+        if not clear:
+            text += " These splits cannot tell it from " + ", ".join(equals[1:]) + "."
+        return Recommendation(method, clear, tuple(equals), text)
+
+    def fit_best(self) -> Any:
+        """Fit the recommended method with the recommended kernel on all items.
+
+        Returns
+        -------
+        estimator
+        """
+        kernel, method = self.best
+        return self.comparisons[kernel].fit_best(method)
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame, indexed by kernel and method.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        pandas = import_optional("pandas", extra="test", needed_for="to_frame()")
+        return pandas.DataFrame(self.table()).set_index(["kernel", "method"])
+
+    def __str__(self) -> str:
+        parts = [f"{name}:\n{found}" for name, found in self.comparisons.items()]
+        return "\n\n".join([*parts, self.recommendation.text])
