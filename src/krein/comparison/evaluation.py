@@ -230,7 +230,7 @@ def _try_candidates(
     say(f"{method.title}, inner fold {f + 1}")
     start, saved = perf_counter(), work.saved
     try:
-        if method.family is not None:
+        if method.family is not None and isinstance(part.train, np.ndarray):
             state.answers = family_answers(method.family, state.grid, part)
         else:
             state.answers = [answer(method.build(**c), part) for c in state.grid]
