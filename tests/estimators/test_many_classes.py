@@ -6,7 +6,7 @@ import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVC
 
-from krein import KreinSVC, SpectrumSVC, rbf_kernel
+from krein import KreinSVC, SpectrumSVC, check_certificate, rbf_kernel
 
 
 @pytest.fixture
@@ -65,6 +65,15 @@ def test_sparse_pairs_equal_dense_ones(data):
     dense = SpectrumSVC(multi_class="ovo").fit(K, y)
     sparse = SpectrumSVC(multi_class="ovo").fit(scipy.sparse.csr_array(K), y)
     assert_allclose(sparse.dual_coef_, dense.dual_coef_, atol=1e-8)
+
+
+@pytest.mark.parametrize("model", [SpectrumSVC("clip"), KreinSVC(lam_neg=2.0)])
+def test_the_referee_agrees_on_pairs(model, data):
+    K, y = data
+    model.set_params(multi_class="ovo").fit(K - 0.3, y)
+    assert check_certificate(model, K - 0.3, y).holds
+    model.alpha_[0, np.flatnonzero(y == "c")[0]] = 0.5  # an item of another class
+    assert not check_certificate(model, K - 0.3, y).holds
 
 
 @pytest.mark.slow

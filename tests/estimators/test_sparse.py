@@ -17,6 +17,7 @@ from krein import (
     SpectrumOneClassSVM,
     SpectrumSVC,
     SpectrumSVR,
+    check_certificate,
     load_model,
     save_model,
     split_kernel,
@@ -100,6 +101,12 @@ def test_what_is_left_out_of_the_spectrum_is_in_the_gap(data):
     assert slack > 0
     bound = slack * (model.alpha_**2).sum(axis=1)
     assert (model.duality_gap_ >= bound).all()
+
+
+def test_the_referee_agrees(data):
+    _, S, y, weight = data
+    model = SpectrumSVC("clip").fit(S, y, weight)
+    assert check_certificate(model, S, y, weight).holds
 
 
 def test_in_scikit_learn(data):

@@ -7,6 +7,7 @@ equals ``K~ v`` on the training items.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -154,9 +155,9 @@ def check_svc(given: Given, claims: list[Claim]) -> list[Verdict]:
     else:
         fix = fix_of(data, model.method, model.t)
     trained = fix.trained()
-    upper = model.C * data.weight
     verdicts = []
-    for row, y in enumerate(one_against_rest(data.y, len(model.classes_))):
+    for row, (y, part) in enumerate(_rows(model, data)):
+        upper = model.C * data.weight * part
         a = model.alpha_[row, data.kept]
         found = classify(trained, y, upper, a)
         found.faults += _coefficients(model, fix, row, y * a, found)
@@ -172,6 +173,18 @@ def check_svc(given: Given, claims: list[Claim]) -> list[Verdict]:
             )
         verdicts.append(judge(claims[row], found))
     return verdicts
+
+
+def _rows(model: Any, data: Data) -> Iterator[tuple[Array, Array]]:
+    """Labels of each row, and 1 for the items it is about, 0 for others."""
+    n = len(model.classes_)
+    if n == 2 or getattr(model, "multi_class", "ovr") == "ovr":
+        yield from ((y, np.ones_like(y)) for y in one_against_rest(data.y, n))
+        return
+    for i in range(n):
+        for j in range(i + 1, n):
+            part = ((data.y == i) | (data.y == j)).astype(float)
+            yield np.where(data.y == j, 1.0, -1.0), part
 
 
 def _coefficients(

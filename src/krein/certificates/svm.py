@@ -86,7 +86,8 @@ def feasibility(a: Array, y: Array, upper: Array, total: float = 0.0) -> list[st
     if not np.isfinite(a).all():
         return ["alpha_ is not finite"]
     faults = []
-    outside = float(np.max(np.maximum(-a, a - upper) / upper))
+    unit = np.where(upper > 0.0, upper, upper.max())  # 0: items of other classes
+    outside = float(np.max(np.maximum(-a, a - upper) / unit))
     if outside > FEASIBLE:
         faults.append(f"alpha_ leaves its bounds by {outside:.3g} of the bound")
     excess = abs(float(y @ a) - total)
