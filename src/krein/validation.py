@@ -193,6 +193,8 @@ def check_symmetric(K: np.ndarray, *, name: str, rtol: float = ROUNDING) -> floa
 
 def looks_like_distances(K: np.ndarray) -> bool:
     """Zero diagonal, nothing negative, and hardly any other zero."""
+    if scipy.sparse.issparse(K):  # absent pairs are the least alike
+        return False
     if K.shape[0] < 2 or not K.any() or float(K.min()) < 0.0:
         return False
     rounding = 1e-12 * float(K.max())

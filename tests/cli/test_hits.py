@@ -55,6 +55,18 @@ def test_relatives_stay_together(table, capsys):
     assert "groups of relatives at similarity 0.6" in capsys.readouterr().err
 
 
+def test_inspect_and_fit(table, tmp_path, capsys):
+    path, labels = table
+    assert main(["inspect", str(path)]) == 0
+    model = tmp_path / "model.krein"
+    words = ["fit", path, "--labels", labels, "--label-column", "family"]
+    words += ["--method", "clip", "--set", "C=1", "-o", model]
+    assert main([str(word) for word in words]) == 0
+    capsys.readouterr()
+    assert main(["predict", str(model), str(path)]) == 2
+    assert "is a table of hits; how their scores" in capsys.readouterr().err
+
+
 def test_what_is_no_table_of_hits_is_left_to_others(tmp_path):
     path = tmp_path / "K.csv"
     path.write_text("1,0.5\n0.5,1\n")

@@ -117,6 +117,8 @@ def _warn_if_diagonal(args: argparse.Namespace, problem: Any) -> None:
     from krein.diagnostics.findings import Evidence, find
 
     K = problem.on(np.arange(problem.codes.size))
+    if not isinstance(K, np.ndarray):
+        return  # sparse: most pairs are absent, as they should be
     for finding in find(Evidence(K, K)):
         if finding.key in ("nearly-diagonal", "nearly-constant"):
             print_note(args, finding.text)

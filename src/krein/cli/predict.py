@@ -90,9 +90,17 @@ def _precomputed(model: Any) -> bool:
 
 
 def _read(model: Any, args: argparse.Namespace) -> tuple[Any, list[str]]:
+    from krein.cli.hits import read_if_hits
     from krein.formats import read_items, read_matrix
 
     if _precomputed(model):
+        if read_if_hits(args.file, None) is not None:
+            raise ValueError(
+                f"{args.file} is a table of hits; how their scores become similarities "
+                "is not part of a model file. Predict in Python with "
+                "krein.HitClassifier, or write the similarities of new items (rows) to "
+                "the training items (columns) as a matrix"
+            )
         read = read_matrix(args.file, mirror=False)
         read = in_training_order(read, getattr(model, "item_names_", None), args)
     else:
