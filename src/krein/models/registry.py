@@ -45,6 +45,12 @@ _NAMES = (
     Fitted("n_features_in_", "integer", needed=False),
     Fitted("feature_names_in_", "labels", needed=False),
 )
+_LINEAR = (
+    Fitted("classes_", "labels", "c"),
+    Fitted("coef_", "numbers", "rp"),
+    Fitted("intercept_", "anything"),
+    Fitted("n_iter_", "anything"),
+)
 # What the command line notes on a model: names and labels of its training items.
 _ABOUT_ITEMS = (
     Fitted("item_names_", "names", needed=False),
@@ -65,6 +71,9 @@ _FOREIGN: dict[str, tuple[str, set[str], tuple[Fitted, ...]]] = {
             Fitted("n_samples_seen_", "anything"),
         ),
     ),
+    "Normalizer": ("sklearn.preprocessing", set(), _NAMES),
+    "LinearSVC": ("sklearn.svm", set(), (*_NAMES, *_LINEAR)),
+    "LogisticRegression": ("sklearn.linear_model", set(), (*_NAMES, *_LINEAR)),
     "FunctionTransformer": ("sklearn.preprocessing", set(), _NAMES),
     "ColumnTransformer": (
         "sklearn.compose",
