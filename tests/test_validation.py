@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from krein import KreinSVC, SpectrumSVC, compare, diagnose
+from krein import KreinSVC, SpectrumSVC, compare
 from krein.validation import check_similarity
 
 
@@ -48,7 +48,6 @@ def test_missing_entries_are_named_without_foreign_advice(similarities):
     for call in (
         lambda: KreinSVC().fit(K, y),
         lambda: KreinSVC().fit(frame, y),
-        lambda: diagnose(K),
         lambda: compare(K, y, methods=["flip"], cv=2),
     ):
         with pytest.raises(ValueError, match=r"NaN: 1 of its 900.*\[2, 5\]") as caught:
