@@ -6,7 +6,7 @@ import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from krein.domain import BalancedBox
@@ -128,7 +128,10 @@ def dual_by_clarabel(problem):
         sp.csc_matrix(np.triu(Q)), -problem.margin, A, b,
         [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)], options,
     )  # fmt: skip
-    return -solver.solve().obj_val
+    solution = solver.solve()
+    # Clarabel stops short of these tolerances now and then, and says so.
+    assume(solution.status == clarabel.SolverStatus.Solved)
+    return -solution.obj_val
 
 
 def draw_machine(seed, kind, scale=1.0):
