@@ -89,6 +89,8 @@ def _snapped(problem: SVMDual, state: _State) -> Array:
     return np.where(low, 0.0, np.where(high, upper, state.a))
 
 
+# What leaves float64 ends the method: the new point is looked at.
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def _newton(problem: SVMDual, state: _State) -> _State | None:
     """One predictor-corrector step; None if the equations cannot be solved."""
     a, s, xi = state.a, state.s, state.xi
@@ -102,7 +104,7 @@ def _newton(problem: SVMDual, state: _State) -> _State | None:
     M[np.diag_indices_from(M)] += inverse
     factor, info = dpotrf(M.T, overwrite_a=1)
     if info != 0 or not np.isfinite(inverse).all():
-        return None
+        return None  # singular to rounding
     border = dpotrs(factor, np.ones(inverse.size))[0]
     miss = problem.margin - domain.y * (problem.spread(state.z) + state.b) - xi + s
 
