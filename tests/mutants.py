@@ -49,10 +49,11 @@ MUTANTS = [
            "tests/certificates"),
     # domain and problems
     Mutant("domain.py", "best + abs(tau * (float(self.y @ a) - self.balance))", "best",
-           "tests/test_domain.py tests/solvers/test_libsvm.py"),
+           "tests/test_domain_bounds.py"),
     Mutant("domain.py", "best = float((self.upper - a) @ grows) + float(a @ falls)",
            "best = float((self.upper - a) @ grows)", "tests/certificates"),
-    Mutant("domain.py", "weights=share", "weights=None", "tests/fuzz/test_corpus.py"),
+    Mutant("domain.py", "weights=share", "weights=None",
+           "tests/test_domain_bounds.py"),
     Mutant("problems/svm.py", "np.concatenate([t, -t]) - epsilon",
            "np.concatenate([t, -t])", "tests/certificates"),
     Mutant("problems/svm.py", "nu * float(upper.sum())", "nu * upper.size",
