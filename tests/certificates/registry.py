@@ -152,6 +152,7 @@ CASES = [
     *(svc(m) for m in ("clip", "flip", "shift", "square", "diffusion", square_root)),
     *(svc(m, "stationarity") for m in ("none", tanh)),
     Case("svc-record", lambda rng: SpectrumSVC(power(0.5, 1.5), C=C(rng)), "gap"),
+    Case("svc-ovo", lambda rng: SpectrumSVC(C=C(rng), multi_class="ovo"), "gap"),
     Case("krein", lambda rng: KreinSVC(C(rng), lam_pos=2.0, lam_neg=0.5), "gap"),
     Case("proxy", lambda rng: ProxySVC(C(rng), rho=C(rng)), "gap"),
     Case(

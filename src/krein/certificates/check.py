@@ -75,11 +75,11 @@ def check_certificate(
         model = model[-1]
     model = getattr(model, "best_estimator_", model)
     name = type(model).__name__
+    if hasattr(model, "dual_coef_") and not hasattr(model, "result_"):
+        return unchecked(name, "the model carries no result_, it claims nothing")
     page = _page_of(model)
     if not hasattr(model, "dual_coef_"):
         raise ValueError(f"{name} is not fitted: call fit first")
-    if not hasattr(model, "result_"):
-        return unchecked(name, "the model carries no result_")
     if getattr(model, "approximation", None) is not None:
         return unchecked(
             name,

@@ -18,6 +18,7 @@ __all__ = [
     "labels_of",
     "one_against_rest",
     "read",
+    "rows_of",
     "weights_of",
 ]
 
@@ -124,6 +125,19 @@ def weights_of(model: Any, codes: Array, sample_weight: Any, n: int) -> Array:
         return weight * (n / (len(model.classes_) * counts))[codes]
     per_class = np.array([given.get(label, 1.0) for label in model.classes_.tolist()])
     return weight * per_class[codes]
+
+
+def rows_of(model: Any, codes: Array) -> Iterator[tuple[Array, Array]]:
+    """Items and labels -1 / +1 of each row: against the rest, or pair by pair."""
+    n = len(model.classes_)
+    if getattr(model, "multi_class", "ovr") != "ovo" or n == 2:
+        for y in one_against_rest(codes, n):
+            yield np.arange(codes.size), y
+        return
+    for first in range(n):
+        for second in range(first + 1, n):
+            items = np.flatnonzero((codes == first) | (codes == second))
+            yield items, np.where(codes[items] == second, 1.0, -1.0)
 
 
 def one_against_rest(codes: Array, n_classes: int) -> Iterator[Array]:

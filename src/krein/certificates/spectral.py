@@ -7,13 +7,12 @@ equals ``K~ v`` on the training items.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from krein.certificates.data import Data, Given, one_against_rest, read
+from krein.certificates.data import Data, Given, read, rows_of
 from krein.certificates.report import EPS, Claim, Evidence, Verdict, judge, norm
 from krein.certificates.svm import Trained, classify, intercept_fault
 
@@ -155,15 +154,17 @@ def check_svc(given: Given, claims: list[Claim]) -> list[Verdict]:
     else:
         fix = fix_of(data, model.method, model.t)
     trained = fix.trained()
+    upper = model.C * data.weight
     verdicts = []
-    for row, (y, part) in enumerate(_rows(model, data)):
-        upper = model.C * data.weight * part
-        a = model.alpha_[row, data.kept]
-        found = classify(trained, y, upper, a)
-        found.faults += _coefficients(model, fix, row, y * a, found)
-        outputs, error = trained.outputs(y * a)
+    for row, (items, y) in enumerate(rows_of(model, data.y)):
+        part, bounds = trained.part(items), upper[items]
+        a, v = model.alpha_[row, data.kept[items]], np.zeros(data.n)
+        v[items] = y * a
+        found = classify(part, y, bounds, a)
+        found.faults += _coefficients(model, fix, row, v, found)
+        outputs, error = part.outputs(y * a)
         found.faults += intercept_fault(
-            float(model.intercept_[row]), a, y, upper, outputs,
+            float(model.intercept_[row]), a, y, bounds, outputs,
             float(found.residual or 0.0) + float(error.max()),
         )  # fmt: skip
         if not trained.convex:
@@ -173,18 +174,6 @@ def check_svc(given: Given, claims: list[Claim]) -> list[Verdict]:
             )
         verdicts.append(judge(claims[row], found))
     return verdicts
-
-
-def _rows(model: Any, data: Data) -> Iterator[tuple[Array, Array]]:
-    """Labels of each row, and 1 for the items it is about, 0 for others."""
-    n = len(model.classes_)
-    if n == 2 or getattr(model, "multi_class", "ovr") == "ovr":
-        yield from ((y, np.ones_like(y)) for y in one_against_rest(data.y, n))
-        return
-    for i in range(n):
-        for j in range(i + 1, n):
-            part = ((data.y == i) | (data.y == j)).astype(float)
-            yield np.where(data.y == j, 1.0, -1.0), part
 
 
 def _coefficients(

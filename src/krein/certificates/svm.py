@@ -12,7 +12,7 @@ tau (the intercept) is a weighted quantile.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -57,6 +57,11 @@ class Trained:
     size: float
     root: Array
     asymmetry: float
+
+    def part(self, items: Array) -> Trained:
+        """Return the kernel of some of the items."""
+        K = self.K[np.ix_(items, items)]
+        return replace(self, K=K, root=self.root[items])
 
     def outputs(self, v: Array) -> tuple[Array, Array]:
         """K v, and what rounding can make of each entry."""
