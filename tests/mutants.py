@@ -73,7 +73,8 @@ MUTANTS = [
     # solvers
     Mutant("solvers/dca.py", "max(0.0, -float(values[0]))", "0.0",
            "tests/solvers/test_dca.py"),
-    Mutant("solvers/_loop.py", "<= tol", "<= 100 * tol", "tests/solvers/test_loop.py"),
+    Mutant("solvers/_loop.py", "done = iterate.certificate.relative <= tol",
+           "done = iterate.certificate.relative <= 100 * tol", "tests/solvers"),
     # estimators
     Mutant("estimators/_training.py", "(values[:, 0] > 0)", "(values[:, 0] >= 1e-3)",
            "tests/estimators/test_equivalences.py tests/estimators/test_krein_svm.py"),
