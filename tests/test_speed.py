@@ -21,7 +21,9 @@ def speed():
 
 def test_every_script_is_run(speed):
     listed = {script for _, script, _, _ in speed.FIGURES}
-    assert listed == {path.name for path in BENCHMARKS.glob("*.py")}
+    # These measure errors, not speed.
+    errors = {"regret.py", "regret_matrices.py", "hits.py"}
+    assert listed | errors == {path.name for path in BENCHMARKS.glob("*.py")}
     assert sum(quick is not None for *_, quick in speed.FIGURES) >= 3
 
 

@@ -54,7 +54,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("case", [case for case in BAD if case != "sparse"])
 def test_bad_matrix_is_refused_by_name(case, model, data):
     K, y = data
     spoil, error, message = BAD[case]
@@ -64,10 +64,7 @@ def test_bad_matrix_is_refused_by_name(case, model, data):
     with pytest.raises(error, match=message):
         model.fit(bad, y)
     assert not hasattr(model, "dual_coef_")
-    np.testing.assert_array_equal(
-        before.toarray() if scipy.sparse.issparse(before) else before,
-        bad.toarray() if scipy.sparse.issparse(bad) else bad,
-    )
+    np.testing.assert_array_equal(before, bad)
 
 
 @pytest.mark.parametrize("case", ["not square", "NaN", "infinity", "sparse", "masked"])
@@ -107,7 +104,7 @@ def test_one_sample_is_refused():
     [
         ({"C": 0.0}, "'C' parameter of SpectrumSVC"),
         ({"C": -1.0}, "'C'"),
-        ({"method": "cut"}, "'method'"),
+        ({"method": "cut"}, "method='cut' is not known"),
         ({"kernel": "nonsense"}, "kernel must be one of"),
         ({"kernel": 3}, "'kernel'"),
         ({"class_weight": "equal"}, "'class_weight'"),

@@ -45,7 +45,7 @@ def test_missing_numbers(similarity, tmp_path, krein):
     frame = pd.DataFrame(similarity, index=NAMES, columns=NAMES)
     frame.iloc[2, 7] = np.nan
     frame.to_csv(tmp_path / "K.csv")
-    assert "mirror" in inspected(krein, tmp_path / "K.csv")[1]
+    assert "across the diagonal" in inspected(krein, tmp_path / "K.csv")[1]
     frame.iloc[7, 2] = np.nan
     frame.to_csv(tmp_path / "K.csv")
     ended = krein("inspect", tmp_path / "K.csv", code=2)

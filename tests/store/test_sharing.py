@@ -5,6 +5,7 @@ import pytest
 import scipy.linalg
 
 from krein import KreinSVC, SpectrumSVC, compare, sigmoid_kernel
+from krein.comparison.methods import select_methods
 from krein.spectrum import Spectrum
 from krein.store.sharing import once, shared_work
 
@@ -30,7 +31,10 @@ def count_eigh(monkeypatch):
 
 def test_one_eigendecomposition_per_fold_for_all_methods(problem, count_eigh):
     K, y = problem
-    comparison = compare(K, y, cv=3)
+    # The averaged model searches by itself, on folds of its own.
+    applicable = select_methods(None, has_vectors=False)
+    methods = [m.name for m in applicable if m.estimator != "SpectrumSVCCV"]
+    comparison = compare(K, y, methods=methods, cv=3)
     spectral = {"svc", "clip", "flip", "shift", "square", "diffusion", "krein"}
     assert spectral <= set(comparison.completed)
     assert comparison.failed == {}

@@ -170,7 +170,8 @@ def _write_page(
 
 def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
     """Where the data come from, for the lines that a reader may copy."""
-    kind = "similarity" if problem.conversion is None else "distance"
+    given = problem.kernel is None and problem.conversion is not None
+    kind = "distance" if given else "similarity"
     labels, title = args.labels, None
     if problem.kernel is not None and labels is not None and not Path(labels).exists():
         labels, title = None, labels
@@ -186,9 +187,13 @@ def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
     }
 
 
+# What a table of hits has beside: classes left out, relatives kept together.
+_OF_HITS = ("split_by_similarity", "min_members")
+
+
 def _command(args: argparse.Namespace) -> str:
     """Return the command that repeats this run."""
-    options = repeated(args, "methods", "groups", "folds", "scoring", "seed")
+    options = repeated(args, "methods", "groups", "folds", "scoring", "seed", *_OF_HITS)
     return f"krein compare {shlex.quote(args.file)} {options}"
 
 

@@ -147,6 +147,12 @@ class CPDModel(KernelModel):
         "scale": ["boolean"],
     }
 
+    def __sklearn_tags__(self):
+        """No sparse input: the kernels of these models vanish nowhere."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
     def _kernel_and_degree(self) -> tuple[Any, int]:
         """Return the kernel with its parameters, and the degree of the polynomials."""
         params = dict(self.kernel_params or {})
@@ -356,7 +362,9 @@ def _on_raw_kernel(
         return result
     a, p = space.expand(result.info["c"], result.info["b"])
     support = np.flatnonzero(a)
-    image = training.K.block(np.arange(training.size), support) @ a[support]
+    image = np.zeros(training.size)
+    if support.size:
+        image = training.K.block(np.arange(training.size), support) @ a[support]
     value = problem.lam * float(a @ image) + problem.loss.value(image + training.P @ p)
     certificate = problem.certificate(value, result.value - result.certificate.value)
     reached: Status = "converged" if certificate.relative <= tol else "max_iter"

@@ -108,7 +108,7 @@ def _model(name: str, settings: dict[str, Any], problem: Any, imports: set[str])
         arguments["kernel"] = problem.kernel
     elif method.needs == "vectors" and method.estimator != "CPDSVC":
         steps.append("StandardScaler()")
-    if problem.conversion is not None:
+    if problem.kernel is None and problem.conversion is not None:
         imports.add("DistanceTransformer")
         steps.append(repr(problem.conversion))
     shown = ", ".join(f"{k}={_value(v, imports)}" for k, v in arguments.items())
