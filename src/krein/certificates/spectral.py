@@ -161,6 +161,9 @@ def check_svc(given: Given, claims: list[Claim]) -> list[Verdict]:
         a, v = model.alpha_[row, data.kept[items]], np.zeros(data.n)
         v[items] = y * a
         found = classify(part, y, bounds, a)
+        elsewhere = np.delete(model.alpha_[row], data.kept[items])
+        if np.any(elsewhere):
+            found.faults.append("alpha_ is not 0 on items that the row does not see")
         found.faults += _coefficients(model, fix, row, v, found)
         outputs, error = part.outputs(y * a)
         found.faults += intercept_fault(
