@@ -124,10 +124,10 @@ def _fields(text: bytes, layout: Layout) -> tuple[np.ndarray, np.ndarray] | None
     """Where the wanted fields begin and end, (n_lines, 2 + n_numbers) each."""
     buffer = np.frombuffer(text, dtype=np.uint8)
     newline = buffer == _NEWLINE
-    marks = np.flatnonzero(newline | (buffer == ord(layout.separator)))
-    if not marks.size or marks.size % layout.width:
+    found = np.flatnonzero(newline | (buffer == ord(layout.separator)))
+    if not found.size or found.size % layout.width:
         return None
-    marks = marks.reshape(-1, layout.width)
+    marks = found.reshape(-1, layout.width)
     lines = np.count_nonzero(newline)
     if lines != marks.shape[0] or not newline[marks[:, -1]].all():
         return None
