@@ -28,6 +28,7 @@ from krein.validation import (
     asymmetry,
     check_sparse_rows,
     check_square,
+    numbers_that_fit,
     refuse_odd_arrays,
 )
 
@@ -283,13 +284,14 @@ def _check_matrix(K: Any) -> tuple[Array, int]:
     if scipy.sparse.issparse(K):
         K = SparseSimilarity(check_sparse_rows(K, "K")).dense("the diagnosis")
     refuse_odd_arrays(K, "K", missing=True)
-    K = check_array(
-        K,
-        dtype=np.float64,
-        input_name="K",
-        ensure_min_samples=2,
-        ensure_all_finite="allow-nan",
-    )
+    with numbers_that_fit("K"):
+        K = check_array(
+            K,
+            dtype=np.float64,
+            input_name="K",
+            ensure_min_samples=2,
+            ensure_all_finite="allow-nan",
+        )
     check_square(K, "K")
     n = K.shape[0]
     kind = "exact" if n <= _EXACT_UP_TO else "estimated"

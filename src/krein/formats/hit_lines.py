@@ -251,7 +251,11 @@ def split_line(content: str, separator: str) -> list[str]:
     if separator == " ":
         return content.split()
     if '"' in content:
-        fields = next(csv.reader([content], delimiter=separator))
+        # A quote that is not closed, or a field beyond the limit: as it stands.
+        try:
+            fields = next(csv.reader([content], delimiter=separator))
+        except csv.Error:
+            fields = content.split(separator)
     else:
         fields = content.split(separator)
     return [field.strip() for field in fields]
@@ -264,10 +268,7 @@ def careful_lines(text: bytes, layout: Layout, path: Path, line: int) -> HitLine
     target: list[int] = []
     numbers: list[list[float]] = []
     for number, content in data_lines(text, path, line):
-        try:
-            fields = split_line(content, layout.separator)
-        except csv.Error as error:
-            raise FormatError(path, str(error), line=number) from None
+        fields = split_line(content, layout.separator)
         if len(fields) != layout.width:
             raise FormatError(
                 path,

@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 import krein
-from krein.models.decode import ModelFileError, Reader
+from krein.models.decode import ModelFileError, ModelTooLargeError, Reader
 from krein.models.encode import Writer
 from krein.models.registry import FORMAT, first_unfitted
 from krein.store.files import atomic_write
@@ -123,8 +123,8 @@ def load_model(path: str | Path, kernel: Callable | None = None) -> Any:
                 return Reader(archive, kernel).model()
         except ModelFileError as error:
             raise ModelFileError(f"{path.name}: {error}") from error.__cause__
-        except (MemoryError, KeyboardInterrupt):
-            raise
+        except MemoryError as error:
+            raise ModelTooLargeError(f"{path.name}: {error}") from None
         except Exception as error:
             # zipfile, json and numpy raise a dozen kinds on damaged input.
             raise ModelFileError(

@@ -61,6 +61,10 @@ class ModelFileError(ValueError):
     """
 
 
+class ModelTooLargeError(ModelFileError, MemoryError):
+    """A model file asks for more memory than there is."""
+
+
 class Reader:
     """Reads one archive; holds what the caller allows to be brought in.
 
