@@ -24,8 +24,7 @@ from krein.store.files import atomic_write
 __all__ = ["demo_report", "write_demo"]
 
 # The quick ones: the demo has to end within 20 seconds on two processors.
-_METHODS = (
-    "average","svc", "clip", "flip", "square", "neighbors")
+_METHODS = ("average", "svc", "clip", "flip", "square", "neighbors")
 _FOLDS = 5
 
 
