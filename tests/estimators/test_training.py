@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from krein.estimators._training import among_kept
+from krein.estimators._training import among_kept, as_labels
 
 
 def test_folds_are_moved_to_the_samples_that_were_kept():
@@ -12,3 +12,10 @@ def test_folds_are_moved_to_the_samples_that_were_kept():
         [[0, 1], [2]],
         [[], [0]],
     ]
+
+
+def test_a_decision_of_zero_is_the_first_class():
+    classes = np.array(["a", "b"])
+    values = np.array([[-1e-300], [0.0], [1e-300]])
+    assert as_labels(values, classes).tolist() == ["a", "a", "b"]
+    assert as_labels(np.array([[2.0, 2.0, 1.0]]), np.arange(3)).tolist() == [0]
