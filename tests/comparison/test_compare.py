@@ -17,8 +17,9 @@ from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import Problem
 from krein.comparison.methods import METHODS, Method
 from krein.comparison.scores import score
-from krein.comparison.splits import inner_folds, outer_splits
+from krein.comparison.splits import outer_splits
 from krein.comparison.statistics import corrected_test, holm, score_interval
+from krein.estimators._search import inner_folds
 from krein.kernels import KERNELS
 
 
@@ -51,7 +52,7 @@ def test_groups_are_never_split(seed):
     groups = rng.integers(0, 16, 80)
     for train, test in outer_splits(codes, groups=groups, cv=3, seed=seed):
         assert not set(groups[train]) & set(groups[test])
-        for a, b in inner_folds(codes[train], groups[train]):
+        for a, b in inner_folds(codes[train], 0, "a test", groups[train]):
             assert not set(groups[train][a]) & set(groups[train][b])
 
 
@@ -72,7 +73,7 @@ def test_bad_cv(cv, message):
 
 
 def test_a_class_of_one_item_is_refused():
-    with pytest.raises(ValueError, match="single item"):
+    with pytest.raises(ValueError, match="two samples of every class"):
         outer_splits(np.array([0] * 20 + [1]))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,14 @@ from krein.comparison.columns import SCORES
 from krein.comparison.methods import METHODS, Method
 from krein.comparison.parts import Answer, Part, answer, family_answers
 from krein.comparison.scores import score
-from krein.comparison.splits import Split, inner_folds
+from krein.comparison.splits import Split
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
+from krein.estimators._search import best_candidates, in_folds, inner_folds
 from krein.estimators._training import Classes
 from krein.items import take
 from krein.kernels.registry import Kernel
 from krein.progress import say
-from krein.store.sharing import SharedWork, shared_work
+from krein.store.sharing import alone_clock, shared_work
 
 __all__ = ["Problem", "evaluate_split", "fit_method", "search"]
 
@@ -98,15 +98,20 @@ def evaluate_split(
         X = problem.vectors
         held["vectors"] = Part(X[train], X[test], target, False)
     inputs = {need: part.train for need, part in held.items()}
-    folds = inner_folds(target.codes, groups)
+    folds = inner_folds(target.codes, 0, "compare", groups)
     searched = search(inputs, target, methods, folds, scoring)
-    with shared_work() as work:
-        for method, found in zip(methods, searched, strict=True):
-            model = method.build(**found.grid[found.best])
-            if method.searches:
-                model.set_params(cv=folds)
-            part = held[method.needs]
-            yield _final_fit(method, model, found, part, problem.codes[test], work)
+    with shared_work():
+        for found in searched:
+            part = held[found.method.needs]
+            yield _final_fit(found, _chosen(found, folds), part, problem.codes[test])
+
+
+def _chosen(found: Search, folds: Sequence[Split]) -> Any:
+    """Return the unfitted estimator of the best candidate."""
+    if found.error:
+        return None
+    model = found.method.build(**found.grid[found.best])
+    return model.set_params(cv=folds) if found.method.searches else model
 
 
 def fit_method(
@@ -142,7 +147,7 @@ def fit_method(
         params = _best_params(problem, method, scoring, seed)
     model = method.build(**params)
     if method.searches:
-        model.set_params(cv=inner_folds(problem.codes, problem.groups, seed))
+        model.set_params(cv=inner_folds(problem.codes, seed, "compare", problem.groups))
     if method.needs == "vectors":
         return model.fit(problem.vectors, labels)
     if problem.kernel is None:
@@ -163,7 +168,7 @@ def _best_params(
         "similarity": problem.on(everything) if needs_matrix else None,
         "vectors": problem.vectors,
     }
-    folds = inner_folds(problem.codes, problem.groups, seed)
+    folds = inner_folds(problem.codes, seed, "compare", problem.groups)
     target = Classes(problem.codes, problem.classes.size)
     found = search(inputs, target, [method], folds, scoring)[0]
     if found.error:
@@ -175,18 +180,53 @@ def _best_params(
 class Search:
     """What the inner folds say about one method."""
 
+    method: Method
     grid: tuple[dict[str, Any], ...]
-    scores: Array  # (n_candidates, n_folds)
-    out_of_fold: list[Array | None]  # per candidate: (n, n_rows), NaN where not tested
+    scores: list[list[float]] = field(default_factory=list)  # per fold and candidate
+    out_of_fold: list[Array] = field(default_factory=list)  # per candidate: (n, n_rows)
     seconds: float = 0.0
     error: str = ""
-    answers: list[Answer] = field(default_factory=list)  # of the last fold
 
     @property
     def best(self) -> int:
         """The candidate of the best mean score; the first of equals."""
-        # Means of equal scores in another order differ by rounding: not a difference.
-        return int(np.argmax(np.round(self.scores.mean(axis=1), 12)))
+        if self.method.searches:
+            return 0
+        scores = np.transpose(self.scores)
+        # An area under the curve is not defined on folds of one class.
+        told = scores[:, ~np.isnan(scores).any(axis=0)]
+        return int(best_candidates(told)[0]) if told.size else 0
+
+    def answers(self, part: Part) -> list[Answer]:
+        """Fit all candidates on a fold; a failure ends the method."""
+        if self.error or self.method.searches:
+            return []
+        say(f"{self.method.title}, inner fold {len(self.scores) + 1}")
+        start, family = alone_clock(), self.method.family
+        try:
+            if family is not None and isinstance(part.train, np.ndarray):
+                return family_answers(family, self.grid, part)
+            return [answer(self.method.build(**c), part) for c in self.grid]
+        except _FAILURES as error:
+            self.error = f"{type(error).__name__}: {error}"
+            return []
+        finally:
+            self.seconds += alone_clock() - start
+
+    def take(
+        self, answers: Sequence[Answer], codes: np.ndarray, test: np.ndarray, by: str
+    ) -> None:
+        """Score what was said of the test part of a fold, and keep it."""
+        if not answers:
+            return
+        self.scores.append(
+            [score(by, codes[test], a.codes, a.values, a.some_proba) for a in answers]
+        )
+        if not self.out_of_fold:
+            shape = (codes.size, answers[0].values.shape[1])
+            self.out_of_fold = [np.full(shape, np.nan) for _ in answers]
+        for kept, said in zip(self.out_of_fold, answers, strict=True):
+            kept[test] = said.values
 
 
 def search(
@@ -198,88 +238,48 @@ def search(
 ) -> list[Search]:
     """Score every candidate of every method on the folds.
 
-    The fold is the outer loop: its eigendecomposition is made once, used by all
-    methods and all their candidates, and let go before the next fold.
+    The eigendecomposition of a fold is made once, used by all methods and all their
+    candidates, and let go before the next fold.
     """
-    found = []
-    for method in methods:
-        grid = method.grid(inputs[method.needs])
-        found.append(
-            Search(grid, np.zeros((len(grid), len(folds))), [None] * len(grid))
-        )
+    found = [Search(method, method.grid(inputs[method.needs])) for method in methods]
     needed = {method.needs for method in methods}
-    for f, (train, test) in enumerate(folds):
+
+    def ask(train: np.ndarray, test: np.ndarray) -> list[list[Answer]]:
         parts = {
             need: Part.cut(
                 inputs[need], target, train, test, pairwise=need == "similarity"
             )
             for need in needed
         }
-        with shared_work() as work:
-            for method, state in zip(methods, found, strict=True):
-                if not (state.error or method.searches):
-                    _try_candidates(method, state, f, parts[method.needs], work)
-                    _score_candidates(state, f, target.codes, test, scoring)
+        return [state.answers(parts[state.method.needs]) for state in found]
+
+    for (_, test), told in zip(folds, in_folds(ask, folds), strict=True):
+        for state, answers in zip(found, told, strict=True):
+            state.take(answers, target.codes, test, scoring)
     return found
 
 
-def _try_candidates(
-    method: Method, state: Search, f: int, part: Part, work: SharedWork
-) -> None:
-    """Fit the candidates of one method on one fold; a failure ends the method."""
-    say(f"{method.title}, inner fold {f + 1}")
-    start, saved = perf_counter(), work.saved
-    try:
-        if method.family is not None and isinstance(part.train, np.ndarray):
-            state.answers = family_answers(method.family, state.grid, part)
-        else:
-            state.answers = [answer(method.build(**c), part) for c in state.grid]
-    except _FAILURES as error:
-        state.error = f"{type(error).__name__}: {error}"
-    state.seconds += perf_counter() - start + work.saved - saved
-
-
-def _score_candidates(
-    state: Search, f: int, codes: np.ndarray, test: np.ndarray, scoring: str
-) -> None:
-    if state.error:
-        return
-    for c, said in enumerate(state.answers):
-        state.scores[c, f] = score(
-            scoring, codes[test], said.codes, said.values, said.some_proba
-        )
-        if state.out_of_fold[c] is None:
-            shape = (codes.size, said.values.shape[1])
-            state.out_of_fold[c] = np.full(shape, np.nan)
-        state.out_of_fold[c][test] = said.values  # type: ignore[index]
-
-
 def _final_fit(
-    method: Method,
-    model: Any,
-    found: Search,
-    part: Any,
-    codes: np.ndarray,
-    work: SharedWork,
+    found: Search, model: Any, part: Part, codes: np.ndarray
 ) -> dict[str, Any]:
     """Fit the chosen candidate on the training part and score the test part."""
+    name = found.method.name
     if found.error:
-        return {"method": method.name, "error": found.error}
-    chosen, saved = found.grid[found.best], work.saved
+        return {"method": name, "error": found.error}
     try:
         said = answer(model, part)
     except _FAILURES as error:
-        return {"method": method.name, "error": f"{type(error).__name__}: {error}"}
+        return {"method": name, "error": f"{type(error).__name__}: {error}"}
     proba = said.proba
     if proba is None:
         proba = _calibrated(found, said.values, part.target)
     return {
-        "method": method.name,
-        "params": chosen,
+        "method": name,
+        "params": found.grid[found.best],
         "scores": {
             name: score(name, codes, said.codes, said.values, proba) for name in SCORES
         },
-        "fit_seconds": said.fit_seconds + work.saved - saved,
+        "fit_seconds": said.fit_seconds,
         "predict_seconds": said.predict_seconds,
         "search_seconds": found.seconds,
         "converged": said.converged,
@@ -292,7 +292,6 @@ def _final_fit(
 
 def _calibrated(found: Search, values: Array, target: Classes) -> Array:
     out_of_fold = found.out_of_fold[found.best]
-    assert out_of_fold is not None
     tested = ~np.isnan(out_of_fold).any(axis=1)
     codes = target.codes[tested]
     slope, offset = fit_sigmoids(out_of_fold[tested], codes, None, target.n)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from krein.estimators._probability import sigmoid_probabilities
 from krein.estimators._training import Classes, Training, as_labels
 from krein.matrices.sparse import as_matrix
 from krein.result import DivergedError
+from krein.store.sharing import alone_clock
 
 __all__ = ["Answer", "Part", "answer", "family_answers"]
 
@@ -75,7 +75,7 @@ class Answer:
     converged : bool
         The solver reached its tolerance.
     fit_seconds, predict_seconds : float
-        What it took.
+        What it took, reused work included.
     """
 
     values: Array
@@ -109,10 +109,10 @@ def answer(model: Any, part: Part) -> Answer:
 
 def family_answers(family: Any, grid: Any, part: Part) -> list[Answer]:
     """Answers of all candidates of a method that is faster fitted as a whole."""
-    start = perf_counter()
+    start = alone_clock()
     classes = np.arange(part.target.n)
     found = family(grid, part.train, part.target, part.test)
-    each = (perf_counter() - start) / len(found)
+    each = (alone_clock() - start) / len(found)
     return [
         Answer(values, as_labels(values, classes), None, True, each, 0.0)
         for values in found
@@ -124,17 +124,17 @@ def _fits_rows(model: Any) -> bool:
 
 
 def _by_rows(model: Any, part: Part) -> Answer:
-    start = perf_counter()
+    start = alone_clock()
     model._validate_params()
     n = part.train.shape[0]
     training = Training(as_matrix(part.train), None, None, n)
     fitted = model.fit_rows(training, part.target)
     if fitted.diverged:
         raise DivergedError("the fit diverged")
-    done = perf_counter()
+    done = alone_clock()
     values = model.row_values(fitted.coef, part.test) + fitted.intercept
     codes = as_labels(values, np.arange(part.target.n))
-    end = perf_counter()
+    end = alone_clock()
     own = hasattr(model, "predict_proba")
     return Answer(
         values,
@@ -147,11 +147,11 @@ def _by_rows(model: Any, part: Part) -> Answer:
 
 
 def _by_fit(model: Any, part: Part) -> Answer:
-    start = perf_counter()
+    start = alone_clock()
     model.fit(part.train, part.target.codes)
-    done = perf_counter()
+    done = alone_clock()
     codes = model.predict(part.test)
-    end = perf_counter()
+    end = alone_clock()
     values = np.asarray(model.decision_function(part.test), dtype=float)
     proba = model.predict_proba(part.test) if hasattr(model, "predict_proba") else None
     return Answer(

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-__all__ = ["Split", "inner_folds", "outer_splits"]
+from krein.estimators._search import smallest_class, stratified_folds
+
+__all__ = ["Split", "outer_splits"]
 
 Split = tuple[np.ndarray, np.ndarray]
 _FOLDS = 5
@@ -36,16 +37,16 @@ def outer_splits(
     list of pairs of ndarray
     """
     if cv is None:
-        folds = _fewer_folds(_FOLDS, codes, groups)
+        folds = min(_FOLDS, smallest_class(codes, "compare", groups))
         splits = [
             split
             for repeat in range(_REPEATS)
-            for split in _folds(codes, groups, folds, seed + repeat)
+            for split in stratified_folds(codes, folds, seed + repeat, groups)
         ]
     elif isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if cv < 2:
             raise ValueError(f"cv must be at least 2 folds, got {cv}")
-        splits = _folds(codes, groups, int(cv), seed)
+        splits = stratified_folds(codes, int(cv), seed, groups)
     elif hasattr(cv, "split") and not isinstance(cv, str):
         splits = list(cv.split(np.zeros((codes.size, 1)), codes, groups))
     elif isinstance(cv, Iterable) and not isinstance(cv, str):
@@ -57,49 +58,6 @@ def outer_splits(
         )
     _check_classes(splits, codes)
     return splits
-
-
-def inner_folds(
-    codes: np.ndarray, groups: np.ndarray | None = None, seed: int = 0
-) -> list[Split]:
-    """Return the folds of one training set that choose its hyperparameters."""
-    folds = _fewer_folds(_FOLDS, codes, groups)
-    splits = _folds(codes, groups, folds, seed)
-    classes = np.unique(codes).size
-    complete = [s for s in splits if np.unique(codes[s[0]]).size == classes]
-    if not complete:
-        raise ValueError(
-            "no inner fold has training items of every class; use fewer outer folds, "
-            "larger groups apart, or leave out rare classes"
-        )
-    return complete
-
-
-def _folds(
-    codes: np.ndarray, groups: np.ndarray | None, n_folds: int, seed: int
-) -> list[Split]:
-    if groups is None:
-        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    else:
-        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-    return list(splitter.split(np.zeros((codes.size, 1)), codes, groups))
-
-
-def _fewer_folds(n_folds: int, codes: np.ndarray, groups: np.ndarray | None) -> int:
-    """No more folds than the rarest class has items (or groups)."""
-    counts = np.bincount(codes)
-    if groups is not None:
-        counts = np.array(
-            [np.unique(groups[codes == k]).size for k in range(len(counts))]
-        )
-    smallest = int(counts[counts > 0].min())
-    if smallest < 2:
-        unit = "item" if groups is None else "group"
-        raise ValueError(
-            f"a class has a single {unit} to train and test on; every class needs at "
-            f"least two {unit}s. Leave rare classes out or join them"
-        )
-    return min(n_folds, smallest)
 
 
 def _check_classes(splits: list[Split], codes: np.ndarray) -> None:

@@ -1,21 +1,27 @@
 """One search for every ...CV class, for `compare` and for probabilities.
 
-A candidate is a `FittedRows`; ``fit_path(training, target)`` gives those of a whole
-grid, in its order, so that one may start from another. The search cuts the folds (rows
-and columns together), fits, and hands the decision values of held-out samples on.
-Within a fold an eigendecomposition is shared by `shared_work` alone.
+`in_folds` is the loop over folds, for all of them; within a fold an eigendecomposition
+is shared by `shared_work` alone. A candidate of a ...CV class is a `FittedRows`;
+``fit_path(training, target)`` gives those of a whole grid, in its order, so that one
+may start from another. The search cuts the folds (rows and columns together), fits, and
+hands the decision values of held-out samples on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import (
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
@@ -36,9 +42,11 @@ __all__ = [
     "best_candidates",
     "check_alphas",
     "cv_folds",
+    "in_folds",
     "inner_folds",
     "out_of_fold",
     "search",
+    "stratified_folds",
 ]
 
 Fold = tuple[np.ndarray, np.ndarray]
@@ -49,14 +57,33 @@ Score = Callable[[Array, np.ndarray], float]
 _INNER = 5
 
 
+def in_folds(
+    ask: Callable[[np.ndarray, np.ndarray], Any],
+    folds: Sequence[Fold],
+    *,
+    n_jobs: int | None = 1,
+    prefer: str | None = None,
+) -> Iterator[Any]:
+    """Yield ``ask(train, test)`` fold by fold; what is shared goes with its fold."""
+    return Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
+        delayed(_in_fold)(ask, *fold) for fold in folds
+    )
+
+
+def _in_fold(ask: Callable[..., Any], train: np.ndarray, test: np.ndarray) -> Any:
+    with shared_work():
+        return ask(train, test)
+
+
 def held_out(
-    fit_path: FitPath, training: Training, target: Any, fold: Fold
+    fit_path: FitPath,
+    training: Training,
+    target: Any,
+    train: np.ndarray,
+    test: np.ndarray,
 ) -> list[Array | None]:
     """Decision values of a fold's test samples per candidate; None: it diverged."""
-    train, test = fold
-    part = training.subset(train)
-    with shared_work():
-        path = fit_path(part, target.subset(train))
+    path = fit_path(training.subset(train), target.subset(train))
     return [
         None if fitted.diverged else training.scores(fitted, test, train)
         for fitted in path
@@ -93,9 +120,8 @@ def search(
     told : callable, optional
         ``told(fold, scores)`` after each fold.
     """
-    values = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
-        delayed(held_out)(fit_path, training, target, fold) for fold in folds
-    )
+    ask = partial(held_out, fit_path, training, target)
+    values = in_folds(ask, folds, n_jobs=n_jobs, prefer=prefer)
     columns = []
     for k, (fold, path) in enumerate(zip(folds, values, strict=True)):
         columns.append([np.nan if v is None else score(v, fold[1]) for v in path])
@@ -129,12 +155,13 @@ def out_of_fold(
     Samples that no fold tests stay NaN.
     """
     found: list[Array] = []
-    for fold in folds:
-        for i, values in enumerate(held_out(fit_path, training, target, fold)):
+    paths = in_folds(partial(held_out, fit_path, training, target), folds)
+    for (_, test), path in zip(folds, paths, strict=True):
+        for i, values in enumerate(path):
             if i == len(found):
                 found.append(np.full((training.size, target.n_rows), np.nan))
             if values is not None:
-                found[i][fold[1]] = values
+                found[i][test] = values
     return found
 
 
@@ -149,17 +176,54 @@ def check_alphas(alphas: Any) -> list[float]:
 # ----------------------------------------------------------------------------- folds
 
 
-def inner_folds(codes: np.ndarray, random_state: Any, needed_for: str) -> list[Fold]:
-    """Five stratified folds inside a fit, fewer if a class has fewer samples."""
-    smallest = int(np.bincount(codes).min())
-    if smallest < 2:
-        raise ValueError(
-            f"{needed_for} needs at least two samples of every class, got one"
-        )
+def inner_folds(
+    codes: np.ndarray,
+    random_state: Any,
+    needed_for: str,
+    groups: np.ndarray | None = None,
+) -> list[Fold]:
+    """Five stratified folds inside a fit, fewer if a class has fewer samples.
+
+    Where groups leave a fold without training samples of some class, it is left out.
+    """
     # None means the same folds each time: a fit without a seed is repeatable.
     rng = check_random_state(0 if random_state is None else random_state)
-    folds = StratifiedKFold(min(_INNER, smallest), shuffle=True, random_state=rng)
-    return list(folds.split(codes, codes))
+    n_folds = min(_INNER, smallest_class(codes, needed_for, groups))
+    folds = stratified_folds(codes, n_folds, rng, groups)
+    n_classes = np.unique(codes).size
+    complete = [fold for fold in folds if np.unique(codes[fold[0]]).size == n_classes]
+    if not complete:
+        raise ValueError(
+            f"{needed_for}: no inner fold has training items of every class; use fewer "
+            "folds outside, smaller groups, or leave out rare classes"
+        )
+    return complete
+
+
+def stratified_folds(
+    codes: np.ndarray, n_folds: int, random_state: Any, groups: Any = None
+) -> list[Fold]:
+    """Return shuffled folds with the classes (and whole groups) spread over them."""
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    splitter = kind(n_folds, shuffle=True, random_state=random_state)
+    return list(splitter.split(np.zeros((codes.size, 1)), codes, groups))
+
+
+def smallest_class(codes: np.ndarray, needed_for: str, groups: Any = None) -> int:
+    """Items (or groups) of the rarest class, at least two."""
+    counts = np.bincount(codes)
+    if groups is not None:
+        counts = np.array(
+            [np.unique(groups[codes == k]).size for k in range(len(counts))]
+        )
+    smallest = int(counts[counts > 0].min())
+    if smallest < 2:
+        unit = "sample" if groups is None else "group"
+        raise ValueError(
+            f"{needed_for} needs at least two {unit}s of every class, got one; leave "
+            "rare classes out or join them"
+        )
+    return smallest
 
 
 def cv_folds(

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["SharedWork", "is_sharing", "once", "shared_work"]
+__all__ = ["SharedWork", "alone_clock", "is_sharing", "once", "shared_work"]
 
 T = TypeVar("T")
 
@@ -61,6 +61,12 @@ def shared_work() -> Iterator[SharedWork]:
         yield work
     finally:
         _ACTIVE.reset(token)
+
+
+def alone_clock() -> float:
+    """Seconds; a difference is what the work takes where nothing is shared."""
+    work = _ACTIVE.get()
+    return perf_counter() + (0.0 if work is None else work.saved)
 
 
 def is_sharing() -> bool:
