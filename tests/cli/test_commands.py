@@ -3,9 +3,6 @@
 import csv
 import json
 import os
-import signal
-import subprocess
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +10,8 @@ import pytest
 
 from krein import load_model, sigmoid_kernel
 from krein.cli import COMMANDS, main
-from tests.cli.terminal import ENVIRONMENT, KREIN, Ended, pipe, terminal
+from krein.comparison import run as comparison_run
+from tests.cli.terminal import Ended, pipe, terminal
 
 ESCAPE = "\x1b["
 
@@ -376,26 +374,24 @@ def test_a_missing_extra_is_named(files, tmp_path, monkeypatch, capsys):
 # ------------------------------------------------------------------------ interruptions
 
 
-def test_an_interrupted_comparison_leaves_nothing_half_written(files, tmp_path):
+def test_an_interrupted_comparison_leaves_nothing_half_written(
+    krein, files, tmp_path, monkeypatch
+):
     cache, page = tmp_path / "cache", tmp_path / "report.html"
-    words = [
+    one_split = comparison_run._one_split
+
+    def interrupted_later(*arguments):
+        if list(cache.glob("*.json")):
+            raise KeyboardInterrupt
+        return one_split(*arguments)
+
+    monkeypatch.setattr(comparison_run, "_one_split", interrupted_later)
+    ended = krein(
         "compare", files["K"], "--labels", files["labels"], "--cache", cache,
         "--html", page, "--model", tmp_path / "m.krein",
-    ]  # fmt: skip
-    process = subprocess.Popen(
-        [*KREIN, *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=ENVIRONMENT,
-    )
-    deadline = time.monotonic() + 120
-    while not list(cache.glob("*.json")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    assert (process.returncode, out) == (1, "")
-    assert err.splitlines()[-1] == "krein compare: error: interrupted"
+    )  # fmt: skip
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.splitlines()[-1] == "krein compare: error: interrupted"
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
     kept = list(cache.iterdir())
     assert kept

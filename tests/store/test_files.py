@@ -18,6 +18,17 @@ def test_content_appears_when_the_block_ends(tmp_path):
     assert os.listdir(tmp_path) == ["a.bin"]
 
 
+def test_a_reader_of_the_old_file_never_sees_a_part_of_the_new_one(tmp_path):
+    path = tmp_path / "names.txt"
+    path.write_text("old " * 5000)
+    with path.open() as reader:
+        begun = reader.read(4)
+        with atomic_write(path, overwrite=True, text=True) as handle:
+            handle.write("new " * 5000)
+        assert begun + reader.read() == "old " * 5000
+    assert path.read_text() == "new " * 5000
+
+
 def test_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
