@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -81,6 +82,18 @@ def test_three_classes(rng):
     assert model.weights_.shape == (3, 2)
     assert model.decision_function(X).shape == (N, 3)
     assert model.score(X, np.argmax(X, axis=1)) > 0.8
+
+
+def test_folds_cut_all_kernels_and_the_target(views):
+    train, y, new, y_new = views
+    stack, new = np.stack(train, axis=2), np.stack(new, axis=2)
+    assert cross_val_score(MKLSVC(C=5.0), stack, y, cv=3).mean() > 0.85
+    model = MKLSVC(C=5.0, rho=1e-3, target=train[0], probability=True).fit(stack, y)
+    proba = model.predict_proba(new)
+    assert proba.shape == (20, 2)
+    assert np.mean(model.classes_[proba.argmax(axis=1)] == y_new) > 0.85
+    again = clone(model).fit(stack, y).predict_proba(new)
+    np.testing.assert_array_equal(again, proba)
 
 
 class TestErrors:

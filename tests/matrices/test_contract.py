@@ -8,6 +8,7 @@ from krein.matrices.features import FeatureKernel
 from krein.matrices.low_rank import LowRank
 from krein.matrices.similarities import Similarities
 from krein.matrices.tiles import DenseTiles
+from krein.matrices.views import Views
 
 N = 24
 
@@ -34,7 +35,11 @@ def of_landmarks(rng, weight):
     return KreinNystroem(8, random_state=0).approximate(source, weight=weight).low_rank
 
 
-KINDS = [of_matrix, of_items, of_features, of_landmarks]
+def of_views(rng, weight):
+    return Views(tuple(indefinite(rng) for _ in range(3)))
+
+
+KINDS = [of_matrix, of_items, of_features, of_landmarks, of_views]
 
 
 @pytest.fixture(params=[None, "weighted"])
