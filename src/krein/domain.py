@@ -209,13 +209,17 @@ class BalancedBox:
         or its end where it has one only. Both are the same for repeated samples.
         """
         # A bound may be huge beside all variables.
-        slack = 1e-8 * np.minimum(self.upper, float(a.max()))
-        free = (a > slack) & (a < self.upper - slack)
+        unit = np.minimum(self.upper, float(a.max()))
+        room = np.minimum(a, self.upper - a)
         residual = self.y * margin - outputs
-        if free.any():
-            share = self.upper[free] / float(self.upper[free].max())
-            return float(np.average(residual[free], weights=share))
-        at_zero = a <= slack
+        # Barely free variables weigh nothing in a gap, so that their outputs may be
+        # anything: they count only where no others do.
+        for least in (1e-6, 1e-8):
+            free = room > least * unit
+            if free.any():
+                share = self.upper[free] / float(self.upper[free].max())
+                return float(np.average(residual[free], weights=share))
+        at_zero = a <= 1e-8 * unit
         positive = self.y > 0
         # y_i (f_i + b) >= margin_i at 0 and <= margin_i at the bound.
         below = residual[at_zero == positive]

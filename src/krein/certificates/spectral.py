@@ -81,14 +81,17 @@ class Fix:
         reach = steepest * norm(v / self.root)
         largest = float(d.max(initial=0.0))
         noise = d.size * EPS * largest
-        # Rounding turns an eigenvector by its share of the distance to the next group.
-        apart = d[np.abs(d - self.edge) > 1e3 * noise]
-        smallest = float(np.abs(apart - self.edge).min(initial=largest))
+        null = d < 1e-3 * noise
+        edgy = np.abs(d - self.edge) <= 1e3 * noise
+        unclear = edgy & ~null  # on either side of the edge, by rounding
+        # Rounding turns an eigenvector by its share of the distance to the next group;
+        # for null vectors those may be the unclear ones.
+        smallest = float(np.abs(d[~edgy] - self.edge).min(initial=largest))
         smallest = min(smallest, float(d[d > 1e3 * noise].min(initial=largest)))
-        allowed = 64 * (d.size + 8) * EPS * largest * reach / max(smallest, 1e-300)
-        off = np.abs(inside - wanted)
-        off[np.abs(d - self.edge) <= 1e3 * noise] = 0.0
-        off[d < 1e-3 * noise] = np.abs(inside - wanted)[d < 1e-3 * noise]
+        nearest = min(smallest, float(d[unclear].min(initial=largest)))
+        allowed = 64 * (d.size + 8) * EPS * largest * reach
+        allowed = allowed / np.maximum(np.where(null, nearest, smallest), 1e-300)
+        off = np.where(unclear, 0.0, np.abs(inside - wanted))
         if np.all(off <= allowed + 1e-300):
             return []
         worst = float(off.max() / max(reach, 1e-300))

@@ -192,14 +192,15 @@ class IndefiniteLogistic:
         odds = self._log_odds()
         low, high = odds - float(H.max()), odds - float(H.min())
         b = 0.5 * (low + high) if start is None else min(max(start[0], low), high)
-        w = self.column_weight
+        h, w = H[:, 0], self.column_weight[:, 0]
+        positive = self.targets[:, 0] > 0
         for _ in range(_INTERCEPT_STEPS):
-            P = expit(H + b)
-            excess = float(np.sum(w * self.scores(H + b)))
+            p, rest = expit(h + b), expit(-h - b)
+            excess = float(w @ np.where(positive, rest, -p))
             if abs(excess) <= 2e-16 * self.total:
                 break
             low, high = (b, high) if excess > 0 else (low, b)
-            slope = float(np.sum(w * P * (1.0 - P)))
+            slope = float(w @ (p * rest))
             step = excess / slope if slope > 0 else np.inf
             new = b + step
             if not low <= new <= high:

@@ -114,8 +114,10 @@ class ProxySVM:
         largest = max(float(np.abs(d).max(initial=0.0)), reach * reach)
         if not 0.0 < largest < np.inf or 1 / _MODERATE <= largest <= _MODERATE:
             return self, 1.0
-        # rho s^3 must stay a number.
-        s = power_of_two(min(largest, np.cbrt(1e300 / self.rho)))
+        # rho s^3 and the constant rho s^3 ||d / s||^2 must stay numbers.
+        energy = self.rho * float(d @ d)
+        most = min(np.cbrt(1e300 / self.rho), 1e300 / max(energy, 1e-300))
+        s = power_of_two(min(largest, most))
         spectrum = replace(
             self.spectrum, eigenvalues=d / s, truncation=self.spectrum.truncation / s
         )

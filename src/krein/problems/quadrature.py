@@ -68,6 +68,10 @@ class Rule:
 # Errors about 1e-14 S, and about 1e-6 S in single precision.
 FINE = Rule(0.28, 1e-14, 3e4)
 COARSE = Rule(0.56, 1e-7, 2e3, np.float32)
+# A sign jumps at zero: nodes far below the smallest eigenvalue that is not rounding.
+_SIGN = Rule(0.28, 1e-20, 3e4)
+# Eigenvalues up to this many times n eps ||A|| are zero to rounding.
+_ROUNDING = 8.0
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,8 @@ class _Table:
     def build(cls, d: Array, scale: float, rule: Rule) -> _Table:
         t = rule.nodes()
         weights = rule.step * t
+        # The integrands are flat below the first node, which stands for all of them.
+        weights[0] /= -np.expm1(-rule.step)
         kappa = 1.0 - (2.0 / np.pi) * float(np.sum(weights / (t**2 + 1.0)))
         d = (d / scale).astype(rule.dtype)
         t, weights = t.astype(rule.dtype), weights.astype(rule.dtype)
@@ -260,10 +266,13 @@ class RankOnePositivePart:
         Returns
         -------
         ndarray of shape (n,)
-            ``(z + sign(D + zz') z) / 2``; eigenvalues below about 1e-14 of the largest
-            count as zero, of sign 0.
+            ``(z + sign(A - edge) z) / 2`` with A = D + zz': eigenvalues that are zero to
+            rounding are left out, as clipping does. Those of the order of `edge`,
+            ``8 n eps`` times a bound on the norm of A, are not determined.
         """
-        state = self._state(z)
+        norm = self._largest + float(z @ z)
+        edge = _ROUNDING * self.d.size * float(np.finfo(np.float64).eps) * norm
+        state = RankOnePositivePart(self.d - edge, _SIGN)._state(z)
         table = state.table
         F = 1.0 + state.re + 1j * state.im
         weight = (2.0 / np.pi) * table.weights / F
