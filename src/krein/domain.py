@@ -181,7 +181,8 @@ class BalancedBox:
         reduced = gradient - tau * self.y
         grows = np.maximum(reduced + error, 0.0)
         falls = np.maximum(error - reduced, 0.0)
-        best = float((self.upper - a) @ grows) + float(a @ falls)
+        with np.errstate(over="ignore"):  # infinity is a bound as well
+            best = float((self.upper - a) @ grows) + float(a @ falls)
         return best + abs(tau * (float(self.y @ a) - self.balance))
 
     def violation(self, a: Array, gradient: Array) -> float:
