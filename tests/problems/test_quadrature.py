@@ -87,6 +87,18 @@ def test_projection_on_the_positive_eigenspace(name, rng):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
 
 
+@pytest.mark.parametrize("small", [1e-11, -1e-11, 1e-9, -1e-9])
+@pytest.mark.parametrize("scale", [1e-80, 1.0, 1e80])
+def test_projection_leaves_out_what_is_zero_to_rounding(small, scale, rng):
+    """Null vectors of A have no part in it, small eigenvalues have theirs."""
+    d = scale * np.array([-1.0, 0.0, 0.0, small, 2.0])
+    z = np.array([0.5, 0.3, 0.0, 1.0, 0.2])
+    z = 1e-10 * np.sqrt(scale) * z  # far below D: A is D to rounding
+    found = RankOnePositivePart(d).range_projection(z) / np.linalg.norm(z)
+    expected = np.where(d > 0, z, 0.0) / np.linalg.norm(z)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize("size", [1e-2, 1.0, 100.0])
 def test_bordered_product(size, rng):
     d, z = SPECTRA["indefinite"], rng.standard_normal(N)

@@ -52,7 +52,9 @@ def _A(clip: Fix, v: Array, rho: float) -> Fix:
     raw = root[:, None] * clip.data.K * root + np.outer(u, u / (4 * rho))
     d, U = np.linalg.eigh(raw)
     edge = d.size * EPS * float(np.abs(d).max(initial=0.0))
-    return Fix(clip.data, d, U, np.maximum(d, 0.0), np.where(d > edge, 1.0, 0.0), edge=edge)
+    return Fix(
+        clip.data, d, U, np.maximum(d, 0.0), np.where(d > edge, 1.0, 0.0), edge=edge
+    )
 
 
 def _evidence(

@@ -266,8 +266,8 @@ class RankOnePositivePart:
         Returns
         -------
         ndarray of shape (n,)
-            ``(z + sign(A - edge) z) / 2`` with A = D + zz': eigenvalues that are zero to
-            rounding are left out, as clipping does. Those of the order of `edge`,
+            ``(z + sign(A - edge) z) / 2`` with A = D + zz': eigenvalues that are zero
+            to rounding are left out, as clipping does. Those of the order of `edge`,
             ``8 n eps`` times a bound on the norm of A, are not determined.
         """
         norm = self._largest + float(z @ z)
