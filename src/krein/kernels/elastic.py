@@ -1,22 +1,27 @@
 """Edit distances of series that share one recurrence, many pairs at a time.
 
 ``D[i, j] = min(D[i-1, j-1] + match, D[i-1, j] + skip_x, D[i, j-1] + skip_y)`` with
-costs that differ between the distances. NumPy runs it over a batch of pairs: samples
-first, pairs last, so that each operation sees contiguous memory.
+costs that differ between the distances. Cells with the same i + j do not depend on each
+other, so NumPy runs over these diagonals, for a batch of pairs at once and only over the
+cells inside the window. Samples come first, pairs last, and the second series is stored
+backwards: each operation then sees contiguous memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 __all__ = ["elastic_distances", "erp_costs", "msm_costs", "twe_costs"]
 
-# Pairs in a batch: enough that the work outweighs the calls (measured).
-_BATCH = 1024
+# Numbers in one operation: enough that the work outweighs the call, few enough that the
+# ten arrays in use stay in the cache of one core (measured).
+_NUMBERS = 32768
+_MOST_PAIRS = 1024
+
+Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -25,117 +30,169 @@ class Costs:
 
     Attributes
     ----------
-    first_row : ndarray of shape (n + 1, pairs)
-        D[0, :].
-    first_column : callable
-        ``first_column(i)`` is D[i, 0] for i = 1, 2, ...
-    row : callable
-        ``row(i)`` returns match, skip_x, skip_y for i = 1, 2, ..., each of shape
-        (n, pairs), or (n, 1) or (1, pairs).
+    first_row, first_column : ndarray of shape (length + 1, pairs)
+        D[0, :] and D[:, 0].
+    diagonal : callable
+        ``diagonal(x, y, d)`` returns match, skip_x and skip_y of the cells i + j = d,
+        where the slices x and y hold i - 1 rising and, backwards, j - 1 falling. The
+        arrays are good until the next call.
     """
 
     first_row: np.ndarray
-    first_column: Callable[[int], np.ndarray | float]
-    row: Callable[[int], tuple[np.ndarray, np.ndarray, np.ndarray]]
+    first_column: np.ndarray
+    diagonal: Callable[[slice, slice, int], Triple]
 
 
-def _length(difference: np.ndarray) -> np.ndarray:
-    """Euclidean length over the channels, the first axis."""
-    if difference.shape[0] == 1:
-        return np.abs(difference[0])
-    return np.sqrt(np.sum(difference**2, axis=0))
+def _length(A: np.ndarray, B: np.ndarray | float, out: np.ndarray) -> np.ndarray:
+    """Euclidean length of A - B over the channels, the first axis."""
+    if A.shape[0] > 1:
+        return np.sqrt(np.sum((A - B) ** 2, axis=0), out=out)
+    np.subtract(A[0], B if np.isscalar(B) else B[0], out=out)  # type: ignore[index]
+    return np.abs(out, out=out)
+
+
+def _border(steps: np.ndarray) -> np.ndarray:
+    """Zero, and the sums of what was skipped so far."""
+    return np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
+
+
+def _closed_border(shape: tuple[int, ...]) -> np.ndarray:
+    """Zero, then infinity: every path begins with a match."""
+    border = np.full((shape[1] + 1, shape[2]), np.inf)
+    border[0] = 0.0
+    return border
 
 
 def erp_costs(A: np.ndarray, B: np.ndarray, *, g: float) -> Costs:
     """Chen and Ng (2004), definition 4; A, B of shape (channels, length, pairs)."""
-    gap_A, gap_B = _length(A - g), _length(B - g)
-    column = np.cumsum(gap_A, axis=0)
-    first_row = np.zeros((B.shape[1] + 1, B.shape[2]))
-    np.cumsum(gap_B, axis=0, out=first_row[1:])
+    gap_A = _length(A, g, np.empty(A.shape[1:]))
+    gap_B = _length(B, g, np.empty(B.shape[1:]))
+    B, backwards = B[:, ::-1].copy(), gap_B[::-1].copy()
+    match = np.empty(A.shape[1:])
 
-    def row(i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return _length(A[:, i - 1, None] - B), gap_A[i - 1, None], gap_B
+    def diagonal(x: slice, y: slice, d: int) -> Triple:
+        return _length(A[:, x], B[:, y], match[x]), gap_A[x], backwards[y]
 
-    return Costs(first_row, lambda i: column[i - 1], row)
+    return Costs(_border(gap_B), _border(gap_A), diagonal)
 
 
-def _closed_border(B: np.ndarray) -> np.ndarray:
-    """D[0, 0] = 0, D[0, j] = infinity: every path begins with a match."""
-    first_row = np.full((B.shape[1] + 1, B.shape[2]), np.inf)
-    first_row[0] = 0.0
-    return first_row
+def _steps(A: np.ndarray) -> np.ndarray:
+    """Lengths of the steps of a series that begins at zero."""
+    before = np.pad(A[:, :-1], ((0, 0), (1, 0), (0, 0)))
+    return _length(A, before, np.empty(A.shape[1:]))
 
 
 def twe_costs(A: np.ndarray, B: np.ndarray, *, nu: float, lmbda: float) -> Costs:
     """Marteau (2009), equation 11, on series padded with a zero in front."""
     if not (nu >= 0 and lmbda >= 0):
         raise ValueError(f"nu and lmbda must not be negative, got {nu!r}, {lmbda!r}")
-    pad = ((0, 0), (1, 0), (0, 0))
-    A, B = np.pad(A, pad), np.pad(B, pad)
-    skip_A = _length(np.diff(A, axis=1)) + nu + lmbda
-    skip_B = _length(np.diff(B, axis=1)) + nu + lmbda
-    stamps = np.arange(1, B.shape[1])[:, None]
+    skip_A = _steps(A) + nu + lmbda
+    skip_B = (_steps(B) + nu + lmbda)[::-1].copy()
+    n, m = A.shape[1], B.shape[1]
+    # 2 nu |i - j|: i - j rises by two along a diagonal, from an even or an odd number.
+    apart = np.abs(np.arange(-m - (m % 2), n + 2))[:, None] * (2 * nu)
+    stamps = [np.repeat(apart[odd::2], A.shape[2], axis=1) for odd in (0, 1)]
+    B, match = B[:, ::-1].copy(), np.empty(A.shape[1:])
+    # |a_i - b_j| of this diagonal and the two before it: a match needs |a_i-1 - b_j-1|.
+    lengths = [np.zeros((n + 1, A.shape[2])) for _ in range(3)]
 
-    def row(i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        before = _length(A[:, i - 1, None] - B[:, :-1])
-        match = _length(A[:, i, None] - B[:, 1:]) + before + 2 * nu * np.abs(i - stamps)
-        return match, skip_A[i - 1, None], skip_B
+    def diagonal(x: slice, y: slice, d: int) -> Triple:
+        here = _length(A[:, x], B[:, y], lengths[d % 3][x.start + 1 : x.stop + 1])
+        np.add(here, lengths[(d - 2) % 3][x], out=match[x])
+        start = (2 * (x.start + 1) - d + m + m % 2) // 2
+        match[x] += stamps[d % 2][start : start + x.stop - x.start]
+        return match[x], skip_A[x], skip_B[y]
 
-    return Costs(_closed_border(B[:, 1:]), lambda i: np.inf, row)
+    return Costs(_closed_border(B.shape), _closed_border(A.shape), diagonal)
 
 
 def msm_costs(A: np.ndarray, B: np.ndarray, *, c: float) -> Costs:
-    """Stefan, Athitsos and Das (2013), Figure 10; one channel."""
+    """Stefan, Athitsos and Das (2013), Figure 10; one channel.
+
+    C(x, y, z) is c and how far x lies outside the interval of y and z: with u = x - y
+    and v = x - z that is |v| cut to the interval of 0 and u.
+    """
     if not c >= 0:
         raise ValueError(f"c must not be negative, got {c!r}")
-    a, b = A[0], B[0]
+    a, b = A[0], B[0, ::-1].copy()
+    step_a = np.diff(a, axis=0, prepend=a[:1])
+    step_b = np.diff(B[0], axis=0, prepend=B[0, :1])[::-1]
+    low_a, high_a = np.minimum(step_a, 0.0), np.maximum(step_a, 0.0)
+    # b_j - a_i is what is cut for b, the negative of what is cut for a.
+    low_b, high_b = np.minimum(-step_b, 0.0), np.maximum(-step_b, 0.0)
+    difference, skip_x, skip_y = (np.empty(a.shape) for _ in range(3))
 
-    def split_or_merge(x: Any, y: Any, z: Any) -> np.ndarray:
-        """C(x, y, z): c, and how far x lies outside the interval of y and z."""
-        outside = np.maximum(np.minimum(y, z) - x, x - np.maximum(y, z))
-        np.maximum(outside, 0.0, out=outside)
-        outside += c
-        return outside
+    def cut(apart: np.ndarray, low: np.ndarray, high: np.ndarray, out: np.ndarray):
+        np.maximum(apart, low, out=out)
+        np.minimum(out, high, out=out)
+        np.abs(out, out=out)
+        out += c
+        return out
 
-    def row(i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        x = a[i - 1]
-        skip_x = np.full((1, 1), np.inf)
-        if i > 1:
-            skip_x = split_or_merge(x, a[i - 2], b)
-        skip_y = np.full(b.shape, np.inf)
-        skip_y[1:] = split_or_merge(b[1:], x, b[:-1])
-        return np.abs(x - b), skip_x, skip_y
+    def diagonal(x: slice, y: slice, d: int) -> Triple:
+        apart = np.subtract(a[x], b[y], out=difference[x])
+        to_x = cut(apart, low_a[x], high_a[x], skip_x[x])
+        to_y = cut(apart, low_b[y], high_b[y], skip_y[x])
+        return np.abs(apart, out=apart), to_x, to_y
 
-    return Costs(_closed_border(B), lambda i: np.inf, row)
+    return Costs(_closed_border(B.shape), _closed_border(A.shape), diagonal)
 
 
-def _batch_distances(
-    costs: Costs, lengths_x: np.ndarray, lengths_y: np.ndarray, cells: np.ndarray
-) -> np.ndarray:
-    """Run the recurrence; read D at each pair's own lengths; `cells` -1 is no band."""
-    n = costs.first_row.shape[0] - 1
-    below = np.where(cells < 0, np.inf, cells + np.maximum(0, lengths_x - lengths_y))
-    above = np.where(cells < 0, np.inf, cells + np.maximum(0, lengths_y - lengths_x))
-    banded = bool((cells >= 0).any())
-    stamps = np.arange(0, n + 1)[:, None]
-    previous = costs.first_row
-    if banded:
-        previous = np.where(stamps > above, np.inf, previous)
-    found = np.empty(lengths_x.size)
-    for i in range(1, int(lengths_x.max()) + 1):
-        match, skip_x, skip_y = costs.row(i)
-        current = np.empty_like(previous)
-        current[0] = costs.first_column(i)
-        np.minimum(previous[:-1] + match, previous[1:] + skip_x, out=current[1:])
-        if banded:
-            outside = (stamps - i > above) | (i - stamps > below)
-            current[outside] = np.inf
-            skip_y = np.where(outside[1:], np.inf, skip_y)
-        for j in range(1, n + 1):
-            np.minimum(current[j], current[j - 1] + skip_y[j - 1], out=current[j])
-        ends = np.flatnonzero(lengths_x == i)
-        found[ends] = current[lengths_y[ends], ends]
-        previous = current
+@dataclass(frozen=True)
+class Band:
+    """How far a path may leave the diagonal: -above <= i - j <= below, by pair."""
+
+    below: np.ndarray
+    above: np.ndarray
+
+    def rows(self, d: int, n: int, m: int) -> tuple[int, int]:
+        """First and last i >= 1 on diagonal d with j >= 1, for the widest band."""
+        below, above = int(self.below.max()), int(self.above.max())
+        first = max(1, d - m, -((above - d) // 2))
+        return first, min(n, d - 1, (d + below) // 2)
+
+    def outside(self, d: int, rows: np.ndarray) -> np.ndarray | None:
+        """Cells that are in the widest band, but not in that of their pair."""
+        if np.ptp(self.below) == 0 and np.ptp(self.above) == 0:
+            return None
+        apart = (2 * rows - d)[:, None]
+        return (apart > self.below) | (-apart > self.above)
+
+
+def _diagonals(costs: Costs, band: Band, last: int) -> Iterator[tuple[int, np.ndarray]]:
+    """d and D[i, d - i] by i, for d = 1, ..., last; good until the next one."""
+    n, m = costs.first_column.shape[0] - 1, costs.first_row.shape[0] - 1
+    shape = (n + 2, costs.first_row.shape[1])
+    before, previous, current = (np.full(shape, np.inf) for _ in range(3))
+    scratch = np.empty(shape)
+    previous[0] = 0.0
+    for d in range(1, last + 1):
+        first, end = band.rows(d, n, m)
+        if first <= end:
+            cells, spare = current[first : end + 1], scratch[first : end + 1]
+            x, y = slice(first - 1, end), slice(m - d + first, m - d + end + 1)
+            match, skip_x, skip_y = costs.diagonal(x, y, d)
+            np.add(before[x], match, out=cells)
+            np.minimum(cells, np.add(previous[x], skip_x, out=spare), out=cells)
+            spare = np.add(previous[first : end + 1], skip_y, out=spare)
+            np.minimum(cells, spare, out=cells)
+        on_row, on_column = first == 1 and d <= m, end == d - 1 and d <= n
+        current[first - 1] = costs.first_row[d] if on_row else np.inf
+        current[end + 1] = costs.first_column[d] if on_column else np.inf
+        outside = band.outside(d, np.arange(first - 1, end + 2))
+        if outside is not None:
+            current[first - 1 : end + 2][outside] = np.inf
+        yield d, current
+        before, previous, current = previous, current, before
+
+
+def _batch_distances(costs: Costs, lengths: np.ndarray, band: Band) -> np.ndarray:
+    """D at each pair's own lengths, given as two rows."""
+    ends = lengths.sum(axis=0)
+    found = np.empty(ends.size)
+    for d, cells in _diagonals(costs, band, int(ends.max())):
+        here = np.flatnonzero(ends == d)
+        found[here] = cells[lengths[0, here], here]
     return found
 
 
@@ -146,6 +203,28 @@ def _stack(series: Sequence[np.ndarray]) -> np.ndarray:
     for k, item in enumerate(series):
         out[:, : item.shape[1], k] = item
     return out
+
+
+def _band(lengths: np.ndarray, window: Callable[[int, int], int | None]) -> Band:
+    """Allowed cells, by pair; without a window all of them, for all pairs alike."""
+    n_x, n_y = lengths
+    cells = [window(*pair) for pair in zip(n_x.tolist(), n_y.tolist(), strict=True)]
+    if None in cells:
+        everything = np.full(n_x.size, lengths.max())
+        return Band(everything, everything)
+    beside = np.minimum(np.array(cells), lengths.max())
+    return Band(beside + np.maximum(0, n_x - n_y), beside + np.maximum(0, n_y - n_x))
+
+
+def _batches(lengths: np.ndarray, band: Band) -> Iterator[np.ndarray]:
+    """Pairs in batches of similar lengths, each with about the same work at a time."""
+    order = np.lexsort(lengths)
+    width = np.minimum(lengths.min(axis=0), (band.below + band.above) // 2 + 1)
+    start = 0
+    while start < order.size:
+        pairs = min(_MOST_PAIRS, max(1, _NUMBERS // int(width[order[start]])))
+        yield order[start : start + pairs]
+        start += pairs
 
 
 def elastic_distances(
@@ -178,18 +257,20 @@ def elastic_distances(
         rows, columns = np.triu_indices(len(X), k=1)
     else:
         rows, columns = (index.ravel() for index in np.indices((len(X), len(Y))))
-    D = np.zeros((len(X), len(Y)))
+    sizes = np.array([x.shape[1] for x in X]), np.array([y.shape[1] for y in Y])
+    lengths = np.stack([sizes[0][rows], sizes[1][columns]])
+    if rows.size == 0:
+        return np.zeros((len(X), len(Y)))
+    band = _band(lengths, window)
     by_channel = getattr(make_costs, "func", make_costs) is msm_costs
-    for start in range(0, rows.size, _BATCH):
-        i, j = rows[start : start + _BATCH], columns[start : start + _BATCH]
+    D = np.zeros((len(X), len(Y)))
+    for batch in _batches(lengths, band):
+        i, j = rows[batch], columns[batch]
         A, B = _stack([X[k] for k in i]), _stack([Y[k] for k in j])
-        lengths_x = np.array([X[k].shape[1] for k in i])
-        lengths_y = np.array([Y[k].shape[1] for k in j])
-        bands = [window(*pair) for pair in zip(lengths_x, lengths_y, strict=True)]
-        cells = np.array([-1 if band is None else band for band in bands])
+        allowed = Band(band.below[batch], band.above[batch])
         parts = [slice(k, k + 1) for k in range(A.shape[0])] if by_channel else [...]
         D[i, j] = sum(
-            _batch_distances(make_costs(A[part], B[part]), lengths_x, lengths_y, cells)
+            _batch_distances(make_costs(A[part], B[part]), lengths[:, batch], allowed)
             for part in parts
         )
     return D + D.T if symmetric else D
