@@ -21,7 +21,7 @@ endif
 endif
 
 .PHONY: help demo test test-all test-oldest test-versions coverage fuzz mutants lint docs
-.PHONY: bench papers dist clean
+.PHONY: bench bench-check papers dist clean
 .DELETE_ON_ERROR:
 .SECONDARY: $(VENV)/.made $(VENV)-oldest/.made
 
@@ -37,6 +37,7 @@ help:
 	@echo "make lint         ruff, mypy, codespell"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make bench        print the measured figures, write them to benchmarks/speed/results.txt"
+	@echo "make bench-check  measure again and name the ratios that got worse"
 	@echo "make papers       the papers' experiments: list them, or run one with TABLE=name (or all)"
 	@echo "make dist         build, install the wheel in a new environment, run the demo"
 	@echo "make clean        remove environments and build output"
@@ -86,6 +87,10 @@ docs: $(VENV)/.with-docs
 
 bench: $(VENV)/.with-test
 	$(BIN)/python benchmarks/speed --out benchmarks/speed/results.txt
+
+# ONLY=word measures the figures that have it.
+bench-check: $(VENV)/.with-test
+	$(BIN)/python benchmarks/speed --against benchmarks/speed/results.txt --only "$(ONLY)"
 
 # TABLE=ying-table3 or TABLE=all runs what is missing; OPTIONS=--quick, --jobs 2, ...
 papers: $(VENV)/.with-test

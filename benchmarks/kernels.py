@@ -1,7 +1,9 @@
 """Kernels: adapters against bare libraries, cores, and memory.
 
-``python benchmarks/kernels.py [overhead] [elastic] [cores] [memory]``. Ratios are of minima over alternating runs, so that
-what else the machine does counts for both sides. Overheads are of processor time on
+    python benchmarks/kernels.py [overhead] [elastic] [cores] [memory]
+
+Ratios are of minima over alternating runs, so that what else the machine does counts
+for both sides. Overheads are of processor time on
 one core, which other work on the machine does not change.
 """
 

@@ -9,10 +9,11 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 @pytest.fixture
-def speed():
+def speed(monkeypatch):
     path = BENCHMARKS / "speed" / "__main__.py"
     if not path.is_file():
         pytest.skip("this copy of krein has no benchmarks")
+    monkeypatch.syspath_prepend(str(path.parent))
     spec = importlib.util.spec_from_file_location("speed_figures", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -48,3 +49,50 @@ def test_one_figure_is_measured_again_and_the_others_stay(speed, tmp_path, monke
     changed = [what for what in before if before[what] != after[what]]
     assert changed == ["TL1 kernel over scipy's distances"]
     assert after[changed[0]].endswith("new")
+
+
+STORED = BENCHMARKS / "speed" / "results.txt"
+
+
+def test_the_table_of_the_guide_is_that_of_the_stored_run(speed):
+    table = STORED.with_suffix(".md").read_text(encoding="utf-8")
+    assert table == speed.table(speed.sections(STORED))
+    assert "failed with code" not in STORED.read_text(encoding="utf-8")
+
+
+def test_a_ratio_that_got_worse_is_found(speed, tmp_path, monkeypatch, capsys):
+    what = "TL1 kernel over scipy's distances"
+    stored = tmp_path / "stored.txt"
+    stored.write_text(f"head\n\n== {what} (tl1.py, 4 s)\nratio 0.40\nratio 0.50\n")
+    for printed, code, word in (
+        ("0.56", 0, ""),
+        ("0.60", 1, "WORSE"),
+        ("0.3", 0, "bet"),
+    ):
+        monkeypatch.setattr(
+            speed, "run", lambda script, arguments, p=printed: (f"ratio {p}", 1.0)
+        )
+        monkeypatch.setattr(
+            "sys.argv", ["speed", "--only", "TL1", "--against", str(stored)]
+        )
+        with pytest.raises(SystemExit) as ended:
+            speed.main()
+        assert ended.value.code == code
+        assert word in capsys.readouterr().out
+
+
+def test_what_should_be_large_is_worse_when_small(speed):
+    import ratios
+
+    cores = next(r for r in ratios.RATIOS if r.at_least)
+    assert cores.worse(1.8, 1.2, 0.15)
+    assert not cores.worse(1.2, 1.8, 0.15)
+    assert cores.reached(cores.goal)
+    assert not cores.reached(cores.goal - 0.1)
+
+
+def test_a_file_without_a_run_is_refused(speed, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["speed", "--against", str(tmp_path / "none")])
+    with pytest.raises(SystemExit):
+        speed.main()
+    assert "no file written by --out" in capsys.readouterr().err

@@ -1,11 +1,13 @@
 """All speed figures by one command, with machine and versions.
 
-    python benchmarks/speed [--quick] [--out FILE] [--only WORD]
+    python benchmarks/speed [--quick] [--out FILE] [--only WORD] [--against FILE]
 
 Runs the scripts of this folder's parent one after the other, each in a process of its
 own with one BLAS thread, and writes what they print into one file. A script that fails
-stays in the file with its error. `--quick` runs the small versions only. What CI guards
-are counts, not seconds: tests/test_counted_work.py.
+stays in the file with its error; beside FILE.txt, FILE.md has the ratios with their
+goals. `--against` compares the ratios with those of an earlier run and exits with 1
+where one got worse. `--quick` runs the small versions only. What CI guards are counts,
+not seconds: tests/test_counted_work.py.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from ratios import compared, sections, table
 
 from krein.report.data import machine
 from krein.store.files import atomic_write
@@ -37,6 +41,7 @@ FIGURES: list[tuple[str, str, list[str], list[str] | None]] = [
     ("thin-plate SVM, nested cross-validation", "cpd.py", ["nested"], None),
     ("thin-plate SVM, USPS digits", "cpd.py", ["usps"], None),
     ("landmarks and workers", "scale.py", ["million"], ["tiny"]),
+    ("one worker over a plain loop", "scale.py", ["dask"], None),
 ]
 
 
@@ -58,12 +63,13 @@ def run(script: str, arguments: list[str]) -> tuple[str, float]:
     return text, time.perf_counter() - start
 
 
-def sections(path: Path) -> dict[str, str]:
-    """What an earlier run measured, by figure."""
-    if not path.is_file():
-        return {}
-    _, *parts = path.read_text(encoding="utf-8").split("\n== ")
-    return {part.split(" (", 1)[0]: f"== {part.strip()}" for part in parts}
+def keep(out: Path, head: str, measured: dict[str, str]) -> None:
+    """Write what is measured so far, and its ratios with their goals."""
+    listed = [measured[name] for name, *_ in FIGURES if name in measured]
+    with atomic_write(out, overwrite=True, text=True) as handle:
+        handle.write("\n\n".join([head, *listed]) + "\n")
+    with atomic_write(out.with_suffix(".md"), overwrite=True, text=True) as handle:
+        handle.write(table(measured))
 
 
 def main() -> None:
@@ -73,22 +79,31 @@ def main() -> None:
     parser.add_argument(
         "--only", metavar="WORD", help="figures that have it; others stay as they are"
     )
+    parser.add_argument(
+        "--against", type=Path, metavar="FILE", help="compare with this earlier run"
+    )
     given = parser.parse_args()
+    stored = sections(given.against) if given.against else {}
+    if given.against and not stored:
+        parser.error(f"{given.against} is no file written by --out")
     head = "\n".join(f"{name}: {value}" for name, value in machine().items())
     print(head, flush=True)
     measured = sections(given.out) if given.only and given.out else {}
+    fresh = {}
     for what, script, full, quick in FIGURES:
         arguments = quick if given.quick else full
         if arguments is None or (given.only and given.only not in what):
             continue
         text, seconds = run(script, arguments)
         command = " ".join([script, *arguments])
-        measured[what] = f"== {what} ({command}, {seconds:.0f} s)\n{text}"
-        print(f"\n{measured[what]}", flush=True)
+        fresh[what] = f"== {what} ({command}, {seconds:.0f} s)\n{text}"
+        print(f"\n{fresh[what]}", flush=True)
         if given.out is not None:  # after every figure: an interrupted run is kept
-            listed = [measured[name] for name, *_ in FIGURES if name in measured]
-            with atomic_write(given.out, overwrite=True, text=True) as handle:
-                handle.write("\n\n".join([head, *listed]) + "\n")
+            keep(given.out, head, {**measured, **fresh})
+    if stored:
+        text, worse = compared(stored, fresh, 0.15)
+        print(f"\n{text}")
+        sys.exit(1 if worse else 0)
 
 
 if __name__ == "__main__":

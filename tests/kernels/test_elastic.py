@@ -28,7 +28,9 @@ def test_batches_of_any_lengths(name, X, Y, window, numbers):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("n", "m", "window"), [(40, 40, 3), (40, 31, 2), (9, 40, None)])
+@pytest.mark.parametrize(
+    ("n", "m", "window"), [(40, 40, 3), (40, 31, 2), (9, 40, None)]
+)
 def test_work_is_the_cells_inside_the_window(name, n, m, window, monkeypatch):
     visited = []
     original = elastic._diagonals
