@@ -2,9 +2,9 @@
 
 ``D[i, j] = min(D[i-1, j-1] + match, D[i-1, j] + skip_x, D[i, j-1] + skip_y)`` with
 costs that differ between the distances. Cells with the same i + j do not depend on each
-other, so NumPy runs over these diagonals, for a batch of pairs at once and only over the
-cells inside the window. Samples come first, pairs last, and the second series is stored
-backwards: each operation then sees contiguous memory.
+other, so NumPy runs over these diagonals, for a batch of pairs at once and only over
+the cells inside the window. Samples come first, pairs last, and the second series is
+stored backwards: each operation then sees contiguous memory.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class Band:
 
 
 def _diagonals(costs: Costs, band: Band, last: int) -> Iterator[tuple[int, np.ndarray]]:
-    """d and D[i, d - i] by i, for d = 1, ..., last; good until the next one."""
+    """Yield d and D[i, d - i] by i, for d = 1, ..., last; good until the next one."""
     n, m = costs.first_column.shape[0] - 1, costs.first_row.shape[0] - 1
     shape = (n + 2, costs.first_row.shape[1])
     before, previous, current = (np.full(shape, np.inf) for _ in range(3))
