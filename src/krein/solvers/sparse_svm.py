@@ -216,21 +216,36 @@ def _centred(R: Array, free: np.ndarray, count: np.ndarray) -> Array:
 def _projected(V: Array, low: Array, high: Array) -> Array:
     """Nearest columns within their bounds and of sum zero: ``clip(V - tau)``.
 
-    The sum falls in tau and is piecewise linear: Newton's method within brackets.
+    The sum falls in tau and is piecewise linear: Newton's method within brackets, on
+    the columns that are not done.
     """
+    clipped = _clip(V, low, high)
+    enough = _EPS * (4.0 + np.sqrt(V.shape[0])) * (np.abs(V).sum(axis=0) + 1e-300)
+    k = np.flatnonzero(np.abs(clipped.sum(axis=0)) > enough)
+    if not k.size:
+        return clipped
+    V, low, high, inside = V[:, k], low[:, k], high[:, k], clipped[:, k]
     least, most = (V - high).min(axis=0), (V - low).max(axis=0)
-    tau = np.zeros(V.shape[1])
-    scale = np.abs(V).sum(axis=0) + 1e-300
+    tau = np.zeros(k.size)
     for _ in range(100):
-        moved = V - tau
-        clipped = np.clip(moved, low, high)
-        excess = clipped.sum(axis=0)
-        if (np.abs(excess) <= 4 * _EPS * scale).all():
-            break
+        excess = inside.sum(axis=0)
         least = np.where(excess > 0, tau, least)
         most = np.where(excess < 0, tau, most)
-        slope = ((moved > low) & (moved < high)).sum(axis=0)
+        slope = ((inside > low) & (inside < high)).sum(axis=0)
         newton = tau + excess / np.maximum(slope, 1)
-        inside = (slope > 0) & (newton > least) & (newton < most)
-        tau = np.where(inside, newton, 0.5 * (least + most))
+        usable = (slope > 0) & (newton > least) & (newton < most)
+        tau = np.where(usable, newton, 0.5 * (least + most))
+        inside = _clip(V - tau, low, high)
+        clipped[:, k] = inside
+        left = np.abs(inside.sum(axis=0)) > enough[k]
+        if not left.any():
+            break
+        if 2 * left.sum() <= k.size:
+            k, tau, least, most = k[left], tau[left], least[left], most[left]
+            V, low, high = V[:, left], low[:, left], high[:, left]
+            inside = inside[:, left]
     return clipped
+
+
+def _clip(V: Array, low: Array, high: Array) -> Array:
+    return np.minimum(np.maximum(V, low), high)
