@@ -204,7 +204,7 @@ class Search:
         say(f"{self.method.title}, inner fold {len(self.scores) + 1}")
         start, family = alone_clock(), self.method.family
         try:
-            if family is not None and isinstance(part.train, np.ndarray):
+            if family is not None:
                 return family_answers(family, self.grid, part)
             return [answer(self.method.build(**c), part) for c in self.grid]
         except _FAILURES as error:

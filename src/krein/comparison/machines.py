@@ -10,13 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 import sklearn
 from sklearn.linear_model import LogisticRegression
 
 from krein.arrays import Array
-from krein.comparison.yardsticks import standard_columns
+from krein.comparison.yardsticks import most_similar, standard_columns
 from krein.estimators._training import Classes
+from krein.matrices.matrix import TrainedKernel
+from krein.matrices.sparse import SparseSimilarity, as_matrix
 from krein.methods import as_method, weighted_flip
+from krein.solvers.sparse_svm import sparse_svm_path
 from krein.solvers.svm_path import svm_path
 from krein.spectrum import Spectrum
 from krein.transform import Transform
@@ -61,29 +65,51 @@ def krein_family(
 
 
 def _machines(
-    record: Any, Cs: Sequence[float], K: Array, target: Classes, new: Array
+    record: Any, Cs: Sequence[float], K: Any, target: Classes, new: Any
 ) -> list[Array]:
+    trained, order, signs = _trained(record, K), np.argsort(Cs), list(target.signs())
+    ascending = np.asarray(Cs)[order]
+    if trained.product is not None:
+        V, b = sparse_svm_path(
+            trained.product, trained.norm, ascending, np.column_stack(signs)
+        )
+        found = [new @ trained.to_raw(v) + c for v, c in zip(V, b, strict=True)]
+    else:
+        found = _along_C(trained, ascending, signs, new)
+    place = np.argsort(order)
+    return [found[place[c]] for c in range(len(Cs))]
+
+
+def _trained(record: Any, K: Any) -> TrainedKernel:
+    if scipy.sparse.issparse(K):
+        return SparseSimilarity(K).transformed(record)
     # Within a fold all methods ask for this spectrum; `shared_work` has it.
     spectrum = Spectrum.exact(K) if record.needs != "nothing" else None
     transform = Transform.fit(K, record, spectrum=spectrum)
-    kernel = transform.kernel(K)
+    return TrainedKernel(transform.psd, transform.coef, transform.kernel(K))
+
+
+def _along_C(
+    trained: TrainedKernel, Cs: Array, signs: list[Array], new: Any
+) -> list[Array]:
+    kernel = trained.formed()
     scale = float(np.abs(np.diagonal(kernel)).mean()) or 1.0
-    order = np.argsort(Cs)
     rows = []
-    for signs in target.signs():
-        v, b = svm_path(kernel / scale, signs, scale * np.asarray(Cs)[order])
-        rows.append(new @ (transform.coef(v.T) / scale) + b)
+    for y in signs:
+        v, b = svm_path(kernel / scale, y, scale * Cs)
+        rows.append(new @ (trained.to_raw(v.T) / scale) + b)
     stacked = np.stack(rows, axis=-1)  # (n_new, n_C, n_rows)
-    place = np.argsort(order)
-    return [stacked[:, place[c]] for c in range(len(Cs))]
+    return [stacked[:, c] for c in range(len(Cs))]
 
 
 def features_family(
     grid: Sequence[Candidate], K: Array, target: Classes, new: Array
 ) -> list[Array]:
     """Logistic regressions on standardised rows, each C from the one before."""
+    K = as_matrix(K).dense()
     mean, scale = standard_columns(K, None)
-    Z, Z_new = (K - mean) / scale, (new - mean) / scale
+    Z = (K - mean) / scale
+    Z_new = (new.toarray() if scipy.sparse.issparse(new) else new) / scale - mean / scale
     rows = []
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
         for signs in target.signs():
@@ -104,6 +130,6 @@ def neighbor_family(
 ) -> list[Array]:
     """Votes of the most similar items, for all numbers of neighbours."""
     most = min(max(c["n_neighbors"] for c in grid), K.shape[0])
-    nearest = np.argsort(-new, axis=1, kind="stable")[:, :most]
+    nearest = most_similar(new, most)
     votes = np.array(list(target.signs()))[:, nearest]  # (n_rows, n_new, most)
     return [votes[:, :, : c["n_neighbors"]].mean(axis=2).T for c in grid]

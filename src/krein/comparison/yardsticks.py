@@ -186,8 +186,7 @@ class SimilarityNeighborsClassifier(_Yardstick):
     def row_values(self, coef: Array, K: Array) -> Array:
         """Votes per class of the most similar items, as shares (n_new, n_rows)."""
         k = min(self.n_neighbors, coef.shape[1])
-        nearest = np.vstack([_most_similar(tile, k) for tile in _dense_tiles(K)])
-        chosen = coef[:, nearest]  # (n_rows, n_new, k)
+        chosen = coef[:, most_similar(K, k)]  # (n_rows, n_new, k)
         weight = np.abs(chosen[0]).sum(axis=1)
         return (chosen.sum(axis=2) / weight).T
 
@@ -219,7 +218,9 @@ def _dense_tiles(K: Any) -> Iterator[Array]:
         yield K[i : i + rows].toarray()
 
 
-def _most_similar(K: Array, k: int) -> np.ndarray:
+def most_similar(K: Any, k: int) -> np.ndarray:
+    """Positions of the k largest entries of each row; the first of equals."""
+    tiles = _dense_tiles(K)
     if k == 1:
-        return np.argmax(K, axis=1)[:, None]
-    return np.argsort(-K, axis=1, kind="stable")[:, :k]
+        return np.concatenate([np.argmax(tile, axis=1) for tile in tiles])[:, None]
+    return np.vstack([np.argsort(-t, axis=1, kind="stable")[:, :k] for t in tiles])

@@ -27,6 +27,8 @@ from krein.matrices.negative_part import NegativePart, negative_part
 from krein.matrices.similarities import Similarities
 from krein.methods import Method, as_method
 from krein.spectrum import rescale
+from krein.store.fingerprint import fingerprint
+from krein.store.sharing import once
 
 __all__ = ["SparseSimilarity", "SparseTransform", "as_matrix"]
 
@@ -82,7 +84,10 @@ class SparseSimilarity(Matrix):
     def negative_part(self, weight: Array | None = None) -> NegativePart:
         """Negative eigenpairs of W^1/2 K W^1/2."""
         if weight is None:
-            return negative_part(self.matrix)
+            return once(
+                lambda: ("negative part", fingerprint(self.matrix)),
+                lambda: negative_part(self.matrix),
+            )
         root = scipy.sparse.diags_array(np.sqrt(weight))
         return negative_part(root @ self.matrix @ root)
 

@@ -28,12 +28,13 @@ from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.result import Certificate, History, Result, Status
 
-__all__ = ["Product", "sparse_svm_dual"]
+__all__ = ["Product", "sparse_svm_dual", "sparse_svm_path"]
 
 _EPS = float(np.finfo(np.float64).eps)
 _COLUMNS = 64  # that go together
 _STEPS = 15  # of the gradient method, before free variables are solved for
 _INNER = 60  # conjugate gradients at most
+_PRODUCTS = 1000  # at most for one C of a search
 _PATIENCE = 20  # rounds in which no objective grows by more than rounding
 
 
@@ -75,6 +76,32 @@ def sparse_svm_dual(
         block = _Block(K, norm, np.minimum(some, 0), np.maximum(some, 0), upper)
         found += block.solve(tol, max_iter)
     return found
+
+
+def sparse_svm_path(
+    K: Product, norm: float, Cs: Array, Y: Array, *, tol: float = 1e-3
+) -> tuple[list[Array], list[Array]]:
+    """Solve all columns for ascending C, loosely: for searches, as `svm_path` does.
+
+    Once no variable is on its bound C the solution is that of every larger C.
+
+    Returns
+    -------
+    coef : list of ndarray of shape (n, k)
+        Signed coefficients on K, one array per C.
+    intercept : list of ndarray of shape (k,)
+    """
+    coef: list[Array] = []
+    intercept: list[Array] = []
+    for C in Cs:
+        if not coef or np.abs(coef[-1]).max() >= Cs[len(coef) - 1] * (1.0 - 1e-9):
+            upper = np.full(Y.shape[0], float(C))
+            solved = sparse_svm_dual(K, norm, upper, Y, tol=tol, max_iter=_PRODUCTS)
+            V = np.column_stack([result.x for result, _ in solved]) * Y
+            b = np.array([b for _, b in solved])
+        coef.append(V)
+        intercept.append(b)
+    return coef, intercept
 
 
 @dataclass
