@@ -2,13 +2,22 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from krein import HitClassifier, HitSimilarity, Named
+from krein import (
+    HitClassifier,
+    HitSimilarity,
+    Named,
+    SpectrumSVC,
+    check_certificate,
+    load_model,
+    save_model,
+)
 
 
 def random_hits(n, seed=0, density=0.2):
@@ -115,3 +124,76 @@ def test_any_classifier_on_rows():
         direct.decision_function(model.similarity_.transform(hits)),
     )
     assert not hasattr(model, "predict_proba")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_gap_of_the_default_holds(n_classes, tmp_path):
+    hits = random_hits(60, density=0.1)
+    y = np.arange(60) % n_classes
+    model = HitClassifier(C=3.0).fit(hits, y)
+    assert model.duality_gap_.shape == (1 if n_classes == 2 else n_classes,)
+    assert (model.duality_gap_ <= 1e-3 * model.objective_).all()
+    # The best value, by a solver that has nothing to do with LIBLINEAR.
+    rows = HitSimilarity().fit_transform(hits).toarray()
+    rows = np.column_stack([rows / np.linalg.norm(rows, axis=1)[:, None], np.ones(60)])
+    for k, (value, gap) in enumerate(
+        zip(model.objective_, model.duality_gap_, strict=True)
+    ):
+        signs = np.where(y == (1 if n_classes == 2 else k), 1.0, -1.0)
+
+        def primal(w, signs=signs):
+            loss = np.maximum(0.0, 1.0 - signs * (rows @ w))
+            gradient = w - 6.0 * rows.T @ (signs * loss)
+            return 0.5 * w @ w + 3.0 * loss @ loss, gradient
+
+        best = scipy.optimize.minimize(
+            primal, np.zeros(61), jac=True, method="BFGS", options={"gtol": 1e-9}
+        ).fun
+        assert best - 1e-9 <= value <= best + gap + 1e-9
+    report = check_certificate(model, hits, y)
+    assert report.holds, report.text
+    save_model(model, tmp_path / "m.krein")
+    assert check_certificate(load_model(tmp_path / "m.krein"), hits, y).holds
+    model.duality_gap_ = model.duality_gap_ / 4
+    assert check_certificate(model, hits, y).holds is False
+    model.duality_gap_ = model.duality_gap_ * 8
+    model.objective_ = model.objective_ * (1 + 1e-6)
+    assert check_certificate(model, hits, y).holds is False
+
+
+def test_the_referee_judges_the_estimator_inside():
+    hits = random_hits(40, density=0.2)
+    y = np.arange(40) % 3
+    model = HitClassifier(SpectrumSVC("clip")).fit(hits, y)
+    report = check_certificate(model, hits, y)
+    assert report.holds
+    assert report.claimed.tolist() == model.estimator_.duality_gap_.tolist()
+
+
+def test_new_items_of_a_table_with_training_items_in_it():
+    hits = random_hits(12, density=0.5)
+    names = [f"p{i}" for i in range(12)]
+    train, new, other = np.arange(6), np.arange(6, 10), [10, 11]
+    whole = Named(scipy.sparse.csr_array(hits), names)
+    part = Named(scipy.sparse.csr_array(hits[np.ix_(train, train)]), names[:6])
+    model = HitClassifier().fit(part, [0, 0, 1, 1, 1, 0])
+    parts = model.similarity_.new_items(whole)
+    assert parts["X"].names == names[6:]
+    expected = HitSimilarity().fit_transform(whole).toarray()[6:, :6]
+    assert_allclose(model.similarity_.transform(**parts).toarray(), expected)
+    # In another order, without some training items, and without the others.
+    order = [9, 3, 7, 0, 8, 6, 1]
+    some = Named(
+        scipy.sparse.csr_array(hits[np.ix_(order, order)]), [names[k] for k in order]
+    )
+    parts = model.similarity_.new_items(some)
+    assert parts["X"].names == ["p9", "p7", "p8", "p6"]
+    seen = np.zeros((4, 6))
+    seen[:, [0, 1, 3]] = expected[np.ix_([3, 1, 2, 0], [0, 1, 3])]
+    assert_allclose(model.similarity_.transform(**parts).toarray(), seen)
+    again = model.similarity_.new_items(part)
+    assert again["X"].names == names[:6]
+    assert_array_equal(model.predict(**again), model.predict(hits[:6, :6]))
+    assert len(other) + new.size == 6
+    with pytest.raises(ValueError, match="the training items have no names"):
+        HitSimilarity().fit(hits).new_items(whole)

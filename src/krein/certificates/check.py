@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from krein.certificates import cpd, dc, logistic, mkl, proxy, regression, spectral
+from krein.certificates import (
+    cpd,
+    dc,
+    logistic,
+    mkl,
+    proxy,
+    regression,
+    rows,
+    spectral,
+)
 from krein.certificates.data import Given
 from krein.certificates.report import (
     CertificateReport,
@@ -75,6 +84,12 @@ def check_certificate(
         model = model[-1]
     model = getattr(model, "best_estimator_", model)
     name = type(model).__name__
+    if hasattr(model, "similarity_"):  # hits: what reaches the model on them
+        X = type(model.similarity_)(**model.similarity_.get_params()).fit_transform(X)
+        if not hasattr(model, "duality_gap_"):
+            return check_certificate(model.estimator_, X, y, sample_weight)
+        found = rows.check_rows(Given(model, X, y, None), rows.claims_of_rows(model))
+        return summarise(name, found, [])
     if hasattr(model, "dual_coef_") and not hasattr(model, "result_"):
         return unchecked(name, "the model carries no result_, it claims nothing")
     page = _page_of(model)

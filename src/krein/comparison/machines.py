@@ -109,7 +109,9 @@ def features_family(
     K = as_matrix(K).dense()
     mean, scale = standard_columns(K, None)
     Z = (K - mean) / scale
-    Z_new = (new.toarray() if scipy.sparse.issparse(new) else new) / scale - mean / scale
+    Z_new = (
+        new.toarray() if scipy.sparse.issparse(new) else new
+    ) / scale - mean / scale
     rows = []
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
         for signs in target.signs():

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from krein.arrays import Array
 from krein.estimators.hits import HitSimilarity
 from krein.store.state import Fitted, State
 
@@ -39,7 +40,9 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
     estimator : classifier, optional
         Trained on the rows of a sparse similarity, e.g. `SpectrumSVC`. By default a
         linear SVM on the rows as features, each of length 1: a new item has no hit of
-        itself and often fewer hits, and only their proportions are compared.
+        itself and often fewer hits, and only their proportions are compared. It
+        minimises ``(|w|^2 + b^2) / 2 + C sum max(0, 1 - y (w'x + b))^2`` for each class
+        against the rest.
     C : float
         Inverse strength of the penalty of the default estimator.
     similarity : HitSimilarity, optional
@@ -57,10 +60,16 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         Shares of the classes among the training items.
     estimator_, similarity_
         The fitted parts.
+    objective_, duality_gap_ : ndarray of shape (n_rows,)
+        Of the default estimator, one row for two classes, else one per class: the
+        objective above, and how far it can be from its least value. Other estimators
+        have their own in ``estimator_``.
 
     References
     ----------
     Liao, Noble (2003), Journal of Computational Biology 10, on scores as features.
+    Fan, Chang, Hsieh, Wang, Lin (2008), Journal of Machine Learning Research 9
+    (LIBLINEAR, which is used).
 
     Examples
     --------
@@ -77,6 +86,8 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         Fitted("estimator_", "model"),
         Fitted("classes_", "labels", "c"),
         Fitted("class_prior_", "numbers", "c"),
+        Fitted("objective_", "numbers", "r", needed=False),
+        Fitted("duality_gap_", "numbers", "r", needed=False),
     )
 
     _parameter_constraints: dict = {  # noqa: RUF012
@@ -102,7 +113,8 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
     def _inner(self) -> Any:
         if self.estimator is not None:
             return self.estimator
-        return make_pipeline(Normalizer(), LinearSVC(C=self.C))
+        # The similarity was made here: it may be scaled in place.
+        return make_pipeline(Normalizer(copy=False), LinearSVC(C=self.C))
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y):
@@ -119,9 +131,18 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self.similarity_ = clone(self.similarity or HitSimilarity())
-        K = self.similarity_.fit_transform(X)
-        self.estimator_ = clone(self._inner()).fit(K, y)
+        similarity = clone(self.similarity or HitSimilarity())
+        K = similarity.fit_transform(X)
+        self._set(similarity, clone(self._inner()).fit(K, y), y)
+        if self.estimator is None:
+            rows = self.estimator_[:-1].transform(K)
+            found = linear_svm_gap(rows, y, self.estimator_[-1])
+            self.objective_, self.duality_gap_ = found
+        return self
+
+    def _set(self, similarity: HitSimilarity, estimator: Any, y: Any) -> None:
+        """Take fitted parts over, and what is known of the classes."""
+        self.similarity_, self.estimator_ = similarity, estimator
         self.classes_, counts = np.unique(np.asarray(y), return_counts=True)
         self.class_prior_ = counts / counts.sum()
         if self.no_hit_label is not None and self.no_hit_label in self.classes_:
@@ -129,68 +150,95 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
                 f"no_hit_label={self.no_hit_label!r} is a class of y; choose a label "
                 "that stands for nothing else"
             )
-        return self
 
-    def has_hits(self, X):
+    def has_hits(self, X, back=None, self_scores=None):
         """Whether each new item has a hit among the training items.
 
         Parameters
         ----------
         X : Named, or sparse array of shape (n_new, n_train)
+            Hits of new items among the training items.
+        back, self_scores
+            As in `HitSimilarity.transform`.
 
         Returns
         -------
         ndarray of bool of shape (n_new,)
         """
-        check_is_fitted(self, "estimator_")
-        return np.diff(self.similarity_.transform(X).indptr) > 0
+        return np.diff(self._similarity(X, back, self_scores).indptr) > 0
 
-    def decision_function(self, X):
+    def _similarity(self, X: Any, back: Any, self_scores: Any) -> Any:
+        check_is_fitted(self, "estimator_")
+        return self.similarity_.transform(X, back, self_scores)
+
+    def decision_function(self, X, back=None, self_scores=None):
         """Scores of the model.
 
         Parameters
         ----------
-        X : Named, or sparse array of shape (n_new, n_train)
+        X, back, self_scores
+            As in `has_hits`.
 
         Returns
         -------
         ndarray of shape (n_new,) or (n_new, n_classes)
         """
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.decision_function(self.similarity_.transform(X))
+        K = self._similarity(X, back, self_scores)
+        return self.estimator_.decision_function(K)
 
-    def predict(self, X):
+    def predict(self, X, back=None, self_scores=None):
         """Class labels, or `no_hit_label` for items without a hit.
 
         Parameters
         ----------
-        X : Named, or sparse array of shape (n_new, n_train)
+        X, back, self_scores
+            As in `has_hits`.
 
         Returns
         -------
         ndarray of shape (n_new,)
         """
-        check_is_fitted(self, "estimator_")
-        K = self.similarity_.transform(X)
+        K = self._similarity(X, back, self_scores)
         labels = self.estimator_.predict(K)
         if self.no_hit_label is None:
             return labels
         return np.where(np.diff(K.indptr) > 0, labels, self.no_hit_label)
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X, back=None, self_scores=None):
         """Class probabilities; the shares of the classes for items without a hit.
 
         Parameters
         ----------
-        X : Named, or sparse array of shape (n_new, n_train)
+        X, back, self_scores
+            As in `has_hits`.
 
         Returns
         -------
         ndarray of shape (n_new, n_classes)
         """
-        check_is_fitted(self, "estimator_")
-        K = self.similarity_.transform(X)
+        K = self._similarity(X, back, self_scores)
         probabilities = self.estimator_.predict_proba(K)
         probabilities[np.diff(K.indptr) == 0] = self.class_prior_
         return probabilities
+
+
+def linear_svm_gap(X: Any, y: Any, svm: LinearSVC) -> tuple[Array, Array]:
+    """Objective of each row of a fitted linear SVM, and its duality gap.
+
+    With losses ``l_i = max(0, 1 - y_i f_i)`` the variables ``a_i = 2 C l_i`` are
+    feasible for the dual, and the gap between both objectives is half the squared norm
+    of ``w - sum_i a_i y_i x_i``, intercept included: the gradient of the primal.
+    """
+    codes = np.searchsorted(svm.classes_, np.asarray(y))
+    names = [1] if svm.classes_.size == 2 else range(svm.classes_.size)
+    objective, gap = np.empty(len(names)), np.empty(len(names))
+    turned = X.T
+    for row, k in enumerate(names):  # one by one: a block of columns may be large
+        w, b = svm.coef_[row], float(svm.intercept_[row])
+        signs = np.where(codes == k, 1.0, -1.0)
+        loss = np.maximum(0.0, 1.0 - signs * (X @ w + b))
+        a = 2.0 * svm.C * loss * signs
+        objective[row] = 0.5 * (w @ w + b * b) + svm.C * (loss @ loss)
+        gap[row] = 0.5 * (np.sum((w - turned @ a) ** 2) + (b - a.sum()) ** 2)
+    return objective, gap

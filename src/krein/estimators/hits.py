@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array, compressed_rows
-from krein.formats.hit_objects import hits_of_matrix
+from krein.formats.hit_objects import checked_scores
 from krein.formats.named import Named
 from krein.store.state import Fitted, State
 
@@ -135,10 +135,15 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
             )
         self.names_ = X.names if isinstance(X, Named) else None
         self.n_features_in_ = hits.shape[0]
-        known = hits.diagonal()
-        both = self._joined(hits, scipy.sparse.csr_array(hits.T))
+        other = scipy.sparse.csr_array(hits.T)
+        if self.normalize:
+            self._learn(hits.diagonal(), hits, other)
+        both = self._joined(hits, other)
         if not self.normalize:
             return both
+        return _divided(both, self.self_scores_, self.self_scores_)
+
+    def _learn(self, known: Array, hits: Any, other: Any) -> None:
         if not (known > 0).any():
             raise ValueError(
                 "no item has a hit of itself, so that scores cannot be divided by self "
@@ -146,8 +151,7 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
             )
         self.typical_score_ = float(np.median(known[known > 0]))
         self.n_imputed_ = int(np.sum(known <= 0))
-        self.self_scores_ = self._imputed(known, hits, scipy.sparse.csr_array(hits.T))
-        return _divided(both, self.self_scores_, self.self_scores_)
+        self.self_scores_ = self._imputed(known, hits, other)
 
     def transform(self, X, back=None, self_scores=None):
         """Similarities of new items (rows) to the training items (columns).
@@ -189,10 +193,45 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
         new = self._imputed(known, hits, other)
         return _divided(both, new, self.self_scores_)
 
+    def new_items(self, hits):
+        """Take the part about new items from a table that may hold training items too.
+
+        Parameters
+        ----------
+        hits : Named
+            As `read_hits` returns them, the rows and columns of one list of items. New
+            are those that are no training items (or all with hits, if there are none
+            such); hits on items that are neither are left out.
+
+        Returns
+        -------
+        dict
+            ``X`` (Named), ``back`` and ``self_scores``, as `transform` and the methods
+            of `HitClassifier` take them: ``model.predict(**parts)``.
+        """
+        check_is_fitted(self, "n_features_in_")
+        if self.names_ is None:
+            raise ValueError(
+                "the training items have no names to find them by; fit on hits with "
+                "names (as read_hits returns them), or pass n_new x n_train hits"
+            )
+        place = {name: k for k, name in enumerate(hits.names)}
+        own = set(self.names_)
+        new = [k for name, k in place.items() if name not in own]
+        matrix = scipy.sparse.csr_array(hits.data)
+        new = new or np.flatnonzero(np.diff(matrix.indptr)).tolist()
+        at = np.array([place.get(name, -1) for name in self.names_])
+        X, back = matrix[new], matrix[:, new].tocsr()
+        return {
+            "X": Named(_picked(X.T, at).T, [hits.names[k] for k in new], self.names_),
+            "back": _picked(back, at),
+            "self_scores": matrix.diagonal()[new],
+        }
+
     def _counted(self, X: Any) -> scipy.sparse.csr_array:
         """Scores from the floor on."""
         data = X.data if isinstance(X, Named) else X
-        hits = hits_of_matrix(scipy.sparse.csr_array(data), None, None).data
+        hits = checked_scores(data)
         if self.floor:
             hits.data = np.maximum(hits.data - self.floor, 0.0)
             hits.eliminate_zeros()
@@ -215,6 +254,12 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
         return np.where(known > 0, known, np.maximum(self.typical_score_, best))
 
 
+def _picked(matrix: Any, rows: np.ndarray) -> scipy.sparse.csr_array:
+    """Rows by position; -1 is an empty one."""
+    empty = scipy.sparse.csr_array((1, matrix.shape[1]))
+    return scipy.sparse.vstack([matrix, empty]).tocsr()[rows]
+
+
 def _row_max(matrix: Any) -> Array:
     best = np.zeros(matrix.shape[0])
     filled = np.flatnonzero(np.diff(matrix.indptr))
@@ -224,11 +269,10 @@ def _row_max(matrix: Any) -> Array:
 
 
 def _divided(matrix: Any, rows: Array, columns: Array) -> scipy.sparse.csr_array:
-    """Entries divided by the roots of the self scores of row and column."""
-    divided = matrix.copy()
-    factor = np.repeat(1.0 / np.sqrt(rows), np.diff(matrix.indptr))
-    divided.data = matrix.data * factor * (1.0 / np.sqrt(columns))[matrix.indices]
-    return divided
+    """Divide entries by the roots of the self scores of row and column, in place."""
+    matrix.data *= np.repeat(1.0 / np.sqrt(rows), np.diff(matrix.indptr))
+    matrix.data *= (1.0 / np.sqrt(columns))[matrix.indices]
+    return matrix
 
 
 def _in_order(hits: Any, names: list[str] | None) -> Any:

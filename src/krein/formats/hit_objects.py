@@ -14,13 +14,32 @@ from krein.formats.arrays import read_npz
 from krein.formats.named import FormatError, Named
 from krein.store.files import atomic_write
 
-__all__ = ["hits_of_graph", "hits_of_matrix", "load_hits", "write_hits"]
+__all__ = [
+    "checked_scores",
+    "hits_of_graph",
+    "hits_of_matrix",
+    "load_hits",
+    "write_hits",
+]
 
 
 def hits_of_matrix(
     matrix: Any, names: Sequence[str] | None, columns: Sequence[str] | None
 ) -> Named:
     """Check a SciPy sparse array and name it."""
+    data = checked_scores(matrix)
+    if columns is None and data.shape[0] != data.shape[1]:
+        columns = [str(k) for k in range(data.shape[1])]
+    rows = [str(k) for k in range(data.shape[0])] if names is None else names
+    return Named(
+        data,
+        _named(rows, data.shape[0], "names"),
+        None if columns is None else _named(columns, data.shape[1], "against"),
+    )
+
+
+def checked_scores(matrix: Any) -> scipy.sparse.csr_array:
+    """Copy into compressed rows without zeros; scores are finite and not negative."""
     data = scipy.sparse.csr_array(matrix, dtype=np.float64, copy=True)
     data.sum_duplicates()
     if not np.isfinite(data.data).all():
@@ -31,14 +50,7 @@ def hits_of_matrix(
             "hits are 0 or more"
         )
     data.eliminate_zeros()
-    if columns is None and data.shape[0] != data.shape[1]:
-        columns = [str(k) for k in range(data.shape[1])]
-    rows = [str(k) for k in range(data.shape[0])] if names is None else names
-    return Named(
-        data,
-        _named(rows, data.shape[0], "names"),
-        None if columns is None else _named(columns, data.shape[1], "against"),
-    )
+    return data
 
 
 def _named(names: Sequence[str], n: int, what: str) -> list[str]:
