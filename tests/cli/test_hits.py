@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from krein import FormatError, compare, diagnose
+from krein import (
+    FormatError,
+    HitSimilarity,
+    SpectrumSVC,
+    compare,
+    diagnose,
+    read_hits,
+)
 from krein.cli import main
 from krein.cli.hits import leave_out_rare, near_duplicates, read_if_hits
 from krein.cli.inputs import Inputs
@@ -55,16 +62,92 @@ def test_relatives_stay_together(table, capsys):
     assert "groups of relatives at similarity 0.6" in capsys.readouterr().err
 
 
-def test_inspect_and_fit(table, tmp_path, capsys):
-    path, labels = table
+def test_inspect(table, capsys):
+    path, _ = table
     assert main(["inspect", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert "0 of them missing" in shown.err
+    assert "243 items" in shown.out or "243" in shown.out
+
+
+def new_table(path, family):
+    """Hits of five new items on their family, back from it, and on each other."""
+    rng = np.random.default_rng(1)
+    lines = [f"new{k}\tnew{k}\t{150 + k}" for k in range(4)]
+    lines += [f"new{k}\tp{60 * k + j}\t{90 + j}" for k in range(4) for j in (3, 5, 8)]
+    lines += [f"p{60 * k + 9}\tnew{k}\t{rng.integers(60, 90)}" for k in range(4)]
+    lines += ["new4\tp242\t80", "new0\tstranger\t50"]  # of a class left out
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("method", ["clip", "profiles", "neighbors"])
+def test_from_hits_to_labels_of_new_items(method, table, tmp_path, capsys):
+    path, labels = table
     model = tmp_path / "model.krein"
     words = ["fit", path, "--labels", labels, "--label-column", "family"]
-    words += ["--method", "clip", "--set", "C=1", "-o", model]
+    words += ["--method", method, "-o", model]
+    words += ["--set", "n_neighbors=1" if method == "neighbors" else "C=1"]
+    assert main([str(word) for word in words]) == 0
+    new = new_table(tmp_path / "new.m8", labels)
+    heads = "".join(f">new{k} of some kind\nACDE\n" for k in range(6))
+    (tmp_path / "new.fasta").write_text(heads)
+    capsys.readouterr()
+    words = ["predict", model, new, "--names", tmp_path / "new.fasta", "--json"]
+    words += ["--nearest", "2"]
+    assert main([str(word) for word in words]) == 0
+    shown = capsys.readouterr()
+    found = {row["item"]: row for row in json.loads(shown.out)["items"]}
+    assert [found[f"new{k}"]["label"] for k in range(4)] == ["f0", "f1", "f2", "f3"]
+    # The only hit of one is on an item that was left out; one is in no line.
+    assert found["new4"]["label"] == found["new5"]["label"] == "no hit"
+    assert found["new1"]["nearest"].count("(f1)") == 2
+    assert found["new4"]["nearest"] == ""
+    assert "2 of 6 items have no hit among the 240 training items" in shown.err
+    assert main([str(word) for word in ["predict", model, new]]) == 0
+    shown = capsys.readouterr()
+    assert "1 of 5 items have no hit" in shown.err
+    assert "stranger" not in shown.out
+
+
+def test_predictions_are_those_of_the_whole_table(table, tmp_path, capsys):
+    """New x training hits are treated by the object that treated training hits."""
+    path, labels = table
+    lines = path.read_text().splitlines()
+    new = {f"p{i}" for i in range(0, 240, 10)}
+    names = [line.split("\t")[:2] for line in lines]
+    inside = [x for x, pair in zip(lines, names, strict=True) if not new & {*pair}]
+    (tmp_path / "train.m8").write_text("\n".join(inside) + "\n")
+    words = ["fit", tmp_path / "train.m8", "--labels", labels, "--label-column"]
+    words += ["family", "--method", "flip", "--set", "C=1", "-o", tmp_path / "m.krein"]
     assert main([str(word) for word in words]) == 0
     capsys.readouterr()
-    assert main(["predict", str(model), str(path)]) == 2
-    assert "is a table of hits; how their scores" in capsys.readouterr().err
+    words = ["predict", tmp_path / "m.krein", path, "--scores", "--json"]
+    assert main([str(word) for word in words]) == 0
+    found = json.loads(capsys.readouterr().out)["items"]
+    assert {row["item"] for row in found} >= new
+    hits = read_hits(path)
+    K = HitSimilarity().fit_transform(hits)
+    train = [k for k, n in enumerate(hits.names) if n not in new and int(n[1:]) < 240]
+    kin = np.array([f"f{int(hits.names[k][1:]) // 60}" for k in train])
+    model = SpectrumSVC("flip", C=1.0).fit(K[train][:, train], kin)
+    for row in found:
+        k = hits.names.index(row["item"])
+        scores = model.decision_function(K[[k]][:, train])[0]
+        if row["item"] in new:
+            assert row["label"] == model.classes_[np.argmax(scores)]
+            assert row["score(f2)"] == float(f"{scores[2]:.4g}")
+
+
+def test_a_class_called_no_hit(table, tmp_path, capsys):
+    path, labels = table
+    words = ["compare", path, "--labels", labels, "--label-column", "family"]
+    words += ["--folds", "2", "--methods", "profiles", "--model", tmp_path / "m.krein"]
+    assert main([str(word) for word in words]) == 0
+    capsys.readouterr()
+    words = ["predict", tmp_path / "m.krein", path, "--no-hit", "f1"]
+    assert main([str(word) for word in words]) == 2
+    assert "--no-hit 'f1' is a class; choose another word" in capsys.readouterr().err
 
 
 def test_what_is_no_table_of_hits_is_left_to_others(tmp_path):

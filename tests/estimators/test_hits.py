@@ -188,6 +188,12 @@ def test_new_items_of_a_table_with_training_items_in_it():
     )
     parts = model.similarity_.new_items(some)
     assert parts["X"].names == ["p9", "p7", "p8", "p6"]
+    listed = model.similarity_.new_items(some, ["x", "p8"])
+    assert model.has_hits(**listed).tolist() == [False, True]
+    assert_allclose(
+        model.similarity_.transform(**listed).toarray()[1],
+        model.similarity_.transform(**parts).toarray()[2],
+    )
     seen = np.zeros((4, 6))
     seen[:, [0, 1, 3]] = expected[np.ix_([3, 1, 2, 0], [0, 1, 3])]
     assert_allclose(model.similarity_.transform(**parts).toarray(), seen)

@@ -150,7 +150,7 @@ def _write_model(
     model = comparison.fit_best()
     if args.proba:
         model = with_probabilities(model, comparison.problem)
-    save_named(model, saved, read.names, comparison.problem)
+    save_named(model, saved, read, comparison.problem)
     return {"model": str(saved)}
 
 

@@ -69,8 +69,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         model = fit_method(problem, args.method, params=settings or None)
         model = with_probabilities(model, problem) if args.proba else model
     checked = _checked(model, problem) if args.check else {}
-    save_named(model, out, read.names, problem)
     right = model.predict(training_data(problem)) == labels_of(problem)
+    save_named(model, out, read, problem)
     return {
         "model": str(out),
         "estimator": describe_model(model),
@@ -150,12 +150,15 @@ def with_probabilities(model: Any, problem: Any) -> Any:
     return again.fit(training_data(problem), labels_of(problem))
 
 
-def save_named(model: Any, path: Any, names: Any, problem: Any) -> None:
+def save_named(model: Any, path: Any, read: Any, problem: Any) -> None:
     """Save with names and labels of the training items, for `krein predict`."""
     from krein import save_model
+    from krein.cli.hits import with_rule
 
-    if names is not None:
-        model.item_names_ = list(names)
+    if read.rule is not None:
+        model = with_rule(model, read.rule, labels_of(problem))
+    if read.names is not None:
+        model.item_names_ = list(read.names)
     model.item_labels_ = [str(label) for label in labels_of(problem)]
     save_model(model, path)
 

@@ -1,4 +1,4 @@
-"""Tables of hits on the command line: a sparse similarity of the items with a label."""
+"""Tables of hits on the command line: read, made a similarity, taken up by a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import numpy as np
 
 from krein.formats import FormatError, Named, read_hits
 
-__all__ = ["leave_out_rare", "near_duplicates", "read_if_hits"]
+__all__ = [
+    "as_similarity",
+    "leave_out_rare",
+    "near_duplicates",
+    "new_hits",
+    "read_if_hits",
+    "with_rule",
+]
 
 _ITEMS = 200  # fewer items, or more pairs, are read as a matrix
 _DENSITY = 0.2
@@ -18,8 +25,7 @@ _NEAR = 0.9
 
 
 def read_if_hits(path: str, format: str | None) -> Named | None:
-    """Read a table of hits as a sparse similarity; None if it is something else."""
-    from krein import HitSimilarity
+    """Read a table of hits as a sparse array of scores; None if it is none."""
     from krein.formats.recognise import choose_format
 
     if path == "-" or not Path(path).is_file():
@@ -33,18 +39,68 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
     n = hits.data.shape[0]
     if n < _ITEMS or hits.data.nnz > _DENSITY * n * n:
         return None
-    own = bool((hits.data.diagonal() > 0).any())
+    share = hits.data.nnz / n**2
+    note = f"read {hits.data.nnz} hits of {n} items ({share:.2%} of the pairs)"
+    return replace(hits, notes=[note])
+
+
+def as_similarity(read: Any) -> tuple[Any, list[str]]:
+    """Make a similarity of hits; how that was done stays with it, for new items."""
+    from krein import HitSimilarity
+
+    own = bool((read.data.diagonal() > 0).any())
     rule = HitSimilarity(normalize=own)
-    K = rule.fit_transform(hits)
-    missing = getattr(rule, "n_imputed_", 0)
-    notes = [
-        f"read {hits.data.nnz} hits of {n} items ({hits.data.nnz / n**2:.2%} of the "
-        "pairs); the better direction of a pair counts",
-        f"scores over the roots of self scores, {missing} of them missing"
-        if own
-        else "no self scores: scores as they are",
-    ]
-    return replace(hits, data=K, notes=notes)
+    K = rule.fit_transform(Named(read.data, read.names))
+    said = "scores as they are: there are no self scores"
+    if own:
+        said = (
+            f"scores over the roots of self scores, {rule.n_imputed_} of them missing"
+        )
+    note = f"the better direction of a pair counts; {said}"
+    return replace(read, data=K, rule=rule), [note]
+
+
+def with_rule(model: Any, rule: Any, labels: Any) -> Any:
+    """Join a model on similarities with the rule that makes them of hits."""
+    from sklearn.base import clone
+
+    from krein import HitClassifier
+
+    if isinstance(
+        model, HitClassifier
+    ):  # on similarities: its own rule changes nothing
+        whole, inner = (
+            HitClassifier(C=model.C, similarity=clone(rule)),
+            model.estimator_,
+        )
+        whole.objective_, whole.duality_gap_ = model.objective_, model.duality_gap_
+    else:
+        whole, inner = HitClassifier(clone(model), similarity=clone(rule)), model
+    whole.adopt(rule, inner, labels)
+    return whole
+
+
+def new_hits(model: Any, path: str, names: str | None, label: str) -> tuple[Any, list]:
+    """Read hits of new items for a model of hits; say how many have none."""
+    hits = read_hits(path)
+    if label in [str(c) for c in model.classes_]:
+        raise ValueError(f"--no-hit {label!r} is a class; choose another word")
+    model.no_hit_label = label
+    listed = None if names is None else list(dict.fromkeys(_names_in(names)))
+    parts = model.similarity_.new_items(hits, listed)
+    found = model.has_hits(**parts)
+    note = (
+        f"{int((~found).sum())} of {found.size} items have no hit among the "
+        f"{model.similarity_.n_features_in_} training items: {label!r}"
+    )
+    return parts, [note]
+
+
+def _names_in(path: str) -> list[str]:
+    """Names of a FASTA file, or one a line."""
+    lines = Path(path).read_text().splitlines()
+    heads = [line[1:] for line in lines if line.startswith(">")]
+    return [line.split()[0] for line in heads or lines if line.strip()]
 
 
 def leave_out_rare(read: Any, members: int) -> tuple[Any, list[str]]:

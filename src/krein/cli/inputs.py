@@ -20,13 +20,17 @@ _FEWEST = 4  # items from which "every item is a class of its own" is suspicious
 
 @dataclass(frozen=True)
 class Inputs:
-    """Data, names, labels and groups of one command, and what to say about them."""
+    """Data, names, labels and groups of one command, and what to say about them.
+
+    `rule` is the `HitSimilarity` that made similarities of hits, where it did.
+    """
 
     data: Any
     names: list[str] | None
     target: np.ndarray | None
     groups: np.ndarray | None
     notes: list[str]
+    rule: Any = None
 
 
 def read_inputs(args: argparse.Namespace) -> Inputs:
@@ -96,7 +100,7 @@ def check_symmetry(read: Inputs, args: argparse.Namespace) -> list[str]:
     from krein.validation import ROUNDING, asymmetry
 
     if scipy.sparse.issparse(read.data):
-        return []  # made symmetric when it was read
+        return []  # was made symmetric
     K = np.asarray(read.data)
     if args.symmetrize or K.shape[0] != K.shape[1]:
         return []

@@ -7,7 +7,7 @@ import shlex
 from typing import Any
 
 from krein.cli.options import add_input, add_kernel, add_labels
-from krein.cli.output import print_alerts, print_table
+from krein.cli.output import print_alerts, print_note, print_table
 
 SUMMARY = "say how indefinite a similarity is and what to do about it"
 EXAMPLES = (
@@ -26,9 +26,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Diagnose the matrix."""
+    import scipy.sparse
+
+    from krein.cli.hits import as_similarity
     from krein.cli.problem import load_items
 
     read = load_items(args)
+    if scipy.sparse.issparse(read.data):
+        read, notes = as_similarity(read)
+        print_note(args, *notes)
     diagnosis = _diagnose(args, read, read.target)
     return {
         "file": args.file,

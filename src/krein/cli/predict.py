@@ -13,6 +13,7 @@ SUMMARY = "predict labels of new items with a saved model"
 EXAMPLES = (
     "krein predict model.krein new_rows.csv -o labels.csv",
     "krein predict model.krein new.fasta --proba --nearest 3",
+    "krein predict model.krein new_hits.m8 --names new.fasta -o labels.csv",
 )
 
 
@@ -22,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         help="similarities (or distances, as in training) of new items (rows) to the "
-        "training items (columns), or new items for a model with a kernel; - is stdin",
+        "training items (columns), or new items for a model with a kernel; - is "
+        "stdin. For a model of hits: the hits of new items among the training items",
     )
     parser.add_argument(
         "--items", metavar="COLUMN", help="the file is a table, items in this column"
@@ -39,6 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="columns are in the order of training, whatever the names say",
     )
+    parser.add_argument(
+        "--names",
+        metavar="FILE",
+        help="names of all new items (one a line, or FASTA): those that the table of "
+        "hits does not mention are answered too",
+    )
+    parser.add_argument(
+        "--no-hit",
+        default="no hit",
+        metavar="LABEL",
+        help="what an item without a hit is called (default: 'no hit')",
+    )
     parser.add_argument("-o", "--out", metavar="FILE", help="write a csv file")
     add_output(parser)
 
@@ -50,13 +64,13 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
     model = load_model(args.model)
     refuse_what_cannot_predict(model, args)
-    data, names = _read(model, args)
+    given, names = _read(model, args)
     rows = [
         {"item": name, "label": str(label)}
-        for name, label in zip(names, model.predict(data), strict=True)
+        for name, label in zip(names, model.predict(**given), strict=True)
     ]
     for add in (_add_probabilities, _add_scores, _add_nearest):
-        add(rows, model, data, args)
+        add(rows, model, given, args)
     payload: dict[str, Any] = {"items": rows}
     if out is not None:
         _write(out, rows, args.force)
@@ -89,24 +103,22 @@ def _precomputed(model: Any) -> bool:
     return getattr(_last(model), "kernel", None) == "precomputed"
 
 
-def _read(model: Any, args: argparse.Namespace) -> tuple[Any, list[str]]:
-    from krein.cli.hits import read_if_hits
+def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """What the methods of the model take, by name, and the names of the new items."""
+    from krein.cli.hits import new_hits
     from krein.formats import read_items, read_matrix
 
+    if hasattr(model, "similarity_"):
+        given, notes = new_hits(model, args.file, args.names, args.no_hit)
+        print_note(args, *notes)
+        return given, given["X"].names
     if _precomputed(model):
-        if read_if_hits(args.file, None) is not None:
-            raise ValueError(
-                f"{args.file} is a table of hits; how their scores become similarities "
-                "is not part of a model file. Predict in Python with "
-                "krein.HitClassifier, or write the similarities of new items (rows) to "
-                "the training items (columns) as a matrix"
-            )
         read = read_matrix(args.file, mirror=False)
         read = in_training_order(read, getattr(model, "item_names_", None), args)
     else:
         read = read_items(args.file, column=args.items)
     print_note(args, *read.notes)
-    return read.data, read.names or [str(i) for i in range(len(read.data))]
+    return {"X": read.data}, read.names or [str(i) for i in range(len(read.data))]
 
 
 def in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
@@ -128,17 +140,17 @@ def in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
 # --------------------------------------------------------------- columns on request
 
 
-def _add_probabilities(rows: list, model: Any, data: Any, args: Any) -> None:
+def _add_probabilities(rows: list, model: Any, given: dict, args: Any) -> None:
     if args.proba:
-        for row, values in zip(rows, model.predict_proba(data), strict=True):
+        for row, values in zip(rows, model.predict_proba(**given), strict=True):
             for label, value in zip(model.classes_, values, strict=True):
                 row[f"p({label})"] = round(float(value), 4)
 
 
-def _add_scores(rows: list, model: Any, data: Any, args: Any) -> None:
+def _add_scores(rows: list, model: Any, given: dict, args: Any) -> None:
     if not args.scores:
         return
-    for row, values in zip(rows, model.decision_function(data), strict=True):
+    for row, values in zip(rows, model.decision_function(**given), strict=True):
         if getattr(values, "ndim", 0) == 0:
             row["score"] = float(f"{values:.4g}")
         else:
@@ -146,34 +158,39 @@ def _add_scores(rows: list, model: Any, data: Any, args: Any) -> None:
                 row[f"score({label})"] = float(f"{value:.4g}")
 
 
-def _add_nearest(rows: list, model: Any, data: Any, args: Any) -> None:
+def _add_nearest(rows: list, model: Any, given: dict, args: Any) -> None:
     if args.nearest < 1:
         return
-    import numpy as np
+    import scipy.sparse
 
-    K = training_similarities(model, data)
+    from krein.comparison.yardsticks import most_similar
+
+    K = training_similarities(model, **given)
     names = getattr(model, "item_names_", None) or [str(i) for i in range(K.shape[1])]
     labels = getattr(model, "item_labels_", None) or [""] * K.shape[1]
-    order = np.argsort(-K, axis=1, kind="stable")[:, : args.nearest]
-    for row, near in zip(rows, order, strict=True):
-        row["nearest"] = "; ".join(f"{names[j]} ({labels[j]})" for j in near)
+    for i, near in enumerate(most_similar(K, args.nearest)):
+        if scipy.sparse.issparse(K):
+            near = [j for j in near if K[i, j] > 0]  # the others are no hits
+        rows[i]["nearest"] = "; ".join(f"{names[j]} ({labels[j]})" for j in near)
 
 
-def training_similarities(model: Any, data: Any) -> Any:
+def training_similarities(model: Any, X: Any, **hits: Any) -> Any:
     """What is large for near training items: similarities, or minus distances."""
     from krein import DistanceTransformer
 
+    if hasattr(model, "similarity_"):
+        return model.similarity_.transform(X, **hits)
     if hasattr(model, "steps"):
         if isinstance(model[0], DistanceTransformer):
-            return -data
-        return training_similarities(model[-1], model[:-1].transform(data))
+            return -X
+        return training_similarities(model[-1], model[:-1].transform(X))
     if model.kernel == "precomputed":
-        return data
+        return X
     if getattr(model, "X_fit_", None) is None:
         raise ValueError(
             f"--nearest is not for {type(model).__name__}, which keeps no items"
         )
-    return model.kernel_(data, model.X_fit_)
+    return model.kernel_(X, model.X_fit_)
 
 
 def _write(out: Any, rows: list[dict[str, Any]], force: bool) -> None:

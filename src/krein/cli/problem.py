@@ -129,10 +129,12 @@ def _prepared_hits(read: Any, args: argparse.Namespace) -> Any:
     """Leave out rare classes; keep relatives together if asked to, else warn."""
     from dataclasses import replace
 
-    from krein.cli.hits import leave_out_rare, near_duplicates
+    from krein.cli.hits import as_similarity, leave_out_rare, near_duplicates
     from krein.splitting import similarity_groups
 
     read, notes = leave_out_rare(read, vars(args).get("min_members", 10))
+    read, how = as_similarity(read)
+    notes += how
     threshold = vars(args).get("split_by_similarity")
     if threshold is not None:
         groups = similarity_groups(read.data, threshold)

@@ -103,7 +103,7 @@ def _along_C(
 
 
 def features_family(
-    grid: Sequence[Candidate], K: Array, target: Classes, new: Array
+    grid: Sequence[Candidate], K: Any, target: Classes, new: Any
 ) -> list[Array]:
     """Logistic regressions on standardised rows, each C from the one before."""
     K = as_matrix(K).dense()

@@ -23,6 +23,7 @@ from krein.comparison.machines import (
     neighbor_family,
     svm_family,
 )
+from krein.estimators.hits import HitSimilarity
 
 __all__ = ["METHODS", "Method", "list_methods", "select_methods"]
 
@@ -285,7 +286,7 @@ _ALL = (
         "Linear SVM on the similarities of an item, scaled to length 1, as features.",
         "similarity",
         "HitClassifier",
-        {},
+        {"similarity": HitSimilarity(normalize=False)},  # it is one already
         _profiles,
         1,
         default=False,

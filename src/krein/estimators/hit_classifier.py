@@ -133,15 +133,25 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         """
         similarity = clone(self.similarity or HitSimilarity())
         K = similarity.fit_transform(X)
-        self._set(similarity, clone(self._inner()).fit(K, y), y)
+        self.adopt(similarity, clone(self._inner()).fit(K, y), y)
         if self.estimator is None:
             rows = self.estimator_[:-1].transform(K)
             found = linear_svm_gap(rows, y, self.estimator_[-1])
             self.objective_, self.duality_gap_ = found
         return self
 
-    def _set(self, similarity: HitSimilarity, estimator: Any, y: Any) -> None:
-        """Take fitted parts over, and what is known of the classes."""
+    def adopt(self, similarity, estimator, y):
+        """Take over a similarity and an estimator that were fitted elsewhere.
+
+        Parameters
+        ----------
+        similarity : HitSimilarity
+            Fitted on the hits of the training items.
+        estimator : classifier
+            Fitted on the similarities that it returned.
+        y : array-like of shape (n,)
+            Class labels of the training items.
+        """
         self.similarity_, self.estimator_ = similarity, estimator
         self.classes_, counts = np.unique(np.asarray(y), return_counts=True)
         self.class_prior_ = counts / counts.sum()

@@ -193,15 +193,17 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
         new = self._imputed(known, hits, other)
         return _divided(both, new, self.self_scores_)
 
-    def new_items(self, hits):
+    def new_items(self, hits, names=None):
         """Take the part about new items from a table that may hold training items too.
 
         Parameters
         ----------
         hits : Named
-            As `read_hits` returns them, the rows and columns of one list of items. New
-            are those that are no training items (or all with hits, if there are none
-            such); hits on items that are neither are left out.
+            As `read_hits` returns them, the rows and columns of one list of items.
+            Hits on items that are neither new nor training items are left out.
+        names : list of str, optional
+            The new items, also those that the table does not mention. By default the
+            queries that are no training items, or all queries if there are none such.
 
         Returns
         -------
@@ -215,17 +217,19 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
                 "the training items have no names to find them by; fit on hits with "
                 "names (as read_hits returns them), or pass n_new x n_train hits"
             )
-        place = {name: k for k, name in enumerate(hits.names)}
-        own = set(self.names_)
-        new = [k for name, k in place.items() if name not in own]
         matrix = scipy.sparse.csr_array(hits.data)
-        new = new or np.flatnonzero(np.diff(matrix.indptr)).tolist()
-        at = np.array([place.get(name, -1) for name in self.names_])
-        X, back = matrix[new], matrix[:, new].tocsr()
+        if names is None:
+            queries = [hits.names[k] for k in np.flatnonzero(np.diff(matrix.indptr))]
+            own = set(self.names_)
+            names = [name for name in queries if name not in own] or queries
+        place = {name: k for k, name in enumerate(hits.names)}
+        new = np.array([place.get(name, -1) for name in names], dtype=int)
+        old = np.array([place.get(name, -1) for name in self.names_], dtype=int)
+        scores = np.append(matrix.diagonal(), 0.0)
         return {
-            "X": Named(_picked(X.T, at).T, [hits.names[k] for k in new], self.names_),
-            "back": _picked(back, at),
-            "self_scores": matrix.diagonal()[new],
+            "X": Named(_block(matrix, new, old), list(names), self.names_),
+            "back": _block(matrix, old, new),
+            "self_scores": scores[new],
         }
 
     def _counted(self, X: Any) -> scipy.sparse.csr_array:
@@ -254,10 +258,12 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
         return np.where(known > 0, known, np.maximum(self.typical_score_, best))
 
 
-def _picked(matrix: Any, rows: np.ndarray) -> scipy.sparse.csr_array:
-    """Rows by position; -1 is an empty one."""
-    empty = scipy.sparse.csr_array((1, matrix.shape[1]))
-    return scipy.sparse.vstack([matrix, empty]).tocsr()[rows]
+def _block(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
+    """Rows and columns by position; -1 is an empty one."""
+    n = matrix.shape[0]
+    wider = scipy.sparse.csr_array(matrix, copy=True)
+    wider.resize((n + 1, n + 1))
+    return compressed_rows(wider[rows][:, columns])
 
 
 def _row_max(matrix: Any) -> Array:
