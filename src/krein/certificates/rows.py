@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from krein.certificates.data import Given, labels_of, one_against_rest
 from krein.certificates.report import EPS, Claim, Evidence, Verdict, judge
@@ -25,21 +24,23 @@ def claims_of_rows(model: Any) -> list[Claim]:
 
 
 def check_rows(given: Given, claims: list[Claim]) -> list[Verdict]:
-    """Judge every row; `given.X` holds the similarities of the training items."""
-    model, K = given.model, scipy.sparse.csr_array(given.X)
-    norms = np.sqrt(K.multiply(K).sum(axis=1))
-    X = scipy.sparse.diags_array(1.0 / np.where(norms > 0, norms, 1.0)) @ K
+    """Judge every row; `given.X` is the sparse similarity of the training items."""
+    model, K = given.model, given.X
+    norms = np.sqrt(np.asarray(K.multiply(K).sum(axis=1)).ravel())
+    norms[norms == 0.0] = 1.0
     svm = model.estimator_[-1]
     codes = labels_of(model, np.asarray(given.y))
     signs = one_against_rest(codes, len(model.classes_))
     rows = zip(claims, signs, svm.coef_, svm.intercept_, strict=True)
-    return [judge(claim, _found(X, y, w, b, svm.C)) for claim, y, w, b in rows]
+    return [judge(claim, _found(K, norms, y, w, b, svm.C)) for claim, y, w, b in rows]
 
 
-def _found(X: Any, y: np.ndarray, w: np.ndarray, b: float, C: float) -> Evidence:
-    loss = np.clip(1.0 - y * (X @ w + b), 0.0, None)
+def _found(
+    K: Any, norms: np.ndarray, y: np.ndarray, w: np.ndarray, b: float, C: float
+) -> Evidence:
+    loss = np.clip(1.0 - y * ((K @ w) / norms + b), 0.0, None)
     a = 2.0 * C * loss
-    v = X.T @ (a * y)
+    v = K.T @ (a * y / norms)
     primal = (w @ w + b * b) / 2.0 + C * np.sum(loss**2)
     dual = a.sum() - (v @ v + np.sum(a * y) ** 2) / 2.0 - np.sum(a**2) / (4.0 * C)
     slack = 8.0 * EPS * np.sqrt(y.size) * float(primal + a.sum() + v @ v)
