@@ -173,7 +173,9 @@ class Result:
         cells = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in rows.items())
         return f"<table><caption>krein Result</caption>{cells}</table>"
 
-    def plot(self, x: Literal["iteration", "seconds"] = "iteration", ax: Any = None):  # type: ignore[no-untyped-def]
+    def plot(
+        self, x: Literal["iteration", "seconds"] = "iteration", ax: Any = None
+    ) -> Any:
         """Draw objective and bound, and the certificate on a logarithmic axis.
 
         Parameters

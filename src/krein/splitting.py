@@ -164,7 +164,9 @@ class SimilarityGroupSplit:
         self.n_splits = n_splits
         self.random_state = random_state
 
-    def split(self, X, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield (train, test) positions.
 
         Parameters
@@ -197,7 +199,7 @@ class SimilarityGroupSplit:
         )
         yield from folds.split(np.zeros((found.size, 1)), labels, found)
 
-    def get_n_splits(self, X=None, y=None, groups=None) -> int:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of folds.
 
         Parameters
