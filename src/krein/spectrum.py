@@ -165,10 +165,11 @@ class Spectrum:
                 fingerprint(self.eigenvalues),
                 fingerprint(self.sqrt_weight),
             ),
-            self._matrix,
+            self.formed,
         )
 
-    def _matrix(self) -> Array:
+    def formed(self) -> Array:
+        """Return the matrix, formed anew."""
         M = _outer(self.eigenvectors, self.eigenvalues)
         if self.sqrt_weight is not None:
             M /= self.sqrt_weight

@@ -1,0 +1,277 @@
+"""A search over treatments of one spectrum and C, and the machines it chooses.
+
+All treatments of a fold share its eigendecomposition, and kernels that differ by the
+weight of the negative part share both of their halves. What is trained on a kernel,
+for classes or numbers, comes as two functions: loosely for all C, certified for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import ceil
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from krein.arrays import Array
+from krein.estimators._search import in_folds
+from krein.estimators._training import FittedRows, Row, Training
+from krein.matrices.matrix import TrainedKernel
+from krein.methods import Method, as_method, power
+from krein.notices import warn_user
+from krein.solvers.svm_path import svm_path
+from krein.spectrum import Spectrum
+from krein.transform import Transform
+
+__all__ = ["GAINS", "SpectrumSearch", "loose_path"]
+
+GAINS = tuple(power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0))
+CS = tuple(float(c) for c in 10.0 ** np.array([-1.0, -0.25, 0.5, 1.25, 2.0, 2.75]))
+_SHARE = 0.3  # of the settings are averaged
+_TOL, _STEPS = 1e-2, 5  # of LIBSVM in the search: in units of the margin; per sample
+
+# path(K, target, Cs, weight): coefficients (n_C, n_rows, n) and intercepts (n_C,
+# n_rows) on a kernel of mean diagonal one, solved well enough for an order of them.
+Path = Callable[[Array, Any, Array, Array | None], tuple[Array, Array]]
+# fit(trained, training, target, C): certified rows.
+Fit = Callable[[TrainedKernel, Training, Any, float], FittedRows]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All pairs of a method and a C, methods first.
+
+    Attributes
+    ----------
+    spectrum : Spectrum
+        Of the training similarity.
+    methods : list of Method
+        Those that differ on it.
+    Cs : ndarray
+        Ascending, for kernels of mean diagonal one.
+    """
+
+    spectrum: Spectrum
+    methods: Sequence[Method]
+    Cs: Array
+
+    def __getitem__(self, s: int) -> tuple[Method, float]:
+        return self.methods[s // self.Cs.size], float(self.Cs[s % self.Cs.size])
+
+    def __iter__(self) -> Iterator[tuple[Method, float]]:
+        return ((method, float(C)) for method in self.methods for C in self.Cs)
+
+
+class SpectrumSearch:
+    """What classification and regression share; a mixin of kernel models."""
+
+    def _out_of_fold(
+        self, path: Path, training: Training, target: Any, folds: Sequence[Any]
+    ) -> tuple[Settings, list[Array]]:
+        """Settings and their values (n_settings, n_test, n_rows) on every fold."""
+        model: Any = self
+        Cs = check_grid(CS if model.Cs is None else model.Cs, "Cs")
+        spectrum = training.K.spectrum(training.weight)
+        settings = Settings(
+            spectrum, distinct_methods(model.gains or GAINS, spectrum), Cs
+        )
+        ask = partial(fold_values, path, settings.methods, Cs, training, target)
+        return settings, list(in_folds(ask, folds, n_jobs=model.n_jobs))
+
+    def _take_best(
+        self,
+        fit: Fit,
+        training: Training,
+        target: Any,
+        settings: Settings,
+        scores: Array,
+    ) -> np.ndarray:
+        """Fit the best settings on all data, keep their mean; return which they are."""
+        model: Any = self
+        order = np.argsort(-np.round(scores.mean(axis=1), 12), kind="stable")
+        best = order[: 1 if model.combine == "best" else ceil(_SHARE * order.size)]
+        found = list(members(fit, settings, best, training, target))
+        model._store(mean_rows([rows for _, rows in found]), training)
+        model.members_ = [member for member, _ in found]
+        model.best_params_ = {
+            name: value for name, value in found[0][0].items() if name != "results"
+        }
+        results = [one["results"] for one in model.members_]
+        model.duality_gap_ = np.max(
+            [[result.certificate.value for result in rows] for rows in results], axis=0
+        )
+        if len(found) > 1:
+            for message in model._complaints([r for rows in results for r in rows]):
+                warn_user(message, ConvergenceWarning)
+        model.cv_results_ = cv_results(settings, scores, best)
+        return best
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the landscape: the mean score of every method and C, members marked.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; made when not given.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        check_is_fitted(self, "cv_results_")
+        from krein.plotting import plot_landscape
+
+        return plot_landscape(self.cv_results_, ax=ax)  # type: ignore[attr-defined]
+
+
+@dataclass
+class Kernels:
+    """Kernels of many methods on one spectrum, each divided by its mean diagonal.
+
+    A target is the sum of what it makes of the eigenvalues above and below zero. A
+    half that differs from an earlier one by a factor is not formed again.
+    """
+
+    training: Training
+    spectrum: Spectrum
+    _halves: list[tuple[Array, Array]] = field(default_factory=list)
+
+    def unit(self, method: Method) -> tuple[TrainedKernel, float]:
+        """Return what a method makes of K, and the mean of its diagonal."""
+        weight, spectrum = self.training.weight, self.spectrum
+        transform = Transform.fit(None, method, weight=weight, spectrum=spectrum)
+        if transform.target is None:
+            kernel = transform.kernel(self.training.K.dense())
+        else:
+            kernel = self._kernel(transform.target)
+        diagonal = np.abs(np.diagonal(kernel))
+        scale = float(np.average(diagonal, weights=weight)) or 1.0
+        return TrainedKernel(transform.psd, transform.coef, kernel), scale
+
+    def _kernel(self, target: Array) -> Array:
+        found = np.zeros((self.spectrum.n, self.spectrum.n))
+        above = self.spectrum.eigenvalues >= 0.0
+        for half in (above, ~above):
+            part = np.where(half, target, 0.0)
+            height = float(np.abs(part).max(initial=0.0))
+            if height > 0.0:
+                found += height * self._half(part / height)
+        return found
+
+    def _half(self, shape: Array) -> Array:
+        for known, matrix in self._halves:
+            if np.allclose(known, shape, rtol=1e-12, atol=0.0):
+                return matrix
+        matrix = replace(self.spectrum, eigenvalues=shape).formed()
+        self._halves.append((shape, matrix))
+        return matrix
+
+
+def loose_path(K: Array, target: Array, Cs: Array, *args: Any, **more: Any) -> Any:
+    """Machines for an order of settings: more steps change none of them (0200)."""
+    limit = _STEPS * K.shape[0]
+    return svm_path(K, target, Cs, *args, tol=_TOL, max_iter=limit, **more)
+
+
+def fold_values(
+    path: Path,
+    methods: Sequence[Method],
+    Cs: Array,
+    training: Training,
+    target: Any,
+    train: np.ndarray,
+    test: np.ndarray,
+) -> Array:
+    """Decision values (n_settings, n_test, n_rows) of every method and C."""
+    part, known = training.subset(train), target.subset(train)
+    kernels = Kernels(part, part.K.spectrum(part.weight))
+    new = training.K.seen(test, train)
+    found = []
+    for method in methods:
+        trained, scale = kernels.unit(method)
+        assert trained.dense is not None
+        coef, b = path(trained.dense / scale, known, Cs, part.weight)
+        raw = trained.to_raw(coef.reshape(-1, train.size).T) / scale
+        values = (new @ raw).reshape(test.size, *b.shape) + b
+        found.append(values.transpose(1, 0, 2))
+    return np.concatenate(found)
+
+
+def distinct_methods(given: Sequence[Any], spectrum: Spectrum) -> list[Method]:
+    """Leave out methods that make the same of the spectrum as an earlier one."""
+    kept: list[Method] = []
+    seen: list[Array] = []
+    for method in map(as_method, given):
+        target, gain = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
+        made = np.concatenate([target, gain])
+        if not any(np.allclose(made, other, rtol=1e-9, atol=0.0) for other in seen):
+            kept.append(method)
+            seen.append(made)
+    return kept
+
+
+def members(
+    fit: Fit,
+    settings: Settings,
+    best: np.ndarray,
+    training: Training,
+    target: Any,
+) -> Iterator[tuple[dict[str, Any], FittedRows]]:
+    """Certified machines of the best settings, each with its method and C."""
+    kernels, units = Kernels(training, settings.spectrum), {}
+    for s in best:
+        method, unit_C = settings[s]
+        if method.name not in units:
+            units[method.name] = kernels.unit(method)
+        trained, scale = units[method.name]
+        C = unit_C / scale
+        rows = fit(trained, training, target, C)
+        yield {"method": _by_name(method), "C": C, "results": rows.results}, rows
+
+
+def _by_name(method: Method) -> str | Method:
+    """The name of a method where it stands for it: a name can be kept in files."""
+    try:
+        as_method(method.name)
+    except ValueError:
+        return method
+    return method.name
+
+
+def mean_rows(models: Sequence[FittedRows]) -> FittedRows:
+    """Average models row by row; a single model keeps its certificate."""
+    if len(models) == 1:
+        return models[0]
+    coef = np.mean([model.coef for model in models], axis=0)
+    intercept = np.mean([model.intercept for model in models], axis=0)
+    return FittedRows([Row(v, float(b)) for v, b in zip(coef, intercept, strict=True)])
+
+
+def cv_results(settings: Settings, scores: Array, best: np.ndarray) -> dict[str, Any]:
+    """The table of the search, in the form of `GridSearchCV`."""
+    params = [{"method": method.name, "C": C} for method, C in settings]
+    mean = scores.mean(axis=1)
+    weight = np.zeros(len(params))
+    weight[best] = 1.0 / best.size
+    return {
+        "params": params,
+        "param_method": np.array([p["method"] for p in params], dtype=object),
+        "param_C": np.array([p["C"] for p in params]),
+        **{f"split{f}_test_score": scores[:, f] for f in range(scores.shape[1])},
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": 1 + np.array([int(np.sum(mean > m + 1e-12)) for m in mean]),
+        "weight": weight,
+    }
+
+
+def check_grid(grid: Any, name: str) -> Array:
+    """Positive numbers, ascending."""
+    values = np.asarray(grid, dtype=np.float64).ravel()
+    if values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
+        raise ValueError(f"{name} must hold positive numbers, got {grid!r}")
+    return np.sort(values)
