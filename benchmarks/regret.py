@@ -1,13 +1,15 @@
 """What choosing costs: every strategy on the similarities a user would make.
 
-    KREIN_DATA=... python benchmarks/regret.py RESULTS [--splits 10] [--table]
+    KREIN_DATA=... python benchmarks/regret.py RESULTS [--splits 10] [--table FILE]
 
 Each case of `regret_matrices.py` is split 60 / 40, stratified; everything is chosen on
-the training part: C and other settings by inner folds, the method by `compare`. One
-small file per (case, split, strategy) is kept in RESULTS, so that the run can be
-stopped and goes on. `--table` prints what is there. Choices about the design of
-`SpectrumSVCCV` and of the recommendation were made on the half "design"; "report" is
-the other half (by a hash of the name of the data set).
+the training part: C and other settings by inner folds, the method by `compare` with
+five folds. One small file per case and split is kept in RESULTS, so that the run can be
+stopped and goes on. `--table FILE` computes nothing and writes the tables of what is
+there, as Markdown, between the marks of a page (docs/guide/choosing.md). Choices about
+the design of `SpectrumSVCCV` and of the recommendation were made on the half "design";
+"report" is the other half (by a hash of the name of the data set). Seconds are those of
+the processor, one thread: other work may run beside.
 """
 
 from __future__ import annotations
@@ -24,14 +26,32 @@ from regret_matrices import cases
 from scipy.stats import binomtest, rankdata
 from sklearn.model_selection import StratifiedShuffleSplit
 
+import krein.comparison.parts
+import krein.store.sharing
 from krein import SpectrumSVCCV
 from krein.comparison.evaluation import Problem, evaluate_split
 from krein.comparison.methods import METHODS
+from krein.comparison.recommendation import choose
 from krein.comparison.run import compare_problem
+
+krein.comparison.parts.perf_counter = time.process_time
+krein.store.sharing.perf_counter = time.process_time
 
 FIXED = ("svc", "clip", "flip", "square", "shift", "krein", "neighbors", "features")
 CHOSEN = ("average", "best", "recommended")
 CANDIDATES = ("svc", "clip", "flip", "square", "neighbors", "features", "average")
+FOLDS = 5
+TITLES = {
+    "svc": "always raw SVC",
+    **{name: f"always {name}" for name in ("clip", "flip", "square", "shift")},
+    "krein": "always `KreinSVC`",
+    "neighbors": "always nearest neighbours",
+    "features": "always rows as features",
+    "average": "`SpectrumSVCCV()`, the average",
+    "best": '`SpectrumSVCCV(combine="best")`',
+    "recommended": "**what `compare` recommends**",
+}
+BEGIN, END = "<!-- regret -->", "<!-- end of regret -->"
 
 
 def split_of(codes, split):
@@ -42,28 +62,40 @@ def split_of(codes, split):
 def fixed_errors(K, codes, train, test):
     """Error and seconds of every method with its own settings chosen on `train`."""
     problem = Problem(K, codes, np.unique(codes))
-    methods = [METHODS[name] for name in (*FIXED, "average")]
+    methods = [METHODS[name] for name in FIXED]
+    found = {}
     for record in evaluate_split(problem, methods, (train, test), "accuracy"):
-        if "error" in record:
-            yield record["method"], 1.0, 0.0
-            continue
-        seconds = record["fit_seconds"] + record["search_seconds"]
-        yield record["method"], 1.0 - record["scores"]["accuracy"], seconds
+        failed = "error" in record
+        found[record["method"]] = {
+            "error": 1.0 if failed else 1.0 - record["scores"]["accuracy"],
+            "seconds": 0.0
+            if failed
+            else record["fit_seconds"] + record["search_seconds"],
+        }
+    return found
 
 
-def best_error(K, codes, train, test):
+def searched_error(combine, K, codes, train, test):
+    """Error and seconds of `SpectrumSVCCV`."""
     start = time.process_time()
-    model = SpectrumSVCCV(combine="best").fit(K[np.ix_(train, train)], codes[train])
+    model = SpectrumSVCCV(combine=combine).fit(K[np.ix_(train, train)], codes[train])
+    seconds = time.process_time() - start
     error = 1.0 - model.score(K[np.ix_(test, train)], codes[test])
-    return error, time.process_time() - start
+    return {"error": error, "seconds": seconds}
 
 
-def recommended(K, codes, train):
-    """What `compare` says on the training part."""
+def compared(K, codes, train):
+    """What `compare` finds and recommends on the training part."""
     start = time.process_time()
     problem = Problem(K[np.ix_(train, train)], codes[train], np.unique(codes))
-    answer = compare_problem(problem, CANDIDATES, cv=5).recommendation
-    return answer.method, time.process_time() - start
+    found = compare_problem(problem, CANDIDATES, cv=FOLDS)
+    return {
+        "method": found.recommendation.method,
+        "seconds": time.process_time() - start,
+        "scores": {name: found.scores(name).tolist() for name in found.completed},
+        "share": found.test_share,
+        "indefinite": found.indefinite,
+    }
 
 
 def run(case, split, folder, strategies):
@@ -78,15 +110,13 @@ def run(case, split, folder, strategies):
     K = case.matrix(items, train)
     K = 0.5 * (K + K.T)
     if "clip" not in found:
-        for name, error, seconds in fixed_errors(K, codes, train, test):
-            found[name] = {"error": error, "seconds": seconds}
-    if "best" in strategies and "best" not in found:
-        error, seconds = best_error(K, codes, train, test)
-        found["best"] = {"error": error, "seconds": seconds}
+        found.update(fixed_errors(K, codes, train, test))
+    for name in ("average", "best"):
+        if name not in found:
+            found[name] = searched_error(name, K, codes, train, test)
     if "recommended" in strategies and "recommended" not in found:
-        method, seconds = recommended(K, codes, train)
-        error = found[method]["error"]
-        found["recommended"] = {"error": error, "seconds": seconds, "method": method}
+        answer = compared(K, codes, train)
+        found["recommended"] = {"error": found[answer["method"]]["error"], **answer}
     path.write_text(json.dumps(found))
 
 
@@ -101,59 +131,90 @@ def collect(folder, half, strategies):
         name = path.stem.rsplit("-", 1)[0]
         found = json.loads(path.read_text())
         if halves.get(name) == half and all(s in found for s in strategies):
+            by_today_s_rule(found)
             runs[name].append(
                 [[found[s]["error"], found[s]["seconds"]] for s in strategies]
             )
-    names = sorted(runs)
-    means = np.array([np.mean(runs[name], axis=0) for name in names])
-    counts = [len(runs[name]) for name in names]
-    return names, 100 * means[:, :, 0], means[:, :, 1], counts
+    means = np.array([np.mean(runs[name], axis=0) for name in sorted(runs)])
+    counts = [len(one) for one in runs.values()]
+    return 100 * means[:, :, 0], means[:, :, 1], counts
 
 
-def show(folder, half, strategies):
-    names, errors, seconds, counts = collect(folder, half, strategies)
-    fixed = [strategies.index(name) for name in FIXED]
-    hindsight = errors[:, fixed].min(axis=1)
+def by_today_s_rule(found):
+    """Recommend from the scores that were kept, whatever the rule was then."""
+    answer = found.get("recommended")
+    if answer is not None:
+        scores = {name: np.array(values) for name, values in answer["scores"].items()}
+        method = choose(scores, answer["share"], indefinite=answer["indefinite"])
+        answer["error"] = found[method]["error"]
+
+
+def against(base, errors):
+    """Wins / ties / losses over cases and the p value of a sign test."""
+    wins, losses = int((base - errors > 1e-9).sum()), int((base - errors < -1e-9).sum())
+    p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+    return f"{wins} / {errors.size - wins - losses} / {losses} ({p:.2g})"
+
+
+def table(folder, half, strategies):
+    """Lines of a Markdown table, the smallest mean error first."""
+    errors, seconds, counts = collect(folder, half, strategies)
+    hindsight = errors[:, : len(FIXED)].min(axis=1)
     ranks = np.apply_along_axis(rankdata, 1, errors).mean(axis=0)
-    print(f"\n{half}: {len(names)} similarities, {min(counts)} to {max(counts)} splits")
-    print(
-        "strategy       error   rank  regret  worst  against clip (w/t/l, p)  seconds"
+    splits = (
+        f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} or more"
     )
+    lines = [
+        f"{half.capitalize()}, {len(errors)} similarities, {splits} splits each:",
+        "",
+        "| strategy | error % | rank | regret | worst | against clip | seconds |",
+        "|---|---|---|---|---|---|---|",
+    ]
     base = errors[:, strategies.index("clip")]
-    for s in np.argsort(errors.mean(axis=0)):
-        gain = base - errors[:, s]
-        wins, losses = int((gain > 1e-9).sum()), int((gain < -1e-9).sum())
-        p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
-        print(
-            f"{strategies[s]:<13} {errors[:, s].mean():6.2f} {ranks[s]:6.2f} "
-            f"{(errors[:, s] - hindsight).mean():7.2f} "
-            f"{(errors[:, s] - hindsight).max():6.2f}  "
-            f"{wins:3d}/{len(names) - wins - losses:3d}/{losses:3d}  {p:6.3f} "
-            f"{seconds[:, s].mean():13.2f}"
+    for s in np.argsort(errors.mean(axis=0), kind="stable"):
+        regret = errors[:, s] - hindsight
+        versus = "" if strategies[s] == "clip" else against(base, errors[:, s])
+        lines.append(
+            f"| {TITLES[strategies[s]]} | {errors[:, s].mean():.2f} | {ranks[s]:.2f} | "
+            f"{regret.mean():.2f} | {regret.max():.1f} | {versus} | "
+            f"{seconds[:, s].mean():.2f} |"
         )
-    print(f"{'hindsight':<13} {hindsight.mean():6.2f}   (the best fixed one per case)")
+    best = f"| the best of the eight fixed ones in hindsight | {hindsight.mean():.2f}"
+    return [*lines, f"{best} | | 0 | 0 | {against(base, hindsight)} | |", ""]
+
+
+def tables(folder):
+    """Write all that is there: with the recommendation where it was computed."""
+    lines = []
+    for strategies in ([*FIXED, *CHOSEN[:2]], [*FIXED, *CHOSEN]):
+        for half in ("design", "report"):
+            lines += table(folder, half, strategies)
+    return "\n".join(lines)
+
+
+def put(page, text):
+    """Replace what is between the marks of a page."""
+    before, rest = page.read_text().split(BEGIN)
+    after = rest.split(END)[1]
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", type=Path)
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--recommended", type=int, default=2, metavar="SPLITS")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--table", type=Path, metavar="PAGE")
     args = parser.parse_args()
+    if args.table is not None:
+        put(args.table, tables(args.results))
+        return
     args.results.mkdir(parents=True, exist_ok=True)
-    if not args.table:
-        warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore")
+    for strategies in ([*FIXED, *CHOSEN[:2]], [*FIXED, *CHOSEN]):
         for split in range(args.splits):
             for case in cases(args.results / "distances"):
-                run(case, split, args.results, [*FIXED, *CHOSEN[:2]])
-            if split < args.recommended:
-                for case in cases(args.results / "distances"):
-                    run(case, split, args.results, [*FIXED, *CHOSEN])
-    for half in ("design", "report"):
-        show(args.results, half, [*FIXED, *CHOSEN[:2]])
-    for half in ("design", "report"):
-        show(args.results, half, [*FIXED, *CHOSEN])
+                run(case, split, args.results, strategies)
+    print(tables(args.results))
 
 
 if __name__ == "__main__":

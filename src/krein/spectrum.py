@@ -187,13 +187,15 @@ def rescale(v: Array, factor: Array | None, invert: bool = False) -> Array:
 
 def _outer(U: Array, d: Array) -> Array:
     """Return U diag(d) U', exactly symmetric, from at most two symmetric products."""
-    M = np.zeros((U.shape[0], U.shape[0]))
+    parts = []
     for sign in (1.0, -1.0):
-        part = sign * d > 0
-        if part.any():
-            B = U[:, part] * np.sqrt(np.abs(d[part]))
-            M += sign * (B @ B.T)
-    return M
+        kept = sign * d > 0
+        B = U[:, kept] * np.sqrt(np.abs(d[kept]))
+        parts.append(B @ B.T if kept.any() else None)
+    above, below = parts
+    if below is None:
+        return np.zeros((U.shape[0], U.shape[0])) if above is None else above
+    return -below if above is None else np.subtract(above, below, out=above)
 
 
 def safe_scale(K: Array) -> float:

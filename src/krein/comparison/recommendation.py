@@ -8,14 +8,16 @@ clip where that was not run. ``benchmarks/regret.py`` has the figures.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from krein.arrays import Array
 from krein.comparison.columns import SCORES
 from krein.comparison.methods import METHODS
 from krein.comparison.statistics import corrected_error, corrected_test
 
-__all__ = ["DEFAULTS", "Recommendation", "recommend"]
+__all__ = ["Recommendation", "choose", "recommend"]
 
 DEFAULTS = ("average", "clip")
 LEVEL = 0.05
@@ -55,25 +57,42 @@ def recommend(comparison: Any) -> Recommendation:
         Scores of methods on the same splits.
     """
     equals = tuple(m for m in comparison.ranking if comparison.p_values[m] > LEVEL)
-    chosen = _choose(comparison, equals)
+    scores = {m: comparison.scores(m) for m in comparison.ranking}
+    indefinite = "svc" not in scores or comparison.indefinite
+    chosen = choose(scores, comparison.test_share, indefinite=indefinite)
     text = _words(comparison, equals, chosen) + _about_raw(comparison)
     return Recommendation(chosen, len(equals) == 1, equals, text)
 
 
-def _choose(comparison: Any, equals: tuple[str, ...]) -> str:
-    best = comparison.best
-    default = next((m for m in DEFAULTS if m in comparison.completed), None)
-    if default is not None:
-        return default if is_near(comparison, default) else best
-    near = [m for m in equals if is_near(comparison, m)]
-    return min(near, key=lambda m: METHODS[m].simplicity)
+def choose(scores: Mapping[str, Array], share: float, *, indefinite: bool) -> str:
+    """Return the default, or the best of the methods that beat it.
+
+    Parameters
+    ----------
+    scores : mapping of str to ndarray of shape (n_splits,)
+        By method, on the same splits; larger is better.
+    share : float
+        n_test / n_train.
+    indefinite : bool
+        Whether the similarity has negative eigenvalues. Without any the default is
+        the plain SVM, unless the usual default beats it.
+    """
+    default = next((m for m in DEFAULTS if m in scores), None)
+    if default is None:
+        best = max(scores, key=lambda m: float(scores[m].mean()))
+        near = [m for m in scores if not beats(scores[best], scores[m], share)]
+        return min(near, key=lambda m: METHODS[m].simplicity)
+    if not indefinite and "svc" in scores:
+        default = default if beats(scores[default], scores["svc"], share) else "svc"
+    better = [m for m in scores if beats(scores[m], scores[default], share)]
+    order = {m: (-float(scores[m].mean()), METHODS[m].simplicity) for m in better}
+    return min(better, key=lambda m: order[m], default=default)
 
 
-def is_near(comparison: Any, method: str, than: str | None = None) -> bool:
-    """Whether a mean is within one standard error of the best one (or of `than`)."""
-    difference = comparison.scores(than or comparison.best) - comparison.scores(method)
-    error = corrected_error(difference, comparison.test_share)
-    return float(difference.mean()) <= error + 1e-12
+def beats(scores: Array, others: Array, share: float) -> bool:
+    """Whether a mean is higher by more than one standard error of the difference."""
+    difference = scores - others
+    return float(difference.mean()) > corrected_error(difference, share) + 1e-12
 
 
 def _words(comparison: Any, equals: tuple[str, ...], chosen: str) -> str:
@@ -102,8 +121,12 @@ def _words(comparison: Any, equals: tuple[str, ...], chosen: str) -> str:
 def _reason(comparison: Any, chosen: str, title: str) -> str:
     if chosen == comparison.best:
         return f"Use {title}."
+    if chosen == "svc" and not comparison.indefinite:
+        return f"Use {title}, since nothing here beats the plain machine."
     if chosen in DEFAULTS:
         return f"Use {title}, which holds up on most data; nothing here beats it."
+    if any(default in comparison.ranking for default in DEFAULTS):
+        return f"Use {title}, which beats the usual default more surely."
     return f"Use {title}, the simplest of those near it."
 
 
@@ -117,7 +140,8 @@ def _about_raw(comparison: Any) -> str:
     best = treated[0]
     difference = comparison.scores(best) - comparison.scores("svc")
     gain = float(difference.mean())
-    if is_near(comparison, "svc") or gain <= 0:
+    best_of_all, raw = comparison.scores(comparison.best), comparison.scores("svc")
+    if gain <= 0 or not beats(best_of_all, raw, comparison.test_share):
         return (
             " The SVM on the raw matrix is as good: what is done about negative "
             "eigenvalues makes no difference that these data can show."

@@ -31,8 +31,9 @@ __all__ = ["GAINS", "SpectrumSearch", "loose_path"]
 
 GAINS = tuple(power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0))
 CS = tuple(float(c) for c in 10.0 ** np.array([-1.0, -0.25, 0.5, 1.25, 2.0, 2.75]))
+_SAME = 1e-13  # relative difference of two targets that are one
 _SHARE = 0.3  # of the settings are averaged
-_TOL, _STEPS = 1e-2, 5  # of LIBSVM in the search: in units of the margin; per sample
+_TOL, _STEPS = 1e-1, 3  # of LIBSVM in the search: in units of the margin; per sample
 
 # path(K, target, Cs, weight): coefficients (n_C, n_rows, n) and intercepts (n_C,
 # n_rows) on a kernel of mean diagonal one, solved well enough for an order of them.
@@ -153,18 +154,19 @@ class Kernels:
         return TrainedKernel(transform.psd, transform.coef, kernel), scale
 
     def _kernel(self, target: Array) -> Array:
-        found = np.zeros((self.spectrum.n, self.spectrum.n))
+        found = None
         above = self.spectrum.eigenvalues >= 0.0
         for half in (above, ~above):
             part = np.where(half, target, 0.0)
             height = float(np.abs(part).max(initial=0.0))
             if height > 0.0:
-                found += height * self._half(part / height)
-        return found
+                more = height * self._half(part / height)
+                found = more if found is None else found + more
+        return np.zeros((target.size,) * 2) if found is None else found
 
     def _half(self, shape: Array) -> Array:
         for known, matrix in self._halves:
-            if np.allclose(known, shape, rtol=1e-12, atol=0.0):
+            if np.abs(known - shape).max() <= _SAME:
                 return matrix
         matrix = replace(self.spectrum, eigenvalues=shape).formed()
         self._halves.append((shape, matrix))

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import expit, softmax
 
 from krein.arrays import Array
 from krein.estimators._search import scorer
@@ -149,19 +149,17 @@ def temperatures(values: Array, codes: np.ndarray, weight: Array) -> Array:
     Platt (1999); Guo, Pleiss, Sun, Weinberger (2017), "On calibration of modern neural
     networks".
     """
-    logits = _logits(values)
-    n, k = logits.shape[1:]
-    scale = np.abs(logits).max(axis=(1, 2))
-    x = logits / np.where(scale > 0, scale, 1.0)[:, None, None]
+    n, k = values.shape[1], max(values.shape[2], 2)
+    scale = np.abs(values).max(axis=(1, 2))
+    x = values / np.where(scale > 0, scale, 1.0)[:, None, None]
     total = float(weight.sum())
     target = np.full((n, k), 1.0 / (total + 2) / (k - 1))
     target[np.arange(n), codes] = (total + 1) / (total + 2)
+    moments = _moments_of_two if values.shape[2] == 1 else _moments
     b = np.ones(values.shape[0])
     for _ in range(_STEPS):
-        p = softmax(b[:, None, None] * x, axis=-1)
-        mean = np.sum(p * x, axis=2)
-        slope = (mean - np.sum(target * x, axis=2)) @ weight
-        curvature = (np.sum(p * x * x, axis=2) - mean**2) @ weight + _TINY
+        error, variance = moments(x, b, target)
+        slope, curvature = error @ weight, variance @ weight + _TINY
         new = np.clip(b - slope / curvature, 0.2 * b, 5.0 * b)
         new = np.clip(new, _LEAST, 1.0 / _LEAST)
         done = np.abs(new - b).max() <= 1e-8 * b.max()
@@ -169,6 +167,20 @@ def temperatures(values: Array, codes: np.ndarray, weight: Array) -> Array:
         if done:
             break
     return np.where(scale > 0, scale, 1.0) / b
+
+
+def _moments(x: Array, b: Array, target: Array) -> tuple[Array, Array]:
+    """Mean of x under softmax(b x) less that under the target; its variance."""
+    p = softmax(b[:, None, None] * x, axis=-1)
+    mean = np.sum(p * x, axis=2)
+    return mean - np.sum(target * x, axis=2), np.sum(p * x * x, axis=2) - mean**2
+
+
+def _moments_of_two(x: Array, b: Array, target: Array) -> tuple[Array, Array]:
+    """Return the same of two classes, whose values are 0 and x."""
+    x = x[:, :, 0]
+    p = expit(b[:, None] * x)
+    return (p - target[:, 1]) * x, p * (1.0 - p) * x**2
 
 
 def _logits(values: Array) -> Array:

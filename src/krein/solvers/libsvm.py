@@ -272,15 +272,15 @@ def _libsvm(unit: SVMDual, machine: Any, tol: float, limit: int) -> tuple[Array,
         # LIBSVM fills the first variables up to the balance: it must not run past the
         # last one when rounding errors leave a rest.
         share = unit.domain.balance / float(upper.sum())
-        machine.set_params(nu=min(share, 1.0 - 1e-9))
+        machine.nu = min(share, 1.0 - 1e-9)
     else:
         largest = float(upper.max())
-        machine.set_params(C=largest)
+        machine.C = largest
         y, weight = unit.domain.y[:n], upper / largest
         if isinstance(machine, SVR):
             y = 0.5 * (unit.margin[:n] - unit.margin[n:])
-            machine.set_params(epsilon=max(0.0, float(y[0] - unit.margin[0])))
-    machine.set_params(tol=tol, max_iter=limit)
+            machine.epsilon = max(0.0, float(y[0] - unit.margin[0]))
+    machine.tol, machine.max_iter = tol, limit
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(unit.K, y, sample_weight=weight)
