@@ -10,14 +10,12 @@ and converged is what its certificate says.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, SVR, OneClassSVM
+from sklearn.svm import _libsvm
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
@@ -185,12 +183,10 @@ def solve_dual(
     float
         The intercept.
     """
-    machine = _machine(problem)
     unit, size, height = problem.unit()
-    machine.set_params(kernel="precomputed", cache_size=cache_size)
     best: SVMPoint | None = None
     history, n_iter = History(), 0
-    for point, at_rest, spent in _attempts(unit, machine, tol, max_iter):
+    for point, at_rest, spent in _attempts(unit, tol, max_iter, cache_size):
         n_iter = spent
         certificate = point.certificate
         history.record(value=point.value * size * height, relative=certificate.relative)
@@ -203,15 +199,8 @@ def solve_dual(
     return _result(problem, unit, best, (size, height), tol, n_iter, history)
 
 
-def _machine(problem: SVMDual) -> Any:
-    """LIBSVM's machine for the problem."""
-    if problem.domain.n > problem.K.shape[0]:
-        return SVR()
-    return SVC() if problem.margin.any() else OneClassSVM()
-
-
 def _attempts(
-    unit: SVMDual, machine: Any, tol: float, max_iter: int
+    unit: SVMDual, tol: float, max_iter: int, cache_size: float
 ) -> Iterator[tuple[SVMPoint, bool, int]]:
     """Yield points, whether active sets found nothing to change, and steps so far."""
     if unit.domain.balance >= float(unit.domain.upper.sum()):  # one point is feasible
@@ -219,7 +208,7 @@ def _attempts(
         return
     spent, least = 0, max(_LEAST_STEPS, unit.K.shape[0] ** 2)
     for stage in _STAGES[:1] if unit.psd else _STAGES:
-        a, steps = _libsvm(unit, machine, stage, min(max_iter - spent, least))
+        a, steps = _loosely(unit, stage, min(max_iter - spent, least), cache_size)
         spent += steps
         yield *_settle(unit, a, max_iter - spent), spent
         least = 20 * steps + _LEAST_STEPS
@@ -263,32 +252,35 @@ def _result(
     return Result(x, value, certificate, status, n_iter, history), b
 
 
-def _libsvm(unit: SVMDual, machine: Any, tol: float, limit: int) -> tuple[Array, int]:
+def _loosely(
+    unit: SVMDual, tol: float, limit: int, cache_size: float
+) -> tuple[Array, int]:
     """LIBSVM's point, and how many steps it took."""
     n = unit.K.shape[0]
     upper = unit.domain.upper[:n]
-    y, weight = None, upper
-    if isinstance(machine, OneClassSVM):
+    largest = float(upper.max())
+    y, weight = unit.domain.y[:n], upper / largest
+    given: dict[str, Any] = {"svm_type": 0, "C": largest}
+    if unit.domain.n > n:
+        y = 0.5 * (unit.margin[:n] - unit.margin[n:])
+        given.update(svm_type=3, epsilon=max(0.0, float(y[0] - unit.margin[0])))
+    elif not unit.margin.any():
         # LIBSVM fills the first variables up to the balance: it must not run past the
         # last one when rounding errors leave a rest.
         share = unit.domain.balance / float(upper.sum())
-        machine.nu = min(share, 1.0 - 1e-9)
-    else:
-        largest = float(upper.max())
-        machine.C = largest
-        y, weight = unit.domain.y[:n], upper / largest
-        if isinstance(machine, SVR):
-            y = 0.5 * (unit.margin[:n] - unit.margin[n:])
-            machine.epsilon = max(0.0, float(y[0] - unit.margin[0]))
-    machine.tol, machine.max_iter = tol, limit
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(unit.K, y, sample_weight=weight)
+        weight, given = upper, {"svm_type": 2, "nu": min(share, 1.0 - 1e-9)}
+    # Through SVC().fit the checks of a kernel that is checked take longer than this.
+    _libsvm.set_verbosity_wrap(0)
+    support, _, _, coef, *_, n_iter = _libsvm.fit(
+        np.ascontiguousarray(unit.K), np.ascontiguousarray(y), kernel="precomputed",
+        tol=tol, max_iter=limit, sample_weight=weight, cache_size=cache_size, **given,
+    )  # fmt: skip
     v = np.zeros(n)
-    v[machine.support_] = machine.dual_coef_[0]
+    # The first class is the smaller label, whose coefficients are positive.
+    v[support] = -coef[0] if given["svm_type"] == 0 else coef[0]
     # LIBSVM multiplies C by the weights again: bounds are met to rounding only.
     v = np.where(np.abs(v) >= upper * (1.0 - 1e-12), np.sign(v) * upper, v)
-    return unit.domain.rebalance(unit.variables(v)), int(np.max(machine.n_iter_))
+    return unit.domain.rebalance(unit.variables(v)), int(np.max(n_iter))
 
 
 # --------------------------------------------------------------------------------------
