@@ -40,6 +40,7 @@ FIGURES: list[tuple[str, str, list[str], list[str] | None]] = [
     ("thin-plate SVM, 16 alphas over one", "cpd.py", ["path"], None),
     ("thin-plate SVM, nested cross-validation", "cpd.py", ["nested"], None),
     ("thin-plate SVM, USPS digits", "cpd.py", ["usps"], None),
+    ("fewer similarities per prediction", "sparse.py", [], None),
     ("landmarks and workers", "scale.py", ["million"], ["tiny"]),
     ("one worker over a plain loop", "scale.py", ["dask"], None),
 ]

@@ -24,6 +24,7 @@ from krein.certificates.report import (
     summarise,
     unchecked,
 )
+from krein.certificates.sparse import check_sparse
 
 __all__ = ["check_certificate"]
 
@@ -102,8 +103,12 @@ def check_certificate(
             "similarity, which a fitted model does not keep (approximation_error_ "
             "estimates the difference)",
         )
-    claims, faults = claims_of(model)
     given = Given(model, X, y, sample_weight, P)
+    if hasattr(model, "dense_coef_"):
+        return check_sparse(
+            given, lambda dense: check_certificate(dense, X, y, sample_weight, P=P)
+        )
+    claims, faults = claims_of(model)
     return summarise(name, page(given, claims), faults)
 
 

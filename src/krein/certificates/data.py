@@ -17,6 +17,7 @@ __all__ = [
     "items",
     "labels_of",
     "one_against_rest",
+    "raw_kernel",
     "read",
     "rows_of",
     "weights_of",
@@ -73,7 +74,7 @@ def dense(X: Any) -> Array:
 def read(given: Given) -> Data:
     """Return the training problem of a model with one raw kernel."""
     model = given.model
-    K = _raw_kernel(model, given.X)
+    K = raw_kernel(model, given.X)
     n = K.shape[0]
     targets = np.zeros(n) if given.y is None else np.asarray(given.y)
     if hasattr(model, "classes_"):
@@ -86,7 +87,8 @@ def read(given: Given) -> Data:
     return Data(K, 0.5 * float(uneven), targets[kept], weight[kept], kept)
 
 
-def _raw_kernel(model: Any, X: Any) -> Array:
+def raw_kernel(model: Any, X: Any) -> Array:
+    """Return the kernel of all samples, as it was given or is computed."""
     if isinstance(model.kernel, str) and model.kernel == "features":
         F = dense(X)
         return (F * (1.0 if model.signature is None else model.signature)) @ F.T

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from krein.certificates.data import Data, Given, read, rows_of
-from krein.certificates.report import EPS, Claim, Evidence, Verdict, judge, norm
+from krein.certificates.report import EPS, Claim, Verdict, judge, norm
 from krein.certificates.svm import Trained, classify, intercept_fault
 
 Array = np.ndarray
@@ -167,7 +167,7 @@ def check_svc(given: Given, claims: list[Claim]) -> list[Verdict]:
         elsewhere = np.delete(model.alpha_[row], data.kept[items])
         if np.any(elsewhere):
             found.faults.append("alpha_ is not 0 on items that the row does not see")
-        found.faults += _coefficients(model, fix, row, v, found)
+        found.faults += fix.map_fault(model.dual_coef_[row, data.kept], v)
         outputs, error = part.outputs(y * a)
         found.faults += intercept_fault(
             float(model.intercept_[row]), a, y, bounds, outputs,
@@ -180,22 +180,3 @@ def check_svc(given: Given, claims: list[Claim]) -> list[Verdict]:
             )
         verdicts.append(judge(claims[row], found))
     return verdicts
-
-
-def _coefficients(
-    model: Any, fix: Fix, row: int, v: Array, found: Evidence
-) -> list[str]:
-    c = model.dual_coef_[row, fix.data.kept]
-    if not getattr(model, "sparse", False):
-        return fix.map_fault(c, v)
-    found.notes.append(
-        "sparse=True: the coefficients are a least-squares fit of the certified model "
-        "on its support vectors"
-    )
-    columns = fix.data.K[:, np.flatnonzero(v)]
-    outputs, error = fix.trained().outputs(v)
-    off = np.abs(columns.T @ (fix.data.K @ c - outputs))
-    allowed = np.abs(columns).T @ (1e-6 * np.abs(outputs) + error)
-    if np.any(c[v == 0]) or np.any(off > allowed):
-        return ["dual_coef_ is not the least-squares fit on the support vectors"]
-    return []

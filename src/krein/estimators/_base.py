@@ -30,6 +30,7 @@ from sklearn.utils.validation import (
 )
 
 from krein.arrays import Array
+from krein.estimators._sparse import SPARSE_STATE, Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import plain_items, take
 from krein.kernels.blocks import kernel_matrix
@@ -54,7 +55,7 @@ from krein.validation import (
 __all__ = ["KernelModel", "landmark_columns"]
 
 
-class KernelModel(BaseEstimator):
+class KernelModel(Sparsifiable, BaseEstimator):
     """Shared by classifiers and regressors: kernel, validation, decision values.
 
     A subclass has a pure function ``fit_rows(training, target) -> FittedRows`` that
@@ -203,6 +204,8 @@ class KernelModel(BaseEstimator):
 
     def _store(self, fitted: FittedRows, training: Training) -> None:
         """Set the fitted attributes: the one place that does."""
+        for name in SPARSE_STATE:  # of a model that `sparsify` has returned
+            self.__dict__.pop(name, None)
         for name, fact in {**training.facts, **fitted.facts}.items():
             setattr(self, name, fact)
         self.dual_coef_ = training.expand_coef(fitted.coef)

@@ -151,10 +151,11 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         """
         return self._labels(self._decision_rows(X))
 
-    def _labels(self, values: Array) -> np.ndarray:
-        if getattr(self, "multi_class", None) == "ovo" and self.classes_.size > 2:
-            return voted_labels(values, self.classes_)
-        return as_labels(values, self.classes_)
+    def _labels(self, values: Array, classes: np.ndarray | None = None) -> np.ndarray:
+        classes = self.classes_ if classes is None else classes
+        if getattr(self, "multi_class", None) == "ovo" and classes.size > 2:
+            return voted_labels(values, classes)
+        return as_labels(values, classes)
 
     def _has_probabilities(self) -> bool:
         if getattr(self, "probability", False):

@@ -9,15 +9,18 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._sparse import expanded
 from krein.estimators._svm_rows import solver_of
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
-from krein.matrices.matrix import Matrix
 from krein.methods import weighted_flip
 from krein.solvers.libsvm import libsvm_options
+from krein.solvers.prototypes import as_new_items
 
 __all__ = ["KreinSVC"]
 
+# Of sparse=True: a tenth of the margin (benchmarks/sparse.py has others).
+_TOLERANCE = 0.1
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
@@ -35,9 +38,10 @@ class KreinSVC(KernelClassifier):
     lam_pos, lam_neg : float
         Regularisation of the positive and the negative part.
     sparse : bool
-        Refit the coefficients on the support vectors of the flipped problem only, so
-        that prediction needs similarities to those items alone (an approximation; the
-        exact coefficients of the Krein SVM are dense).
+        Keep few prototypes, as `sparsify` with ``tolerance=0.1`` does, so that
+        prediction needs similarities to those items alone (an approximation; the exact
+        coefficients of the Krein SVM are dense). `sparse_error_` and `labels_changed_`
+        say what it changed.
     kernel, kernel_params, symmetrize, class_weight, probability, multi_class, \
 approximation, solver_options, tol, max_iter, random_state, verbose
         As in `SpectrumSVC`; `sparse` and `approximation` exclude each other.
@@ -128,17 +132,30 @@ approximation, solver_options, tol, max_iter, random_state, verbose
             max_iter=self.max_iter,
             options=options,
         )
-        return FittedRows(
-            [_sparse(training.K, r) for r in rows] if self.sparse else rows
+        return self._sparse(training, rows, target) if self.sparse else FittedRows(rows)
+
+    def _sparse(
+        self, training: Training, rows: list[Row], target: Classes
+    ) -> FittedRows:
+        """Rows on few prototypes, found as `sparsify` does; what they were before."""
+        fitted = FittedRows(rows)
+        every = np.arange(training.size)
+        columns = as_new_items(training.K.block(every, every), every)
+        found = expanded(columns, fitted.coef, fitted.intercept, tolerance=_TOLERANCE)
+        coef = np.zeros_like(fitted.coef)
+        coef[:, found.chosen] = found.coef
+        before, after = (
+            self._labels(columns @ c.T + b, np.arange(target.n))
+            for c, b in ((fitted.coef, fitted.intercept), (coef, found.intercept))
         )
-
-
-def _sparse(K: Matrix, row: Row) -> Row:
-    """Coefficients on the support vectors whose training outputs are nearest."""
-    assert row.alpha is not None
-    support = np.flatnonzero(row.alpha > 0)
-    columns = K.block(np.arange(K.shape[0]), support)
-    fitted, *_ = np.linalg.lstsq(columns, K @ row.coef, rcond=None)
-    coef = np.zeros_like(row.coef)
-    coef[support] = fitted
-    return replace(row, coef=coef)
+        facts = {
+            "dense_coef_": training.expand_coef(fitted.coef),
+            "dense_intercept_": fitted.intercept,
+            "sparse_error_": found.error,
+            "labels_changed_": int(np.sum(before != after)),
+        }
+        sparse = [
+            replace(row, coef=coef[i], intercept=float(found.intercept[i]))
+            for i, row in enumerate(rows)
+        ]
+        return FittedRows(sparse, facts)

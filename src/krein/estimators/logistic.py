@@ -203,6 +203,11 @@ class KreinLogisticRegression(KernelClassifier):
         F = feature_kernel(X, self.signature, self.solver, self.indefinite)
         return F, {"X_fit_": None}
 
+    def _no_expansion(self) -> str | None:
+        if self._by_features:
+            return "it predicts from features, not from similarities"
+        return super()._no_expansion()
+
     def _outputs(self, X: Any, **further: Any) -> Array:
         if not self._by_features:
             return super()._outputs(X)

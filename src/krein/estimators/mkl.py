@@ -252,6 +252,9 @@ class MKLSVC(KernelClassifier):
             [w @ (K - views.target) ** 2 @ w for K in views.parts]
         )
 
+    def _no_expansion(self) -> str:
+        return "it predicts from several kernels, with weights of their own"
+
     def _outputs(self, X: Any, **further: Any) -> Array:
         """Return ``sum_i w_i K_i(X, X_train) @ dual_coef_.T``."""
         items = self._check_items(X, reset=False)

@@ -339,6 +339,11 @@ class ProxySVC(KernelClassifier):
         """
         return self._labels(self._decision_rows(X, K_new_new=K_new_new, k_diag=k_diag))
 
+    def _no_expansion(self) -> str | None:
+        if self.new_points == "luss":
+            return "with new_points='luss' its outputs are not linear in the rows"
+        return super()._no_expansion()
+
     def _outputs(self, X: Any, **further: Any) -> Array:
         if self.new_points == "luss":
             given = (further.get("K_new_new"), further.get("k_diag"))

@@ -187,6 +187,10 @@ COEFFICIENTS = (
     Fitted("alpha_", "numbers", "rn", needed=False),
     Fitted("poly_coef_", "numbers", "rp", needed=False),
     Fitted("approximation_error_", "number", needed=False),
+    Fitted("dense_coef_", "numbers", "rn", needed=False),
+    Fitted("dense_intercept_", "numbers", "r", needed=False),
+    Fitted("sparse_error_", "number", needed=False),
+    Fitted("labels_changed_", "integer", needed=False),
 )
 # ... and how they were found (not every class kept that in files of 0.1).
 RESULTS = (

@@ -1,0 +1,229 @@
+"""A sparse expansion of a model: what it needs, what it changes, what it claims."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from krein import (
+    CPDSVC,
+    DCSVC,
+    MKLSVC,
+    CPDRegressor,
+    KreinLogisticRegression,
+    KreinNystroem,
+    KreinRidge,
+    KreinSVC,
+    ProxySVC,
+    SpectrumOneClassSVM,
+    SpectrumSVC,
+    SpectrumSVCCV,
+    SpectrumSVR,
+    check_certificate,
+    load_model,
+    save_model,
+    sigmoid_kernel,
+)
+from krein.solvers.prototypes import as_new_items, sparse_expansion
+
+MODELS = [
+    DCSVC(),
+    KreinLogisticRegression(),
+    KreinRidge(),
+    CPDRegressor(),
+    CPDSVC(),
+    KreinSVC(),
+    ProxySVC(),
+    SpectrumOneClassSVM(),
+    SpectrumSVC("clip"),
+    SpectrumSVC("flip", multi_class="ovo"),
+    SpectrumSVCCV([1.0, 10.0], gains=["clip", "flip"], cv=2),
+    SpectrumSVR("clip"),
+]
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 3))
+    y = np.digitize(X[:, 0] + 0.3 * X[:, 1] ** 2, [-0.4, 0.6])
+    return X, y
+
+
+def new_rows(K, support):
+    """Training rows as if the items were new, one entry at a time."""
+    rows = K.copy()
+    for i in support:
+        rows[i, i] = max(K[i, j] for j in support if j != i)
+    return rows
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("tolerance", [0.3, 0.01])
+def test_the_stated_error_is_the_largest_change(model, tolerance, vectors):
+    X, y = vectors
+    dense = clone(model).set_params(kernel="rbf").fit(X, y)
+    sparse = dense.sparsify(tolerance=tolerance)
+    K = dense._similarities(X)
+    full = np.zeros((len(X), len(X)))
+    full[:, dense.support_] = K
+    rows = new_rows(full, dense.support_)
+    change = rows @ (sparse.dual_coef_ - dense.dual_coef_).T
+    change += sparse.intercept_ - dense.intercept_
+    assert sparse.sparse_error_ <= tolerance
+    assert np.abs(change).max() == pytest.approx(sparse.sparse_error_, abs=1e-9)
+    assert sparse.support_.size <= dense.support_.size
+    assert set(sparse.support_) <= set(dense.support_)
+    np.testing.assert_array_equal(sparse.dense_coef_, dense.dual_coef_)
+    assert not hasattr(dense, "sparse_error_")
+
+
+def test_a_classifier_counts_the_labels_that_changed(vectors):
+    X, y = vectors
+    dense = SpectrumSVC("clip", kernel="rbf", C=10.0).fit(X, y)
+    sparse = dense.sparsify(n_prototypes=4)
+    rows = new_rows(dense.kernel_(X), dense.support_)
+    before = rows @ dense.dual_coef_.T + dense.intercept_
+    after = rows @ sparse.dual_coef_.T + sparse.intercept_
+    changed = np.sum(before.argmax(axis=1) != after.argmax(axis=1))
+    assert sparse.labels_changed_ == changed > 0
+    assert sparse.support_.size == 4
+
+
+def test_prediction_needs_the_prototypes_only(vectors):
+    X, y = vectors
+    K = sigmoid_kernel(X)
+    sparse = SpectrumSVC("flip").fit(K, y).sparsify(K, tolerance=0.3)
+    others = np.setdiff1d(np.arange(len(y)), sparse.support_)
+    assert others.size
+    changed = K.copy()
+    changed[:, others] = 99.0
+    np.testing.assert_array_equal(sparse.predict(changed), sparse.predict(K))
+
+
+def test_held_out_items_are_kept_too(vectors):
+    X, y = vectors
+    dense = KreinSVC(kernel="rbf", C=10.0).fit(X[:60], y[:60])
+    sparse = dense.sparsify(tolerance=0.05, held_out=X[60:])
+    change = sparse.decision_function(X[60:]) - dense.decision_function(X[60:])
+    assert np.abs(change).max() <= sparse.sparse_error_ + 1e-12 <= 0.05 + 1e-12
+
+
+def test_a_tolerance_that_needs_all_items_changes_nothing(vectors):
+    X, y = vectors
+    dense = SpectrumSVC("clip", kernel="rbf").fit(X, y)
+    for same in (dense.sparsify(tolerance=1e-300), dense.sparsify(n_prototypes=10**6)):
+        np.testing.assert_array_equal(same.dual_coef_, dense.dual_coef_)
+        assert same.sparse_error_ == 0.0
+        assert same.labels_changed_ == 0
+
+
+def test_again_and_again_starts_from_the_fit(vectors):
+    X, y = vectors
+    dense = SpectrumSVC("clip", kernel="rbf").fit(X, y)
+    once = dense.sparsify(tolerance=0.05)
+    twice = dense.sparsify(n_prototypes=3).sparsify(tolerance=0.05)
+    np.testing.assert_array_equal(twice.dual_coef_, once.dual_coef_)
+    refitted = dense.sparsify(n_prototypes=3).fit(X, y)
+    np.testing.assert_array_equal(refitted.dual_coef_, dense.dual_coef_)
+    assert not hasattr(refitted, "dense_coef_")
+
+
+@pytest.mark.parametrize("model", [KreinSVC(C=5.0, sparse=True), KreinSVC(C=5.0)])
+def test_the_certificate_is_not_that_of_the_model_before(model, vectors):
+    X, y = vectors
+    K = sigmoid_kernel(X)
+    weight = np.r_[np.zeros(5), np.ones(85)]
+    sparse = clone(model).fit(K, y, weight)
+    if not model.sparse:
+        sparse = sparse.sparsify(K, tolerance=0.1)
+    report = check_certificate(sparse, K, y, weight)
+    assert report.holds
+    assert report.kind == "none"
+    assert report.recomputed[0] == pytest.approx(report.claimed[0], rel=1e-9)
+    assert report.claimed[0] <= 0.1
+    assert "certificate is that of the model before" in report.text
+    sparse.sparse_error_ /= 2
+    assert check_certificate(sparse, K, y, weight).holds is False
+    sparse.sparse_error_ *= 2
+    sparse.dense_coef_ = sparse.dense_coef_ * 1.01
+    assert check_certificate(sparse, K, y, weight).holds is False
+
+
+def test_sparse_krein_svm_is_sparsify(vectors):
+    X, y = vectors
+    K = sigmoid_kernel(X)
+    by_fit = KreinSVC(C=5.0, sparse=True).fit(K, y)
+    by_call = KreinSVC(C=5.0).fit(K, y).sparsify(K, tolerance=0.1)
+    np.testing.assert_array_equal(by_fit.support_, by_call.support_)
+    np.testing.assert_allclose(by_fit.dual_coef_, by_call.dual_coef_, rtol=1e-9)
+    assert by_fit.labels_changed_ == by_call.labels_changed_
+
+
+def test_model_files_keep_it(vectors, tmp_path):
+    X, y = vectors
+    sparse = SpectrumSVC("clip", kernel="rbf").fit(X, y).sparsify(tolerance=0.1)
+    save_model(sparse, tmp_path / "model.krein")
+    loaded = load_model(tmp_path / "model.krein")
+    np.testing.assert_array_equal(
+        loaded.decision_function(X), sparse.decision_function(X)
+    )
+    assert loaded.sparse_error_ == sparse.sparse_error_
+    assert check_certificate(loaded, X, y).kind == "none"
+
+
+def test_bad_requests_are_named(vectors):
+    X, y = vectors
+    K = sigmoid_kernel(X)
+    model = SpectrumSVC().fit(K, y)
+    for arguments, message in (
+        ({}, "one of them"),
+        ({"tolerance": 0.1, "n_prototypes": 3}, "one of them"),
+        ({"tolerance": -1.0}, "tolerance must be a positive number"),
+        ({"tolerance": np.nan}, "tolerance must be a positive number"),
+        ({"n_prototypes": 0}, "n_prototypes must be a positive integer"),
+        ({"tolerance": 0.1}, "pass the training similarities"),
+        ({"X": K[:5], "tolerance": 0.1}, "further items are given as held_out"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.sparsify(**arguments)
+
+
+def test_models_without_an_expansion_say_so(vectors):
+    X, y = vectors
+    K = sigmoid_kernel(X)
+    for model, data, message in (
+        (ProxySVC(new_points="luss"), K, "not linear in the rows"),
+        (MKLSVC(), np.stack([K @ K, X @ X.T], axis=2), "several kernels"),
+        (KreinLogisticRegression(kernel="features"), X, "predicts from features"),
+        (SpectrumSVC(approximation=KreinNystroem(20)), K, "lower n_components"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(data, y > 0).sparsify(data, tolerance=0.1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    scale=st.sampled_from([1e-200, 1e-8, 1.0, 1e100]),
+    height=st.sampled_from([1e-100, 1.0, 1e100]),
+)
+def test_expansions_at_every_scale(seed, scale, height):
+    rng = np.random.default_rng(seed)
+    columns = rng.standard_normal((12, 8)) * scale
+    outputs = (columns / scale) @ rng.standard_normal((8, 2)) * height
+    tolerance = 0.5 * height
+    found = sparse_expansion(columns, outputs, tolerance=tolerance, most=8)
+    reached = columns[:, found.chosen] @ found.coef.T + found.intercept
+    assert np.abs(reached - outputs).max() == found.error <= tolerance
+    few = sparse_expansion(columns, outputs, tolerance=0.0, most=3)
+    assert few.chosen.size == 3
+
+
+def test_as_new_items_leaves_what_it_is_given():
+    K = np.array([[5.0, 1.0, 2.0], [1.0, 6.0, 3.0], [2.0, 3.0, 7.0]])
+    kept = K.copy()
+    seen = as_new_items(K[:, [0, 2]], np.array([0, 2]))
+    np.testing.assert_array_equal(seen, [[2.0, 2.0], [1.0, 3.0], [2.0, 2.0]])
+    np.testing.assert_array_equal(K, kept)
