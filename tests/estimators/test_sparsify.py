@@ -190,6 +190,12 @@ def test_bad_requests_are_named(vectors):
             model.sparsify(**arguments)
 
 
+def test_an_unfitted_model_has_nothing_to_make_sparse():
+    assert not hasattr(KreinSVC(), "sparsify")
+    with pytest.raises(AttributeError, match="sparsify"):
+        KreinSVC().sparsify(tolerance=0.1)
+
+
 def test_models_without_an_expansion_say_so(vectors):
     X, y = vectors
     K = sigmoid_kernel(X)

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
@@ -36,6 +37,12 @@ class Sparsifiable:
     _labels: Any
     _refuse_diverged: Any
 
+    def _is_fitted(self) -> bool:
+        # scikit-learn takes any unfitted estimator with a `sparsify` for a linear one.
+        check_is_fitted(self, "dual_coef_")  # an AttributeError, too
+        return True
+
+    @available_if(_is_fitted)
     def sparsify(
         self,
         X: Any = None,
@@ -73,7 +80,6 @@ class Sparsifiable:
             many of them have another label, `dense_coef_` and `dense_intercept_` are
             those of the model it came from, to which `result_` belongs.
         """
-        check_is_fitted(self, "dual_coef_")
         self._check_sparsify(tolerance, n_prototypes)
         dense = self._before_sparsify()
         parts = [dense._seen_as_new(X)]
