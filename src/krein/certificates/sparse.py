@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+from copy import copy
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -28,7 +28,7 @@ def check_sparse(
     other item.
     """
     model = given.model
-    dense = copy.copy(model)
+    dense = copy(model)
     dense.dual_coef_, dense.intercept_ = model.dense_coef_, model.dense_intercept_
     dense.support_ = np.flatnonzero(np.any(model.dense_coef_ != 0, axis=0))
     for name in _OWN:
