@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from copy import copy
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
