@@ -149,6 +149,24 @@ def test_infeasible_points_are_found(case):
     assert report.holds is False
 
 
+@pytest.mark.parametrize("off", [1e-2, 1e-4, 1e-7])
+@pytest.mark.parametrize("which", ["feasible", "bounds"])
+def test_a_point_a_little_outside_is_infeasible(which, off):
+    """Value and gap are claimed as they are there: only the place is wrong."""
+    K, y = np.eye(6), np.array([1, 1, 1, 0, 0, 0])
+    signs = np.where(y == 1, 1.0, -1.0)
+    model = SpectrumSVC("clip", C=0.5 if which == "bounds" else 10.0).fit(K, y)
+    best = float(model.objective_[0])
+    alpha = model.alpha_[0] * (1 + off)
+    if which == "feasible":  # one class only: y'alpha = 0 is broken
+        alpha = np.where(y == 1, model.alpha_[0], alpha)
+    value = float(alpha.sum() - 0.5 * alpha @ alpha)
+    assert which == "feasible" or value > best  # which nothing feasible has
+    model.alpha_, model.dual_coef_ = alpha[None], (signs * alpha)[None]
+    claim(model, [1.0], [value])
+    assert which in check_certificate(model, K, y).text
+
+
 def test_a_gap_on_an_indefinite_kernel_is_a_lie():
     # 0.1.0: converged with gap 0, and a feasible point that is 3000 times better.
     K = np.array([[-6.0, -4.0, 2.0], [-4.0, -6.0, -2.0], [2.0, -2.0, 0.0]])

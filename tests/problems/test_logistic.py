@@ -1,5 +1,7 @@
 """The logistic problem: derivatives by differences, uniqueness, unboundedness."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -100,6 +102,21 @@ def test_the_softmax_intercept_balances_every_class(seed, scale):
     balance = np.sum(problem.column_weight * problem.scores(H + b), axis=0)
     assert np.abs(balance).max() <= 1e-10 * problem.total
     assert abs(b.sum()) < 1e-9 * max(1.0, np.abs(b).max())
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("b", [-2.0, 0.3])
+def test_a_fixed_point_at_another_intercept_is_not_stationary(k, b):
+    """A follows from the outputs exactly, yet the objective falls along b."""
+    problem = random_problem(1, k)
+    problem = replace(problem, K=np.zeros_like(problem.K))
+    at = np.eye(k)[0] * b
+    A = problem.bound * problem.scores(np.zeros_like(problem.targets) + at)
+    h = 1e-5 * np.eye(k)[0]
+    up, down = problem.value(A, b=at + h), problem.value(A, b=at - h)
+    slope = abs(up - down) / 2e-5
+    assert slope > 1e-2
+    assert problem.residual(A, at) >= slope / problem.alpha * (1 - 1e-6)
 
 
 def test_the_value_is_that_of_equation_5(rng):

@@ -54,6 +54,28 @@ def test_the_dual_never_falls():
     assert np.all(np.diff(value) >= -1e-10)
 
 
+@pytest.mark.parametrize("negative", [20, 38, 40])
+@pytest.mark.parametrize("block", [2, 6])
+def test_every_step_rises_by_what_its_convex_model_promises(negative, block):
+    """By mu lmax ||d||^2 / 2 at least, however negative the kernel is."""
+    K, y = indefinite(3, negative=negative)
+    steps, mu = [], 0.1
+    result = tdca(
+        IndefiniteDual(K, BalancedBox(np.ones(40), y)),
+        np.full(40, 0.5),
+        block=block,
+        mu=mu,
+        max_iter=2000,
+        callback=lambda iterate: steps.append((iterate.x, iterate.value)),
+    )
+    assert result.status == "converged"
+    for (a, before), (b, after) in pairwise(steps):
+        moved = np.flatnonzero(a != b)
+        largest = np.abs(np.linalg.eigvalsh(K[np.ix_(moved, moved)])).max(initial=0.0)
+        promised = 0.5 * mu * largest * float((b - a) @ (b - a))
+        assert after - before >= promised - 1e-12
+
+
 def test_on_a_positive_kernel_the_solution_is_that_of_the_svm():
     K, y = indefinite(0, negative=0)
     domain = BalancedBox(np.full(40, 2.0), y)
