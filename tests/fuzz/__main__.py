@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-BATCH = 200
+BATCH = 500  # a child needs two seconds to begin
 SILENCE = 300  # seconds without a word from the child: the trial hangs
 # Trials of each kind in one round; a damaged file costs a tenth of a fit.
 SHARES = {"certificates": 2, "invariants": 1, "calls": 2, "files": 4}

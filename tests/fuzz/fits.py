@@ -25,13 +25,13 @@ def fitted(trial):
     except ValueError as error:
         if any(text in str(error) for text in POLITE):
             return None
-        raise TrialError(f"{_named(trial)}: refused: {error}") from error
+        raise _failure(trial, f"refused: {error}") from error
     except Exception as error:
-        raise TrialError(f"{_named(trial)}: {type(error).__name__}: {error}") from error
+        raise _failure(trial, f"{type(error).__name__}: {error}") from error
 
 
-def _named(trial):
-    return " ".join(repr(trial.model).split())
+def _failure(trial, text):
+    return TrialError(f"{' '.join(repr(trial.model).split())}: {text}")
 
 
 def certificates(seed):
@@ -41,20 +41,19 @@ def certificates(seed):
     if found is None:
         return
     model, warned = found
-    name = _named(trial)
     for attribute in ("dual_coef_", "intercept_", "objective_"):
         if not np.isfinite(getattr(model, attribute)).all():
-            raise TrialError(f"{name}: {attribute} is not finite")
+            raise _failure(trial, f"{attribute} is not finite")
     results = model.result_ if isinstance(model.result_, list) else [model.result_]
     unfinished = [r.status for r in results if r.status != "converged"]
     if unfinished and "ConvergenceWarning" not in warned:
-        raise TrialError(f"{name}: {unfinished[0]} without a warning")
+        raise _failure(trial, f"{unfinished[0]} without a warning")
     odd = [w for w in warned if w not in ("ConvergenceWarning", "UserWarning")]
     if odd:
-        raise TrialError(f"{name}: {odd[0]}")
+        raise _failure(trial, odd[0])
     report = check_certificate(model, trial.X, trial.y, trial.weight)
     if report.holds is not True:
-        raise TrialError(f"{name}: {' '.join(str(report).split())}")
+        raise _failure(trial, " ".join(str(report).split()))
 
 
 # --------------------------------------------------------------------------- invariants
@@ -75,7 +74,7 @@ def invariants(seed):
         return
     again = fitted(other)
     if again is None:
-        raise TrialError(f"{_named(trial)}: refused after {change.__name__}")
+        raise _failure(trial, f"refused after {change.__name__}")
     _compare(trial, change.__name__, model, again[0], factor)
 
 
@@ -83,7 +82,7 @@ def _compare(trial, what, model, other, factor):
     if what == "_repeated_fit":
         same = np.array_equal(model.dual_coef_, other.dual_coef_)
         if not same or not np.array_equal(model.intercept_, other.intercept_):
-            raise TrialError(f"{_named(trial)}: two fits differ")
+            raise _failure(trial, "two fits differ")
         return
     if not hasattr(model, "duality_gap_") or not hasattr(other, "duality_gap_"):
         return  # stationary points need not be the same
@@ -95,10 +94,8 @@ def _compare(trial, what, model, other, factor):
         # The constant rho ||K_-||^2 of a kernel whose negative part is rounding.
         size += 1e-12 * factor * model.rho * float(np.sum(np.square(trial.X)))
     if np.abs(one - two).max() > allowed * (1 + 1e-6) + size:
-        raise TrialError(
-            f"{_named(trial)}: objective {two} after {what}, was {one}, gaps allow "
-            f"{allowed:.3g}"
-        )
+        text = f"objective {two} after {what}, was {one}, gaps allow {allowed:.3g}"
+        raise _failure(trial, text)
 
 
 def _repeated_fit(trial, rng):
