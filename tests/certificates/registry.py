@@ -181,7 +181,7 @@ CASES = [
     Case(
         "ridge-flip",
         lambda rng: KreinRidge(C(rng), method="flip"),
-        "stationarity",
+        "gap",
         "targets",
     ),
     Case("svr", lambda rng: SpectrumSVR(C=C(rng)), "gap", "targets"),

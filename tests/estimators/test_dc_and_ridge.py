@@ -7,7 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
-from krein import DCSVC, KreinRidge, rbf_kernel, sigmoid_kernel, tl1_kernel
+from krein import DCSVC, KreinRidge, Spectrum, rbf_kernel, sigmoid_kernel, tl1_kernel
+from krein.solvers.ridge import _System, spectral_ridge
 
 
 def indefinite_data(n=100):
@@ -129,7 +130,7 @@ def test_a_positive_kernel_gives_kernel_ridge(method):
     ours = KreinRidge(0.1, method=method, fit_intercept=False).fit(K, y)
     theirs = KernelRidge(alpha=0.1, kernel="precomputed").fit(K, y)
     np.testing.assert_allclose(ours.predict(new), theirs.predict(new), atol=1e-7)
-    assert ours.residual_[0] < 1e-10
+    assert ours.duality_gap_[0] < 1e-10 * ours.objective_[0]
 
 
 @pytest.mark.parametrize("method", ["stabilised", "none", "flip", "clip", "square"])
@@ -141,6 +142,51 @@ def test_weights_are_repetition_in_ridge(method, rng):
     one = KreinRidge(0.3, method=method).fit(tl1_kernel(X, tau=0.5), y, weight)
     two = KreinRidge(0.3, method=method).fit(tl1_kernel(X[copies], tau=0.5), y[copies])
     np.testing.assert_allclose(one.predict(new), two.predict(new[:, copies]), atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-6, 1e-2, 1.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_gap_of_ridge_bounds_what_is_missing(size, fit_intercept, with_spectrum):
+    """At points that do not solve it: no nearer to the minimum than they say."""
+    rng = np.random.default_rng(5)
+    K = with_spectrum(np.r_[np.zeros(5), rng.uniform(0, 5, 25)])
+    weight, y, alpha = rng.uniform(0.1, 4.0, 30), rng.standard_normal(30) + 3.0, 0.2
+    basis = np.column_stack([K, np.ones(30)]) if fit_intercept else K
+    penalty = np.zeros((basis.shape[1],) * 2)
+    penalty[:30, :30] = alpha * K
+
+    def objective(p):
+        rest = y - basis @ p
+        return weight @ rest**2 + p @ penalty @ p
+
+    normal = basis.T @ (weight[:, None] * basis) + penalty
+    least = objective(np.linalg.lstsq(normal, basis.T @ (weight * y), rcond=1e-13)[0])
+    spectrum = Spectrum.exact(K, weight)
+    result, b = spectral_ridge(
+        spectrum,
+        spectrum.eigenvalues + alpha,
+        y,
+        alpha=alpha,
+        convex=True,
+        fit_intercept=fit_intercept,
+    )
+    v = result.x + size * rng.standard_normal(30)
+    system = _System(spectrum.eigenvectors, spectrum.eigenvalues + alpha, weight**0.5)
+    missed = y - b - system.times(v)
+    value = system.objective(v, missed, alpha)
+    gap = system.gap(v, missed, alpha, np.abs(y) + abs(b), balanced=fit_intercept).value
+    point = np.append(v, b) if fit_intercept else v
+    assert value == pytest.approx(objective(point), rel=1e-12)
+    assert value - least <= gap + 1e-12 * least
+    if size == 0.0:
+        assert gap <= 1e-12 * least
+        assert result.certificate.value == gap
+
+
+def test_ridge_of_constant_targets_is_solved():
+    model = KreinRidge(method="clip").fit(np.eye(4), np.full(4, 0.1))
+    assert model.result_.status == "converged"
+    np.testing.assert_allclose(model.predict(np.eye(4)), 0.1)
 
 
 def test_raw_ridge_solves_its_equation_with_an_intercept(with_spectrum, rng):

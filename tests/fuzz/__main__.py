@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 BATCH = 500  # a child needs two seconds to begin
-SILENCE = 300  # seconds without a word from the child: the trial hangs
+SECONDS = 60  # of the processor: a trial that needs more is ended (code -27)
+SILENCE = 3600  # seconds without a word from the child: the trial waits for ever
 # Trials of each kind in one round; a damaged file costs a tenth of a fit.
 SHARES = {"certificates": 2, "invariants": 1, "calls": 2, "files": 4}
 
@@ -44,6 +45,7 @@ def child(kind, start, count):
     """Say which seed is tried, and what failed."""
     for seed in range(start, start + count):
         print(f"@{seed}", flush=True)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         line = one(kind, seed)
         if line is not None:
             print(f"!{line}", flush=True)

@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from krein import check_certificate
+from krein import KreinRidge, check_certificate
 
 from . import TrialError
 from .problems import Trial, draw
@@ -93,9 +93,20 @@ def _compare(trial, what, model, other, factor):
     if hasattr(model, "rho") and not isinstance(trial.X, list):
         # The constant rho ||K_-||^2 of a kernel whose negative part is rounding.
         size += 1e-12 * factor * model.rho * float(np.sum(np.square(trial.X)))
+    if isinstance(trial.model, KreinRidge):
+        size += model.alpha * _rounding(trial, model.result_.x)
     if np.abs(one - two).max() > allowed * (1 + 1e-6) + size:
         text = f"objective {two} after {what}, was {one}, gaps allow {allowed:.3g}"
         raise _failure(trial, text)
+
+
+def _rounding(trial, v):
+    """v'Ev, where two eigendecompositions of the same kernel differ by E."""
+    w = np.ones(_n(trial)) if trial.weight is None else trial.weight
+    root = np.sqrt(w[w > 0])
+    K = trial.X[np.ix_(w > 0, w > 0)] * root * root[:, None]
+    apart = 8 * v.size * np.finfo(float).eps * np.linalg.norm(K)
+    return apart * float(np.sum((v / root) ** 2))
 
 
 def _repeated_fit(trial, rng):

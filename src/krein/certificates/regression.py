@@ -1,7 +1,8 @@
 """Machines with one row: regression, one class, ridge.
 
 Ridge solves ``(K~ + alpha W^-1) v = y - b`` with ``1'v = 0`` where there is an
-intercept; "stabilised" bounds the inverse along each eigenvector by 1 / alpha.
+intercept; "stabilised" bounds the inverse along each eigenvector by 1 / alpha. It
+minimises ``sum w (y - f - b)^2 + alpha v'K~v`` where K~ is positive semidefinite.
 """
 
 from __future__ import annotations
@@ -79,25 +80,46 @@ def check_ridge(given: Given, claims: list[Claim]) -> list[Verdict]:
 
 
 def _ridge(model: Any, data: Data, fix: Fix, v: Array) -> Evidence:
-    """Residual of the linear system, relative to the largest target."""
+    """Objective, gap between it and the dual, residual relative to the targets."""
     alpha, b, y = float(model.alpha), float(model.intercept_[0]), data.y.astype(float)
-    total = fix.f + alpha
+    f = fix.f
     if model.method == "stabilised":
-        near = np.abs(total) < alpha
-        total = np.where(near, alpha**2 / np.where(total == 0.0, 1e-300, total), total)
+        total = np.where(f == -alpha, 1e-300, f + alpha)
+        f = np.where(np.abs(total) < alpha, alpha**2 / total - alpha, f)
     U, root = fix.eigenvectors, fix.root
-    image = (U @ (total * (U.T @ (v / root)))) / root
-    spread = 64 * (data.n + 8) * EPS
-    size = float(np.abs(total).max()) * norm(v / root) / root
+    along = U.T @ (v / root)
+    rest = y - b - (U @ (f * along)) / root
+    missed = rest - alpha * v / data.weight
+    size = (float(np.abs(f).max()) + alpha) * norm(v / root) / root
+    error = 64 * (data.n + 8) * EPS * (size + np.abs(y) + abs(b))
+    value = float(data.weight @ rest**2) + alpha * float(f @ along**2)
     unit = max(float(np.abs(y).max()), 1e-300)
-    error = spread * (size + np.abs(y) + abs(b))
     faults = []
     if not model.fit_intercept and b != 0.0:
         faults.append("intercept_ is not zero with fit_intercept=False")
+    gap, slack = _ridge_gap(model, data, fix, v, missed, error)
     return Evidence(
-        objective=float(v @ (y - b)),
-        objective_slack=float(np.abs(v) @ error),
-        residual=float(np.abs(image - (y - b)).max()) / unit,
+        objective=value,
+        objective_slack=float(data.weight @ (2 * np.abs(rest) * error + error**2))
+        + alpha * float(np.abs(v) @ error),
+        gap=gap,
+        gap_slack=slack,
+        residual=float(np.abs(missed).max()) / unit,
         residual_slack=float(error.max()) / unit,
+        unit=max(abs(value), EPS * float(data.weight @ (np.abs(y) + abs(b)) ** 2)),
         faults=faults,
     )
+
+
+def _ridge_gap(
+    model: Any, data: Data, fix: Fix, v: Array, missed: Array, error: Array
+) -> tuple[float | None, float]:
+    """``P(v, b) - D(u)`` as a sum of squares (Fenchel), u = v made to sum to 0."""
+    trained = fix.trained()
+    if not trained.convex:
+        return None, 0.0
+    alpha, w = float(model.alpha), data.weight
+    excess = float(v.sum()) / float(w.sum()) if model.fit_intercept else 0.0
+    off = np.abs(missed + alpha * excess)
+    bend = alpha * excess**2 * abs(float(w @ trained.K @ w))
+    return float(w @ off**2) + bend, float(w @ (2 * off * error + error**2))

@@ -13,7 +13,6 @@ from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.methods import METHODS, Method
 from krein.solvers.ridge import spectral_ridge
-from krein.spectrum import Spectrum
 from krein.transform import Transform
 
 __all__ = ["KreinRidge"]
@@ -41,16 +40,22 @@ class KreinRidge(KernelRegressor):
     t : float
         Time of the diffusion.
     kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
-        As in `SpectrumSVC`; the solution is direct: a residual above tol warns,
-        max_iter is not used.
+        As in `SpectrumSVC`; the solution is direct: a relative gap or residual above
+        tol warns, max_iter is not used.
 
     Attributes
     ----------
     dual_coef_, intercept_, support_, result_
         As in `SpectrumSVC`.
+    objective_ : ndarray of shape (1,)
+        ``sum w (y - f)^2 + alpha a'Ka`` on the kernel that was trained on; for
+        ``stabilised`` on an indefinite kernel that of the bounded system.
+    duality_gap_ : ndarray of shape (1,)
+        Where no eigenvalue trained on is negative: the minimum is at most this much
+        below `objective_`.
     residual_ : ndarray of shape (1,)
-        How far the linear system is from being solved, relative to the targets.
-        For ``stabilised`` it is that of the bounded system.
+        Elsewhere: how far the linear system (for ``stabilised`` the bounded one) is
+        from being solved, relative to the targets.
 
     References
     ----------
@@ -115,21 +120,26 @@ class KreinRidge(KernelRegressor):
             weight=training.weight,
             spectrum=spectrum,
         )
+        kernel = transform.target
+        if kernel is None:
+            kernel = spectrum.eigenvalues + transform.eta
+        rounding = kernel.size * np.finfo(float).eps * np.abs(kernel).max(initial=0.0)
         result, b = spectral_ridge(
             spectrum,
-            self._denominators(spectrum, transform),
+            self._denominators(kernel, transform),
             y,
+            alpha=float(self.alpha),
+            convex=bool(kernel.min(initial=0.0) >= -rounding),
             fit_intercept=self.fit_intercept,
             tol=self.tol,
         )
         return FittedRows([Row(transform.coef(result.x), b, result)])
 
-    def _denominators(self, spectrum: Spectrum, transform: Transform) -> Array:
+    def _denominators(self, kernel: Array, transform: Transform) -> Array:
         """What the targets are divided by along each eigenvector."""
-        values = spectrum.eigenvalues
+        total = kernel + self.alpha
         if transform.target is not None:
-            return transform.target + self.alpha
-        total = values + transform.eta + self.alpha
+            return total
         size = float(np.abs(total).max())
         if self.method == "stabilised":
             near = np.abs(total) < self.alpha

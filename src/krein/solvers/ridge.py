@@ -1,6 +1,19 @@
-"""Ridge regression on an eigendecomposition, refined and certified."""
+"""Ridge regression on an eigendecomposition, refined and certified.
+
+Primal and dual for a positive semidefinite kernel K and sample weights W; f = Kv:
+
+    P(v, b) = sum_i w_i (y_i - f_i - b)^2 + alpha v'Kv,
+    D(u)    = alpha (2 u'y - u'(K + alpha W^-1) u),   1'u = 0 with an intercept.
+
+Fenchel's inequality for every pair (v, b), u leaves terms that are not negative:
+
+    P(v, b) - D(u) = sum_i w_i (y_i - f_i - b - alpha u_i / w_i)^2
+                     + alpha (v - u)'K(v - u).
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +23,7 @@ from krein.spectrum import Spectrum
 
 __all__ = ["spectral_ridge"]
 
+_EPS = float(np.finfo(np.float64).eps)
 _REFINEMENTS = 4
 
 
@@ -18,6 +32,8 @@ def spectral_ridge(
     divisors: Array,
     y: Array,
     *,
+    alpha: float,
+    convex: bool,
     fit_intercept: bool = True,
     tol: float = 1e-6,
 ) -> tuple[Result, float]:
@@ -31,46 +47,89 @@ def spectral_ridge(
         Eigenvalues of the system, none of them zero.
     y : ndarray of shape (n,)
         Targets.
+    alpha : float
+        Penalty.
+    convex : bool
+        The kernel, of eigenvalues ``divisors - alpha``, is positive semidefinite.
     fit_intercept : bool
         Choose b such that the coefficients sum to zero.
     tol : float
-        Largest residual, relative to the largest target, that counts as solved.
+        Largest relative certificate that counts as solved.
 
     Returns
     -------
     Result
-        ``x`` holds v, ``value`` is ``v'(y - b)``, the certificate ``max |Mv - (y - b)|
-        / max |y|``.
+        ``x`` holds v, ``value`` is P(v, b). The certificate is the gap, relative to P,
+        where the problem is convex, else ``max |Mv - (y - b)| / max |y|``.
     float
         b.
     """
     root = spectrum.sqrt_weight
     root = np.ones_like(y) if root is None else root
-    V = spectrum.eigenvectors
-
-    def solve(target: Array) -> Array:
-        return root * (V @ ((V.T @ (root * target)) / divisors))
-
-    def missed(v: Array, target: Array) -> Array:
-        return target - (V @ (divisors * (V.T @ (v / root)))) / root
-
-    border = solve(np.ones_like(y))
-    b = _intercept(border, solve(y), root, y) if fit_intercept else 0.0
-    v, history = solve(y - b), History()
-    best, least = v, np.inf
+    system = _System(spectrum.eigenvectors, divisors, root)
+    border = system.solve(np.ones_like(y))
+    b = _intercept(border, system.solve(y), root, y) if fit_intercept else 0.0
+    v, history = system.solve(y - b), History()
+    best, missed, least = v, y - b, np.inf
     size = max(float(np.abs(y).max()), 1e-300)
     for _ in range(_REFINEMENTS):
-        error = missed(v, y - b)
+        error = y - b - system.times(v)
         residual = float(np.abs(error).max())
         history.record(residual=residual, relative=residual / size)
         if not residual < least:
             break
-        best, least = v, residual
-        v = v + solve(error)
+        best, missed, least = v, error, residual
+        v = v + system.solve(error)
+    value = system.objective(best, missed, alpha)
     certificate = Certificate("stationarity", least / size, least / size)
+    if convex:
+        targets = np.abs(y) + abs(b)
+        certificate = system.gap(best, missed, alpha, targets, balanced=fit_intercept)
     status: Status = "converged" if certificate.relative <= tol else "max_iter"
-    value = float(best @ (y - b))
     return Result(best, value, certificate, status, history.n_rows, history), b
+
+
+@dataclass(frozen=True)
+class _System:
+    """The matrix M, by its eigenvectors, eigenvalues and the roots of the weights."""
+
+    V: Array
+    divisors: Array
+    root: Array
+
+    def solve(self, target: Array) -> Array:
+        return self.root * (
+            self.V @ ((self.V.T @ (self.root * target)) / self.divisors)
+        )
+
+    def times(self, v: Array) -> Array:
+        return (self.V @ (self.divisors * (self.V.T @ (v / self.root)))) / self.root
+
+    def objective(self, v: Array, missed: Array, alpha: float) -> float:
+        """P(v, b) at ``missed = y - b - Mv``; y - f - b is alpha v / w + missed."""
+        rest = alpha * v / self.root + self.root * missed
+        bend = (self.V.T @ (v / self.root)) ** 2
+        return float(rest @ rest) + alpha * float((self.divisors - alpha) @ bend)
+
+    def gap(
+        self, v: Array, missed: Array, alpha: float, targets: Array, *, balanced: bool
+    ) -> Certificate:
+        """P(v, b) - D(u) from above, rounding counted; u is v, less what it sums to."""
+        root, total = self.root, float(self.root @ self.root)
+        largest = float(np.abs(self.divisors).max())
+        noise = _EPS * (8.0 + 4.0 * np.sqrt(v.size))
+        error = noise * (largest * float(np.linalg.norm(v / root)) + root * targets)
+        excess = (
+            abs(float(v.sum())) + _EPS * float(np.abs(v).sum()) if balanced else 0.0
+        )
+        off = root * np.abs(missed) + error + alpha * excess / total * root
+        value = self.objective(v, missed, alpha)
+        gap = (
+            float(off @ off) + alpha * largest * excess**2 / total + noise * abs(value)
+        )
+        # An objective below the rounding of the targets is zero.
+        unit = max(abs(value), _EPS * float(np.sum((root * targets) ** 2)))
+        return Certificate("gap", gap, gap / unit if gap > 0.0 else 0.0)
 
 
 def _intercept(border: Array, solved: Array, root: Array, y: Array) -> float:

@@ -147,7 +147,7 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
         keep = full and iterate.certificate.value < 0.25 * gap
         accurate = fresh and not keep  # a new Hessian that did not help much
         block = block.follow(point, new) if keep else None
-        risen = new.rise > (1.0 + _CREEP) * point.rise
+        risen = new.rise - point.rise > _CREEP * abs(point.rise)
         better = iterate.certificate.value < 0.9 * best
         idle = 0 if better or risen else idle + 1
         best = min(best, iterate.certificate.value)
@@ -232,7 +232,7 @@ def _search(point: _Point, direction: Array) -> tuple[_Point | None, bool]:
         new = _Point.at(point.problem, point.a + length * direction)
         end = float((new.gradient - row) @ direction)
         # Near the optimum f is flat to rounding, its slope is not.
-        risen = new.rise > (1.0 - _ROUNDING) * point.rise
+        risen = new.rise - point.rise > -_ROUNDING * abs(point.rise)
         if risen and (-0.5 * slope < end < 0.0 or (trial == 0 and end >= 0.0)):
             return new, trial == 0
         if end > 0.0:
