@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plain_items", "take"]
+__all__ = ["columns_of_rows", "plain_items", "take"]
 
 
 def take(items: Any, rows: Any) -> Any:
@@ -61,3 +61,31 @@ def _is_one_column(X: Any) -> bool:
     if len(shape) != 2 or shape[1] != 1:
         return False
     return hasattr(X, "columns") or getattr(X, "dtype", np.dtype(float)).kind in "OUT"
+
+
+def columns_of_rows(X: Any, names: Any = None) -> Any:
+    """Columns of the training items in a frame that has more, found by name.
+
+    ``train_test_split(K, y)`` cuts the rows of a frame and leaves all its columns: for
+    a fit those that are named like the rows are meant, later those of `names`.
+
+    Parameters
+    ----------
+    X : object
+        Similarities as they were given.
+    names : sequence of str, optional
+        Names of the training items; those of the rows (pandas) when not given.
+
+    Returns
+    -------
+    frame, or `X` itself where there is nothing to choose by
+    """
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2 or not hasattr(X, "columns"):
+        return X
+    names = list(getattr(X, "index", ()) if names is None else names)
+    columns = list(X.columns)
+    if not 0 < len(names) < len(columns) or len(set(columns)) < len(columns):
+        return X
+    known = len(set(names)) == len(names) and set(names) <= set(columns)
+    return X[names] if known and all(isinstance(n, str) for n in names) else X

@@ -22,6 +22,7 @@ __all__ = [
     "numbers_that_fit",
     "refuse_mask",
     "refuse_odd_arrays",
+    "warn_if_reordered",
 ]
 
 _BLOCK = 1024
@@ -81,6 +82,7 @@ def _refuse_missing(X: Any, name: str) -> None:
     if not gaps.any():
         return
     i, j = np.argwhere(gaps)[0]
+    place = f"{name}[{i}, {j}]{_names_at(X, i, j)}"
     square = gaps.shape[0] == gaps.shape[1]
     hint = "leave these items out or fill the gaps (sklearn.impute) first"
     if square and not (gaps & gaps.T).any():
@@ -91,8 +93,17 @@ def _refuse_missing(X: Any, name: str) -> None:
         )
     raise ValueError(
         f"{name} contains NaN: {gaps.sum()} of its {gaps.size} entries are missing, "
-        f"the first is {name}[{i}, {j}]; {hint}"
+        f"the first is {place}; {hint}"
     )
+
+
+def _names_at(X: Any, i: int, j: int) -> str:
+    """Names of row and column, where a frame has them."""
+    if not hasattr(X, "columns"):
+        return ""
+    column = list(X.columns)[j]
+    row = list(X.index)[i] if hasattr(X, "index") else None
+    return f" (row {row!r}, column {column!r})" if row is not None else f" ({column!r})"
 
 
 def check_similarity(
@@ -210,8 +221,24 @@ def warn_if_distances(K: np.ndarray, name: str) -> None:
     if looks_like_distances(K):
         warn_user(
             f"{name} looks like a matrix of distances (zero diagonal, no negative "
-            "entry), but similarities are expected: large must mean similar. Try "
-            "exp(-gamma * D), or krein.diagnose(D, kind='distance')"
+            "entry), but similarities are expected: large must mean similar. Put "
+            "krein.DistanceTransformer() in front (or conversion= in compare); "
+            "krein.diagnose(D, kind='distance') looks at distances"
+        )
+
+
+def warn_if_reordered(X: Any, y: Any) -> None:
+    """Warn when y has the names of X's rows in another order: rows go by position."""
+    rows, labels = getattr(X, "index", None), getattr(y, "index", None)
+    if rows is None or labels is None or callable(rows) or callable(labels):
+        return
+    names, own = list(rows), list(labels)
+    if names == own or not all(isinstance(name, str) for name in names):
+        return
+    if len(names) == len(own) and set(names) == set(own):
+        warn_user(
+            "y has the names of X's rows in its index, in another order, but labels "
+            "are taken by position, as in scikit-learn: pass y.loc[X.index]"
         )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from krein import __version__
 from krein.cli import COMMANDS
-from tests.cli.terminal import ENVIRONMENT, KREIN, pipe
+from tests.cli.terminal import ENVIRONMENT, KREIN, pipe, terminal
 
 ONLY_STANDARD_LIBRARY = """
 import sys
@@ -216,3 +216,60 @@ def test_probabilities_must_have_been_learnt(tmp_path, krein):
     krein("fit", K, "--set", "C=1", "-o", model)
     ended = krein("predict", model, K, "--proba", code=2)
     assert "krein fit --proba" in ended.err
+
+
+def test_nothing_typed_shows_the_help(krein):
+    ended = krein(code=2)
+    assert ended.out == ""
+    assert "try all methods on the same splits" in ended.err
+
+
+def test_standard_input_may_hold_the_labels_too(products):
+    pytest.importorskip("rapidfuzz")
+    words = ["compare", "-", "--items", "name", "--labels", "category"]
+    words += ["--kernel", "edit", "--methods", "flip", "--folds", "5", "--quiet"]
+    with (products / "products.csv").open() as table:
+        ended = subprocess.run(
+            [*KREIN, *words],
+            stdin=table,
+            capture_output=True,
+            text=True,
+            env=ENVIRONMENT,
+        )
+    assert ended.returncode == 0, ended.stderr
+    assert "SVM with flip\t1.000" in ended.stdout
+
+
+@pytest.mark.parametrize("option", ["--html", "--model"])
+def test_a_dash_is_no_name_of_a_file(option, tmp_path, krein):
+    K = write_npz(tmp_path / "K.npz")
+    ended = krein("compare", K, option, "-", cwd=tmp_path, code=2)
+    assert "cannot go to standard output" in ended.err
+    assert os.listdir(tmp_path) == ["K.npz"]
+
+
+def test_p_values_only_where_they_can_be_small(tmp_path, krein):
+    K = write_npz(tmp_path / "K.npz")
+    words = ("compare", K, "--methods", "svc,flip", "--folds")
+    few, enough = krein(*words, "4"), krein(*words, "5")
+    assert "\tp\t" not in few.out
+    assert "\tp\t" in enough.out
+    assert "note: p: how often splits alone" in enough.err
+    assert "p: how" not in few.err
+
+
+def test_folds_are_named_as_they_were_typed(tmp_path, krein):
+    K = write_npz(tmp_path / "K.npz")
+    for folds in ("1", "16"):
+        ended = krein("compare", K, "--folds", folds, code=2)
+        assert "--folds must be from 2 to 15" in ended.err
+
+
+def test_defaults_are_those_that_are_used(krein):
+    """A kernel given by name settles its scale; the help says so."""
+    assert '"median" (default: median)' in krein("kernel", "edit", "--help").out
+    listed = krein("kernel", "list").out
+    assert "normalize=false gamma=median similarity=exponential" in listed
+    wide = terminal("kernel", "list").out
+    assert "\naffine_invariant (" in f"\n{wide}"  # nothing is cut
+    assert "…" not in wide

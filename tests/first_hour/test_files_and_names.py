@@ -82,3 +82,57 @@ def test_inspect_of_sequences_names_the_kernels(proteins, krein):
     ended = krein("inspect", "proteins.fasta", cwd=proteins, code=2)
     assert "sequences (FASTA), not similarities" in ended.err
     assert "smith_waterman" in ended.err
+
+
+def test_blanks_in_names_beside_tabs(similar, tmp_path, krein):
+    rows = (similar / "rounded.csv").read_text().replace(",", "\t")
+    path = tmp_path / "K.txt"
+    path.write_text(rows.replace("n", "item "))
+    said = krein("inspect", path).err
+    assert (
+        "read 40 x 40 numbers, names from first row and column, separator tab" in said
+    )
+
+
+def test_a_separator_is_for_the_files_that_have_it(similar, tmp_path, krein):
+    """The repair that is advised works, though the matrix has another separator."""
+    lines = (similar / "labels.tsv").read_text().splitlines()
+    rows = [line.split("\t")[::2] for line in lines]
+    path = tmp_path / "labels.txt"
+    path.write_text("\n".join("|".join(row) for row in rows))
+    words = ("compare", "K.csv", "--labels", path, *QUICK)
+    assert "--separator" in krein(*words, cwd=similar, code=2).err
+    ended = krein(*words, "--separator", "|", cwd=similar)
+    assert "40 labels of 2 classes" in ended.err
+    assert "matched by name" in ended.err
+
+
+def test_filled_entries_are_an_alert(similar, krein):
+    shown = krein("inspect", "mirror.csv", cwd=similar).out
+    assert shown.startswith("WARNING: 1 missing entry taken from across the diagonal.")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("inspect", "products.csv"), "--items COLUMN --kernel NAME"),
+        (("inspect", "products.csv", "--kernel", "edit"), "one of sku, name, category"),
+        (
+            ("compare", "products.csv", "--items", "nmae", "--kernel", "edit"),
+            "did you mean 'name'?",
+        ),
+        (
+            ("compare", "products.csv", "--items", "name", "--kernel", "edit")
+            + ("--labels", "tabel.csv"),
+            "tabel.csv is not a file",
+        ),
+        (
+            ("inspect", "products.csv", "--items", "name", "--kernel", "dtw"),
+            "has text, but kernel 'dtw' compares series",
+        ),
+    ],
+)
+def test_a_table_of_text_says_how_to_go_on(words, said, products, krein):
+    ended = krein(*words, cwd=products, code=2)
+    assert said in ended.err
+    assert len(ended.err.splitlines()) <= 2

@@ -129,3 +129,52 @@ def test_distances_from_inspect_to_predict(transform, distances, tmp_path, krein
 def test_distances_are_compared(distances, accuracy):
     words = ("D.csv", "--labels", "labels.csv", "--kind", "distance")
     assert accuracy(*words, cwd=distances) > 0.85
+
+
+def test_ignored_names_are_an_alert(distances, tmp_path, krein):
+    """What `--ignore-names` gives up is the first thing that is said."""
+    kind = ("--kind", "distance", "--ignore-names", "--labels", "labels.csv")
+    shown = krein("inspect", "D.csv", *kind, "--json", cwd=distances).out
+    (finding,) = (f for f in json.loads(shown)["findings"] if "names" in f["key"])
+    assert "in the same order" in finding["text"]
+    rows = (distances / "labels.csv").read_text().splitlines()
+    wrong = tmp_path / "labels.csv"
+    wrong.write_text("\n".join([rows[0], *rows[:0:-1]]) + "\n")
+    kind = (*kind[:-1], wrong)
+    shown = krein("inspect", "D.csv", *kind, cwd=distances).out
+    assert shown.startswith("WARNING: The names beside the labels were ignored; 48 of")
+    assert f"repair: krein inspect D.csv --labels {wrong}" in shown
+    page = tmp_path / "page.html"
+    krein("compare", "D.csv", *kind, *QUICK, "--html", page, cwd=distances)
+    assert "The names beside the labels were ignored" in page.read_text("utf-8")
+    K = tmp_path / "K.npy"
+    np.save(K, np.eye(48) + 0.5)
+    shown = krein("inspect", K, "--labels", wrong, "--ignore-names").out
+    assert "nothing shows that the order is the same" in shown
+
+
+def test_distances_for_a_model_of_similarities(distances, tmp_path, krein):
+    """Rows to be predicted have no diagonal to be recognised by."""
+    D = np.genfromtxt(distances / "D.csv", delimiter=",", skip_header=1)[:, 1:]
+    np.savez(tmp_path / "K.npz", K=np.exp(-D), y=np.repeat(["a", "b", "c"], 16))
+    np.save(tmp_path / "rows.npy", D[:3])
+    words = ("K.npz", "--method", "flip", "--set", "C=1", "-o", "m.krein")
+    krein("fit", *words, cwd=tmp_path)
+    predict = ("predict", "m.krein", "rows.npy", "--ignore-names")
+    ended = krein(*predict, cwd=tmp_path)
+    assert "warning: numbers from 0 to" in ended.err
+    assert "but in training from" in ended.err
+    ended = krein(*predict, "--kind", "distance", cwd=tmp_path, code=2)
+    assert "was fitted on a similarity matrix" in ended.err
+    np.save(tmp_path / "rows.npy", np.exp(-D[:3]))
+    ended = krein(*predict, "--kind", "similarity", cwd=tmp_path)
+    assert "warning" not in ended.err
+
+
+def test_a_missing_label_is_no_class(products, tmp_path, krein):
+    text = (products / "products.csv").read_text()
+    path = tmp_path / "products.csv"
+    path.write_text(text.replace(",paint,", ",,", 1))
+    words = ("--items", "name", "--labels", "category", "--kernel", "edit")
+    ended = krein("compare", path, *words, code=2)
+    assert "products.csv, line 3, column 3: the label is missing" in ended.err

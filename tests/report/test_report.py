@@ -198,7 +198,7 @@ def test_levels_that_cost_nothing():
 def test_only_the_deciding_column_is_bold(found):
     table = score_table(found["comparison"])
     assert table.count("deciding") == len(found["comparison"]["table"])
-    few = score_table({**found["comparison"], "judged": False})
+    few = score_table({**found["comparison"], "splits": 4})
     assert "p-values are left out" in few
     assert '<th scope="col" class="number">p</th>' not in few
 

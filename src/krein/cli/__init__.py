@@ -99,6 +99,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0, 1 (failed) or 2 (bad usage or input).
     """
+    argv = sys.argv[1:] if argv is None else argv
+    if not argv:
+        build_parser().print_help(sys.stderr)
+        return 2
     try:
         args = parse(build_parser(), argv)
     except SystemExit as stop:  # argparse has printed its message

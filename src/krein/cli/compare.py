@@ -15,7 +15,7 @@ from krein.cli.options import (
     check_output,
     repeated,
 )
-from krein.cli.output import print_alerts, print_table
+from krein.cli.output import print_alerts, print_note, print_table
 
 SUMMARY = "try all methods on the same splits and say which to use"
 EXAMPLES = (
@@ -80,11 +80,12 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
     methods = check_methods(args.methods)
     problem, read = load_problem(args)
+    _check_folds(args.folds, problem)
     comparison = _compare(problem, methods, args)
     diagnosis = _diagnose(problem)
     from krein.cli.inspect import repairs
 
-    findings = repairs(diagnosis, args)
+    findings = repairs(diagnosis, args, read.alerts)
     written = _write_model(comparison, args, saved, read)
     if page is not None:
         context = {"findings": findings, "diagnosis": diagnosis}
@@ -103,6 +104,18 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "failed": comparison.failed,
         **written,
     }
+
+
+def _check_folds(folds: int | None, problem: Any) -> None:
+    """Refuse folds that leave nothing to train or to test on."""
+    import numpy as np
+
+    largest = int(np.bincount(problem.codes).max())
+    if folds is not None and not 2 <= folds <= largest:
+        raise ValueError(
+            f"--folds must be from 2 to {largest}, the items of the largest class; got "
+            f"{folds}"
+        )
 
 
 def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
@@ -207,16 +220,19 @@ def _cell(column: Any, row: dict[str, Any]) -> str:
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
-    from krein.comparison.columns import SHOWN
+    from krein.comparison.columns import ABOUT_P, shown_columns
 
     print_alerts(payload["findings"])
     print(payload["recommendation"])
-    head = ["method", *(column.title.removesuffix(" s") for column in SHOWN)]
+    columns = shown_columns(payload["splits"])
+    head = ["method", *(column.title.removesuffix(" s") for column in columns)]
     rows = [
-        [row["title"], *(_cell(column, row) for column in SHOWN)]
+        [row["title"], *(_cell(column, row) for column in columns)]
         for row in payload["table"]
     ]
     print_table(head, rows)
+    if "p" in head and len(rows) > 1:
+        print_note(args, ABOUT_P)
     for name, why in payload["failed"].items():
         print(f"{name} failed: {why}")
     for kind in ("report", "model"):

@@ -152,6 +152,8 @@ def with_probabilities(model: Any, problem: Any) -> Any:
 
 def save_named(model: Any, path: Any, read: Any, problem: Any) -> None:
     """Save with names and labels of the training items, for `krein predict`."""
+    import numpy as np
+
     from krein import save_model
     from krein.cli.hits import with_rule
 
@@ -160,6 +162,8 @@ def save_named(model: Any, path: Any, read: Any, problem: Any) -> None:
     if read.names is not None:
         model.item_names_ = list(read.names)
     model.item_labels_ = [str(label) for label in labels_of(problem)]
+    if problem.kernel is None and isinstance(problem.K, np.ndarray):
+        model.item_range_ = np.array([problem.K.min(), problem.K.max()])
     save_model(model, path)
 
 

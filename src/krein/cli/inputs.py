@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,12 @@ import scipy.sparse
 
 from krein.cli.hits import read_if_hits
 from krein.formats import FormatError, Named, read_items, read_labels, read_matrix
+from krein.formats.tables import as_separator
+from krein.formats.text import file_head
 
 __all__ = ["Inputs", "check_symmetry", "read_inputs"]
 
+_SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
 _FEWEST = 4  # items from which "every item is a class of its own" is suspicious
 
 
@@ -31,6 +34,7 @@ class Inputs:
     groups: np.ndarray | None
     notes: list[str]
     rule: Any = None
+    alerts: dict[str, str] = field(default_factory=dict)
 
 
 def read_inputs(args: argparse.Namespace) -> Inputs:
@@ -52,33 +56,34 @@ def read_inputs(args: argparse.Namespace) -> Inputs:
     labels, groups = options.get("labels"), options.get("groups")
     matrix = options.get("kernel", "precomputed") == "precomputed"
     inside = options.get("label_column") if labels is None and not matrix else None
-    if labels is not None and not matrix and _is_title(labels, args):
+    if labels is not None and not matrix and _is_title(labels):
         labels, inside = None, labels
     read = _read_data(args, inside)
-    target, notes = read.target, list(read.notes)
+    target, notes, alerts = read.target, list(read.notes), read.alerts
     if labels is not None:
         found = _read_labels(labels, read, args, options.get("label_column"))
         target, notes = found.data, notes + found.notes
+        alerts = {**alerts, **found.alerts}
     if target is not None:
         _check_classes(target, labels or args.file)
-    if groups is not None and not matrix and _is_title(groups, args):
+    if groups is not None and not matrix and args.file != "-" and _is_title(groups):
         groups = _read_data(args, groups).target
     elif groups is not None:
         groups = _read_labels(groups, read, args, None).data
-    return Inputs(read.data, read.names, target, groups, notes)
+    return Inputs(read.data, read.names, target, groups, notes, alerts)
 
 
-def _is_title(word: str, args: argparse.Namespace) -> bool:
+def _is_title(word: str) -> bool:
     """Whether --labels (or --groups) means a column of the table and not a file."""
-    return word != "-" and not Path(word).exists() and args.file != "-"
+    path = Path(word)
+    return word != "-" and path.suffix not in _SUFFIXES and not path.exists()
 
 
 def _read_data(args: argparse.Namespace, label_column: str | None) -> Named:
     """Read a square matrix, or items when a kernel is going to compare them."""
     options = vars(args)
-    how: dict[str, Any] = {
-        name: options.get(name) for name in ("format", "separator", "key")
-    }
+    how: dict[str, Any] = {name: options.get(name) for name in ("format", "key")}
+    how["separator"] = _separator_of(args.file, args)
     if options.get("kernel", "precomputed") != "precomputed":
         column = options.get("items")
         return read_items(args.file, column=column, label_column=label_column, **how)
@@ -93,6 +98,15 @@ def _read_data(args: argparse.Namespace, label_column: str | None) -> Named:
             "to themselves",
         )
     return replace(read, names=read.names or read.columns, columns=None)
+
+
+def _separator_of(path: str, args: argparse.Namespace) -> str | None:
+    """--separator for the files that it occurs in: labels may have another one."""
+    separator = vars(args).get("separator")
+    mark = as_separator(separator)
+    if mark is None or path == "-" or not Path(path).is_file():
+        return separator
+    return separator if mark.encode() in file_head(Path(path), 1 << 16) else None
 
 
 def check_symmetry(read: Inputs, args: argparse.Namespace) -> list[str]:
@@ -128,7 +142,7 @@ def _read_labels(
         names=read.names,
         n_items=read.data.shape[0] if hasattr(read.data, "shape") else len(read.data),
         column=column,
-        separator=vars(args).get("separator"),
+        separator=_separator_of(path, args),
         ignore_names=bool(vars(args).get("ignore_names")),
     )
 

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "file": args.file,
         **diagnosis.to_dict(),
-        "findings": repairs(diagnosis, args),
+        "findings": repairs(diagnosis, args, read.alerts),
         "facts": diagnosis.facts(),
     }
 
@@ -70,15 +70,37 @@ def _mean(K: Any, args: argparse.Namespace) -> Any:
     return 0.5 * (np.asarray(K) + np.asarray(K).T) if args.symmetrize else K
 
 
-def repairs(diagnosis: Any, args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return the findings with commands that name the user's own files."""
+# What repairs an alert of the reader: (Python, command).
+_REREAD = {
+    "names-ignored": (
+        "labels = read_labels(path, names=read.names).data",
+        "krein inspect FILE --labels LABELS",
+    ),
+    "missing-filled": ("K = np.where(np.isnan(K), K.T, K)",),
+}
+
+
+def repairs(
+    diagnosis: Any, args: argparse.Namespace, alerts: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return the findings with commands that name the user's own files.
+
+    What the reader found stands behind errors of the numbers, before their warnings.
+    """
+    from krein.diagnostics.findings import Finding
+
     words = {
         "FILE": shlex.quote(args.file),
         "ITEMS": shlex.quote(args.file),
         "LABELS": shlex.quote(args.labels or "labels.csv"),
     }
+    errors = [f for f in diagnosis.findings if f.severity == "error"]
+    others = [f for f in diagnosis.findings if f.severity != "error"]
+    read = [
+        Finding("warning", k, text, *_REREAD.get(k, ())) for k, text in alerts.items()
+    ]
     found = []
-    for finding in diagnosis.findings:
+    for finding in [*errors, *read, *others]:
         command = finding.command
         if args.kernel != "precomputed":
             command = command.replace("--kernel edit", f"--kernel {args.kernel}")
@@ -90,6 +112,8 @@ def repairs(diagnosis: Any, args: argparse.Namespace) -> list[dict[str, Any]]:
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the alerts, the advice, and the facts."""
     print_alerts(payload["findings"])
+    said = [finding["text"] for finding in payload["findings"]]
     for advice in payload["advice"]:
-        print(f"- {advice}")
+        if not any(text in advice for text in said):  # once is enough
+            print(f"- {advice}")
     print_table(["fact", "value"], list(payload["facts"].items()))

@@ -10,6 +10,7 @@ from typing import Any
 
 from krein.cli.options import add_output, add_reading, check_output
 from krein.cli.output import print_note, print_table
+from krein.words import few_digits
 
 SUMMARY = "compute a similarity matrix from items, or say what a kernel is"
 EXAMPLES = (
@@ -194,18 +195,24 @@ def _show_kernel(name: str) -> None:
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what was written, or the kernels."""
     if "kernels" in payload:
-        rows = [
-            [
-                k["name"],
-                k["items"],
-                k["is"],
-                " ".join(f"{p}={v}" for p, v in k["parameters"].items()),
-                k["about"],
-            ]
-            for k in payload["kernels"]
-        ]
-        print_table(["kernel", "items", "matrix", "parameters", "what"], rows)
+        _show_list(payload["kernels"])
     elif args.out != "-":
         against = f" against {payload['against']}" if payload["against"] else ""
         print(f"{payload['out']}: {payload['items']} items{against}")
-        print(payload["kernel"])
+        print(few_digits(payload["kernel"]))
+
+
+def _show_list(kernels: list[dict[str, Any]]) -> None:
+    """Two lines a kernel on a terminal, which a table would cut; rows in a pipe."""
+    if not sys.stdout.isatty():
+        head = ["kernel", "items", "matrix", "parameters", "what"]
+        rows = [[k["name"], k["items"], k["is"], _set(k), k["about"]] for k in kernels]
+        print_table(head, rows)
+        return
+    for k in kernels:
+        print(f"{k['name']} ({k['items']}, {k['is']}): {k['about']}")
+        print(f"    {_set(k) or 'no parameters'}")
+
+
+def _set(kernel: dict[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in kernel["parameters"].items())

@@ -37,7 +37,10 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--format", metavar="NAME", help="of the file, if it is not recognised"
     )
     group.add_argument(
-        "--separator", metavar="CHAR", help="between fields, if it is not recognised"
+        "--separator",
+        metavar="CHAR",
+        help="between fields, if it is not recognised: , ; | tab or space (of the "
+        "files that have it)",
     )
 
 
@@ -108,6 +111,10 @@ def check_output(path: str | None, force: bool) -> Path | None:
     """
     if path is None:
         return None
+    if path == "-":
+        raise ValueError(
+            "a model or a report cannot go to standard output; name a file"
+        )
     from krein.store.files import check_writable
 
     try:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from krein.cli.words import digits
+from krein.words import digits
 
 __all__ = ["describe_model", "print_alerts", "print_note", "print_table"]
 

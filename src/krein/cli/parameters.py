@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from krein.cli.words import did_you_mean
+from krein.words import did_you_mean
 
 __all__ = ["Parameter", "declared", "kernel_parameters", "parse_pairs"]
 
@@ -123,9 +123,9 @@ def _kind_of(default: Any) -> str:
 def kernel_parameters(name: str) -> dict[str, Parameter]:
     """Parameters of a registered kernel, as a kernel given by name has them."""
     from krein.kernels.distances import FITTED, POINTWISE
-    from krein.kernels.registry import KERNELS, Kernel
+    from krein.kernels.registry import KERNELS, as_kernel
 
-    defaults = Kernel(name).get_params()
+    defaults = as_kernel(name, None).get_params()
     found = {}
     for key, parameter in declared(KERNELS[name].function).items():
         kind = parameter.kind

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any, NoReturn
 
-from krein.cli.words import did_you_mean
+from krein.words import did_you_mean
 
 __all__ = ["Parser", "parse"]
 

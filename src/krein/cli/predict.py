@@ -30,6 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--items", metavar="COLUMN", help="the file is a table, items in this column"
     )
     parser.add_argument(
+        "--kind",
+        choices=["similarity", "distance"],
+        help="what the numbers mean; refused if the model was fitted on the other",
+    )
+    parser.add_argument(
         "--proba", action="store_true", help="probability of each class"
     )
     parser.add_argument("--scores", action="store_true", help="decision values")
@@ -64,6 +69,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
     model = load_model(args.model)
     refuse_what_cannot_predict(model, args)
+    check_kind(model, args)
     given, names = _read(model, args)
     rows = [
         {"item": name, "label": str(label)}
@@ -103,6 +109,37 @@ def _precomputed(model: Any) -> bool:
     return getattr(_last(model), "kernel", None) == "precomputed"
 
 
+def check_kind(model: Any, args: argparse.Namespace) -> None:
+    """Refuse distances for a model of similarities, and the reverse."""
+    from krein import DistanceTransformer
+
+    if args.kind is None:
+        return
+    if not _precomputed(model):
+        raise ValueError(f"--kind is for a matrix; {args.model} takes items")
+    converts = hasattr(model, "steps") and isinstance(model[0], DistanceTransformer)
+    learnt = "distance" if converts else "similarity"
+    if args.kind != learnt:
+        raise ValueError(
+            f"{args.model} was fitted on a {learnt} matrix and cannot take a "
+            f"{args.kind} matrix; fit again with krein fit --kind {args.kind}"
+        )
+
+
+def _compare_ranges(data: Any, model: Any) -> None:
+    """Warn of numbers far from those of training: distances are not similarities."""
+    from krein.notices import warn_user
+
+    if getattr(model, "item_range_", None) is None or not data.size:
+        return
+    low, high = map(float, model.item_range_)
+    if data.max() > high + 0.5 * (high - low) or data.min() < low - 0.5 * (high - low):
+        warn_user(
+            f"numbers from {data.min():.3g} to {data.max():.3g}, but in training from "
+            f"{low:.3g} to {high:.3g}: is this the same measure?"
+        )
+
+
 def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """What the methods of the model take, by name, and the names of the new items."""
     from krein.cli.hits import new_hits
@@ -115,6 +152,7 @@ def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[st
     if _precomputed(model):
         read = read_matrix(args.file, mirror=False)
         read = in_training_order(read, getattr(model, "item_names_", None), args)
+        _compare_ranges(read.data, model)
     else:
         read = read_items(args.file, column=args.items)
     print_note(args, *read.notes)

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from krein.cli.output import print_note
 from krein.cli.parameters import declared, kernel_parameters, parse_pairs
-from krein.cli.words import did_you_mean
+from krein.words import did_you_mean
 
 __all__ = [
     "check_methods",
@@ -71,7 +71,27 @@ def load_items(args: argparse.Namespace) -> Any:
             )
     read = read_inputs(args)
     print_note(args, *read.notes)
+    if args.kernel != "precomputed":
+        _check_fitting(args, read.data)
     return read
+
+
+def _check_fitting(args: argparse.Namespace, items: Any) -> None:
+    """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
+    from krein.kernels import KERNELS
+
+    wanted = KERNELS[args.kernel].input
+    text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
+    if wanted == "strings" and not text:
+        raise ValueError(
+            f"{args.file} has rows of numbers, but kernel {args.kernel!r} compares "
+            "strings; name the column that holds them with --items COLUMN"
+        )
+    if wanted in ("vectors", "series") and text:
+        raise ValueError(
+            f"{args.file} has text, but kernel {args.kernel!r} compares {wanted}; "
+            "krein kernel list shows which kernel takes what"
+        )
 
 
 def settle_kind(args: argparse.Namespace, K: Any) -> Any:

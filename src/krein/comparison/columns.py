@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["COLUMNS", "SCORES", "SHOWN", "Column"]
+__all__ = ["ABOUT_P", "COLUMNS", "FEWEST_SPLITS", "SCORES", "Column", "shown_columns"]
 
 
 @dataclass(frozen=True)
@@ -58,5 +58,16 @@ COLUMNS = (
     Column("search_seconds", "search s", ".2g", larger_is_better=False, shown=False),
     Column("converged", "converged", ".0%", shown=False),
 )
-SHOWN = tuple(column for column in COLUMNS if column.shown)
+FEWEST_SPLITS = 5  # with fewer no p-value can be small
+ABOUT_P = (
+    "p: how often splits alone would make a difference to the best as large as this "
+    "(corrected resampled t-test, adjusted by Holm for the number of methods); above "
+    "0.05 the two cannot be told apart."
+)
 SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
+
+
+def shown_columns(n_splits: int) -> list[Column]:
+    """Columns of a table for people; p-values only where they can be small."""
+    judged = n_splits >= FEWEST_SPLITS
+    return [c for c in COLUMNS if c.shown and (judged or c.key != "p_value")]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.comparison.columns import SCORES, SHOWN
+from krein.comparison.columns import SCORES, Column, shown_columns
 from krein.comparison.evaluation import Problem, fit_method
 from krein.comparison.methods import METHODS
 from krein.comparison.recommendation import Recommendation, recommend
@@ -168,7 +168,7 @@ class Comparison:
 
     def __str__(self) -> str:
         rows = [self._cells(row) for row in self.table()]
-        header = ["method", *(column.title for column in SHOWN)]
+        header = ["method", *(column.title for column in self._columns)]
         widths = [max(len(r[i]) for r in [header, *rows]) for i in range(len(header))]
         lines = [
             "  ".join(
@@ -180,14 +180,17 @@ class Comparison:
         lines += [f"{m} failed: {why}" for m, why in self.failed.items()]
         return "\n".join([*lines, "", self.recommendation.text])
 
-    @staticmethod
-    def _cells(row: dict[str, Any]) -> list[str]:
-        return [row["title"], *(column.show(row) for column in SHOWN)]
+    @property
+    def _columns(self) -> list[Column]:
+        return shown_columns(len(self.splits))
+
+    def _cells(self, row: dict[str, Any]) -> list[str]:
+        return [row["title"], *(column.show(row) for column in self._columns)]
 
     def _repr_html_(self) -> str:
         head = "".join(
             f"<th>{html.escape(name)}</th>"
-            for name in ["method", *(column.title for column in SHOWN)]
+            for name in ["method", *(column.title for column in self._columns)]
         )
         body = "".join(
             "<tr>"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from krein.arrays import Array
-from krein.comparison.columns import SCORES
+from krein.comparison.columns import FEWEST_SPLITS, SCORES
 from krein.comparison.methods import METHODS
 from krein.comparison.statistics import corrected_error, corrected_test
 
@@ -21,7 +21,6 @@ __all__ = ["Recommendation", "choose", "recommend"]
 
 DEFAULTS = ("average", "clip")
 LEVEL = 0.05
-_FEW = 5  # splits; fewer cannot decide
 # Methods that do nothing about negative eigenvalues, and those that see no matrix.
 _UNTREATED = {"svc", "neighbors", "features", "gaussian", "thin_plate"}
 
@@ -107,7 +106,7 @@ def _words(comparison: Any, equals: tuple[str, ...], chosen: str) -> str:
             f"Use {best}: its mean {label} of {mean} over {splits} is clearly "
             "better than that of every other method."
         )
-    if len(comparison.splits) < _FEW:
+    if len(comparison.splits) < FEWEST_SPLITS:
         start = f"{splits} are too few to decide: {best} is highest"
     else:
         start = f"No clear winner: {best} is highest"

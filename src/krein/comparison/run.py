@@ -30,6 +30,7 @@ from krein.validation import (
     refuse_mask,
     refuse_odd_arrays,
     warn_if_distances,
+    warn_if_reordered,
 )
 
 __all__ = ["compare"]
@@ -211,6 +212,7 @@ def make_problem(
     if not (sparse and kernel == "precomputed"):
         refuse_odd_arrays(X)
     refuse_mask(y, "y")
+    warn_if_reordered(X, y)
     classes, codes = check_labels(column_or_1d(np.asarray(y), warn=False))
     n = _num_samples(X)
     if codes.size != n:

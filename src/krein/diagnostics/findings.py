@@ -16,7 +16,7 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.diagnostics.labels import label_p_value
-from krein.validation import looks_like_distances
+from krein.validation import ROUNDING, looks_like_distances
 
 __all__ = ["Evidence", "Finding", "find"]
 
@@ -175,8 +175,15 @@ def _missing(seen: Evidence) -> Finding | None:
 def _asymmetric(seen: Evidence) -> Finding | None:
     if seen.asymmetry <= 1e-8:
         return None
+    if seen.asymmetry <= ROUNDING:
+        return Finding(
+            "note",
+            "asymmetric",
+            f"Both directions differ by up to {seen.asymmetry:.2g} of the largest "
+            "entry: taken for rounding, the mean is used.",
+        )
     return Finding(
-        "note" if seen.asymmetry < 1e-5 else "warning",
+        "warning",
         "asymmetric",
         "The matrix is not symmetric (by up to "
         f"{seen.asymmetry:.2g} of the largest entry); the facts are those of the mean "

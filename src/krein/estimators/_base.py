@@ -32,7 +32,7 @@ from sklearn.utils.validation import (
 from krein.arrays import Array
 from krein.estimators._sparse import SPARSE_STATE, Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
-from krein.items import plain_items, take
+from krein.items import columns_of_rows, plain_items, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
 from krein.matrices.matrix import Matrix
@@ -114,6 +114,9 @@ class KernelModel(Sparsifiable, BaseEstimator):
         X = plain_items(X)
         if scipy.sparse.issparse(X) and self._precomputed:
             return self._check_sparse(X, reset=reset)
+        if self._precomputed:
+            known = None if reset else getattr(self, "feature_names_in_", ())
+            X = columns_of_rows(X, known)
         refuse_odd_arrays(X)
         if self._takes_vectors(X):
             try:

@@ -24,7 +24,7 @@ from krein.estimators._training import (
     voted_labels,
 )
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
-from krein.validation import check_classes_weigh, check_labels
+from krein.validation import check_classes_weigh, check_labels, warn_if_reordered
 
 __all__ = ["KernelClassifier"]
 
@@ -95,6 +95,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         self, X: Any, y: Any, sample_weight: Any, columns_of: Any = None
     ) -> tuple[Training, Classes]:
         """Validate everything; set `classes_`."""
+        warn_if_reordered(X, y)
         items = self._check_items(X, reset=True)
         codes = self._check_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight, self._class_weights(codes))

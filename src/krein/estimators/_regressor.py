@@ -17,6 +17,7 @@ from krein.arrays import Array
 from krein.estimators._base import KernelModel
 from krein.estimators._training import Values
 from krein.store.state import COEFFICIENTS, RESULTS, State
+from krein.validation import warn_if_reordered
 
 __all__ = ["KernelRegressor"]
 
@@ -46,6 +47,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         -------
         self
         """
+        warn_if_reordered(X, y)
         items = self._check_items(X, reset=True)
         y = self._check_regression_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight)

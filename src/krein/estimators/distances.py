@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from krein.arrays import Array
+from krein.items import columns_of_rows
 from krein.kernels.distances import FITTED, POINTWISE, median_gamma
 from krein.store.state import Fitted, State
 from krein.validation import check_similarity, refuse_odd_arrays
@@ -110,6 +111,7 @@ class DistanceTransformer(
         -------
         self
         """
+        X = columns_of_rows(X)
         refuse_odd_arrays(X)
         given = getattr(X, "dtype", None)
         D = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -142,6 +144,7 @@ class DistanceTransformer(
         ndarray of shape (n_new, n_train)
         """
         check_is_fitted(self)
+        X = columns_of_rows(X, getattr(self, "feature_names_in_", ()))
         refuse_odd_arrays(X)
         D = validate_data(self, X, reset=False, dtype=np.float64)
         _refuse_negative(D)

@@ -10,8 +10,9 @@ from krein.formats.cells import Row, as_labels, is_number, name_from_text, parse
 from krein.formats.named import FormatError, Named, TooLargeError, unique_names
 from krein.formats.tables import find_separator, is_numbering, read_rows
 from krein.matrices.memory import available_memory
+from krein.words import did_you_mean
 
-__all__ = ["column_at", "read_columns", "read_text_rows"]
+__all__ = ["column_at", "read_columns", "read_text_rows", "texts_at"]
 
 
 def read_text_rows(path: Path, separator: str) -> list[Row]:
@@ -45,7 +46,7 @@ def column_at(header: Row | None, title: str, path: Path) -> int:
         raise FormatError(
             path,
             f"the column {title!r} is {found} there; the titles are "
-            f"{', '.join(map(repr, titles))}",
+            f"{', '.join(map(repr, titles))}{did_you_mean(title, titles)}",
             line=header.line if header else None,
         )
     return titles.index(title)
@@ -67,16 +68,16 @@ def read_columns(
     if label_column is not None:
         place = column_at(header, label_column, path)
         used.add(place)
-        target = as_labels([name_from_text(row.text(place)) for row in rows])
+        labels = texts_at(rows, place, path, "label")
+        target = as_labels([name_from_text(label) for label in labels])
     names = None
     if 0 in used and not header.text(0):
         own = [name_from_text(row.text(0)) for row in rows]
         if not is_numbering(own):
             names = unique_names(own, path, [row.line for row in rows])
     if column is not None:
-        items: list[str] | np.ndarray = _items(
-            rows, column_at(header, column, path), path
-        )
+        place = column_at(header, column, path)
+        items: list[str] | np.ndarray = texts_at(rows, place, path, "item")
         what = f"{len(rows)} items from column {column!r}"
         titles = None
     else:
@@ -88,14 +89,14 @@ def read_columns(
     return Named(items, names, titles, target, [note])
 
 
-def _items(rows: list[Row], place: int, path: Path) -> list[str]:
-    items = [row.text(place) for row in rows]
-    for item, row in zip(items, rows, strict=True):
-        if not item:
+def texts_at(rows: list[Row], place: int, path: Path, what: str) -> list[str]:
+    """Return the fields of a column; none of them may be empty."""
+    for row in rows:
+        if not row.text(place):
             raise FormatError(
-                path, "the item is empty", line=row.line, column=place + 1
+                path, f"the {what} is missing", line=row.line, column=place + 1
             )
-    return items
+    return [row.text(place) for row in rows]
 
 
 def _vectors(

@@ -11,14 +11,18 @@ import numpy as np
 
 from krein.formats.arrays import read_npy
 from krein.formats.cells import Row, as_labels, is_number, name_from_text
-from krein.formats.columns import column_at, read_text_rows
+from krein.formats.columns import column_at, read_text_rows, texts_at
 from krein.formats.named import FormatError, Named, unique_names
-from krein.formats.tables import as_separator, find_separator, is_numbering
+from krein.formats.tables import (
+    NAME_TITLES,
+    as_separator,
+    find_separator,
+    is_numbering,
+)
 from krein.formats.text import file_head, readable, text_lines
 
 __all__ = ["read_labels"]
 
-_NAME_TITLES = ("", "name", "names", "id", "item", "items", "index", "unnamed: 0")
 _TITLES = ("label", "labels", "class", "classes", "target", "y", "category", "group")
 
 
@@ -111,7 +115,7 @@ def _from_text(
     if not rows:
         raise FormatError(path, "there are no labels in the file")
     place = width - 1 if column is None else column_at(header, column, path)
-    labels = _texts(rows, place, path)
+    labels = [name_from_text(t) for t in texts_at(rows, place, path, "label")]
     beside = _place_of_names(header, rows, place, names, column)
     own = None
     if beside is not None:
@@ -125,16 +129,6 @@ def _from_text(
         titles = ", ".join(map(repr, header.texts()))
         note += f" (line {header.line} is a header: {titles})"
     return Named(as_labels(labels), own, notes=[note])
-
-
-def _texts(rows: list[Row], place: int, path: Path) -> list[str]:
-    labels = [name_from_text(row.text(place)) for row in rows]
-    for label, row in zip(labels, rows, strict=True):
-        if not label:
-            raise FormatError(
-                path, "the label is missing", line=row.line, column=place + 1
-            )
-    return labels
 
 
 def _find_separator(path: Path, names: list[str] | None) -> str:
@@ -186,7 +180,7 @@ def _place_of_names(
         if best is not None and hits[best]:
             return best
     titles = header.texts() if header else []
-    return next((k for k in others if titles[k].lower() in _NAME_TITLES), None)
+    return next((k for k in others if titles[k].lower() in NAME_TITLES), None)
 
 
 def _by_order(
@@ -194,12 +188,28 @@ def _by_order(
 ) -> Named:
     if n_items is not None and len(own.data) != n_items:
         raise FormatError(path, f"has {len(own.data)} labels for {n_items} items")
-    note = own.notes[0]
+    note, alerts = own.notes[0], {}
     if own.names is not None:
         note += ", their names ignored: in the order of the items"
+        key = "order-unchecked" if names is None else "names-ignored"
+        alerts = {key: _ignored(own.names, names)}
     elif names is not None:
         note += ", without names: in the order of the items"
-    return Named(own.data, names, notes=[note])
+    return Named(own.data, names, notes=[note], alerts=alerts)
+
+
+def _ignored(own: list[str], names: list[str] | None) -> str:
+    """What was given up by ignoring names."""
+    start = "The names beside the labels were ignored"
+    if names is None:
+        return (
+            f"{start}, and the items have none: nothing shows that the order is the "
+            "same. Names travel in .npz and .csv files."
+        )
+    if own == names:
+        return f"{start}; they are those of the items, in the same order."
+    differ = sum(a != b for a, b in zip(own, names, strict=True))
+    return f"{start}; {differ} of {len(names)} items have another name."
 
 
 def _by_name(

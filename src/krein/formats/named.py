@@ -92,6 +92,9 @@ class Named:
         Labels that stand in the same file.
     notes : list of str
         What was recognised, filled in or left out, a sentence each.
+    alerts : dict of str
+        What may be wrong, a sentence each: "missing-filled",
+        "names-ignored", "order-unchecked".
 
     Examples
     --------
@@ -105,6 +108,7 @@ class Named:
     columns: list[str] | None = None
     target: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
+    alerts: dict[str, str] = field(default_factory=dict)
 
 
 def unique_names(

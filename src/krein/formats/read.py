@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from krein.formats import arrays, features, sequences, series
-from krein.formats.cells import is_number_or_missing
+from krein.formats.cells import Row, is_number_or_missing
 from krein.formats.columns import read_columns
 from krein.formats.matlab import read_matlab
 from krein.formats.matrix_market import read_matrix_market
@@ -84,11 +84,15 @@ def read_matrix(
     mark = as_separator(separator)
     with readable(path) as file:
         found = choose_format(file, format, matrix=True)
+
+        def table() -> Named:
+            return _or_hint(lambda: read_table(file, mark), file, _items_to_compare)
+
         readers: dict[str, Callable[[], Named]] = {
             "npy": lambda: arrays.read_npy(file),
             "npz": lambda: arrays.matrix_of_arrays(arrays.read_npz(file), file, key),
-            "csv": lambda: read_table(file, mark),
-            "tsv": lambda: read_table(file, mark),
+            "csv": table,
+            "tsv": table,
             "phylip": lambda: read_phylip(file),
             "mat": lambda: arrays.matrix_of_arrays(read_matlab(file), file, key),
             "mtx": lambda: read_matrix_market(file),
@@ -125,7 +129,7 @@ def _as_matrix(read: Named, path: Path, mirror: bool) -> Named:
 
 def _fill(read: Named, path: Path, mirror: bool) -> Named:
     """Take missing entries from their mirror entries, or say which one is missing."""
-    K, notes = read.data, read.notes
+    K, notes, alerts = read.data, read.notes, read.alerts
     gaps = np.isnan(K)
     if mirror and K.shape[0] == K.shape[1] and read.columns is None and gaps.any():
         known = gaps & ~gaps.T
@@ -133,7 +137,8 @@ def _fill(read: Named, path: Path, mirror: bool) -> Named:
         if known.any():
             count = int(known.sum())
             what = "1 missing entry" if count == 1 else f"{count} missing entries"
-            notes = [*notes, f"{what} taken from across the diagonal"]
+            taken = f"{what} taken from across the diagonal"
+            notes, alerts = [*notes, taken], {**alerts, "missing-filled": f"{taken}."}
     bad = np.argwhere(~np.isfinite(K))
     if len(bad):
         i, j = bad[0]
@@ -149,7 +154,7 @@ def _fill(read: Named, path: Path, mirror: bool) -> Named:
             f"{column}, and nothing across the diagonal stands in for them. Measure "
             "them, leave these items out, or write a value you can defend",
         )
-    return replace(read, data=K, notes=notes)
+    return replace(read, data=K, notes=notes, alerts=alerts)
 
 
 def _called(names: list[str] | None, k: int) -> str:
@@ -251,14 +256,18 @@ def read_items(
         if column is not None or label_column is not None:
             return read_columns(file, mark, column, label_column)
         found = choose_format(file, format, matrix=False)
+
+        def text(read: Callable[[], Named]) -> Named:
+            return _or_hint(read, file, _column_of_text)
+
         readers: dict[str, Callable[[], Named]] = {
             "fasta": lambda: sequences.read_fasta(file),
             "lines": lambda: sequences.read_lines(file),
             "ts": lambda: series.read_ts(file),
-            "ucr": lambda: _or_hint(lambda: series.read_ucr(file, mark or "\t"), file),
+            "ucr": lambda: text(lambda: series.read_ucr(file, mark or "\t")),
             "arff": lambda: features.read_arff(file),
             "libsvm": lambda: features.read_libsvm(file),
-            "csv": lambda: _or_hint(lambda: _vectors(file, mark), file),
+            "csv": lambda: text(lambda: _vectors(file, mark)),
             "npy": lambda: arrays.read_npy(file),
             "npz": lambda: _items_of_arrays(arrays.read_npz(file), file, key),
         }
@@ -267,24 +276,49 @@ def read_items(
         return replace(read, notes=notes)
 
 
-def _or_hint(read: Callable[[], Named], path: Path) -> Named:
-    """Read rows of numbers; a table with text must be told which column it is."""
+def _or_hint(
+    read: Callable[[], Named], path: Path, hint: Callable[[Row, int], str]
+) -> Named:
+    """Read numbers; where there are none, let `hint` say what else the table may be.
+
+    It is given the first row and the number of rows.
+    """
     try:
         return read()
     except TooLargeError:
         raise
     except FormatError as error:
-        first = next(
-            (row for row in read_rows(path, find_separator(path) or ",")), None
-        )
-        if first is None or all(is_number_or_missing(text) for text in first.texts()):
+        try:
+            rows = read_rows(path, find_separator(path) or ",")
+            words = hint(next(rows), 1 + sum(1 for _ in rows))
+        except (FormatError, StopIteration):
+            words = ""
+        if not words:
             raise
-        titles = ", ".join(first.texts()[:8])
-        hint = f"items that are text: column= (--items), one of {titles}"
-        if len(first.fields) == 1:
-            hint = "items that are text, one per line: format='lines'"
         place = {"line": error.line, "column": error.column}
-        raise FormatError(path, f"{error.problem}. For {hint}", **place) from None
+        raise FormatError(path, f"{error.problem}. {words}", **place) from None
+
+
+def _items_to_compare(first: Row, n_rows: int) -> str:
+    width = len(first.fields)
+    if width < 2 or n_rows - width in (-1, 0, 1):  # the shape of a matrix
+        return ""
+    return (
+        "Is it a table of items? Name their column and a kernel: --items COLUMN "
+        f"--kernel NAME (read_items(path, column=COLUMN)); there are {_titles(first)}"
+    )
+
+
+def _column_of_text(first: Row, n_rows: int) -> str:
+    if all(is_number_or_missing(text) for text in first.texts()):
+        return ""
+    if len(first.fields) == 1:
+        return "For items that are text, one per line: format='lines'"
+    return f"For items that are text: column= (--items), one of {_titles(first)}"
+
+
+def _titles(first: Row) -> str:
+    return ", ".join([text for text in first.texts() if text][:8])
 
 
 def _vectors(path: Path, separator: str | None) -> Named:

@@ -26,6 +26,7 @@ from krein.formats.text import text_lines
 from krein.matrices.memory import available_memory
 
 __all__ = [
+    "NAME_TITLES",
     "as_separator",
     "find_separator",
     "is_numbering",
@@ -35,7 +36,7 @@ __all__ = [
 
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "} | {c: c for c in "\t;,| "}
 _SAMPLE = 100  # lines by which the separator is found
-_NAME_TITLES = ("", "name", "names", "id", "item", "items", "index", "unnamed: 0")
+NAME_TITLES = ("", "name", "names", "id", "item", "items", "index", "unnamed: 0")
 _SHOWN = {"\t": "tab", " ": "blanks"}
 
 
@@ -55,7 +56,8 @@ def find_separator(
 ) -> str | None:
     """Return the separator that cuts the first lines most evenly, or None.
 
-    Of equally even cuts the one with most numbers among its fields is taken.
+    Of equally even cuts the one with most numbers among its fields is taken; titles
+    and names, which may hold blanks, are no evidence.
     """
     sample = [
         (line, text)
@@ -75,7 +77,8 @@ def find_separator(
             continue
         score = count / max(1, len(rows) - 1)
         if numbers:
-            cells = [field for row in rows for field in row.fields]
+            skip = int(width > 2)
+            cells = [cell for row in rows[1:] or rows for cell in row.fields[skip:]]
             score += sum(_number_with(mark, cell) for cell in cells) / len(cells)
         if score > best:
             best, separator = score, mark
@@ -323,7 +326,7 @@ def _is_id(parsed: _Parsed, titles: list[str]) -> bool:
     n, width = parsed.values.shape
     if not len(titles) == width == n + 1:
         return False
-    return titles[0].lower() in _NAME_TITLES or set(titles[1:]) == set(parsed.first)
+    return titles[0].lower() in NAME_TITLES or set(titles[1:]) == set(parsed.first)
 
 
 def is_numbering(values: Sequence[str] | np.ndarray) -> bool:

@@ -51,10 +51,12 @@ _LINEAR = (
     Fitted("intercept_", "anything"),
     Fitted("n_iter_", "anything"),
 )
-# What the command line notes on a model: names and labels of its training items.
+# What the command line notes on a model: names and labels of its training items, and
+# the least and largest number between them.
 _ABOUT_ITEMS = (
     Fitted("item_names_", "names", needed=False),
     Fitted("item_labels_", "names", needed=False),
+    Fitted("item_range_", "numbers", needed=False),
 )
 # Of scikit-learn: where the class is, parameters that are not kept, the fitted state.
 _FOREIGN: dict[str, tuple[str, set[str], tuple[Fitted, ...]]] = {

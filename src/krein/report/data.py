@@ -28,7 +28,6 @@ __all__ = ["case", "embedding", "heat_map", "machine"]
 
 _HEAT_CELLS = 160
 _POINTS = 1500
-_FEWEST_SPLITS = 5  # with fewer no test of a difference can be sure
 
 
 def case(
@@ -129,7 +128,7 @@ def _comparison(comparison: Any) -> dict[str, Any]:
         "equals": list(answer.equals),
         "recommendation": answer.text,
         "levels": list(map(list, levels(comparison.scoring, comparison.problem.codes))),
-        "judged": len(comparison.splits) >= _FEWEST_SPLITS,
+        "splits": len(comparison.splits),
     }
 
 

@@ -86,7 +86,7 @@ def _section(case: dict[str, Any], index: int) -> str:
 {mistake_table(case)}
 <h3>The similarity</h3>
 {_facts(spectrum["facts"])}
-{_advice(spectrum["advice"])}
+{_advice(spectrum["advice"], case["findings"])}
 <figure>{spectrum_chart(spectrum["eigenvalues"], edge)}
 <figcaption>Eigenvalues from the largest to the smallest on a square-root scale; those
 below zero in red{_band_words(edge)}.</figcaption></figure>
@@ -179,8 +179,11 @@ def _facts(facts: dict[str, str]) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _advice(advice: list[str]) -> str:
-    items = "".join(f"<li>{escape(text)}</li>" for text in advice)
+def _advice(advice: list[str], findings: list[dict[str, Any]]) -> str:
+    """What to do, unless the alerts said it."""
+    said = [finding["text"] for finding in findings]
+    new = [text for text in advice if not any(known in text for known in said)]
+    items = "".join(f"<li>{escape(text)}</li>" for text in new)
     return f"<ul>{items}</ul>" if items else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from krein.comparison.columns import SHOWN, Column
+from krein.comparison.columns import ABOUT_P, Column, shown_columns
 from krein.progress import seconds_in_words
 
 __all__ = ["mistake_table", "score_table"]
@@ -28,7 +28,9 @@ def score_table(comparison: dict[str, Any]) -> str:
     comparison : dict
         Of `krein.report.data.case`.
     """
-    columns = [c for c in SHOWN if c.key != "p_value" or comparison["judged"]]
+    columns = shown_columns(comparison["splits"])
+    judged = any(column.key == "p_value" for column in columns)
+    few = "With so few splits no difference can be proven: p-values are left out."
     head = "".join(
         f'<th scope="col" class="number">{escape(c.title.removesuffix(" s"))}</th>'
         for c in columns
@@ -40,21 +42,11 @@ def score_table(comparison: dict[str, Any]) -> str:
         body += f'<tr{chosen}><th scope="row">{escape(row["title"])}</th>{cells}</tr>'
     return (
         f'<p class="note">Means over the splits; {escape(comparison["label"])} decides '
-        f"(bold). Press a heading to sort. {_about_p(comparison['judged'])}</p>"
+        f"(bold). Press a heading to sort. {ABOUT_P if judged else few}</p>"
         '<div class="wide" tabindex="0" role="region" aria-label="Table of scores">'
         '<table class="sortable">'
         f'<thead><tr><th scope="col">Method</th>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
-    )
-
-
-def _about_p(judged: bool) -> str:
-    if not judged:
-        return "With so few splits no difference can be proven: p-values are left out."
-    return (
-        "p: how often splits alone would make a difference to the best as large as "
-        "this (corrected resampled t-test, adjusted by Holm for the number of "
-        "methods); above 0.05 the two cannot be told apart."
     )
 
 
