@@ -122,8 +122,7 @@ def test_filled_entries_are_an_alert(similar, krein):
             "did you mean 'name'?",
         ),
         (
-            ("compare", "products.csv", "--items", "name", "--kernel", "edit")
-            + ("--labels", "tabel.csv"),
+            ("inspect", "products.csv", "--labels", "tabel.csv", "--kernel", "edit"),
             "tabel.csv is not a file",
         ),
         (
