@@ -26,7 +26,7 @@ def draw_spectrum(ax, eigenvalues):
     ax.set(title="Eigenvalues of the similarity", xlabel="rank")
     ax.set_yticks([-1, 0, 1, 10, 100], ["-1", "0", "1", "10", "100"])
     note = {"color": RED, "ha": "right", "transform": ax.transAxes}
-    ax.text(0.98, 0.62, "negative: no inner product", **note)
+    ax.text(0.74, 0.15, "negative: no inner product", **note)
 
 
 def errors(K, y, C):
