@@ -70,7 +70,7 @@ def read_inputs(args: argparse.Namespace) -> Inputs:
         groups = _read_data(args, groups).target
     elif groups is not None:
         groups = _read_labels(groups, read, args, None).data
-    return Inputs(read.data, read.names, target, groups, notes, alerts)
+    return Inputs(read.data, read.names, target, groups, notes, alerts=alerts)
 
 
 def _is_title(word: str) -> bool:
