@@ -96,7 +96,10 @@ def test_demo_begins_with_what_it_found(demo):
     assert accuracy["flip"] == pytest.approx(0.91, abs=0.02)
     assert "on 67 % of new items, with flipped eigenvalues on 91 %" in digits["finding"]
     assert f"<h1>{digits['title']}: an SVM on the raw matrix" in page
+    best = digits["comparison"]["table"][0]
+    assert f"(highest: {best['title']}, {100 * best['accuracy']:.0f} %)" in page
     assert "nothing has to be done" in promoters["finding"]
+    assert promoters["comparison"]["recommended"] == "svc"  # as diagnose says
 
 
 @pytest.mark.slow

@@ -162,6 +162,18 @@ def made_up(scores, smallest=-1.0):
     return Comparison(tuple(records), tuple(scores), "accuracy", problem, tuple(splits))
 
 
+def test_the_plain_machine_stays_on_a_definite_similarity(rng):
+    """Only what is better by the corrected test takes its place."""
+    noise = 0.03 * rng.standard_normal(10)
+    plain = 0.9 + 0.01 * rng.standard_normal(10)
+    lucky, better = plain + 0.025 + noise - noise.mean(), plain + 0.06 + 0.1 * noise
+    scores = {"svc": plain, "average": plain, "square": lucky}
+    assert made_up(scores, smallest=0.0).recommendation.method == "svc"
+    assert made_up(scores).recommendation.method == "square"
+    sure = made_up({**scores, "flip": better}, smallest=0.0)
+    assert sure.recommendation.method == "flip"
+
+
 def test_every_table_has_the_columns_that_are_described(rng):
     comparison = made_up({"svc": rng.random(10), "flip": rng.random(10)})
     keys = {column.key for column in COLUMNS}

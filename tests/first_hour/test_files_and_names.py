@@ -118,12 +118,12 @@ def test_filled_entries_are_an_alert(similar, krein):
         (("inspect", "products.csv"), "--items COLUMN --kernel NAME"),
         (("inspect", "products.csv", "--kernel", "edit"), "one of sku, name, category"),
         (
-            ("compare", "products.csv", "--items", "nmae", "--kernel", "edit"),
+            ("compare", "products.csv", "--items", "names", "--kernel", "edit"),
             "did you mean 'name'?",
         ),
         (
-            ("inspect", "products.csv", "--labels", "tabel.csv", "--kernel", "edit"),
-            "tabel.csv is not a file",
+            ("inspect", "products.csv", "--labels", "nosuch.csv", "--kernel", "edit"),
+            "nosuch.csv is not a file",
         ),
         (
             ("inspect", "products.csv", "--items", "name", "--kernel", "dtw"),

@@ -73,16 +73,17 @@ def choose(scores: Mapping[str, Array], share: float, *, indefinite: bool) -> st
     share : float
         n_test / n_train.
     indefinite : bool
-        Whether the similarity has negative eigenvalues. Without any the default is
-        the plain SVM, unless the usual default beats it.
+        Whether the similarity has negative eigenvalues. Without any the plain SVM is
+        right, and only what is better by the corrected test takes its place.
     """
+    if not indefinite and "svc" in scores:
+        sure = [m for m in scores if surely_beats(scores[m], scores["svc"], share)]
+        return max(sure, key=lambda m: float(scores[m].mean()), default="svc")
     default = next((m for m in DEFAULTS if m in scores), None)
     if default is None:
         best = max(scores, key=lambda m: float(scores[m].mean()))
         near = [m for m in scores if not beats(scores[best], scores[m], share)]
         return min(near, key=lambda m: METHODS[m].simplicity)
-    if not indefinite and "svc" in scores:
-        default = default if beats(scores[default], scores["svc"], share) else "svc"
     better = [m for m in scores if beats(scores[m], scores[default], share)]
     order = {m: (-float(scores[m].mean()), METHODS[m].simplicity) for m in better}
     return min(better, key=lambda m: order[m], default=default)
@@ -92,6 +93,12 @@ def beats(scores: Array, others: Array, share: float) -> bool:
     """Whether a mean is higher by more than one standard error of the difference."""
     difference = scores - others
     return float(difference.mean()) > corrected_error(difference, share) + 1e-12
+
+
+def surely_beats(scores: Array, others: Array, share: float) -> bool:
+    """Whether a mean is higher by the corrected test."""
+    gain, p_value = corrected_test(scores, others, share)
+    return gain > 0.0 and p_value <= LEVEL
 
 
 def _words(comparison: Any, equals: tuple[str, ...], chosen: str) -> str:
@@ -121,7 +128,7 @@ def _reason(comparison: Any, chosen: str, title: str) -> str:
     if chosen == comparison.best:
         return f"Use {title}."
     if chosen == "svc" and not comparison.indefinite:
-        return f"Use {title}, since nothing here beats the plain machine."
+        return f"Use {title}: nothing is surely better than the plain machine."
     if chosen in DEFAULTS:
         return f"Use {title}, which holds up on most data; nothing here beats it."
     if any(default in comparison.ranking for default in DEFAULTS):
