@@ -39,7 +39,7 @@ def seconds_in_words(seconds: float) -> str:
     str
     """
     if seconds < 0.9995:
-        return f"{1000 * seconds:.0f} ms" if seconds >= 0.0005 else "under 1 ms"
+        return f"{1000 * seconds:.0f} ms" if seconds >= 0.0005 else "< 1 ms"
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)

@@ -273,3 +273,9 @@ def test_defaults_are_those_that_are_used(krein):
     wide = terminal("kernel", "list").out
     assert "\naffine_invariant (" in f"\n{wide}"  # nothing is cut
     assert "…" not in wide
+
+
+def test_nothing_to_recommend_is_said(tmp_path, krein):
+    K = write_npz(tmp_path / "K.npz")
+    ended = krein("compare", K, "--methods", "profiles", "--folds", "3", code=2)
+    assert "no method completed every split: profiles: " in ended.err

@@ -40,6 +40,7 @@ def similar(tmp_path_factory):
 
 
 LABELS = ("--labels", "labels.tsv", "--label-column", "family")
+NO_LABELS = ("--labels", "nosuch.csv")
 
 
 def test_what_was_recognised_is_said(similar, krein):
@@ -122,7 +123,7 @@ def test_filled_entries_are_an_alert(similar, krein):
             "did you mean 'name'?",
         ),
         (
-            ("inspect", "products.csv", "--labels", "nosuch.csv", "--kernel", "edit"),
+            (*"inspect products.csv --items name --kernel edit".split(), *NO_LABELS),
             "nosuch.csv is not a file",
         ),
         (

@@ -82,3 +82,19 @@ def test_strings_in_a_table(products, tmp_path, monkeypatch, capsys):  # noqa: F
     capsys.readouterr()
     expected = ["screws", "paint", "lamps"]
     assert run_both(tmp_path, tmp_path / "report.html", capsys) == expected
+
+
+@pytest.mark.parametrize("method", ["gaussian", "thin_plate", "average", "neighbors"])
+def test_vectors_with_labels_in_a_column(method, tmp_path, monkeypatch, capsys, rng):
+    """Every kind of hyperparameter can be typed, a dict too."""
+    monkeypatch.chdir(tmp_path)
+    X = rng.standard_normal((30, 2)) + np.repeat([[2.0], [-2.0]], 15, axis=0)
+    rows = [[*x, "up" if i < 15 else "down"] for i, x in enumerate(X.tolist())]
+    write_table(tmp_path / "points.csv", ["a", "b", "way"], rows)
+    new = [rows[k][:2] for k in (0, 20, 1)]
+    write_table(tmp_path / "new_items.csv", ["a", "b"], new)
+    options = ("--label-column", "way", "--kernel", "sigmoid", "--methods", method)
+    options = (*options, "--folds", "3", "--html", "report.html")
+    assert main(["compare", "points.csv", *options]) == 0
+    capsys.readouterr()
+    assert run_both(tmp_path, tmp_path / "report.html", capsys) == ["up", "down", "up"]

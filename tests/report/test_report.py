@@ -228,7 +228,7 @@ def test_every_word_of_the_facts_is_in_the_glossary():
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (0.0001, "under 1 ms"),
+        (0.0001, "< 1 ms"),
         (0.0421, "42 ms"),
         (3.24, "3.2 s"),
         (59.7, "1 min 0 s"),

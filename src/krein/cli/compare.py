@@ -186,6 +186,8 @@ def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
     given = problem.kernel is None and problem.conversion is not None
     kind = "distance" if given else "similarity"
     labels, title = args.labels, None
+    if problem.kernel is not None and labels is None:
+        title = args.label_column
     if problem.kernel is not None and labels is not None and not Path(labels).exists():
         labels, title = None, labels
     return {
@@ -206,7 +208,9 @@ _OF_HITS = ("split_by_similarity", "min_members")
 
 def _command(args: argparse.Namespace) -> str:
     """Return the command that repeats this run."""
-    options = repeated(args, "methods", "groups", "folds", "scoring", "seed", *_OF_HITS)
+    asked = ("methods", "groups", "folds", "scoring", "seed", *_OF_HITS)
+    usual = args.parser.get_default
+    options = repeated(args, *(n for n in asked if getattr(args, n) != usual(n)))
     return f"krein compare {shlex.quote(args.file)} {options}"
 
 

@@ -105,7 +105,9 @@ def read_settings(method: str, pairs: list[str]) -> dict[str, Any]:
     from krein.comparison.methods import METHODS
 
     known = declared(getattr(krein, METHODS[method].estimator))
-    fixed = {"kernel", "kernel_params", "symmetrize", *METHODS[method].params}
+    fixed = {"kernel", "symmetrize", *METHODS[method].params}
+    if METHODS[method].needs == "similarity":  # --kernel and --param say it
+        fixed.add("kernel_params")
     known = {name: p for name, p in known.items() if name not in fixed}
     return parse_pairs(pairs, known, option="--set", owner=f"method {method!r}")
 

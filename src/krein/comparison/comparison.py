@@ -105,9 +105,13 @@ class Comparison:
     def best(self) -> str:
         """The method of the highest mean score (see `recommendation` for its worth)."""
         if not self.ranking:
-            reasons = "; ".join(f"{m}: {why}" for m, why in self.failed.items())
-            raise ValueError(f"no method completed every split: {reasons}")
+            raise ValueError(self.nothing_completed())
         return self.ranking[0]
+
+    def nothing_completed(self) -> str:
+        """Why there is no method to recommend."""
+        reasons = "; ".join(f"{m}: {why}" for m, why in self.failed.items())
+        return f"no method completed every split: {reasons}"
 
     @cached_property
     def p_values(self) -> dict[str, float]:

@@ -55,6 +55,8 @@ def recommend(comparison: Any) -> Recommendation:
     comparison : Comparison
         Scores of methods on the same splits.
     """
+    if not comparison.ranking:
+        raise ValueError(comparison.nothing_completed())
     equals = tuple(m for m in comparison.ranking if comparison.p_values[m] > LEVEL)
     scores = {m: comparison.scores(m) for m in comparison.ranking}
     indefinite = "svc" not in scores or comparison.indefinite

@@ -13,7 +13,7 @@ __all__ = ["interval_chart", "scatter_chart", "spectrum_chart", "time_chart"]
 
 # Units; style.css sets the size of text so that it is 12 px or more on a phone.
 _WIDTH = 520
-_LEFT = 236.0  # of the names of methods
+_LETTER = 10.4  # units a letter of a method's name, at the size of a phone
 _SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 
 
@@ -128,7 +128,7 @@ def interval_chart(
     str
         An ``<svg>`` element.
     """
-    left, right, line = _LEFT, _WIDTH - 58.0, 26.0
+    left, right, line = _beside_names(rows), _WIDTH - 58.0, 26.0
     ends = [end for row in rows for end in row[f"{score}_interval"]]
     ends += [value for _, value in levels]
     low, high = min(ends), max(ends)
@@ -152,6 +152,12 @@ def interval_chart(
         line_of = _line(x(value), 4, x(value), height - 34, "level")
         body += f'<g data-tip="{tip}">{line_of}</g>'
     return _svg(f"{label} by method, mean and 95 % interval", body, height)
+
+
+def _beside_names(rows: Sequence[dict[str, Any]]) -> float:
+    """Where the names of the methods end; long ones leave a third to the chart."""
+    longest = max(len(row["title"]) for row in rows)
+    return min(_LETTER * longest + 8.0, 0.6 * _WIDTH)
 
 
 def _interval(
@@ -187,7 +193,7 @@ def time_chart(rows: Sequence[dict[str, Any]]) -> str:
     str
         An ``<svg>`` element.
     """
-    left, line = _LEFT, 24.0
+    left, line = _beside_names(rows), 24.0
     longest = max(row["fit_seconds"] + row["predict_seconds"] for row in rows) or 1.0
     unit = (_WIDTH - left - 84) / longest
     body = ""

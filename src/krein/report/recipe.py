@@ -59,7 +59,8 @@ def _shell(
 
 
 def _set(key: str, value: Any) -> list[str]:
-    return ["--set", shlex.quote(f"{key}={value!r}".replace("'", ""))]
+    shown = value if isinstance(value, str) else repr(value).replace("'", '"')
+    return ["--set", shlex.quote(f"{key}={shown}")]
 
 
 def _new_file(source: Mapping[str, Any]) -> str:

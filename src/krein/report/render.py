@@ -40,7 +40,9 @@ def render(report: dict[str, Any]) -> str:
         style=_file("style.css"),
         script=_file("script.js"),
         contents=_contents(cases),
-        cases="\n".join(_section(case, i) for i, case in enumerate(cases)),
+        cases="\n".join(
+            _section(case, i, report.get("finding", "")) for i, case in enumerate(cases)
+        ),
         glossary=_glossary(),
     )
 
@@ -65,7 +67,8 @@ def _contents(cases: list[dict[str, Any]]) -> str:
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
 
 
-def _section(case: dict[str, Any], index: int) -> str:
+def _section(case: dict[str, Any], index: int, said: str) -> str:
+    """One similarity; what the heading `said` is not said again."""
     comparison, spectrum = case["comparison"], case["spectrum"]
     rows = comparison["table"]
     classes = ", ".join(f"{c['label']}: {c['count']}" for c in case["classes"])
@@ -73,7 +76,7 @@ def _section(case: dict[str, Any], index: int) -> str:
     edge = spectrum["noise_edge"]
     return f"""<section id="case{index}">
 <h2>{escape(case["title"])}</h2>
-{_finding(case["finding"])}
+{_finding("" if case["finding"] in said else case["finding"])}
 <p class="about">{escape(about)}</p>
 {alerts(case["findings"])}
 {_answer(comparison)}
@@ -107,7 +110,7 @@ included.</figcaption></figure>
 
 
 def _finding(text: str) -> str:
-    return f'<p class="finding">{escape(text)}</p>' if text else ""
+    return f'<p class="finding">{escape(_capital(text))}</p>' if text else ""
 
 
 def alerts(findings: list[dict[str, Any]]) -> str:
@@ -129,11 +132,16 @@ def _repair(finding: dict[str, Any]) -> str:
 
 def _answer(comparison: dict[str, Any]) -> str:
     title = comparison["methods"][comparison["recommended"]]["title"]
-    short = f"Use {title}." if comparison["clear"] else f"No clear winner: use {title}."
+    short = f"Use {title}" + ("." if comparison["clear"] else " (no clear winner).")
+    why = comparison["recommendation"].removeprefix(f"Use {title}: ")
     return (
         f'<div class="answer"><p class="short">{escape(short)}</p>'
-        f"<p>{escape(comparison['recommendation'])}</p></div>"
+        f"<p>{escape(_capital(why))}</p></div>"
     )
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _copy(copy: dict[str, str]) -> str:
