@@ -33,6 +33,7 @@ _WHERE = {
     "SpectrumSVC": "krein.estimators.spectral",
     "SpectrumSVCCV": "krein.estimators.spectrum_cv",
     "SpectrumSVR": "krein.estimators.svr",
+    "SpectrumSVRCV": "krein.estimators.svr_cv",
     "SpectrumTransformer": "krein.estimators.transformers",
     # kernels
     "Kernel": "krein.kernels",

@@ -17,6 +17,7 @@ from krein import (
     SpectrumSVC,
     SpectrumSVCCV,
     SpectrumSVR,
+    SpectrumSVRCV,
 )
 
 # Unfitted estimators that take a kernel: checked with kernel="rbf" and "precomputed".
@@ -53,6 +54,7 @@ VARIANTS = [
     SpectrumSVC("shift"),
     SpectrumSVC("square"),
     SpectrumSVCCV([1.0, 10.0], gains=["clip", "flip"], cv=2),
+    SpectrumSVRCV([1.0, 10.0], gains=["clip", "flip"], cv=2),
     SpectrumSVR("flip"),
 ]
 

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
@@ -25,9 +27,10 @@ from krein.methods import Method, as_method, power
 from krein.notices import warn_user
 from krein.solvers.svm_path import svm_path
 from krein.spectrum import Spectrum
+from krein.store.state import RESULTS, Fitted, State
 from krein.transform import Transform
 
-__all__ = ["GAINS", "SpectrumSearch", "loose_path"]
+__all__ = ["GAINS", "SEARCHED", "SEARCH_CONSTRAINTS", "SpectrumSearch", "loose_path"]
 
 GAINS = tuple(power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0))
 CS = tuple(float(c) for c in 10.0 ** np.array([-1.0, -0.25, 0.5, 1.25, 2.0, 2.75]))
@@ -38,8 +41,32 @@ _TOL, _STEPS = 1e-1, 3  # of LIBSVM in the search: in units of the margin; per s
 # path(K, target, Cs, weight): coefficients (n_C, n_rows, n) and intercepts (n_C,
 # n_rows) on a kernel of mean diagonal one, solved well enough for an order of them.
 Path = Callable[[Array, Any, Array, Array | None], tuple[Array, Array]]
-# fit(trained, training, target, C): certified rows.
-Fit = Callable[[TrainedKernel, Training, Any, float], FittedRows]
+# fit(trained, training, target, C): parameters of the one machine, certified rows.
+Fit = Callable[
+    [TrainedKernel, Training, Any, float], tuple[dict[str, float], FittedRows]
+]
+
+
+def _is_one(model: Any) -> bool:
+    return model.combine == "best"
+
+
+SEARCHED: State = (
+    # An average has the certificates of its members.
+    *(replace(entry, needed=_is_one) for entry in RESULTS if entry.needed is True),
+    Fitted("best_params_", "table"),
+    Fitted("cv_results_", "table"),
+    Fitted("members_", "anything"),
+    Fitted("duality_gap_", "numbers", "r"),
+)
+SEARCH_CONSTRAINTS: dict = {
+    "Cs": ["array-like", None],
+    "gains": [list, tuple, None],
+    "cv": ["cv_object"],
+    "combine": [StrOptions({"average", "best"})],
+    "n_jobs": [Integral, None],
+    "tol": [Interval(Real, 0, None, closed="neither")],
+}
 
 
 @dataclass(frozen=True)
@@ -93,7 +120,7 @@ class SpectrumSearch:
     ) -> np.ndarray:
         """Fit the best settings on all data, keep their mean; return which they are."""
         model: Any = self
-        order = np.argsort(-np.round(scores.mean(axis=1), 12), kind="stable")
+        order = np.argsort(-_told_apart(scores), kind="stable")
         best = order[: 1 if model.combine == "best" else ceil(_SHARE * order.size)]
         found = list(members(fit, settings, best, training, target))
         model._store(mean_rows([rows for _, rows in found]), training)
@@ -230,9 +257,8 @@ def members(
         if method.name not in units:
             units[method.name] = kernels.unit(method)
         trained, scale = units[method.name]
-        C = unit_C / scale
-        rows = fit(trained, training, target, C)
-        yield {"method": _by_name(method), "C": C, "results": rows.results}, rows
+        params, rows = fit(trained, training, target, unit_C / scale)
+        yield {"method": _by_name(method), **params, "results": rows.results}, rows
 
 
 def _by_name(method: Method) -> str | Method:
@@ -256,7 +282,7 @@ def mean_rows(models: Sequence[FittedRows]) -> FittedRows:
 def cv_results(settings: Settings, scores: Array, best: np.ndarray) -> dict[str, Any]:
     """The table of the search, in the form of `GridSearchCV`."""
     params = [{"method": method.name, "C": C} for method, C in settings]
-    mean = scores.mean(axis=1)
+    mean, rounded = scores.mean(axis=1), _told_apart(scores)
     weight = np.zeros(len(params))
     weight[best] = 1.0 / best.size
     return {
@@ -266,9 +292,15 @@ def cv_results(settings: Settings, scores: Array, best: np.ndarray) -> dict[str,
         **{f"split{f}_test_score": scores[:, f] for f in range(scores.shape[1])},
         "mean_test_score": mean,
         "std_test_score": scores.std(axis=1),
-        "rank_test_score": 1 + np.array([int(np.sum(mean > m + 1e-12)) for m in mean]),
+        "rank_test_score": 1 + np.array([int(np.sum(rounded > m)) for m in rounded]),
         "weight": weight,
     }
+
+
+def _told_apart(scores: Array) -> Array:
+    """Mean scores in units of the largest, without what is rounding."""
+    mean = scores.mean(axis=1)
+    return np.round(mean / (float(np.abs(mean).max()) or 1.0), 12)
 
 
 def check_grid(grid: Any, name: str) -> Array:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
-from krein.estimators._training import Values
+from krein.estimators._training import Training, Values
 from krein.store.state import COEFFICIENTS, RESULTS, State
 from krein.validation import warn_if_reordered
 
@@ -47,14 +47,18 @@ class KernelRegressor(RegressorMixin, KernelModel):
         -------
         self
         """
+        training, target = self._start(X, y, sample_weight)
+        self._store(self.fit_rows(training, target), training)
+        return self
+
+    def _start(self, X: Any, y: Any, sample_weight: Any) -> tuple[Training, Values]:
+        """Validate everything."""
         warn_if_reordered(X, y)
         items = self._check_items(X, reset=True)
         y = self._check_regression_targets(y, _num_samples(items))
         weight = self._check_weight(items, sample_weight)
         training = self._prepared(items, getattr(X, "dtype", None), weight)
-        target = Values(y if training.kept is None else y[training.kept])
-        self._store(self.fit_rows(training, target), training)
-        return self
+        return training, Values(y if training.kept is None else y[training.kept])
 
     def _check_regression_targets(self, y: Any, n: int) -> Array:
         y = self._check_y(y, numeric=True)

@@ -30,6 +30,7 @@ from krein.estimators._training import (
     Classes,
     FittedRows,
     Training,
+    Values,
     among_kept,
     as_labels,
     ravel_rows,
@@ -227,7 +228,7 @@ def smallest_class(codes: np.ndarray, needed_for: str, groups: Any = None) -> in
 
 
 def cv_folds(
-    cv: Any, training: Training, target: Classes, groups: Any = None
+    cv: Any, training: Training, target: Classes | Values, groups: Any = None
 ) -> list[Fold]:
     """Folds among the samples of positive weight.
 
@@ -238,8 +239,9 @@ def cv_folds(
         groups = np.asarray(groups)[kept]
     given = cv is not None and not hasattr(cv, "split") and not np.isscalar(cv)
     if not given:
-        splitter = check_cv(cv, target.codes, classifier=True)
-        return list(splitter.split(target.codes, target.codes, groups))
+        y = target.codes if isinstance(target, Classes) else target.y
+        splitter = check_cv(cv, y, classifier=isinstance(target, Classes))
+        return list(splitter.split(y, y, groups))
     folds = [(np.asarray(train), np.asarray(test)) for train, test in cv]
     if not folds or any(train.size == 0 or test.size == 0 for train, test in folds):
         raise ValueError(

@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._gains import SpectrumSearch, loose_path
+from krein.estimators._gains import (
+    SEARCH_CONSTRAINTS,
+    SEARCHED,
+    SpectrumSearch,
+    loose_path,
+)
 from krein.estimators._landscape import Landscape, probabilities
 from krein.estimators._search import cv_folds, inner_folds
 from krein.estimators._svm_rows import svm_rows
 from krein.estimators._training import Classes, FittedRows, Training
 from krein.matrices.matrix import TrainedKernel
-from krein.store.state import RESULTS, Fitted, State
+from krein.store.state import Fitted, State
 
 __all__ = ["SpectrumSVCCV"]
-
-
-def is_one(model: Any) -> bool:
-    return model.combine == "best"
-
-
-SEARCHED: State = (
-    # An average has the certificates of its members.
-    *(replace(entry, needed=is_one) for entry in RESULTS if entry.needed is True),
-    Fitted("best_params_", "table"),
-    Fitted("cv_results_", "table"),
-    Fitted("members_", "anything"),
-    Fitted("duality_gap_", "numbers", "r"),
-)
-SEARCH_CONSTRAINTS: dict = {
-    "Cs": ["array-like", None],
-    "gains": [list, tuple, None],
-    "cv": ["cv_object"],
-    "combine": [StrOptions({"average", "best"})],
-    "n_jobs": [Integral, None],
-    "tol": [Interval(Real, 0, None, closed="neither")],
-}
 
 
 class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
@@ -204,17 +184,16 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
 
     def _rows(
         self, trained: TrainedKernel, training: Training, target: Classes, C: float
-    ) -> FittedRows:
-        return FittedRows(
-            svm_rows(
-                trained,
-                training.upper(C),
-                target,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                options={},
-            )
+    ) -> tuple[dict[str, float], FittedRows]:
+        rows = svm_rows(
+            trained,
+            training.upper(C),
+            target,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            options={},
         )
+        return {"C": C}, FittedRows(rows)
 
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities: softmax of the scores over `temperature_`.
