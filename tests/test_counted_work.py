@@ -18,6 +18,8 @@ from krein import (
     ProxySVC,
     ProxySVCCV,
     SpectrumSVC,
+    SpectrumSVCCV,
+    compare,
     sigmoid_kernel,
 )
 from krein.problems.proxy import ProxySVM
@@ -157,3 +159,18 @@ def test_warm_starts_along_a_path_of_alphas(problem, counter):
     counter.watch(cpd_newton, "dpotrf")
     CPDSVCCV(alphas=np.logspace(1, -4, 11), cv=3).fit(X, y)
     within_twice("cpd path Cholesky", counter["dpotrf"])
+
+
+def test_a_search_of_the_spectrum_decomposes_once_per_fold(counter, problem):
+    _, K, y = problem
+    SpectrumSVCCV(cv=3).fit(K, y)
+    assert counter["eigh"] == 4
+
+
+def test_a_report_decomposes_once(monkeypatch, problem, tmp_path):
+    _, K, y = problem
+    comparison = compare(K, y, methods=["svc", "clip"], cv=2)
+    counter = Counter(monkeypatch)
+    counter.watch(scipy.linalg, "eigh", size=N)
+    comparison.to_html(tmp_path / "page.html")
+    assert counter["eigh"] == 1

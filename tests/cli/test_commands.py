@@ -214,6 +214,25 @@ def test_compare_with_groups_and_a_kernel(files, krein):
     }
 
 
+def test_compare_takes_several_kernels(files, tmp_path, krein, refused):
+    words = ("compare", files["vectors"], "--labels", files["labels"], "--folds", "3")
+    several = (*words, "--ignore-names", "--methods", "clip,svc", "--kernel")
+    page, saved = tmp_path / "page.html", tmp_path / "m.krein"
+    told = krein(*several, "tl1,sigmoid", "--html", page, "--model", saved, "--json")
+    payload = json.loads(told.out)
+    assert sorted(payload["kernels"]) == ["sigmoid", "tl1"]
+    assert payload["kernel"] == payload["kernels"][0]
+    assert {row["kernel"] for row in payload["table"]} == {"sigmoid", "tl1"}
+    assert load_model(saved).kernel_.name == payload["kernel"]
+    assert f"--kernel {payload['kernel']} " in page.read_text()
+    assert "kernel" in krein(*several, "tl1, sigmoid").out.splitlines()[1]
+    assert "names one twice" in refused(*several, "tl1,tl1")
+    assert "there is no kernel 'tl2'" in refused(*several, "sigmoid,tl2")
+    assert "--param is for one kernel" in refused(
+        *several, "tl1,sigmoid", "--param", "tau=1"
+    )
+
+
 def test_fit_then_predict(files, tmp_path, krein):
     model, out = tmp_path / "m.krein", tmp_path / "labels.csv"
     words = ("fit", files["K"], "--labels", files["labels"], "-o", model)

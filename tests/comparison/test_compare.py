@@ -11,7 +11,14 @@ from scipy.stats import ttest_rel
 from sklearn import metrics
 
 import krein.comparison.run as run_module
-from krein import Kernel, compare, list_methods, load_model, save_model
+from krein import (
+    Kernel,
+    SpectrumSVCCV,
+    compare,
+    list_methods,
+    load_model,
+    save_model,
+)
 from krein.comparison.columns import COLUMNS, SCORES, shown_columns
 from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import Problem
@@ -434,6 +441,43 @@ def test_the_fitted_model_can_be_saved(problem, tmp_path, method):
 
 WORDS = ["kernel", "kernels", "colonel", "krein", "krien", "kreins"] * 3
 KIND = np.array(["k", "k", "k", "r", "r", "r"] * 3)
+
+
+def test_parameters_of_a_kernel_share_its_distance(monkeypatch):
+    calls = []
+    facts = KERNELS["edit"]
+
+    def counted(X, **params):
+        calls.append(params)
+        return facts.distance(X, **params)
+
+    monkeypatch.setitem(KERNELS, "edit", replace(facts, distance=counted))
+    grid = [{"gamma": "median"}, {"gamma": 2.0}, {"similarity": "negative"}]
+    found = compare(WORDS, KIND, "edit", ["clip"], kernel_params=grid, cv=3)
+    assert calls == [{}]
+    assert len(found.comparisons) == 3
+    for params, one in zip(grid, found.comparisons.values(), strict=True):
+        alone = compare(WORDS, KIND, "edit", ["clip"], kernel_params=params, cv=3)
+        np.testing.assert_array_equal(alone.scores("clip"), one.scores("clip"))
+
+
+def test_the_mean_of_near_kernels():
+    found = compare(WORDS, KIND, ["edit", "jaro_winkler"], ["average"], cv=3)
+    model = found.fit_average()
+    assert [name for name, _ in model.estimators] == found.near
+    each = [
+        SpectrumSVCCV(kernel=found.comparisons[name].problem.kernel).fit(WORDS, KIND)
+        for name in found.near
+    ]
+    mean = np.mean([one.predict_proba(WORDS) for one in each], axis=0)
+    np.testing.assert_allclose(model.predict_proba(WORDS), mean)
+    assert (len(found.near) > 1) == ("fit_average()" in found.recommendation.text)
+
+
+@pytest.mark.parametrize("given", [{"kernel_params": []}, {"kernel": []}])
+def test_no_kernel_at_all(given):
+    with pytest.raises(ValueError, match="is an empty list"):
+        compare(WORDS, KIND, **{"kernel": "edit", **given})
 
 
 def test_several_kernels_on_the_same_splits():

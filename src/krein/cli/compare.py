@@ -23,6 +23,7 @@ EXAMPLES = (
     "krein compare distances.csv --kind distance --labels labels.csv --model m.krein",
     "krein compare products.csv --items name --labels category --kernel edit",
     "krein compare proteins.fasta --labels table.tsv --kernel smith_waterman",
+    "krein compare series.tsv --kernel dtw,msm,twe",
 )
 
 
@@ -76,13 +77,40 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Compare, and write report and model if asked for."""
     page = check_output(args.html, args.force)
     saved = check_output(args.model, args.force)
-    from krein.cli.problem import check_methods, load_problem
+    from krein.cli.problem import check_methods
+    from krein.store.sharing import shared_work
 
     methods = check_methods(args.methods)
-    problem, read = load_problem(args)
-    _check_folds(args.folds, problem)
-    comparison = _compare(problem, methods, args)
-    diagnosis = _diagnose(problem)
+    several, read = _compare_all(methods, args)
+    with shared_work():  # one eigendecomposition for advice, diagnosis and report
+        args.kernel, _ = several.best  # what is written is about this one
+        comparison = several.comparisons[args.kernel]
+        return {
+            **_account(several, comparison, args),
+            **_written(comparison, args, (page, saved), read),
+        }
+
+
+def _compare_all(methods: Any, args: argparse.Namespace) -> tuple[Any, Any]:
+    """Comparisons of all kernels named, and what was read."""
+    from krein.cli.problem import kernel_names, load_problem
+    from krein.comparison.kernels import KernelComparison
+
+    found, read = {}, None
+    for name in kernel_names(args):
+        args.kernel = name
+        problem, read = load_problem(args, read)
+        _check_folds(args.folds, problem)
+        found[name] = _compare(problem, methods, args)
+    return KernelComparison(found), read
+
+
+def _written(
+    comparison: Any, args: argparse.Namespace, paths: Any, read: Any
+) -> dict[str, Any]:
+    """Write what was asked for; findings of the similarity, and the files."""
+    page, saved = paths
+    diagnosis = _diagnose(comparison.problem)
     from krein.cli.inspect import repairs
 
     findings = repairs(diagnosis, args, read.alerts)
@@ -92,17 +120,30 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         _write_page(comparison, args, page, read, context)
         written["report"] = str(page)
     return {
-        "file": args.file,
         "findings": [f for f in findings if f["severity"] != "note"],
+        **written,
+    }
+
+
+def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[str, Any]:
+    """What was found, as plain values."""
+    one = len(several.comparisons) == 1
+    failed = {
+        method if one else f"{kernel}, {method}": why
+        for kernel, found in several.comparisons.items()
+        for method, why in found.failed.items()
+    }
+    return {
+        "file": args.file,
+        **({} if one else {"kernel": args.kernel, "kernels": several.ranking}),
         "scoring": args.scoring,
         "splits": len(comparison.splits),
         "best": comparison.best,
         "recommended": comparison.recommendation.method,
-        "clear": comparison.recommendation.clear,
-        "recommendation": comparison.recommendation.text,
-        "table": comparison.table(),
-        "failed": comparison.failed,
-        **written,
+        "clear": several.recommendation.clear,
+        "recommendation": several.recommendation.text,
+        "table": comparison.table() if one else several.table(),
+        "failed": failed,
     }
 
 
@@ -214,6 +255,10 @@ def _command(args: argparse.Namespace) -> str:
     return f"krein compare {shlex.quote(args.file)} {options}"
 
 
+def _first_cells(row: dict[str, Any]) -> list[str]:
+    return [row["kernel"], row["title"]] if "kernel" in row else [row["title"]]
+
+
 def _cell(column: Any, row: dict[str, Any]) -> str:
     if column.key.endswith("_seconds"):
         from krein.progress import seconds_in_words
@@ -229,9 +274,10 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     print_alerts(payload["findings"])
     print(payload["recommendation"])
     columns = shown_columns(payload["splits"])
-    head = ["method", *(column.title.removesuffix(" s") for column in columns)]
+    first = ["kernel", "method"] if "kernels" in payload else ["method"]
+    head = [*first, *(column.title.removesuffix(" s") for column in columns)]
     rows = [
-        [row["title"], *(_cell(column, row) for column in columns)]
+        [*_first_cells(row), *(_cell(column, row) for column in columns)]
         for row in payload["table"]
     ]
     print_table(head, rows)

@@ -69,7 +69,8 @@ def add_kernel(parser: argparse.ArgumentParser) -> None:
         "--kernel",
         default="precomputed",
         metavar="NAME",
-        help="the file has items, not similarities: compare them by this kernel",
+        help="the file has items, not similarities: compare them by this kernel "
+        "(krein compare takes several, A,B,...)",
     )
     group.add_argument(
         "--param",

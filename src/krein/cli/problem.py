@@ -14,6 +14,7 @@ from krein.words import did_you_mean
 
 __all__ = [
     "check_methods",
+    "kernel_names",
     "load_items",
     "load_problem",
     "make_kernel",
@@ -56,6 +57,19 @@ def make_kernel(name: str, pairs: list[str]) -> Any:
     known = kernel_parameters(name)
     params = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")
     return as_kernel(name, params)
+
+
+def kernel_names(args: argparse.Namespace) -> list[str]:
+    """Names of one or more kernels, separated by commas; all of them there."""
+    names = [name.strip() for name in args.kernel.split(",")]
+    if len(names) > 1:
+        if args.param:
+            raise ValueError("--param is for one kernel; --kernel names several")
+        if len(set(names)) < len(names):
+            raise ValueError(f"--kernel {args.kernel} names one twice")
+        for name in names:
+            make_kernel(name, [])
+    return names
 
 
 def load_items(args: argparse.Namespace) -> Any:
@@ -120,12 +134,15 @@ def settle_kind(args: argparse.Namespace, K: Any) -> Any:
     )
 
 
-def load_problem(args: argparse.Namespace) -> tuple[Any, Any]:
-    """Read input, labels and groups; return the problem and what was read."""
+def load_problem(args: argparse.Namespace, read: Any = None) -> tuple[Any, Any]:
+    """Read input, labels and groups (unless they are); return problem and what was."""
     from krein.cli.inputs import check_symmetry
-    from krein.comparison.run import make_problem
+    from krein.comparison.problem import make_problem
 
-    read = load_items(args)
+    if read is None:
+        read = load_items(args)
+    else:
+        _check_fitting(args, read.data)
     if read.target is None:
         raise ValueError("the input has no labels; give them with --labels FILE")
     items = args.kernel != "precomputed"

@@ -18,6 +18,8 @@ from krein.comparison.recommendation import Recommendation, recommend
 from krein.comparison.splits import Split
 from krein.comparison.statistics import corrected_test, holm, score_interval
 from krein.optional import import_optional
+from krein.spectrum import Spectrum
+from krein.store.sharing import is_sharing
 
 __all__ = ["Comparison", "Recommendation"]
 
@@ -167,7 +169,10 @@ class Comparison:
         n = self.problem.codes.size
         if n > _EXACT_UP_TO:
             return True  # not known; the diagnosis of large matrices is an estimate
-        values = np.linalg.eigvalsh(self.problem.on(np.arange(n)))
+        K = self.problem.on(np.arange(n))
+        # The report needs the eigenvectors too, and shares them.
+        shared = is_sharing()
+        values = Spectrum.exact(K).eigenvalues if shared else np.linalg.eigvalsh(K)
         return bool(values[0] < -n * 1e-14 * np.abs(values).max())
 
     def __str__(self) -> str:

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sklearn.ensemble import VotingClassifier
+
+from krein.arrays import Array
 from krein.comparison.columns import SCORES
 from krein.comparison.comparison import Comparison
 from krein.comparison.methods import METHODS
-from krein.comparison.recommendation import Recommendation
+from krein.comparison.recommendation import Recommendation, beats
 from krein.comparison.statistics import corrected_test
+from krein.estimators.spectrum_cv import SpectrumSVCCV
 from krein.optional import import_optional
 
 __all__ = ["KernelComparison"]
@@ -49,14 +53,28 @@ class KernelComparison:
         return sorted(self.comparisons, key=lambda name: -self._mean(name))
 
     def _mean(self, kernel: str) -> float:
-        comparison = self.comparisons[kernel]
-        return float(comparison.scores(comparison.recommendation.method).mean())
+        return float(self._scores(kernel).mean())
 
     @property
     def best(self) -> tuple[str, str]:
         """Kernel and method of the highest mean among the recommended ones."""
         kernel = self.ranking[0]
         return kernel, self.comparisons[kernel].recommendation.method
+
+    @cached_property
+    def near(self) -> list[str]:
+        """Kernels that the best one does not beat by more than one standard error."""
+        first = self.comparisons[self.ranking[0]]
+        own = first.scores(first.recommendation.method)
+        return [
+            name
+            for name in self.ranking
+            if not beats(own, self._scores(name), first.test_share)
+        ]
+
+    def _scores(self, kernel: str) -> Array:
+        comparison = self.comparisons[kernel]
+        return comparison.scores(comparison.recommendation.method)
 
     def table(self) -> list[dict[str, Any]]:
         """Return the rows of all comparisons, each with its kernel, best first."""
@@ -81,8 +99,7 @@ class KernelComparison:
         label = SCORES[comparison.scoring].title
         told, equals = [], [kernel]
         for other in self.ranking[1:]:
-            theirs = self.comparisons[other]
-            scores = theirs.scores(theirs.recommendation.method)
+            scores = self._scores(other)
             p_value = corrected_test(own, scores, comparison.test_share)[1]
             told.append(f"{other} {abs(float(scores.mean())):.3f} (p = {p_value:.2g})")
             if p_value > _LEVEL:
@@ -95,6 +112,8 @@ class KernelComparison:
         )
         if not clear:
             text += " These splits cannot tell it from " + ", ".join(equals[1:]) + "."
+        if len(self.near) > 1:
+            text += f" fit_average() takes the mean of {', '.join(self.near)}."
         return Recommendation(method, clear, tuple(equals), text)
 
     def fit_best(self) -> Any:
@@ -106,6 +125,24 @@ class KernelComparison:
         """
         kernel, method = self.best
         return self.comparisons[kernel].fit_best(method)
+
+    def fit_average(self) -> Any:
+        """Fit `SpectrumSVCCV` with each of the `near` kernels on all items.
+
+        Returns
+        -------
+        sklearn.ensemble.VotingClassifier
+            Its probabilities are the means over the kernels.
+        """
+        first = next(iter(self.comparisons.values())).problem
+        if first.kernel is None:
+            raise ValueError("fit_average() needs kernels on items, not a matrix")
+        models = [
+            (name, SpectrumSVCCV(kernel=self.comparisons[name].problem.kernel))
+            for name in self.near
+        ]
+        labels = first.classes[first.codes]
+        return VotingClassifier(models, voting="soft").fit(first.items, labels)
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by kernel and method.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import _num_samples, column_or_1d
 
 import krein
 from krein.comparison.columns import SCORES
@@ -17,21 +16,12 @@ from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import Problem, evaluate_split
 from krein.comparison.kernels import KernelComparison
 from krein.comparison.methods import SPARSE, Method, select_methods
+from krein.comparison.problem import make_problem
 from krein.comparison.splits import Split, outer_splits
-from krein.estimators.distances import DistanceTransformer
-from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
 from krein.store.fingerprint import fingerprint
 from krein.store.records import RecordStore
-from krein.validation import (
-    check_labels,
-    check_similarity,
-    check_sparse_similarity,
-    refuse_mask,
-    refuse_odd_arrays,
-    warn_if_distances,
-    warn_if_reordered,
-)
+from krein.store.sharing import shared_work
 
 __all__ = ["compare"]
 
@@ -48,7 +38,7 @@ def compare(
     scoring: str = "accuracy",
     groups: Any = None,
     n_jobs: int | None = None,
-    kernel_params: dict | None = None,
+    kernel_params: Any = None,
     symmetrize: bool = False,
     conversion: Any = None,
     cache: str | Path | None = None,
@@ -81,8 +71,10 @@ def compare(
         Items of a group stay on one side of every split.
     n_jobs : int, optional
         Splits that run at the same time.
-    kernel_params : dict, optional
-        Parameters of a kernel given by name.
+    kernel_params : dict, or list of dicts, optional
+        Parameters of a kernel given by name. Several, such as
+        ``list(sklearn.model_selection.ParameterGrid({"window": [0.05, 0.1]}))``, are
+        compared as several kernels; a distance that they share is computed once.
     symmetrize : bool
         Use (K + K') / 2 instead of refusing an asymmetric matrix.
     conversion : DistanceTransformer, optional
@@ -110,7 +102,7 @@ def compare(
     >>> sorted(comparison.methods)
     ['flip', 'svc']
     """
-    if isinstance(kernel, list | tuple):
+    if isinstance(kernel, list | tuple) or isinstance(kernel_params, list | tuple):
         return _compare_kernels(
             X,
             y,
@@ -140,24 +132,54 @@ def compare(
 
 
 def _compare_kernels(
-    X: Any, y: Any, kernels: Sequence[Any], kernel_params: Any, **settings: Any
+    X: Any, y: Any, kernels: Any, kernel_params: Any, **settings: Any
 ) -> KernelComparison:
     """Compare each kernel as if it were alone, on the same splits."""
-    if not kernels:
-        raise ValueError("kernel is an empty list; give one kernel or more")
-    if kernel_params:
-        raise ValueError(
-            "kernel_params belongs to one kernel; in a list write "
-            "krein.Kernel(name, **parameters) for a kernel with parameters"
-        )
-    names = [_kernel_name(kernel) for kernel in kernels]
+    kernels = _all_kernels(kernels, kernel_params)
+    with shared_work():  # one distance may serve several kernels
+        problems = {
+            _kernel_name(kernel): make_problem(
+                X,
+                y,
+                kernel,
+                groups=settings["groups"],
+                symmetrize=settings["symmetrize"],
+            )
+            for kernel in kernels
+        }
+    rest = {k: v for k, v in settings.items() if k not in ("groups", "symmetrize")}
+    return compare_kernels(problems, **rest)
+
+
+def compare_kernels(problems: Mapping[str, Problem], **settings: Any) -> Any:
+    """Compare problems of the same items, by the name of their kernel."""
+    return KernelComparison(
+        {
+            name: compare_problem(problem, **settings)
+            for name, problem in problems.items()
+        }
+    )
+
+
+def _all_kernels(kernels: Any, kernel_params: Any) -> list[Any]:
+    """Kernels of a list, or one kernel with several sets of parameters."""
+    if isinstance(kernels, list | tuple):
+        if not kernels:
+            raise ValueError("kernel is an empty list; give one kernel or more")
+        if kernel_params:
+            raise ValueError(
+                "kernel_params belongs to one kernel; in a list write "
+                "krein.Kernel(name, **parameters) for a kernel with parameters"
+            )
+        found = list(kernels)
+    else:
+        if not kernel_params:
+            raise ValueError("kernel_params is an empty list; give one dict or more")
+        found = [as_kernel(kernels, params) for params in kernel_params]
+    names = [_kernel_name(kernel) for kernel in found]
     if len(set(names)) < len(names):
         raise ValueError(f"the list of kernels names one twice: {', '.join(names)}")
-    found = {
-        name: compare(X, y, kernel, **settings)
-        for name, kernel in zip(names, kernels, strict=True)
-    }
-    return KernelComparison(found)
+    return found
 
 
 def _kernel_name(kernel: Any) -> str:
@@ -195,79 +217,6 @@ def compare_problem(
         problem=problem,
         splits=tuple(splits),
         random_state=random_state,
-    )
-
-
-def make_problem(
-    X: Any,
-    y: Any,
-    kernel: Any = "precomputed",
-    kernel_params: dict | None = None,
-    groups: Any = None,
-    symmetrize: bool = False,
-    conversion: Any = None,
-) -> Problem:
-    """Check the data and evaluate the kernel, once if its settings allow it."""
-    sparse = scipy.sparse.issparse(X) and isinstance(kernel, str)
-    if not (sparse and kernel == "precomputed"):
-        refuse_odd_arrays(X)
-    refuse_mask(y, "y")
-    warn_if_reordered(X, y)
-    classes, codes = check_labels(column_or_1d(np.asarray(y), warn=False))
-    n = _num_samples(X)
-    if codes.size != n:
-        raise ValueError(f"y has {codes.size} labels for {n} items; they must agree")
-    if groups is not None:
-        groups = column_or_1d(np.asarray(groups), warn=False)
-        if groups.size != n:
-            raise ValueError(f"groups has {groups.size} entries for {n} items")
-    if isinstance(kernel, str) and kernel == "precomputed":
-        if scipy.sparse.issparse(X):
-            given = check_sparse_similarity(X, symmetrize=symmetrize)
-            return Problem(given, codes, classes, groups=groups)
-        given = check_similarity(X, name="X", symmetrize=symmetrize)
-        if conversion is None:
-            warn_if_distances(given, "X")
-        return Problem(given, codes, classes, groups=groups, conversion=conversion)
-    if conversion is not None:
-        raise ValueError(
-            "conversion is for a matrix of distances (kernel='precomputed'), but a "
-            "kernel on items was given; kernels of a distance have similarity="
-        )
-    found = as_kernel(kernel, kernel_params)
-    vectors = None
-    if isinstance(found, Kernel) and found.facts.input == "vectors":
-        X = vectors = np.asarray(X, dtype=float)
-    K = None
-    if _is_converted_distance(found):
-        # One evaluation of the distance serves all training parts.
-        own = {k: v for k, v in found.params.items() if k not in _CONVERSION}
-        D = check_similarity(
-            np.asarray(found.facts.distance(X, **own), dtype=float),
-            name="distance(X, X)",
-            symmetrize=symmetrize,
-        )
-        form = {k: v for k, v in found.params.items() if k in _CONVERSION}
-        conversion = DistanceTransformer(**form)
-        return Problem(D, codes, classes, X, found, vectors, groups, conversion)
-    if not isinstance(found, Kernel) or found.fit(X) == found:
-        K = check_similarity(
-            kernel_matrix(found, X),
-            name="kernel(X, X)",
-            symmetrize=symmetrize,
-        )
-    return Problem(K, codes, classes, X, found, vectors, groups)
-
-
-_CONVERSION = ("similarity", "gamma")
-
-
-def _is_converted_distance(kernel: Any) -> bool:
-    """Whether a kernel is a distance and a conversion settled on training items."""
-    return (
-        isinstance(kernel, Kernel)
-        and kernel.facts.distance is not None
-        and isinstance(kernel.params.get("gamma"), str)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,11 @@ def write_report(
     from krein.report.data import case
     from krein.report.render import render
     from krein.store.files import atomic_write, check_writable
+    from krein.store.sharing import is_sharing, shared_work
 
     path = check_writable(path, overwrite=force)
-    found = case(comparison, **context)
+    with nullcontext() if is_sharing() else shared_work():
+        found = case(comparison, **context)
     page = render(
         {
             "title": f"krein: {found['title']}",
