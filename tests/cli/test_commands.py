@@ -225,7 +225,7 @@ def test_compare_takes_several_kernels(files, tmp_path, krein, refused):
     assert {row["kernel"] for row in payload["table"]} == {"sigmoid", "tl1"}
     assert load_model(saved).kernel_.name == payload["kernel"]
     assert f"--kernel {payload['kernel']} " in page.read_text()
-    assert "kernel" in krein(*several, "tl1, sigmoid").out.splitlines()[1]
+    assert "kernel\tmethod" in krein(*several, "tl1, sigmoid").out
     assert "names one twice" in refused(*several, "tl1,tl1")
     assert "there is no kernel 'tl2'" in refused(*several, "sigmoid,tl2")
     assert "--param is for one kernel" in refused(
