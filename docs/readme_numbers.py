@@ -1,6 +1,6 @@
 """The numbers of README.md: ``python docs/readme_numbers.py``.
 
-Writes docs/picture.svg and prints the table of errors where KREIN_DATA has the data.
+Writes docs/picture.svg, its form for phones, and prints the table of errors where KREIN_DATA has the data.
 """
 
 from pathlib import Path
@@ -54,14 +54,16 @@ def draw_picture():
     plt.rcParams.update({"svg.hashsalt": "krein", "font.size": 11})
     shapes = load_dataset("digit_shapes")
     K, y = shapes.data, shapes.target
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
-    for ax in (left, right):
-        ax.spines[["top", "right"]].set_visible(False)
-    draw_spectrum(left, np.linalg.eigvalsh(K))
-    found = errors(K, y, C=1.0)
+    eigenvalues, found = np.linalg.eigvalsh(K), errors(K, y, C=1.0)
     print("digits", {method: round(error, 1) for method, error in found.items()})
-    draw_errors(right, found)
-    figure.savefig(Path(__file__).with_name("picture.svg"), metadata={"Date": None})
+    forms = {"picture.svg": (1, 2, (9, 3)), "picture_narrow.svg": (2, 1, (4.4, 5.6))}
+    for name, (rows, columns, size) in forms.items():
+        figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained")
+        for ax in axes:
+            ax.spines[["top", "right"]].set_visible(False)
+        draw_spectrum(axes[0], eigenvalues)
+        draw_errors(axes[1], found)
+        figure.savefig(Path(__file__).with_name(name), metadata={"Date": None})
 
 
 if __name__ == "__main__":

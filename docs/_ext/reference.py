@@ -9,7 +9,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 import krein
 from krein.cli import COMMANDS, build_parser
-from krein.cli.parameters import kernel_parameters
+from krein.cli.parameters import kernel_parameters, shown_default
 from krein.kernels.registry import KERNELS
 
 __all__ = ["setup", "themes"]
@@ -129,7 +129,7 @@ def parameter_table():
     lines = ["| kernel | items | parameters and defaults |", "|---|---|---|"]
     for name in krein.list_kernels():
         shown = ", ".join(
-            f"`{p.name}={'none' if p.default is None else str(p.default)}`"
+            f"`{p.name}={shown_default(p.default)}`"
             for p in kernel_parameters(name).values()
         )
         lines.append(f"| `{name}` | {KERNELS[name].input} | {shown} |")

@@ -139,7 +139,7 @@ def _write(args: argparse.Namespace, out: Any, K: Any, read: Any, train: Any) ->
 
 
 def _list() -> dict[str, Any]:
-    from krein.cli.parameters import kernel_parameters
+    from krein.cli.parameters import kernel_parameters, shown_default
     from krein.kernels import KERNELS
 
     return {
@@ -150,7 +150,8 @@ def _list() -> dict[str, Any]:
                 "is": facts.definiteness,
                 "about": _first_line(facts),
                 "parameters": {
-                    p.name: _shown(p.default) for p in kernel_parameters(name).values()
+                    p.name: shown_default(p.default)
+                    for p in kernel_parameters(name).values()
                 },
             }
             for name, facts in sorted(KERNELS.items())
@@ -162,15 +163,9 @@ def _first_line(facts: Any) -> str:
     return (facts.function.__doc__ or "").strip().splitlines()[0].replace("``", "")
 
 
-def _shown(default: Any) -> str:
-    if isinstance(default, bool):
-        return str(default).lower()
-    return "none" if default is None else f"{default}"
-
-
 def _show_kernel(name: str) -> None:
     """Print what a kernel is and takes."""
-    from krein.cli.parameters import kernel_parameters
+    from krein.cli.parameters import kernel_parameters, shown_default
     from krein.cli.problem import check_kernel
     from krein.kernels import KERNELS
 
@@ -187,7 +182,9 @@ def _show_kernel(name: str) -> None:
     parameters = kernel_parameters(name)
     print("parameters:" if parameters else "no parameters")
     for p in parameters.values():
-        print(f"  --param {p.name}=VALUE   {p.expected} (default: {_shown(p.default)})")
+        print(
+            f"  --param {p.name}=VALUE   {p.expected} (default: {shown_default(p.default)})"
+        )
         about = p.about.replace("``", "").replace("`", "")
         print(textwrap.indent(textwrap.fill(about, 72), "      "))
 

@@ -16,7 +16,13 @@ from typing import Any
 
 from krein.words import did_you_mean
 
-__all__ = ["Parameter", "declared", "kernel_parameters", "parse_pairs"]
+__all__ = [
+    "Parameter",
+    "declared",
+    "kernel_parameters",
+    "parse_pairs",
+    "shown_default",
+]
 
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -133,6 +139,11 @@ def kernel_parameters(name: str) -> dict[str, Parameter]:
             kind = "{" + ", ".join(f'"{form}"' for form in [*POINTWISE, *FITTED]) + "}"
         found[key] = Parameter(key, kind, parameter.about, defaults[key])
     return found
+
+
+def shown_default(value: Any) -> str:
+    """Return a default as it would be typed."""
+    return str(value).lower() if isinstance(value, bool | None) else str(value)
 
 
 def parse_pairs(
