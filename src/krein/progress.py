@@ -100,17 +100,17 @@ def _rich_bar(label: str, total: int, unit: str, done: int) -> Iterator[Any]:
         BarColumn,
         Progress,
         TextColumn,
-        TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
 
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[what]}"),
-        TimeElapsedColumn(),
+        BarColumn(bar_width=8),
+        # Together within 80 columns, so that the time left is never cut.
+        TextColumn("{task.fields[what]}", table_column=Column(max_width=28)),
         TextColumn("left"),
-        TimeRemainingColumn(),
+        TimeRemainingColumn(table_column=Column(min_width=7)),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(label, total=total or None, completed=done, what="")

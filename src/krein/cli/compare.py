@@ -163,7 +163,7 @@ def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
     from krein.comparison.run import compare_problem
     from krein.progress import progress_bar
 
-    label = f"comparing methods on {problem.codes.size} items"
+    label = f"comparing {problem.codes.size} items"
     with progress_bar(label, 100, unit="%", show=not args.quiet) as advance:
         done = 0
 

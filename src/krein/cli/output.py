@@ -45,7 +45,9 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         for row in [head, *rows]:
             print("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)))
         return
-    table = Table(*head)
+    # Without lines, so that a comparison fits into 80 columns with names uncut.
+    table = Table(*head, box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.columns[0].no_wrap = True
     for row in rows:
         table.add_row(*row)
     Console().print(table, markup=False)

@@ -20,7 +20,6 @@ _TABULAR_COLUMNS = 12
 def read_pairs(
     path: Path,
     *,
-    score: int | None = None,
     missing: float | Literal["error"] = 0.0,
 ) -> Named:
     """Read query, subject and score per line into a symmetric matrix.
@@ -33,8 +32,6 @@ def read_pairs(
     ----------
     path : Path
         Fields separated by tabs (or blanks); lines that begin with # are comments.
-    score : int, optional
-        The field of the score, counted from 1.
     missing : float or "error"
         Score of pairs that are not in the file, or a refusal.
 
@@ -48,8 +45,8 @@ def read_pairs(
         if not text.strip() or text.startswith("#"):
             continue
         fields = text.split("\t") if "\t" in text else text.split()
-        column = score or (3 if len(fields) < _TABULAR_COLUMNS else _TABULAR_COLUMNS)
-        if len(fields) < max(3, column):
+        column = 3 if len(fields) < _TABULAR_COLUMNS else _TABULAR_COLUMNS
+        if len(fields) < 3:
             raise FormatError(
                 path,
                 f"has {len(fields)} fields; expected query, subject and a score in "
