@@ -1,6 +1,7 @@
 """The numbers of README.md: ``python docs/readme_numbers.py``.
 
-Writes docs/picture.svg, its form for phones, and prints the table of errors where KREIN_DATA has the data.
+Writes docs/picture.svg and its form for phones, and prints the table of errors where
+KREIN_DATA has the data.
 """
 
 from pathlib import Path

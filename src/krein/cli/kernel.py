@@ -182,9 +182,8 @@ def _show_kernel(name: str) -> None:
     parameters = kernel_parameters(name)
     print("parameters:" if parameters else "no parameters")
     for p in parameters.values():
-        print(
-            f"  --param {p.name}=VALUE   {p.expected} (default: {shown_default(p.default)})"
-        )
+        usual = shown_default(p.default)
+        print(f"  --param {p.name}=VALUE   {p.expected} (default: {usual})")
         about = p.about.replace("``", "").replace("`", "")
         print(textwrap.indent(textwrap.fill(about, 72), "      "))
 
