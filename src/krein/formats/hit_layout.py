@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from krein.formats.cells import is_number
 from krein.formats.hit_lines import Layout, data_lines, split_line
@@ -43,11 +44,56 @@ def open_table(path: Path) -> IO[bytes]:
     if magic.startswith(_GZIP):
         return gzip.open(path, "rb")  # type: ignore[return-value]
     if magic == _ZSTANDARD:
+        return _Unpacked(path)  # type: ignore[return-value]
+    return open(path, "rb")
+
+
+class _Unpacked:
+    """A file packed by Zstandard: frames, one after the other, each of them whole.
+
+    The readers of the package `zstandard` end a cut file without a word.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file, self._frame = open(path, "rb"), _new_frame()
+        self._started = False
+
+    def __enter__(self) -> _Unpacked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, size: int) -> bytes:
+        """Some text, not just `size` bytes of it; nothing at the end."""
+        while packed := self._file.read(max(1, size >> 3)):
+            text = b"".join(self._texts(packed))
+            if text:
+                return text
+        if self._started:
+            raise EOFError("the last frame is cut off")
+        return b""
+
+    def _texts(self, packed: bytes) -> Iterator[bytes]:
+        while packed:
+            try:
+                yield self._frame.decompress(packed)
+            except Exception as error:  # ZstdError, of one package or the other
+                raise OSError(str(error)) from None
+            self._started, packed = not self._frame.eof, b""
+            if self._frame.eof:
+                packed, self._frame = self._frame.unused_data, _new_frame()
+
+
+def _new_frame() -> Any:
+    """Return what unpacks one frame, of Python 3.14 or of the package."""
+    try:
+        return import_module("compression.zstd").ZstdDecompressor()
+    except ImportError:
         package = import_optional(
             "zstandard", extra="hits", needed_for="reading a file packed by Zstandard"
         )
-        return package.open(path, "rb")
-    return open(path, "rb")
+        return package.ZstdDecompressor().decompressobj()
 
 
 def whole_lines(
@@ -70,7 +116,7 @@ def whole_lines(
             if text:
                 yield line, text
                 line += text.count(b"\n")
-    except (EOFError, OSError, zlib.error, _zstandard_error()) as error:
+    except (EOFError, OSError, zlib.error) as error:
         raise FormatError(
             path, f"the file cannot be unpacked ({error}); is it complete?"
         ) from None
@@ -88,14 +134,6 @@ def _after(text: bytes, skip: int) -> tuple[bytes, int]:
     return text, skip + 1
 
 
-def _zstandard_error() -> type[Exception]:
-    try:
-        import zstandard
-    except ImportError:
-        return zlib.error
-    return zstandard.ZstdError
-
-
 def find_layout(
     handle: IO[bytes],
     path: Path,
@@ -103,12 +141,8 @@ def find_layout(
     columns: Sequence[str] | None,
     further: tuple[str, ...],
 ) -> tuple[Layout, int]:
-    """Look at the head of a table; say how it is laid out and how long its head is.
-
-    The handle is put back to the beginning.
-    """
+    """Look at the head of a table; say how it is laid out and how long its head is."""
     line, text = next(whole_lines(handle, path), (1, b""))
-    handle.seek(0)
     lines = data_lines(text, path, line)
     if not lines:
         raise FormatError(path, "there are no hits in the file")

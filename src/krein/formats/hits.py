@@ -109,6 +109,7 @@ def read_hits(
     found = Collected(path, names, against)
     with open_table(path) as handle:
         layout, skip = find_layout(handle, path, score, columns, cuts.titles)
+    with open_table(path) as handle:
         for line, text in whole_lines(handle, path, skip):
             block = fast_lines(text, layout)
             if block is None:
