@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from krein import (
@@ -156,3 +157,50 @@ def test_more_than_fits(data, monkeypatch):
     monkeypatch.setenv("KREIN_MEMORY_LIMIT", "100KB")
     with pytest.raises(MemoryError, match="Take the rows as features"):
         SpectrumSVC("diffusion").fit(S, y)
+
+
+def of_families(n, seed=0):
+    """A similarity like that of hits: families, chance hits, few of all pairs."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) * 5 // n
+    rows = np.repeat(np.arange(n), 8)
+    columns = (rows + rng.integers(-12, 13, rows.size)) % n
+    far = rng.random(rows.size) < 0.1
+    columns[far] = rng.integers(0, n, int(far.sum()))
+    scores = rng.uniform(0.1, 0.6, rows.size)
+    K = scipy.sparse.coo_array((scores, (rows, columns)), shape=(n, n)).tocsr()
+    K = K.maximum(K.T)
+    K.setdiag(1.0)
+    return scipy.sparse.csr_array(K), y
+
+
+SIZES = [60, 500, pytest.param(1990, marks=pytest.mark.slow)]
+EXACT = [
+    SpectrumSVC("clip"),
+    SpectrumSVC("flip", C=10.0),
+    SpectrumSVC("square"),
+    KreinSVC(lam_neg=3.0),
+    KreinRidge(alpha=0.3),
+    KreinLogisticRegression(alpha=1.0),
+]
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("model", EXACT, ids=lambda m: repr(m)[:40])
+def test_equals_dense_at_all_sizes(model, n):
+    """Coefficients, predictions and certificates to 1e-8."""
+    S, y = of_families(n)
+    K = S.toarray()
+    assert np.linalg.eigvalsh(K)[0] < -0.01
+    dense = clone(model).fit(K, y)
+    model = clone(model).fit(S, y)
+    size = np.abs(dense.dual_coef_).max()
+    assert_allclose(model.dual_coef_, dense.dual_coef_, rtol=0, atol=1e-8 * size)
+    assert_allclose(model.predict(S), dense.predict(K), atol=1e-8)
+    if hasattr(dense, "objective_"):
+        unit = np.abs(dense.objective_).max()
+        assert_allclose(model.objective_, dense.objective_, rtol=0, atol=1e-8 * unit)
+    for name in ("duality_gap_", "residual_"):
+        if hasattr(dense, name):
+            claimed = getattr(dense, name)
+            assert_allclose(getattr(model, name), claimed, rtol=0, atol=1e-8 * unit)
