@@ -144,7 +144,7 @@ FORMS = ("best hit", "sparse rows", "recommended", "two views")
 
 
 def one_method(hits_path, labels_path, split, name, repeat, members):
-    """Error of one method on one split, all choices made inside of the training part."""
+    """Error of one method on one split, all choices made inside the training part."""
     from krein import HitSimilarity
     from krein.arrays import compressed_rows
 
