@@ -71,9 +71,24 @@ def test_larger_matrices_by_an_envelope(monkeypatch):
     monkeypatch.setattr(module, "_FILL", 10)
     monkeypatch.setattr(module, "_DENSE", 10)
     part = negative_part(scipy.sparse.csr_array(K))
-    assert not part.proven
+    assert (part.proven, part.chance) == (False, 1e-9)
     values = np.linalg.eigvalsh(K)
-    np.testing.assert_allclose(part.eigenvalues, values[values < -part.eps], atol=1e-9)
+    bad = values[values < -1e-9]
+    np.testing.assert_allclose(part.eigenvalues, bad, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10_000), forgotten=st.integers(0, 3))
+def test_the_probable_bound_holds(seed, forgotten):
+    """Also where eigenvalues were missed, which it then tells."""
+    K = similarity(250, seed, link=0.01, shift=2.5)
+    values, vectors = np.linalg.eigh(K)
+    bad = np.flatnonzero(values < 0)[forgotten:]
+    norm = np.abs(K).sum(axis=0).max()
+    bound = module._probable_bound(K, values[bad], vectors[:, bad], norm)
+    lowest = np.linalg.eigvalsh(K - (vectors[:, bad] * values[bad]) @ vectors[:, bad].T)
+    assert -lowest[0] <= bound + 1e-12
+    assert bound <= max(0.0, -lowest[0]) + 0.02 * norm
 
 
 def test_a_missed_eigenvalue_is_not_proven(monkeypatch):
@@ -95,6 +110,12 @@ def test_many_negative_eigenvalues_are_said_before_the_work(monkeypatch):
     monkeypatch.setattr(module, "_WHOLE", 2)
     K = scipy.sparse.csr_array(similarity(200, link=0.05, shift=1.0))
     monkeypatch.setattr(module, "_DENSE", 10)
+    with pytest.raises(ValueError, match="the negative part is not of low rank"):
+        negative_part(K, max_rank=5)
+    # The same without a factorisation: by an estimate, before any eigenpair.
+    monkeypatch.setattr(module, "_LARGE", 10)
+    monkeypatch.setattr(module, "_FILL", 10)
+    monkeypatch.setattr(module, "_smallest", None)
     with pytest.raises(ValueError, match="the negative part is not of low rank"):
         negative_part(K, max_rank=5)
 

@@ -6,6 +6,7 @@ import scipy.sparse
 from numpy.testing import assert_allclose
 
 from krein.matrices import negative_part as module
+from krein.matrices import sparse as sparse_module
 from krein.matrices.sparse import SparseSimilarity, SparseTransform
 from krein.methods import METHODS, weighted_flip
 from krein.transform import Transform
@@ -66,11 +67,33 @@ def test_records_tell_the_truth_about_positive_eigenvalues(name):
         assert_allclose(gain, a + b * values)
 
 
-def test_unproven_is_not_called_positive(monkeypatch):
+def test_what_is_not_proven_is_said(monkeypatch):
     monkeypatch.setattr(module, "_WHOLE", 10)
     monkeypatch.setattr(module, "_LARGE", 10)
     monkeypatch.setattr(module, "_DENSE", 10)
     monkeypatch.setattr(module, "_FILL", 10)
     K = SparseSimilarity(scipy.sparse.csr_array(similarity(120, link=0.01, shift=2.5)))
-    assert not K.transformed("clip").psd
+    with pytest.warns(UserWarning, match=r"holds with a probability of 1 - 1e-09"):
+        trained = K.transformed("clip")
+    assert trained.psd
+    assert trained.slack > 0
+    assert np.linalg.eigvalsh(trained.formed())[0] >= -trained.slack
     assert K.transformed("square").psd
+
+
+def test_slack_of_weighted_samples():
+    """Eigenvalues are left out of W^1/2 K W^1/2: light samples count for more."""
+    K = SparseSimilarity(scipy.sparse.csr_array(similarity(60, link=0.05)))
+    weight = np.where(np.arange(60) < 5, 1e-6, 1.0)
+    part = K.negative_part(weight)
+    assert K.transformed("clip", weight=weight).slack >= 1e6 * part.eps
+
+
+def test_never_dense_without_a_word(monkeypatch):
+    monkeypatch.setattr(sparse_module, "_LARGEST_DENSE", 30)
+    K = SparseSimilarity(scipy.sparse.csr_array(similarity(40)))
+    for use in (K.dense, lambda: K.transformed("none"), K.spectrum):
+        with pytest.raises(
+            ValueError, match="above 30 a sparse similarity is not made"
+        ):
+            use()

@@ -26,6 +26,7 @@ from krein.matrices.memory import require_memory
 from krein.matrices.negative_part import NegativePart, negative_part
 from krein.matrices.similarities import Similarities
 from krein.methods import Method, as_method
+from krein.notices import warn_user
 from krein.spectrum import rescale
 from krein.store.fingerprint import fingerprint
 from krein.store.sharing import once
@@ -36,6 +37,7 @@ _ROWS = 512
 # Up to this many items the kernel is formed and solved to rounding, so that results do
 # not depend on whether the similarity was given as a sparse array.
 _DENSE_ITEMS = 2000
+_LARGEST_DENSE = 10_000  # items; more are never made dense
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,17 @@ class SparseSimilarity(Matrix):
         return SparseSimilarity(compressed_rows(self.matrix[rows][:, rows]))
 
     def dense(self, why: str = "a dense copy of a sparse similarity") -> Array:
-        """Return the dense matrix, refused before it is made if it does not fit."""
-        require_memory(
-            2 * 8 * self.n**2,
-            f"{why} of {self.n} items",
+        """Return the dense matrix, refused before it is made if it is too large."""
+        instead = (
             "Take the rows as features (HitClassifier), landmarks "
-            "(approximation=KreinNystroem(...)) or fewer items.",
+            "(approximation=KreinNystroem(...)) or fewer items."
         )
+        if self.n > _LARGEST_DENSE:
+            raise ValueError(
+                f"{why} of {self.n} items: above {_LARGEST_DENSE} a sparse similarity "
+                f"is not made dense. {instead} Or pass K.toarray(), if it fits"
+            )
+        require_memory(2 * 8 * self.n**2, f"{why} of {self.n} items", instead)
         return self.matrix.toarray()
 
     def negative_part(self, weight: Array | None = None) -> NegativePart:
@@ -111,6 +117,18 @@ class SparseSimilarity(Matrix):
         return TrainedKernel(
             True, found.coef, product=found, norm=found.norm(), slack=found.slack
         )
+
+
+def _known_part(K: SparseSimilarity, weight: Array | None) -> NegativePart:
+    """Return the negative part; what is not proven is said."""
+    part = K.negative_part(weight)
+    if not part.proven:
+        warn_user(
+            f"no factorisation proves the negative part of {K.n} items: that it has no "
+            f"eigenvalue below {-part.eps:.2g} but the {part.eigenvalues.size} found "
+            f"holds with a probability of 1 - {part.chance:g}, and so do the gaps"
+        )
+    return part
 
 
 def as_matrix(K: Any) -> Matrix:
@@ -160,24 +178,25 @@ class SparseTransform:
         a, b = record.on_positive or (1.0, 0.0)
         none = np.empty(0)
         if record.needs == "smallest":
-            part = K.negative_part(weight)
+            part = _known_part(K, weight)
             eta = part.eps - float(part.eigenvalues.min(initial=0.0))
-            return cls(K, (a, b), None, none, none, eta, weight, bool(part.proven))
+            return cls(K, (a, b), None, none, none, eta, weight, True)
         trial = np.array([-2.0, -1.0])
         target, gain = record.apply(trial, 0.0, t)
         if np.array_equal(target, a * trial + b * trial**2):
             psd = bool(record.psd)
             return cls(K, (a, b), None, none, none, weight=weight, psd=psd)
-        part = K.negative_part(weight)
+        part = _known_part(K, weight)
         values = part.eigenvalues
         target, gain = record.apply(values, part.eps, t)
+        least = 1.0 if weight is None else float(weight.min())
         return cls(
             K, (a, b), part,
             target - a * values - b * values**2,
             gain - a - b * values,
             weight=weight,
-            psd=part.proven and bool(target.min(initial=0.0) >= 0.0),
-            slack=a * part.eps,
+            psd=bool(target.min(initial=0.0) >= 0.0),
+            slack=a * part.eps / least,
         )  # fmt: skip
 
     def __matmul__(self, v: Array) -> Array:
