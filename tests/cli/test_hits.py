@@ -139,6 +139,21 @@ def test_predictions_are_those_of_the_whole_table(table, tmp_path, capsys):
             assert row["score(f2)"] == float(f"{scores[2]:.4g}")
 
 
+def test_more_items_than_a_dense_matrix_is_made_of(table, capsys, monkeypatch):
+    path, labels = table
+    monkeypatch.setattr("krein.matrices.sparse.LARGEST_DENSE", 150)
+    monkeypatch.setattr("krein.cli.compare._DIAGNOSED", 100)
+    words = ["compare", path, "--labels", labels, "--label-column", "family"]
+    words += ["--folds", "2", "--methods", "profiles,clip"]
+    assert main([str(word) for word in [*words, "--html", "x.html"]]) == 2
+    assert "240 items are too many for one; leave out --html" in capsys.readouterr().err
+    monkeypatch.setattr("krein.matrices.sparse._DENSE_ITEMS", 50)
+    assert main([str(word) for word in words]) == 0
+    shown = capsys.readouterr()
+    assert "the diagnosis is about 100 items, taken at random" in shown.err
+    assert "failed" not in shown.out
+
+
 def test_a_class_called_no_hit(table, tmp_path, capsys):
     path, labels = table
     words = ["compare", path, "--labels", labels, "--label-column", "family"]

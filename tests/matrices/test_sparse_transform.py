@@ -90,7 +90,7 @@ def test_slack_of_weighted_samples():
 
 
 def test_never_dense_without_a_word(monkeypatch):
-    monkeypatch.setattr(sparse_module, "_LARGEST_DENSE", 30)
+    monkeypatch.setattr(sparse_module, "LARGEST_DENSE", 30)
     K = SparseSimilarity(scipy.sparse.csr_array(similarity(40)))
     for use in (K.dense, lambda: K.transformed("none"), K.spectrum):
         with pytest.raises(

@@ -25,6 +25,7 @@ EXAMPLES = (
     "krein compare proteins.fasta --labels table.tsv --kernel smith_waterman",
     "krein compare series.tsv --kernel dtw,msm,twe",
 )
+_DIAGNOSED = 3000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,6 +102,11 @@ def _compare_all(methods: Any, args: argparse.Namespace) -> tuple[Any, Any]:
         args.kernel = name
         problem, read = load_problem(args, read)
         _check_folds(args.folds, problem)
+        if args.html is not None and _is_large(problem):
+            raise ValueError(
+                f"the report draws a dense matrix, and {problem.codes.size} items are "
+                "too many for one; leave out --html"
+            )
         found[name] = _compare(problem, methods, args)
     return KernelComparison(found), read
 
@@ -110,7 +116,7 @@ def _written(
 ) -> dict[str, Any]:
     """Write what was asked for; findings of the similarity, and the files."""
     page, saved = paths
-    diagnosis = _diagnose(comparison.problem)
+    diagnosis = _diagnose(comparison.problem, args)
     from krein.cli.inspect import repairs
 
     findings = repairs(diagnosis, args, read.alerts)
@@ -185,13 +191,28 @@ def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
         )
 
 
-def _diagnose(problem: Any) -> Any:
+def _is_large(problem: Any) -> bool:
+    import scipy.sparse
+
+    from krein.matrices.sparse import LARGEST_DENSE
+
+    return scipy.sparse.issparse(problem.K) and problem.codes.size > LARGEST_DENSE
+
+
+def _diagnose(problem: Any, args: argparse.Namespace) -> Any:
+    """Diagnose the similarity; of many hits that of some items."""
     import numpy as np
 
     from krein import diagnose
 
-    labels = problem.classes[problem.codes]
-    return diagnose(problem.on(np.arange(labels.size)), labels, problem.vectors)
+    items = np.arange(problem.codes.size)
+    if _is_large(problem):
+        items = np.sort(np.random.default_rng(0).permutation(items)[:_DIAGNOSED])
+        print_note(args, f"the diagnosis is about {items.size} items, taken at random")
+        K, vectors = problem.K[items][:, items], None
+    else:
+        K, vectors = problem.on(items), problem.vectors
+    return diagnose(K, problem.classes[problem.codes[items]], vectors)
 
 
 def _write_model(

@@ -31,13 +31,13 @@ from krein.spectrum import rescale
 from krein.store.fingerprint import fingerprint
 from krein.store.sharing import once
 
-__all__ = ["SparseSimilarity", "SparseTransform", "as_matrix"]
+__all__ = ["LARGEST_DENSE", "SparseSimilarity", "SparseTransform", "as_matrix"]
 
 _ROWS = 512
 # Up to this many items the kernel is formed and solved to rounding, so that results do
 # not depend on whether the similarity was given as a sparse array.
 _DENSE_ITEMS = 2000
-_LARGEST_DENSE = 10_000  # items; more are never made dense
+LARGEST_DENSE = 10_000  # items; more are never made dense
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class SparseSimilarity(Matrix):
             "Take the rows as features (HitClassifier), landmarks "
             "(approximation=KreinNystroem(...)) or fewer items."
         )
-        if self.n > _LARGEST_DENSE:
+        if self.n > LARGEST_DENSE:
             raise ValueError(
-                f"{why} of {self.n} items: above {_LARGEST_DENSE} a sparse similarity "
+                f"{why} of {self.n} items: above {LARGEST_DENSE} a sparse similarity "
                 f"is not made dense. {instead} Or pass K.toarray(), if it fits"
             )
         require_memory(2 * 8 * self.n**2, f"{why} of {self.n} items", instead)
