@@ -23,6 +23,7 @@ from krein.store.state import Fitted, State
 __all__ = ["HitSimilarity"]
 
 _RULES = ("max", "mean", "min")
+_ROWS = 65536
 
 
 class HitSimilarity(TransformerMixin, BaseEstimator):
@@ -139,6 +140,7 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
         if self.normalize:
             self._learn(hits.diagonal(), hits, other)
         both = self._joined(hits, other)
+        del hits, other  # of large tables two thirds of the memory
         if not self.normalize:
             return both
         return _divided(both, self.self_scores_, self.self_scores_)
@@ -235,7 +237,7 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
     def _counted(self, X: Any) -> scipy.sparse.csr_array:
         """Scores from the floor on."""
         data = X.data if isinstance(X, Named) else X
-        hits = checked_scores(data)
+        hits = checked_scores(data, copy=bool(self.floor))
         if self.floor:
             hits.data = np.maximum(hits.data - self.floor, 0.0)
             hits.eliminate_zeros()
@@ -276,8 +278,12 @@ def _row_max(matrix: Any) -> Array:
 
 def _divided(matrix: Any, rows: Array, columns: Array) -> scipy.sparse.csr_array:
     """Divide entries by the roots of the self scores of row and column, in place."""
-    matrix.data *= np.repeat(1.0 / np.sqrt(rows), np.diff(matrix.indptr))
-    matrix.data *= (1.0 / np.sqrt(columns))[matrix.indices]
+    row, column, starts = 1.0 / np.sqrt(rows), 1.0 / np.sqrt(columns), matrix.indptr
+    for i in range(0, matrix.shape[0], _ROWS):  # no second array as long as the data
+        counts = np.diff(starts[i : i + _ROWS + 1])
+        part = slice(starts[i], starts[i + counts.size])
+        matrix.data[part] *= np.repeat(row[i : i + _ROWS], counts)
+        matrix.data[part] *= column[matrix.indices[part]]
     return matrix
 
 

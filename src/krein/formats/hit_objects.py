@@ -38,10 +38,12 @@ def hits_of_matrix(
     )
 
 
-def checked_scores(matrix: Any) -> scipy.sparse.csr_array:
-    """Copy into compressed rows without zeros; scores are finite and not negative."""
-    data = scipy.sparse.csr_array(matrix, dtype=np.float64, copy=True)
-    data.sum_duplicates()
+def checked_scores(matrix: Any, *, copy: bool = True) -> scipy.sparse.csr_array:
+    """Compressed rows without zeros; scores are finite and not negative.
+
+    Without `copy` the arrays of `matrix` are shared where they can stay as they are.
+    """
+    data = scipy.sparse.csr_array(matrix, dtype=np.float64, copy=copy)
     if not np.isfinite(data.data).all():
         raise ValueError("the sparse array holds NaN or infinity; hits are finite")
     if (data.data < 0).any():
@@ -49,7 +51,10 @@ def checked_scores(matrix: Any) -> scipy.sparse.csr_array:
             f"the sparse array holds the negative score {data.data.min():g}; scores of "
             "hits are 0 or more"
         )
-    data.eliminate_zeros()
+    if copy or not data.has_canonical_format or not data.data.all():
+        data = data if copy else data.copy()
+        data.sum_duplicates()
+        data.eliminate_zeros()
     return data
 
 

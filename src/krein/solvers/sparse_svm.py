@@ -46,7 +46,14 @@ class Product(Protocol):
 
 
 def sparse_svm_dual(
-    K: Product, norm: float, upper: Array, Y: Array, *, tol: float, max_iter: int
+    K: Product,
+    norm: float,
+    upper: Array,
+    Y: Array,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Array | None = None,
 ) -> list[tuple[Result, float]]:
     """Solve one dual per column of Y.
 
@@ -64,6 +71,8 @@ def sparse_svm_dual(
         Largest relative gap.
     max_iter : int
         Largest number of products with a block of columns.
+    start : ndarray of shape (n, k), optional
+        Signed coefficients within the bounds, each column of sum zero.
 
     Returns
     -------
@@ -72,18 +81,23 @@ def sparse_svm_dual(
     """
     found = []
     for first in range(0, Y.shape[1], _COLUMNS):
-        some = Y[:, first : first + _COLUMNS]
+        columns = slice(first, first + _COLUMNS)
+        some = Y[:, columns]
         block = _Block(K, norm, np.minimum(some, 0), np.maximum(some, 0), upper)
+        if start is not None:
+            block.columns.V = start[:, columns]
+            block.columns.F = block.multiply(block.columns.V)
         found += block.solve(tol, max_iter)
     return found
 
 
 def sparse_svm_path(
-    K: Product, norm: float, Cs: Array, Y: Array, *, tol: float = 1e-3
+    K: Product, norm: float, Cs: Array, Y: Array, *, tol: float = 1e-2
 ) -> tuple[list[Array], list[Array]]:
     """Solve all columns for ascending C, loosely: for searches, as `svm_path` does.
 
-    Once no variable is on its bound C the solution is that of every larger C.
+    Each C starts from the one before. Once no variable is on its bound C the solution
+    is that of every larger C.
 
     Returns
     -------
@@ -96,7 +110,10 @@ def sparse_svm_path(
     for C in Cs:
         if not coef or np.abs(coef[-1]).max() >= Cs[len(coef) - 1] * (1.0 - 1e-9):
             upper = np.full(Y.shape[0], float(C))
-            solved = sparse_svm_dual(K, norm, upper, Y, tol=tol, max_iter=_PRODUCTS)
+            solved = sparse_svm_dual(
+                K, norm, upper, Y, tol=tol, max_iter=_PRODUCTS,
+                start=coef[-1] if coef else None,
+            )  # fmt: skip
             V = np.column_stack([result.x for result, _ in solved]) * Y
             b = np.array([b for _, b in solved])
         coef.append(V)
