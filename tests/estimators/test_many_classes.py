@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
-from krein import KreinSVC, SpectrumSVC, check_certificate, rbf_kernel
+from krein import (
+    DCSVC,
+    KreinSVC,
+    ProxySVC,
+    SpectrumSVC,
+    check_certificate,
+    rbf_kernel,
+)
 
 
 @pytest.fixture
@@ -77,6 +86,19 @@ def test_the_referee_agrees_on_pairs(model, data):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("model", [ProxySVC(C=1.0), DCSVC(C=1.0)])
+def test_pairs_of_other_machines_by_scikit_learn(model, data):
+    """The guide says so: its wrapper cuts rows and columns."""
+    K, y = data
+    K = K - 0.3
+    found = OneVsOneClassifier(model).fit(K, y)
+    assert len(found.estimators_) == 10
+    items = np.flatnonzero((y == "a") | (y == "b"))
+    alone = clone(model).fit(K[np.ix_(items, items)], y[items] == "b")
+    assert_allclose(found.estimators_[0].dual_coef_, alone.dual_coef_)
+    assert np.mean(found.predict(K) == y) > 0.5
+
+
 def test_a_thousand_classes():
     """Above 2000 items, by products alone."""
     n, k = 4000, 1000
