@@ -9,10 +9,12 @@ import scipy.sparse
 from krein import (
     FormatError,
     HitSimilarity,
+    Named,
     SpectrumSVC,
     compare,
     diagnose,
     read_hits,
+    write_hits,
 )
 from krein.cli import main
 from krein.cli.hits import leave_out_rare, near_duplicates, read_if_hits
@@ -173,6 +175,29 @@ def test_what_is_no_table_of_hits_is_left_to_others(tmp_path):
     small = tmp_path / "small.m8"
     small.write_text("a\ta\t1\na\tb\t1\n")
     assert read_if_hits(str(small), None) is None
+
+
+def test_titled_tables_and_sparse_arrays(table, tmp_path, capsys):
+    """What write_hits and scipy.sparse.save_npz write."""
+    path, _ = table
+    hits = read_hits(path)
+    expected = read_if_hits(str(path), None).data
+    for name in ("hits.tsv", "hits.csv", "hits.npz"):
+        write_hits(tmp_path / name, hits)
+        found = read_if_hits(str(tmp_path / name), None)
+        assert found.names == hits.names
+        assert (found.data != expected).nnz == 0
+        assert main(["inspect", str(tmp_path / name), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["n"] == 243
+    assert read_if_hits(str(tmp_path / "hits.tsv"), "csv") is None
+    write_hits(tmp_path / "small.tsv", Named(hits.data[:9, :9], hits.names[:9]))
+    assert read_if_hits(str(tmp_path / "small.tsv"), None).data.shape[0] <= 9
+    new = Named(hits.data[:5], hits.names[:5], hits.names)
+    write_hits(tmp_path / "new.npz", new)
+    assert main(["inspect", str(tmp_path / "new.npz")]) == 2
+    assert "has hits of 5 items on others" in capsys.readouterr().err
+    np.savez(tmp_path / "K.npz", K=np.eye(3))
+    assert read_if_hits(str(tmp_path / "K.npz"), None) is None
 
 
 def test_too_few_large_classes(table):

@@ -9,7 +9,7 @@ from krein.formats.cells import is_number, parse_count
 from krein.formats.named import FormatError
 from krein.formats.text import file_head
 
-__all__ = ["ITEM_FORMATS", "MATRIX_FORMATS", "choose_format"]
+__all__ = ["ITEM_FORMATS", "MATRIX_FORMATS", "choose_format", "is_pair"]
 
 MATRIX_FORMATS = {
     ".npy": "npy",
@@ -71,12 +71,12 @@ def _by_content(path: Path) -> str | None:
         return "arff" if "@attribute" in text.lower() else "ts"
     if _LIBSVM.fullmatch(lines[0]):
         return "libsvm"
-    if all(_is_pair(line) for line in lines[:20]):
+    if all(is_pair(line) for line in lines[:20]):
         return "pairs"
     return "phylip" if _is_phylip(lines) else None
 
 
-def _is_pair(line: str) -> bool:
+def is_pair(line: str) -> bool:
     """Two names and a score, or the twelve columns of BLAST."""
     fields = line.split("\t") if "\t" in line else line.split()
     named = len(fields) > 2 and not is_number(fields[0]) and not is_number(fields[1])
