@@ -27,6 +27,18 @@ def test_good_data_have_no_findings(blobs):
     assert diagnose(K).findings == []
 
 
+def test_near_duplicates_of_hits(rng):
+    K = np.kron(np.eye(40), [[1.0, 0.95], [0.95, 1.0]])
+    far = rng.random((80, 80)) < 0.05
+    K = np.maximum(K, np.where(far | far.T, 0.3, 0.0))
+    found = diagnose(K, np.arange(80) % 2)
+    near = next(f for f in found.findings if f.key == "near-duplicates")
+    assert near.text.startswith("100% of the items")
+    assert "--split-by-similarity 0.5" in near.command
+    K[K == 0.95] = 0.6
+    assert "near-duplicates" not in keys(diagnose(K, np.arange(80) % 2))
+
+
 def test_distances_come_first_and_stop_all_other_advice(blobs):
     X, y, _ = blobs
     D = cdist(X, X)

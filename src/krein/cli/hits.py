@@ -13,6 +13,7 @@ from krein.formats import FormatError, Named, read_hits
 from krein.formats.hit_layout import find_layout, open_table, whole_lines
 from krein.formats.hit_lines import data_lines
 from krein.formats.recognise import is_pair
+from krein.splitting import near_duplicate_share
 
 __all__ = [
     "as_similarity",
@@ -25,7 +26,6 @@ __all__ = [
 
 _ITEMS = 200  # fewer items, or more pairs, are read as a matrix
 _DENSITY = 0.2
-_NEAR = 0.9
 
 
 def read_if_hits(path: str, format: str | None) -> Named | None:
@@ -155,15 +155,11 @@ def leave_out_rare(read: Any, members: int) -> tuple[Any, list[str]]:
 
 def near_duplicates(K: Any) -> list[str]:
     """Say how many items have a near-duplicate, which may lie on the other side."""
-    pairs = K.tocoo()
-    root = np.sqrt(np.abs(K.diagonal()))
-    near = pairs.data >= _NEAR * root[pairs.row] * root[pairs.col]
-    near &= (pairs.row != pairs.col) & (pairs.data > 0)
-    share = np.unique(pairs.row[near]).size / K.shape[0]
+    share = near_duplicate_share(K)
     if share < 0.05:
         return []
     return [
-        f"{share:.0%} of the items have a near-duplicate (similarity of {_NEAR} or "
+        f"{share:.0%} of the items have a near-duplicate (similarity of 0.9 or "
         "more): random folds put them on both sides, and errors will look too small. "
         "--split-by-similarity 0.5 keeps relatives together"
     ]

@@ -16,6 +16,7 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.diagnostics.labels import label_p_value
+from krein.splitting import duplicate_groups, looks_like_hits, near_duplicate_share
 from krein.validation import ROUNDING, looks_like_distances
 
 __all__ = ["Evidence", "Finding", "find"]
@@ -199,7 +200,7 @@ def _nearly_diagonal(seen: Evidence) -> Finding | None:
         return None
     diagonal = np.abs(np.diagonal(seen.similarity))
     others = np.abs(seen.similarity).sum(axis=1) - diagonal
-    if _is_sparse(seen.similarity, seen.self_similarity):
+    if looks_like_hits(seen.similarity, seen.self_similarity):
         return None
     if np.mean(others < diagonal) <= 0.5:
         typical = float(np.median(others)) / (diagonal.size - 1)
@@ -274,13 +275,23 @@ def _duplicates(seen: Evidence) -> Finding | None:
     )
 
 
-def duplicate_groups(K: Array) -> np.ndarray:
-    """Group number of each item; equal rows (to nine digits) are one group."""
-    scale = float(np.abs(K).max()) or 1.0
-    seen: dict[bytes, int] = {}
-    # Adding 0.0 turns -0.0 into 0.0, which has other bytes.
-    rows = (np.round(row / scale, 9) + 0.0 for row in K)
-    return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows])
+def _near_duplicates(seen: Evidence) -> Finding | None:
+    """Of a table of hits: in a smooth kernel many pairs are near."""
+    if seen.kind == "distance" or not seen.has_self_similarity:
+        return None
+    if not looks_like_hits(seen.similarity, seen.self_similarity):
+        return None
+    share = near_duplicate_share(seen.similarity)
+    if share < 0.05:
+        return None
+    return Finding(
+        "warning",
+        "near-duplicates",
+        f"{share:.0%} of the items have a near-duplicate: random folds put them on "
+        "both sides, and errors look too small. Keep relatives together.",
+        "compare(K, y, groups=krein.similarity_groups(K, 0.5))",
+        "krein compare FILE --labels LABELS --split-by-similarity 0.5",
+    )
 
 
 def _disagree(group: np.ndarray, y: np.ndarray) -> bool:
@@ -382,16 +393,8 @@ _CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
     _nearly_constant,
     _unrelated,
     _duplicates,
+    _near_duplicates,
     _small_class,
     _imbalance,
     _scale,
 )
-
-
-def _is_sparse(K: Array, self_similarity: float) -> bool:
-    """Most pairs are absent, and those that are there are alike: a table of hits."""
-    present = K != 0.0
-    np.fill_diagonal(present, False)
-    if not 0 < np.count_nonzero(present) < 0.5 * K.size:
-        return False
-    return bool(np.median(np.abs(K[present])) > 0.05 * self_similarity)
