@@ -120,6 +120,22 @@ def test_nu_bounds_outliers_at_every_scale(scale):
     assert np.sum(model.predict(K) == -1) <= 18
 
 
+@pytest.mark.parametrize("method", ["clip", "flip", "square", "shift", "diffusion"])
+def test_nu_bounds_outliers_whatever_the_method(method):
+    """Also where new rows are blind, and where no decision differs from 0."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n, nu = int(rng.integers(4, 20)), float(rng.uniform(0.05, 0.9))
+        A = rng.standard_normal((n, n))
+        weight = 10.0 ** rng.uniform(-2, 2, n)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = SpectrumOneClassSVM(method, nu=nu)
+            model.fit(A + A.T, sample_weight=weight)
+        outside = weight[model.predict(A + A.T) == -1].sum()
+        assert outside <= nu * weight.sum()
+
+
 def test_max_iter_is_said():
     K, t = linear()
     for model, y in [

@@ -116,7 +116,8 @@ def _coefficients(
     """Check that the coefficients and the intercept follow from alpha by the rule."""
     data = clip.data
     c = model.dual_coef_[row, data.kept]
-    outputs = data.K @ c
+    outputs, spread = data.K @ c, 8 * (data.n + 8) * EPS
+    error = spread * float((np.abs(data.K) @ np.abs(c)).max())
     if model.new_points == "clip":
         faults = clip.map_fault(c, y * a)
     elif model.new_points == "project":
@@ -126,15 +127,17 @@ def _coefficients(
     if model.new_points == "luss":
         u = A.eigenvectors.T @ (y * a / clip.root)
         outputs = (A.eigenvectors @ (A.f * u)) / clip.root
-    return faults + _intercept(model, row, data, y, a, outputs)
+        size = float(np.abs(A.eigenvalues).max(initial=0.0))
+        error = float((spread * size * norm(u) / clip.root).max())
+    return faults + _intercept(model, row, data, y, a, outputs, error)
 
 
 def _intercept(
-    model: Any, row: int, data: Data, y: Array, a: Array, outputs: Array
+    model: Any, row: int, data: Data, y: Array, a: Array, outputs: Array, error: float
 ) -> list[str]:
     """The rule for new points is not the proxy itself: free outputs scatter."""
     upper = model.C * data.weight
     free = (a > 1e-7 * upper) & (a < upper * (1 - 1e-7))
     scatter = np.ptp((y - outputs)[free]) if free.any() else 0.0
     b = float(model.intercept_[row])
-    return intercept_fault(b, a, y, upper, outputs, float(scatter))
+    return intercept_fault(b, a, y, upper, outputs, float(scatter) + error)

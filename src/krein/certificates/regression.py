@@ -59,6 +59,10 @@ def check_one_class(given: Given, claims: list[Claim]) -> list[Verdict]:
     found.faults += _coefficients(model, fix, v)
     if not np.isclose(model.intercept_[0], -model.offset_, rtol=1e-12, atol=0.0):
         found.faults.append("intercept_ is not -offset_")
+    scores = data.K @ model.dual_coef_[0, data.kept]
+    outside = float(data.weight[scores < model.offset_].sum() / data.weight.sum())
+    if outside > model.nu * (1 + 1e-9):
+        found.faults.append(f"{outside:.3g} of the items are outside, nu={model.nu:g}")
     return [judge(claims[0], found)]
 
 

@@ -27,7 +27,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     method : str
         As in `SpectrumSVC`.
     nu : float
-        Bound on the share of outliers, in (0, 1].
+        Bound on the share of outliers among the training items (by weight), in (0, 1].
     t : float
         Time of the diffusion.
     kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
@@ -125,10 +125,30 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
             max_iter=self.max_iter,
             psd=trained.psd,
         )
+        coef = trained.to_raw(result.x)
         # Free support vectors lie on the boundary exactly; it counts as inside.
-        offset = -intercept * (1.0 - 1e-9)
-        row = Row(trained.to_raw(result.x), -offset, result)
-        return FittedRows([row], {"offset_": offset})
+        offset = -intercept - 1e-9 * abs(intercept)
+        offset = min(offset, self._highest_offset(training, coef))
+        return FittedRows([Row(coef, -offset, result)], {"offset_": offset})
+
+    def _highest_offset(self, training: Training, coef: Array) -> float:
+        """Offset with at most nu of the training items, by weight, below it.
+
+        The optimality conditions promise that of the kernel trained on. Decisions are
+        rounded, all of them where the origin is inside, and rows that the method
+        leaves raw or blind have others.
+        """
+        K = training.K.dense()
+        scores = K @ coef
+        weight = np.ones_like(scores) if training.weight is None else training.weight
+        order = np.argsort(scores, kind="stable")
+        reached = np.cumsum(weight[order])
+        over = np.flatnonzero(reached > self.nu * reached[-1])
+        if over.size == 0:
+            return np.inf
+        first = order[over[0]]
+        rounding = np.finfo(float).eps * (2.0 + np.sqrt(scores.size))
+        return float(scores[first] - 4.0 * rounding * (np.abs(K[first]) @ np.abs(coef)))
 
     def decision_function(self, X: Any) -> Array:
         """Signed distance to the boundary; negative for outliers.
