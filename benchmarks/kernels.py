@@ -159,6 +159,7 @@ def cores():
     series = np.random.default_rng(1).standard_normal((200, 150))
     cases = {
         "dtw (processes)": ("dtw", series),
+        "msm (threads)": ("msm", series[:60]),
         "smith_waterman (processes)": ("smith_waterman", proteins(250)),
         "affine_invariant (threads)": ("affine_invariant", spd_stack()),
     }

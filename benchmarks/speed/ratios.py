@@ -78,7 +78,7 @@ RATIOS = [
     *(
         Ratio(
             f"{name.upper()} / aeon, {'no window' if window == 'None' else '5 %'}",
-            _KERNELS,
+            "elastic distances over compiled ones",
             rf"^{name} / aeon, window {window}:.* = # ",
             1.0,
         )
@@ -88,7 +88,7 @@ RATIOS = [
     *(
         Ratio(
             f"{name}, two cores",
-            _KERNELS,
+            "kernels on two cores",
             rf"^{name} \(.*on two, # times",
             1.8,
             at_least=True,

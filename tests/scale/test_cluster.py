@@ -52,6 +52,17 @@ def model(kernel, m=20):
     return SpectrumSVC("flip", kernel=kernel, approximation=nystroem)
 
 
+def test_waiting_asks_for_the_workers_once_a_second(client, monkeypatch):
+    asked = []
+    original = client.scheduler_info
+    monkeypatch.setattr(
+        client, "scheduler_info", lambda **given: asked.append(1) or original(**given)
+    )
+    future = client.submit(time.sleep, 1.3, pure=False)
+    assert list(cluster_module._completed(client, {future: "a nap"})) == [future]
+    assert len(asked) <= 2
+
+
 def test_workers_give_the_same_model_bit_by_bit(client, problem, tmp_path):
     X, y = problem
     alone = fit(model("tl1"), X, y, store=tmp_path / "alone")

@@ -35,7 +35,8 @@ from krein.store.records import RecordStore
 __all__ = ["ClusterTiles", "as_client", "cluster_columns", "map_in_order"]
 
 _IN_FLIGHT = 4  # tasks a worker has waiting, at most
-_LOOK_EVERY = 0.01  # seconds
+_LOOK_EVERY = 0.01  # seconds, for tasks that have ended
+_ASK_EVERY = 1.0  # seconds; asking the scheduler for its workers costs milliseconds
 NO_WORKER_SECONDS = 120.0  # longer than dask takes to replace a worker
 
 
@@ -111,13 +112,16 @@ def _completed(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
     """
     distributed = import_optional("distributed", extra="dask", needed_for="a cluster")
     coming = distributed.as_completed(list(futures))
-    last_seen = time.monotonic()
+    last_seen = last_asked = time.monotonic()
     while not coming.is_empty():
         if coming.has_ready():
             yield next(coming)
-            last_seen = time.monotonic()
+            last_seen = last_asked = time.monotonic()
             continue
         time.sleep(_LOOK_EVERY)
+        if time.monotonic() - last_asked < min(_ASK_EVERY, 0.5 * NO_WORKER_SECONDS):
+            continue
+        last_asked = time.monotonic()
         if client.status != "running" or client.scheduler_info(n_workers=1)["workers"]:
             last_seen = time.monotonic()
         elif time.monotonic() - last_seen > NO_WORKER_SECONDS:
