@@ -230,8 +230,8 @@ def dask(n=2048, m=16, length=20):
                 busy = sum(client.run(time.process_time).values()) - before
             times[k] = wall, busy + cpu
             print(
-                f"{k} worker(s)             {wall:6.2f} s wall {busy:6.2f} s of workers "
-                f"{cpu:6.2f} s of the driver",
+                f"{k} worker(s)             {wall:6.2f} s wall {busy:6.2f} s of workers"
+                f" {cpu:6.2f} s of the driver",
                 flush=True,
             )
     print(f"2 workers against 1: {times[1][0] / times[2][0]:.2f} times")
