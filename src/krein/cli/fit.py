@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         model = with_probabilities(model, problem) if args.proba else model
     checked = _checked(model, problem) if args.check else {}
     right = model.predict(training_data(problem)) == labels_of(problem)
-    save_named(model, out, read, problem)
+    model = save_named(model, out, read, problem)
     return {
         "model": str(out),
         "estimator": describe_model(model),
@@ -152,8 +152,8 @@ def with_probabilities(model: Any, problem: Any) -> Any:
     return again.fit(training_data(problem), labels_of(problem))
 
 
-def save_named(model: Any, path: Any, read: Any, problem: Any) -> None:
-    """Save with names and labels of the training items, for `krein predict`."""
+def save_named(model: Any, path: Any, read: Any, problem: Any) -> Any:
+    """Save with names and labels of the training items; return what was saved."""
     import numpy as np
 
     from krein import save_model
@@ -167,6 +167,7 @@ def save_named(model: Any, path: Any, read: Any, problem: Any) -> None:
     if problem.kernel is None and isinstance(problem.K, np.ndarray):
         model.item_range_ = np.array([problem.K.min(), problem.K.max()])
     save_model(model, path)
+    return model
 
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:

@@ -180,7 +180,7 @@ def _prepared_hits(read: Any, args: argparse.Namespace) -> Any:
             f"largest has {np.bincount(groups).max()} items"
         )
         read = replace(read, groups=groups)
-    elif read.groups is None:
+    elif read.groups is None and "split_by_similarity" in vars(args):
         notes += near_duplicates(read.data)
     print_note(args, *notes)
     return read
