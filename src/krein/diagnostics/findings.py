@@ -304,6 +304,11 @@ def _disagree(group: np.ndarray, y: np.ndarray) -> bool:
 # -------------------------------------------------------------------------- the labels
 
 
+# The usual reason of labels that cannot be: another column was meant.
+_OTHER_COLUMN_IN_PYTHON = "y = krein.read_labels(path, names=names, column=title).data"
+_OTHER_COLUMN = "krein inspect FILE --labels LABELS --label-column TITLE"
+
+
 def _constant_labels(seen: Evidence) -> Finding | None:
     if seen.y is None or seen.counts.size > 1:
         return None
@@ -311,6 +316,8 @@ def _constant_labels(seen: Evidence) -> Finding | None:
         "error",
         "constant-labels",
         f"All {seen.y.size} labels are {seen.y[0]!r}: there is nothing to tell apart.",
+        _OTHER_COLUMN_IN_PYTHON,
+        _OTHER_COLUMN,
     )
 
 
@@ -323,6 +330,8 @@ def _all_different(seen: Evidence) -> Finding | None:
         f"{seen.counts.size} different labels for {seen.y.size} items: is it the "
         "wrong column, or another separator? Numbers to be predicted are no classes: "
         "leave y out, and use SpectrumSVR or KreinRidge.",
+        _OTHER_COLUMN_IN_PYTHON,
+        _OTHER_COLUMN,
     )
 
 
@@ -375,6 +384,7 @@ def _unrelated(seen: Evidence) -> Finding | None:
         "No relation between similarities and labels was found (permutation p = "
         f"{p_value:.2g}): alike items have no more labels in common than others. Are "
         "the labels in the order of the matrix?",
+        "y = krein.read_labels(path, names=names).data  # by name",
     )
 
 
