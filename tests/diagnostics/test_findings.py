@@ -4,8 +4,10 @@ import json
 
 import numpy as np
 import pytest
+import sklearn.preprocessing
 from scipy.spatial.distance import cdist
 
+import krein
 from krein import diagnose, load_dataset, rbf_kernel, sigmoid_kernel
 
 
@@ -168,3 +170,50 @@ def test_definite_matrices_are_never_blamed(blobs):
     words = " ".join(diagnose(K, y).advice)
     assert "negative" not in words
     assert "no fix is needed" in words
+
+
+def damaged():
+    """Matrices and labels with one thing wrong each, by the key of the finding."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    D = cdist(X, X, "chebyshev")
+    y = np.repeat(["a", "b"], 20)
+    K = np.exp(-D)
+    asymmetric, missing = K.copy(), K.copy()
+    asymmetric[3, 4] *= 2
+    missing[3, 4] = np.nan
+    twins = np.exp(-cdist(np.tile(X[:20], (2, 1)), np.tile(X[:20], (2, 1))))
+    return {
+        "looks-like-distances": (D, y),
+        "constant-labels": (K, np.full(40, "a")),
+        "labels-all-different": (K, np.arange(40).astype(str)),
+        "labels-unrelated": (K, y),
+        "small-class": (K, np.array(["a"] * 37 + ["b"] * 3)),
+        "imbalance": (K, np.array(["a"] * 37 + ["b"] * 3)),
+        "duplicates": (twins, y),
+        "scale": (1e6 * K, y),
+        "nearly-diagonal": (np.exp(-100 * D), y),
+        "nearly-constant": (np.exp(-1e-3 * D), y),
+        "asymmetric": (asymmetric, y),
+        "missing-filled": (missing, y),
+    }
+
+
+@pytest.mark.parametrize("key", damaged())
+def test_what_is_found_can_be_repaired_as_printed(key, tmp_path):
+    """The line of Python runs, with the names that it mentions."""
+    K, y = damaged()[key]
+    (finding,) = (f for f in diagnose(K, y).findings if f.key == key)
+    assert finding.python
+    path, names = tmp_path / "labels.csv", [f"i{k}" for k in range(40)]
+    rows = [f"{name},{'ab'[k % 2]}" for k, name in enumerate(names)]
+    path.write_text("\n".join(["name,kind", *rows]))
+    known = {
+        "K": K.copy(),
+        "y": y.copy(),
+        "np": np,
+        "pd": pytest.importorskip("pandas"),
+    }
+    known |= {"path": path, "names": names, "title": "kind", "krein": krein}
+    known |= {"sklearn": sklearn, "diagnose": diagnose, "compare": lambda *a, **k: None}
+    exec(finding.python, known | {"SpectrumSVC": krein.SpectrumSVC})
