@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["columns_of_rows", "plain_items", "take"]
+__all__ = ["called", "columns_of_rows", "plain_items", "take"]
 
 
 def take(items: Any, rows: Any) -> Any:
@@ -61,6 +61,30 @@ def _is_one_column(X: Any) -> bool:
     if len(shape) != 2 or shape[1] != 1:
         return False
     return hasattr(X, "columns") or getattr(X, "dtype", np.dtype(float)).kind in "OUT"
+
+
+def called(items: Any, names: Any = None) -> list[str]:
+    """What people call items: their names, else short texts themselves, else numbers.
+
+    Parameters
+    ----------
+    items : sequence
+        The items.
+    names : sequence of str, optional
+        Their names.
+
+    Returns
+    -------
+    list of str
+    """
+    if names is not None:
+        return [str(name) for name in names]
+    n = items.shape[0] if hasattr(items, "shape") else len(items)
+    if isinstance(items, np.ndarray) and items.ndim == 1:
+        items = items.tolist()
+    if isinstance(items, list) and all(isinstance(item, str) for item in items):
+        return [item if len(item) <= 40 else f"{item[:39]}…" for item in items]
+    return [str(i) for i in range(n)]
 
 
 def columns_of_rows(X: Any, names: Any = None) -> Any:

@@ -136,3 +136,24 @@ def test_a_table_of_text_says_how_to_go_on(words, said, products, krein):
     ended = krein(*words, cwd=products, code=2)
     assert said in ended.err
     assert len(ended.err.splitlines()) <= 2
+
+
+def test_items_without_names_are_called_by_their_text(products, tmp_path, krein):
+    pytest.importorskip("rapidfuzz")
+    table = ("--items", "name", "--labels", "category", "--kernel", "edit")
+    model, page = tmp_path / "m.krein", tmp_path / "page.html"
+    words = ("--methods", "neighbors", "--folds", "3", "--html", page, "--model", model)
+    krein("compare", "products.csv", *table, *words, cwd=products)
+    assert "wall paint" in page.read_text("utf-8")
+    (tmp_path / "new.csv").write_text('name,x\n"screw, wood, 45 mm",1\n')
+    words = (
+        "predict",
+        model,
+        tmp_path / "new.csv",
+        "--items",
+        "name",
+        "--nearest",
+        "1",
+    )
+    row = krein(*words).out.splitlines()[1]
+    assert row.startswith('"screw, wood, 45 mm",screws,"screw, wood, ')

@@ -232,12 +232,14 @@ def _write_model(
 def _write_page(
     comparison: Any, args: argparse.Namespace, page: Any, read: Any, context: Any
 ) -> None:
+    from krein.items import called
+
     comparison.to_html(
         page,
         force=args.force,
         title=Path(args.file).name,
         command=_command(args),
-        names=read.names,
+        names=called(read.data, read.names),
         source=_source(args, comparison.problem),
         **context,
     )

@@ -144,6 +144,7 @@ def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[st
     """What the methods of the model take, by name, and the names of the new items."""
     from krein.cli.hits import new_hits
     from krein.formats import read_items, read_matrix
+    from krein.items import called
 
     if hasattr(model, "similarity_"):
         given, notes = new_hits(model, args.file, args.names, args.no_hit)
@@ -156,7 +157,7 @@ def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[st
     else:
         read = read_items(args.file, column=args.items)
     print_note(args, *read.notes)
-    return {"X": read.data}, read.names or [str(i) for i in range(len(read.data))]
+    return {"X": read.data}, called(read.data, read.names)
 
 
 def in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
@@ -202,9 +203,12 @@ def _add_nearest(rows: list, model: Any, given: dict, args: Any) -> None:
     import scipy.sparse
 
     from krein.comparison.yardsticks import most_similar
+    from krein.items import called
 
     K = training_similarities(model, **given)
-    names = getattr(model, "item_names_", None) or [str(i) for i in range(K.shape[1])]
+    kept = getattr(_last(model), "X_fit_", None)
+    items = range(K.shape[1]) if kept is None or hasattr(model, "steps") else kept
+    names = called(items, getattr(model, "item_names_", None))
     labels = getattr(model, "item_labels_", None) or [""] * K.shape[1]
     for i, near in enumerate(most_similar(K, args.nearest)):
         if scipy.sparse.issparse(K):
