@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from krein.diagnostics.findings import Finding
+from krein.diagnostics.evidence import Finding
 from krein.diagnostics.negative_part import NegativePart
 
 __all__ = ["Confidence", "advise"]

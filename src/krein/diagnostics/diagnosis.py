@@ -14,7 +14,8 @@ from krein.arrays import Array
 from krein.diagnostics.advice import Confidence, advise
 from krein.diagnostics.definiteness import cpd_order
 from krein.diagnostics.distances import similarity_forms, triangle_violations
-from krein.diagnostics.findings import Evidence, Finding, find
+from krein.diagnostics.evidence import Evidence, Finding
+from krein.diagnostics.findings import find
 from krein.diagnostics.negative_part import NegativePart, examine_negative_part
 from krein.diagnostics.spectrum_facts import (
     SpectrumFacts,
