@@ -237,5 +237,6 @@ def _by_name(
         )
     left = len(beside) - len(names)
     note = f"{own.notes[0]}, matched by name"
-    note += f"; {left} labels of other items left out" if left else ""
+    more = "1 label of another item" if left == 1 else f"{left} labels of other items"
+    note += f"; {more} left out" if left else ""
     return Named(own.data[[position[name] for name in names]], names, notes=[note])
