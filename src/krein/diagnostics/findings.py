@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from krein.arrays import Array
 from krein.diagnostics.evidence import Evidence, Finding
 from krein.diagnostics.labels import label_p_value
 from krein.splitting import duplicate_groups, looks_like_hits, near_duplicate_share
