@@ -42,7 +42,7 @@ FIGURES: list[tuple[str, str, list[str], list[str] | None]] = [
     ("thin-plate SVM, 16 alphas over one", "cpd.py", ["path"], None),
     ("thin-plate SVM, nested cross-validation", "cpd.py", ["nested"], None),
     ("thin-plate SVM, USPS digits", "cpd.py", ["usps"], None),
-    ("fewer similarities per prediction", "sparse.py", [], None),
+    ("fewer similarities per prediction", "sparse.py", ["--splits", "3"], None),
     ("what one eigh is made of", "eigh.py", ["cost"], None),
     ("choices in single precision", "eigh.py", ["choices"], None),
     ("landmarks and workers", "scale.py", ["million"], ["tiny"]),

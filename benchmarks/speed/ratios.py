@@ -135,6 +135,13 @@ RATIOS = [
         5.0,
         at_least=True,
     ),
+    Ratio(
+        "single precision: sets with the same choice, of 12",
+        "choices in single precision",
+        r"same choice on # of 12",
+        12.0,
+        at_least=True,
+    ),
     Ratio("landmarks, exponent 1e5 to 1e6", _SCALE, r"^time \(cpu\) ~ n\^#;", 1.05),
     Ratio(
         "one dask worker / plain loop",
