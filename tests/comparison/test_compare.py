@@ -23,9 +23,15 @@ from krein.comparison.columns import COLUMNS, SCORES, shown_columns
 from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import Problem
 from krein.comparison.methods import METHODS, Method
+from krein.comparison.recommendation import choose
 from krein.comparison.scores import score
 from krein.comparison.splits import outer_splits
-from krein.comparison.statistics import corrected_test, holm, score_interval
+from krein.comparison.statistics import (
+    corrected_error,
+    corrected_test,
+    holm,
+    score_interval,
+)
 from krein.estimators._search import inner_folds
 from krein.kernels import KERNELS
 
@@ -167,6 +173,16 @@ def made_up(scores, smallest=-1.0):
     K = np.diag(np.linspace(smallest, 1.0, n))
     problem = Problem(K, codes, np.array(["a", "b"]))
     return Comparison(tuple(records), tuple(scores), "accuracy", problem, tuple(splits))
+
+
+@pytest.mark.parametrize(("errors", "method"), [(1.4, "average"), (1.6, "neighbors")])
+def test_the_default_stays_unless_clearly_beaten(errors, method, rng):
+    noise = 0.05 * rng.standard_normal(10)
+    noise -= noise.mean()
+    average = 0.8 + 0.01 * rng.standard_normal(10)
+    gain = errors * corrected_error(noise, 0.25)
+    scores = {"average": average, "neighbors": average + gain + noise}
+    assert choose(scores, 0.25, indefinite=True) == method
 
 
 def test_the_plain_machine_stays_on_a_definite_similarity(rng):
