@@ -123,20 +123,25 @@ def run(case, split, folder):
 
 
 def collect(folder, half, strategies):
-    """Mean error in percent per case (rows) and strategy (columns), and seconds."""
+    """Mean error in percent per case (rows) and strategy (columns), and seconds.
+
+    Over the splits that every case has.
+    """
     halves = {case.name.replace(" ", ""): case.half for case in cases(folder)}
-    runs = defaultdict(list)
+    runs = defaultdict(dict)
     for path in sorted(folder.glob("*.json")):
-        name = path.stem.rsplit("-", 1)[0]
+        name, split = path.stem.rsplit("-", 1)
         found = json.loads(path.read_text())
         if halves.get(name) == half and all(s in found for s in strategies):
             by_today_s_rule(found)
-            runs[name].append(
-                [[found[s]["error"], found[s]["seconds"]] for s in strategies]
-            )
-    means = np.array([np.mean(runs[name], axis=0) for name in sorted(runs)])
-    counts = [len(one) for one in runs.values()]
-    return 100 * means[:, :, 0], means[:, :, 1], counts
+            runs[name][split] = [
+                [found[s]["error"], found[s]["seconds"]] for s in strategies
+            ]
+    common = set.intersection(*(set(one) for one in runs.values()))
+    means = np.array(
+        [np.mean([runs[name][s] for s in common], axis=0) for name in sorted(runs)]
+    )
+    return 100 * means[:, :, 0], means[:, :, 1], len(common)
 
 
 def by_today_s_rule(found):
@@ -157,12 +162,9 @@ def against(base, errors):
 
 def table(folder, half, strategies):
     """Lines of a Markdown table, the smallest mean error first."""
-    errors, seconds, counts = collect(folder, half, strategies)
+    errors, seconds, splits = collect(folder, half, strategies)
     hindsight = errors[:, : len(FIXED)].min(axis=1)
     ranks = np.apply_along_axis(rankdata, 1, errors).mean(axis=0)
-    splits = (
-        f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} or more"
-    )
     lines = [
         f"{half.capitalize()}, {len(errors)} similarities, {splits} splits each:",
         "",
