@@ -201,6 +201,7 @@ BAD_CALLS = {
         lambda: SpectrumSVC().fit(np.full((4, 4), 10**400, dtype=object), Y),
         "X",
     ),
+    "huge parameter": (lambda: KreinRidge(10**400).fit(K, Y), "alpha is an integer"),
     "masked y": (
         lambda: SpectrumSVC().fit(K, np.ma.masked_array(Y, [1, 0, 0, 0])),
         "mask",

@@ -79,6 +79,15 @@ class KernelModel(Sparsifiable, BaseEstimator):
         "verbose": ["verbose"],
     }
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, int) and abs(value) >= 2**1023:
+                raise ValueError(
+                    f"{name} is an integer of {value.bit_length()} bits, beyond the "
+                    "range of float64; pass a number below 1e308"
+                )
+
     # ---------------------------------------------------------------- tags and input
 
     @property
