@@ -274,8 +274,8 @@ class Collected:
     def matrix(self, several: Several) -> Named:
         """All hits as a sparse matrix."""
         shape = (len(self.rows.position), len(self.columns.position))
-        parts = (self.queries.all(), self.targets.all(), self.scores.all())
-        data = compressed(*parts, shape, several)
+        parts = [self.queries.all(), self.targets.all(), self.scores.all()]
+        data = compressed(parts, shape, several)
         names = [name.decode() for name in self.rows.position]
         if self.columns is self.rows:
             return Named(data, names)
@@ -283,13 +283,14 @@ class Collected:
 
 
 def compressed(
-    rows: np.ndarray,
-    columns: np.ndarray,
-    scores: Array,
-    shape: tuple[int, int],
-    several: Several,
+    triplets: list[np.ndarray], shape: tuple[int, int], several: Several
 ) -> scipy.sparse.csr_array:
-    """Rows of a sparse matrix from triplets, repeated ones joined."""
+    """Rows of a sparse matrix from rows, columns and scores, repeated ones joined.
+
+    The list is emptied: of large tables there is no room for a second copy.
+    """
+    rows, columns, scores = triplets
+    triplets.clear()
     if rows.size and (rows[1:] < rows[:-1]).any():
         order = np.argsort(rows, kind="stable")
         rows = rows[order]

@@ -66,7 +66,7 @@ def read_hits(
     joined = [np.concatenate(pieces) for pieces in zip(*triplets, strict=True)]
     against = None if not columns.position else columns
     shape = (len(rows.position), len((against or rows).position))
-    matrix = tables.compressed(joined[0], joined[1], joined[2], shape, several)
+    matrix = tables.compressed(joined, shape, several)
     return Named(matrix, _names(rows), None if against is None else _names(against))
 
 
