@@ -17,11 +17,16 @@ OLD = 'case "$*" in *version_info*) exit 1 ;; -V) echo Python 3.9.2 ;; esac'
 NO_VENV = 'case "$*" in *ensurepip*) exit 1 ;; esac'
 
 
+# What `make test PYTHON=python3.12` hands down to a make inside of the tests.
+OUTER = ("PYTHON", "VENV", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")
+
+
 def make(folder, *arguments, **environment):
+    plain = {name: text for name, text in os.environ.items() if name not in OUTER}
     return subprocess.run(
         ["make", "--no-print-directory", f"VENV={folder}/venv", *arguments],
         cwd=REPOSITORY,
-        env={**os.environ, **environment},
+        env={**plain, **environment},
         capture_output=True,
         text=True,
         check=False,
