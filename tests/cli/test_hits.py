@@ -19,6 +19,7 @@ from krein import (
 from krein.cli import main
 from krein.cli.hits import leave_out_rare, near_duplicates, read_if_hits
 from krein.cli.inputs import Inputs
+from krein.report.mistakes import _nearest
 
 SIZES = (60, 60, 60, 60, 3)
 
@@ -54,6 +55,15 @@ def test_one_command(table, tmp_path, capsys):
     assert "3 items of 1 classes with fewer than 10 members are left out" in shown.err
     assert page.stat().st_size > 10_000
     assert not any("Nearly diagonal" in str(f) for f in found["findings"])
+
+
+def test_absent_items_are_not_near():
+    K = np.eye(6)
+    K[0, 3] = K[3, 0] = 0.4
+    y = np.array(list("aabbcc"))
+    assert _nearest(K, 0, y, None) == [{"item": "3", "label": "b"}]
+    assert _nearest(K, 1, y, None) == []
+    assert len(_nearest(K - 0.1, 1, y, None)) == 3
 
 
 def test_relatives_stay_together(table, capsys):

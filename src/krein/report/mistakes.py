@@ -65,6 +65,8 @@ def _nearest(
     K: Array, i: int, labels: np.ndarray, names: Sequence[str] | None
 ) -> list[dict[str, str]]:
     order = [j for j in np.argsort(-K[i], kind="stable")[:4] if j != i][:3]
+    if 2 * np.count_nonzero(K[i]) < K.shape[0]:  # hits: who is absent is not near
+        order = [j for j in order if K[i, j] != 0.0]
     return [
         {"item": str(j) if names is None else str(names[j]), "label": str(labels[j])}
         for j in order
