@@ -67,7 +67,8 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
 
     References
     ----------
-    As of `SpectrumSVCCV` and `SpectrumSVR`.
+    Smola, Schoelkopf (2004) for the machine; Chen, Garcia, Gupta, Rahimi, Cazzanti
+    (2009) for the transforms; Breiman (1996) for averages of models.
 
     Examples
     --------
