@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
@@ -111,7 +111,9 @@ def test_integer_weights_are_repetition_when_all_variables_are_at_bounds():
     assert weighted.intercept_[0] == pytest.approx(repeated.intercept_[0], abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:X looks like a matrix of distances")
 @given(st.integers(0, 10**6), st.sampled_from(["clip", "flip", "square"]))
+@example(38831, "clip")
 @settings(max_examples=60, deadline=None)
 def test_integer_weights_are_repetition_of_intercepts(seed, method):
     rng = np.random.default_rng(seed)
