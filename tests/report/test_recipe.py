@@ -1,5 +1,6 @@
 """What the report tells to copy runs as printed, and both ways agree."""
 
+import csv
 import html
 import re
 import shlex
@@ -26,9 +27,8 @@ def run_both(folder, page, capsys):
     shell, python = blocks(page)
     for line in shell.splitlines():
         assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
-    by_command = [
-        line.split(",")[1] for line in capsys.readouterr().out.splitlines()[-3:]
-    ]
+    printed = capsys.readouterr().out.splitlines()[-3:]
+    by_command = [label for _, label in csv.reader(printed)]
     exec(compile(python, "report", "exec"), {})
     by_python = re.findall(r"'([^']+)'", capsys.readouterr().out)
     assert by_python == by_command
