@@ -80,8 +80,9 @@ MUTANTS = [
            "tests/estimators/test_equivalences.py tests/estimators/test_krein_svm.py"),
     Mutant("estimators/_logistic_plan.py", "_MARGIN = 1.05", "_MARGIN = 0.95",
            "tests/certificates tests/estimators/test_logistic.py"),
-    Mutant("estimators/mkl.py", "weight @ (K - K0) ** 2 @ weight",
-           "np.sum((K - K0) ** 2)", "tests/certificates tests/estimators/test_mkl.py"),
+    Mutant("estimators/mkl.py", "w @ (K - views.target) ** 2 @ w for",
+           "np.sum((K - views.target) ** 2) for",
+           "tests/certificates tests/estimators/test_mkl.py"),
     Mutant("estimators/_base.py", "not 1e-290 < total < 1e300", "False",
            "tests/fuzz/test_corpus.py"),
     # comparison, diagnosis, splitting

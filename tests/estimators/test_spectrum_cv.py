@@ -243,3 +243,12 @@ def test_scores_that_point_the_wrong_way_say_nothing(rng):
     values = -(codes[None, :, None] - 0.5) + 0.1 * rng.standard_normal((1, 60, 1))
     landscape = Landscape.join([values], [codes], np.array([0, 1]), [np.ones(60)])
     assert landscape.scores()[0, 0] == pytest.approx(-np.log(2.0), abs=1e-5)
+
+
+def test_verbose_tells_what_was_chosen(rng, capsys):
+    X = rng.standard_normal((30, 2))
+    model = SpectrumSVCCV([1.0], gains=["clip", "flip"], combine="best", verbose=1)
+    model.fit(np.tanh(X @ X.T), X[:, 0] > 0)
+    told = capsys.readouterr().err
+    assert model.best_params_["method"] in told
+    assert "score -" in told

@@ -7,6 +7,7 @@ for classes or numbers, comes as two functions: loosely for all C, certified for
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -135,6 +136,10 @@ class SpectrumSearch:
         if len(found) > 1:
             for message in model._complaints([r for rows in results for r in rows]):
                 warn_user(message, ConvergenceWarning)
+        if model.verbose:
+            for place, (member, _) in zip(best, found, strict=True):
+                chosen = {k: v for k, v in member.items() if k != "results"}
+                sys.stderr.write(f"score {scores[place].mean():.4g}: {chosen}\n")
         model.cv_results_ = cv_results(settings, scores, best)
         return best
 

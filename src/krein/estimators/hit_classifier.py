@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
@@ -117,7 +117,7 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         return make_pipeline(Normalizer(copy=False), LinearSVC(C=self.C))
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit similarity and model.
 
         Parameters
@@ -161,7 +161,7 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
                 "that stands for nothing else"
             )
 
-    def has_hits(self, X, back=None, self_scores=None):
+    def has_hits(self, X: Any, back: Any = None, self_scores: Any = None) -> np.ndarray:
         """Whether each new item has a hit among the training items.
 
         Parameters
@@ -181,7 +181,9 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return self.similarity_.transform(X, back, self_scores)
 
-    def decision_function(self, X, back=None, self_scores=None):
+    def decision_function(
+        self, X: Any, back: Any = None, self_scores: Any = None
+    ) -> np.ndarray:
         """Scores of the model.
 
         Parameters
@@ -196,7 +198,7 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         K = self._similarity(X, back, self_scores)
         return self.estimator_.decision_function(K)
 
-    def predict(self, X, back=None, self_scores=None):
+    def predict(self, X: Any, back: Any = None, self_scores: Any = None) -> np.ndarray:
         """Class labels, or `no_hit_label` for items without a hit.
 
         Parameters
@@ -215,7 +217,9 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         return np.where(np.diff(K.indptr) > 0, labels, self.no_hit_label)
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X, back=None, self_scores=None):
+    def predict_proba(
+        self, X: Any, back: Any = None, self_scores: Any = None
+    ) -> np.ndarray:
         """Class probabilities; the shares of the classes for items without a hit.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -96,7 +96,7 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the self scores.
 
         Parameters
@@ -114,7 +114,7 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn the self scores, and return the similarity of the training items.
 
         Parameters
@@ -155,7 +155,7 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
         self.n_imputed_ = int(np.sum(known <= 0))
         self.self_scores_ = self._imputed(known, hits, other)
 
-    def transform(self, X, back=None, self_scores=None):
+    def transform(self, X: Any, back: Any = None, self_scores: Any = None) -> Any:
         """Similarities of new items (rows) to the training items (columns).
 
         Parameters

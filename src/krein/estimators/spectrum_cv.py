@@ -57,7 +57,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
     kernel, kernel_params, symmetrize, class_weight, tol, max_iter, random_state
         As in `SpectrumSVC`; `random_state` seeds the default folds.
     verbose : int
-        Not used here; kept for a common interface.
+        1 tells the chosen settings and their scores on standard error.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
     kernel, kernel_params, symmetrize, tol, max_iter, random_state
         As in `SpectrumSVR`; `random_state` seeds the default folds.
     verbose : int
-        Not used here; kept for a common interface.
+        1 tells the chosen settings and their scores on standard error.
 
     Attributes
     ----------
