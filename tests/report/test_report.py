@@ -17,7 +17,7 @@ from krein.report.charts import spectrum_chart, ticks
 from krein.report.data import case, embedding, heat_map, levels
 from krein.report.glossary import GLOSSARY
 from krein.report.png import heat_png
-from krein.report.render import render
+from krein.report.render import _classes, render
 from krein.report.tables import score_table
 from krein.spectrum import Spectrum
 from tests.report.conftest import HOSTILE
@@ -238,3 +238,9 @@ def test_every_word_of_the_facts_is_in_the_glossary():
 )
 def test_seconds_as_people_write_them(seconds, words):
     assert seconds_in_words(seconds) == words
+
+
+def test_many_classes_are_counted_not_listed():
+    many = [{"label": f"c{i}", "count": i + 3} for i in range(20)]
+    assert _classes(many) == "20 classes of 3 to 22 items"
+    assert _classes(many[:2]) == "classes c0: 3, c1: 4"

@@ -220,13 +220,17 @@ class IndefiniteLogistic:
         counts = np.sum(w * self.targets, axis=0)
         b = np.zeros(self.n_columns) if start is None else start
         value = float(w[:, 0] @ self.losses(H + b))
+        # No optimum lies further away: outputs would outweigh all shares of classes.
+        reach = 4.0 * (float(np.ptp(H)) + float(np.log(self.total / counts.min())))
         damping, polish = 0.0, 2  # polish: steps once the loss is flat to rounding
         for _ in range(_INTERCEPT_STEPS):
             P = softmax(H + b, axis=1)
             mass = np.sum(w * P, axis=0)
             excess = counts - mass
             hessian = np.diag(mass + damping) - (w * P).T @ P
-            new = b + np.linalg.lstsq(hessian, excess, rcond=1e-14)[0]
+            step = np.linalg.lstsq(hessian, excess, rcond=1e-14)[0]
+            # A Hessian of nearly sure classes may send b to where float64 ends.
+            new = b + step if np.abs(step).max() <= reach else b
             new_value = float(w[:, 0] @ self.losses(H + new))
             if new_value < value:
                 damping *= 0.1

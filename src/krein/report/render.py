@@ -67,12 +67,22 @@ def _contents(cases: list[dict[str, Any]]) -> str:
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
 
 
+_FEW_CLASSES = 12
+
+
+def _classes(classes: list[dict[str, Any]]) -> str:
+    """Say how many items each class has, or of many classes the range."""
+    if len(classes) <= _FEW_CLASSES:
+        return "classes " + ", ".join(f"{c['label']}: {c['count']}" for c in classes)
+    counts = [c["count"] for c in classes]
+    return f"{len(counts)} classes of {min(counts)} to {max(counts)} items"
+
+
 def _section(case: dict[str, Any], index: int, said: str) -> str:
     """One similarity; what the heading `said` is not said again."""
     comparison, spectrum = case["comparison"], case["spectrum"]
     rows = comparison["table"]
-    classes = ", ".join(f"{c['label']}: {c['count']}" for c in case["classes"])
-    about = f"{case['about']} {case['items']} items; classes {classes}."
+    about = f"{case['about']} {case['items']} items; {_classes(case['classes'])}."
     edge = spectrum["noise_edge"]
     return f"""<section id="case{index}">
 <h2>{escape(case["title"])}</h2>
