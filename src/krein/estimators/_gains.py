@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
 from math import ceil
 from numbers import Integral, Real
 from typing import Any
@@ -21,7 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._search import in_folds
+from krein.estimators._search import check_grid, in_folds
 from krein.estimators._training import FittedRows, Row, Training
 from krein.matrices.matrix import TrainedKernel
 from krein.methods import Method, as_method, power
@@ -123,7 +124,7 @@ class SpectrumSearch:
         model: Any = self
         order = np.argsort(-_told_apart(scores), kind="stable")
         best = order[: 1 if model.combine == "best" else ceil(_SHARE * order.size)]
-        found = list(members(fit, settings, best, training, target))
+        found = members(fit, settings, best, training, target)
         model._store(mean_rows([rows for _, rows in found]), training)
         model.members_ = [member for member, _ in found]
         model.best_params_ = {
@@ -254,16 +255,18 @@ def members(
     best: np.ndarray,
     training: Training,
     target: Any,
-) -> Iterator[tuple[dict[str, Any], FittedRows]]:
+) -> list[tuple[dict[str, Any], FittedRows]]:
     """Certified machines of the best settings, each with its method and C."""
-    kernels, units = Kernels(training, settings.spectrum), {}
-    for s in best:
-        method, unit_C = settings[s]
-        if method.name not in units:
-            units[method.name] = kernels.unit(method)
-        trained, scale = units[method.name]
-        params, rows = fit(trained, training, target, unit_C / scale)
-        yield {"method": _by_name(method), **params, "results": rows.results}, rows
+    kernels, found = Kernels(training, settings.spectrum), {}
+    # Method by method: the kernel of one of them is alive at a time.
+    for m, group in groupby(sorted(best), key=lambda s: s // settings.Cs.size):
+        trained, scale = kernels.unit(settings.methods[m])
+        for s in group:
+            method, unit_C = settings[s]
+            params, rows = fit(trained, training, target, unit_C / scale)
+            member = {"method": _by_name(method), **params, "results": rows.results}
+            found[s] = member, rows
+    return [found[s] for s in best]
 
 
 def _by_name(method: Method) -> str | Method:
@@ -306,11 +309,3 @@ def _told_apart(scores: Array) -> Array:
     """Mean scores in units of the largest, without what is rounding."""
     mean = scores.mean(axis=1)
     return np.round(mean / (float(np.abs(mean).max()) or 1.0), 12)
-
-
-def check_grid(grid: Any, name: str) -> Array:
-    """Positive numbers, ascending."""
-    values = np.asarray(grid, dtype=np.float64).ravel()
-    if values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
-        raise ValueError(f"{name} must hold positive numbers, got {grid!r}")
-    return np.sort(values)

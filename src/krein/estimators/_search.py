@@ -42,6 +42,7 @@ __all__ = [
     "Held",
     "best_candidates",
     "check_alphas",
+    "check_grid",
     "cv_folds",
     "in_folds",
     "inner_folds",
@@ -172,6 +173,14 @@ def check_alphas(alphas: Any) -> list[float]:
     if values.ndim != 1 or values.size == 0 or not np.all(values > 0):
         raise ValueError(f"alphas must be one or more positive numbers, got {alphas!r}")
     return [float(alpha) for alpha in values]
+
+
+def check_grid(grid: Any, name: str) -> Array:
+    """Positive numbers, ascending."""
+    values = np.asarray(grid, dtype=np.float64).ravel()
+    if values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
+        raise ValueError(f"{name} must hold positive numbers, got {grid!r}")
+    return np.sort(values)
 
 
 # ----------------------------------------------------------------------------- folds

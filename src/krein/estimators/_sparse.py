@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
+from krein.matrices.memory import require_memory
 from krein.solvers.prototypes import Expansion, as_new_items, sparse_expansion
 
 __all__ = ["SPARSE_STATE", "Sparsifiable", "expanded"]
@@ -199,4 +200,9 @@ def expanded(
 
 
 def _dense_array(K: Any) -> Array:
-    return K.toarray() if scipy.sparse.issparse(K) else np.asarray(K, dtype=float)
+    if not scipy.sparse.issparse(K):
+        return np.asarray(K, dtype=float)
+    require_memory(
+        8.0 * K.shape[0] * K.shape[1], "sparsify", "Sparse rows stay as they are."
+    )
+    return K.toarray()

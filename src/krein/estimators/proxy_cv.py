@@ -18,6 +18,7 @@ from krein.estimators._probability import sigmoid_calibration
 from krein.estimators._search import (
     FitPath,
     best_candidates,
+    check_grid,
     cv_folds,
     scorer,
     search,
@@ -244,8 +245,8 @@ solver_options, tol, max_iter, random_state
         spectrum = training.K.spectrum(training.weight)
         Cs, rhos = default_grid(spectrum, target, training.weight)
         return (
-            Cs if self.Cs is None else _positive(self.Cs, "Cs"),
-            rhos if self.rhos is None else _positive(self.rhos, "rhos"),
+            Cs if self.Cs is None else check_grid(self.Cs, "Cs"),
+            rhos if self.rhos is None else check_grid(self.rhos, "rhos"),
         )
 
     def _fit_path(self, Cs: Array, rhos: Array) -> FitPath:
@@ -316,10 +317,3 @@ solver_options, tol, max_iter, random_state
         """
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.proxy_kernel(row)
-
-
-def _positive(grid: Any, name: str) -> Array:
-    values = np.asarray(grid, dtype=np.float64).ravel()
-    if values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
-        raise ValueError(f"{name} must hold positive numbers, got {grid!r}")
-    return np.sort(values)
