@@ -16,14 +16,12 @@ from krein.arrays import Array
 from krein.comparison.columns import SCORES
 from krein.comparison.comparison import Comparison
 from krein.comparison.methods import METHODS
-from krein.comparison.recommendation import Recommendation, beats
+from krein.comparison.recommendation import LEVEL, Recommendation, beats
 from krein.comparison.statistics import corrected_test
 from krein.estimators.spectrum_cv import SpectrumSVCCV
 from krein.optional import import_optional
 
 __all__ = ["KernelComparison"]
-
-_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class KernelComparison:
             scores = self._scores(other)
             p_value = corrected_test(own, scores, comparison.test_share)[1]
             told.append(f"{other} {abs(float(scores.mean())):.3f} (p = {p_value:.2g})")
-            if p_value > _LEVEL:
+            if p_value > LEVEL:
                 equals.append(other)
         clear = len(equals) == 1
         text = (
