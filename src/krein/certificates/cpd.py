@@ -134,8 +134,9 @@ def _evidence(
     zero, _ = _loss(loss, y, w, np.zeros_like(f))
     value += lam * energy
     bound, bound_slack = _bound(space, loss, y, w, lam, [slope, -2 * lam * a])
-    if value - bound > claim.certificate and loss != "squared":
-        better = _ascend(space, loss, y, w, lam, slope)
+    if value - bound > claim.certificate:
+        solve = _least_squares if loss == "squared" else _ascend
+        better = solve(space, loss, y, w, lam, slope)
         again = _bound(space, loss, y, w, lam, [better])
         bound, bound_slack = max((bound, bound_slack), again)
     slack = (lam * np.abs(a) + np.abs(slope)) @ error + space.spread * abs(value)
@@ -240,6 +241,20 @@ def _room(loss: str, y: Array, w: Array, u: Array) -> Array | None:
     return s if loss == "squared_hinge" else np.minimum(s, w - s)
 
 
+def _least_squares(
+    space: _Space, loss: str, y: Array, w: Array, lam: float, u: Array
+) -> Array:
+    """The maximum of D for the squared loss: (1 / w + gram / lam) u + P m = -2 y."""
+    root = np.sqrt(w)
+    border = root[:, None] * space.P if space.free else np.empty((y.size, 0))
+    system = np.zeros((y.size + border.shape[1],) * 2)
+    system[: y.size, : y.size] = root[:, None] * space.gram * root / lam
+    system[: y.size, : y.size] += np.eye(y.size)
+    system[: y.size, y.size :], system[y.size :, : y.size] = border, border.T
+    right = np.append(-2 * root * y, np.zeros(border.shape[1]))
+    return root * np.linalg.lstsq(system, right, rcond=None)[0][: y.size]
+
+
 def _ascend(
     space: _Space, loss: str, y: Array, w: Array, lam: float, u: Array
 ) -> Array:
@@ -270,7 +285,10 @@ def _ascend(
         limit = float(np.min(limits[step != 0], initial=np.inf))
         t = min(1.0, limit if hinge else 0.99 * limit)
         s = np.maximum(s + t * step, 0.0)
-        s[limits <= t] = 0.0 if hinge else s[limits <= t]
+        if hinge:
+            s[limits <= t] = 0.0
+        else:  # inside, whatever is rounded
+            s = np.clip(s, 1e-200 * w, (1 - EPS) * w)
         # Variables at zero come in where the slope past the multipliers is positive.
         free = s > 0
         free |= slope - Q @ s - border @ solution[m:] > 1e-12 if t == 1.0 else free

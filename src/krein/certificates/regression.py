@@ -83,6 +83,7 @@ def check_ridge(given: Given, claims: list[Claim]) -> list[Verdict]:
     return [judge(claims[0], found)]
 
 
+@np.errstate(over="ignore")  # rounding beyond the largest number is infinite
 def _ridge(model: Any, data: Data, fix: Fix, v: Array) -> Evidence:
     """Objective, gap between it and the dual, residual relative to the targets."""
     alpha, b, y = float(model.alpha), float(model.intercept_[0]), data.y.astype(float)

@@ -180,12 +180,18 @@ class SVMDual:
         """
         v = self.coef(a)
         a = a if self.domain.n == v.size else self.variables(v)
-        outputs, error = self._product(v)
-        gradient = self.margin - self.domain.y * self.spread(outputs)
-        value = float(self.margin @ a) - 0.5 * float(v @ outputs)
-        point = SVMPoint(a, v, outputs, error, gradient, value, _NOTHING)
-        certify = self._gap if self.psd else self._stationarity
-        return replace(point, certificate=certify(point))
+        # Bounds may lie beyond the root of the largest number: a point whose value
+        # is none is worth nothing.
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs, error = self._product(v)
+            gradient = self.margin - self.domain.y * self.spread(outputs)
+            value = float(self.margin @ a) - 0.5 * float(v @ outputs)
+            point = SVMPoint(a, v, outputs, error, gradient, value, _NOTHING)
+            certify = self._gap if self.psd else self._stationarity
+            certificate = certify(point)
+        if not (np.isfinite(value) and np.isfinite(certificate.value)):
+            certificate = Certificate(certificate.kind, np.inf, np.inf)
+        return replace(point, certificate=certificate)
 
     def intercept(self, point: SVMPoint) -> float:
         """Return b of the decision values ``f + b``."""

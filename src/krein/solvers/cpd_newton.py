@@ -36,6 +36,8 @@ _ROUGH = 1e-2
 # A full step must bring this share of the objective, or the line is searched.
 _DECREASE = 1e-4
 _ROUNDING = 1e-9
+# v'(I + RKR)v - v'v is rounding where v'v is so many times the difference.
+_CANCELLED = 100.0
 # Samples that left the active set stay in the factor up to this share of it.
 _GONE = 0.1
 
@@ -190,7 +192,11 @@ def _full_step(
     def energy(a: Array) -> float:
         v = np.zeros(order.size)
         v[inside] = a / scale[inside]
-        return float(np.sum((factor.L.T @ v) ** 2) - np.sum(v * v))
+        whole, own = float(np.sum((factor.L.T @ v) ** 2)), float(np.sum(v * v))
+        if own < _CANCELLED * (whole - own):
+            return whole - own
+        samples = order[inside]
+        return float(a @ problem.columns.product(samples, a)[samples])
 
     return c, b, problem.dual(c[order[inside]], order[inside], energy)
 

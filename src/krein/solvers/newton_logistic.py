@@ -263,6 +263,7 @@ def _by_cholesky(
     return direction, -float(right[:, 0] @ u)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # the sum of products is looked at
 def _by_conjugate_gradients(
     problem: IndefiniteLogistic, curvature: Curvature, defect: Array
 ) -> tuple[Array, float] | None:
@@ -288,7 +289,7 @@ def _by_conjugate_gradients(
         Sr = residual + project(curvature.right(KLr))
         P, SP, KLP = residual + beta * P, Sr + beta * SP, KLr + beta * KLP
         bend = float(np.sum(P * SP))
-        if bend <= 0.0:
+        if not 0.0 < bend < np.inf:
             return None
         length = energy / bend
         U, KLU = U + length * P, KLU + length * KLP

@@ -111,6 +111,7 @@ class _System:
         bend = (self.V.T @ (v / self.root)) ** 2
         return float(rest @ rest) + alpha * float((self.divisors - alpha) @ bend)
 
+    @np.errstate(over="ignore")  # a bound beyond the largest number is infinite
     def gap(
         self, v: Array, missed: Array, alpha: float, targets: Array, *, balanced: bool
     ) -> Certificate:
