@@ -17,10 +17,13 @@ from krein import (
     save_model,
     sigmoid_kernel,
 )
-from krein.estimators._gains import GAINS
+from krein.estimators._gains import GAINS, Kernels, by_half
 from krein.estimators._landscape import Landscape, probabilities, temperatures
+from krein.estimators._training import Training
+from krein.matrices.similarities import Similarities
 from krein.methods import METHODS, as_method, power
 from krein.solvers.svm_path import svm_path
+from krein.spectrum import Spectrum
 
 mpl.use("Agg")
 
@@ -252,3 +255,24 @@ def test_verbose_tells_what_was_chosen(rng, capsys):
     told = capsys.readouterr().err
     assert model.best_params_["method"] in told
     assert "score -" in told
+
+
+def test_two_halves_of_kernels_are_formed_for_each_power_and_kept(problem, monkeypatch):
+    K, y = problem
+    formed = []
+    original = Spectrum.formed
+
+    def counted(self):
+        formed.append(self)
+        return original(self)
+
+    monkeypatch.setattr(Spectrum, "formed", counted)
+    model = SpectrumSVCCV(cv=3).fit(K, y)
+    # Four powers, two halves each: in three folds, and for the members.
+    assert len(formed) <= 8 * 4
+    training = Training(Similarities(K), None, None, 80)
+    kernels = Kernels(training, training.K.spectrum(None))
+    for m in by_half(GAINS, kernels.spectrum):
+        kernels.unit(GAINS[m])
+        assert len(kernels._halves) <= 2
+    assert len(model.cv_results_["params"]) == 72

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
 from math import ceil
 from numbers import Integral, Real
 from typing import Any
@@ -167,7 +166,7 @@ class Kernels:
     """Kernels of many methods on one spectrum, each divided by its mean diagonal.
 
     A target is the sum of what it makes of the eigenvalues above and below zero. A
-    half that differs from an earlier one by a factor is not formed again.
+    half that differs from one of the last two by a factor is not formed again.
     """
 
     training: Training
@@ -202,8 +201,18 @@ class Kernels:
             if np.abs(known - shape).max() <= _SAME:
                 return matrix
         matrix = replace(self.spectrum, eigenvalues=shape).formed()
-        self._halves.append((shape, matrix))
+        self._halves = [*self._halves[-1:], (shape, matrix)]
         return matrix
+
+
+def by_half(methods: Sequence[Method], spectrum: Spectrum) -> list[int]:
+    """Order of methods in which those that share the half above zero are neighbours."""
+    groups: dict[bytes, list[int]] = {}
+    above = spectrum.eigenvalues >= 0.0
+    for m, method in enumerate(methods):
+        target, _ = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
+        groups.setdefault(np.where(above, target, 0.0).tobytes(), []).append(m)
+    return [m for group in groups.values() for m in group]
 
 
 def loose_path(K: Array, target: Array, Cs: Array, *args: Any, **more: Any) -> Any:
@@ -223,16 +232,16 @@ def fold_values(
 ) -> Array:
     """Decision values (n_settings, n_test, n_rows) of every method and C."""
     part, known = training.subset(train), target.subset(train)
-    kernels = Kernels(part, part.K.spectrum(part.weight))
-    new = training.K.seen(test, train)
-    found = []
-    for method in methods:
-        trained, scale = kernels.unit(method)
+    spectrum = part.K.spectrum(part.weight)
+    kernels, new = Kernels(part, spectrum), training.K.seen(test, train)
+    found: list[Any] = [None] * len(methods)
+    for m in by_half(methods, spectrum):
+        trained, scale = kernels.unit(methods[m])
         assert trained.dense is not None
         coef, b = path(trained.dense / scale, known, Cs, part.weight)
         raw = trained.to_raw(coef.reshape(-1, train.size).T) / scale
         values = (new @ raw).reshape(test.size, *b.shape) + b
-        found.append(values.transpose(1, 0, 2))
+        found[m] = values.transpose(1, 0, 2)
     return np.concatenate(found)
 
 
@@ -259,9 +268,12 @@ def members(
     """Certified machines of the best settings, each with its method and C."""
     kernels, found = Kernels(training, settings.spectrum), {}
     # Method by method: the kernel of one of them is alive at a time.
-    for m, group in groupby(sorted(best), key=lambda s: s // settings.Cs.size):
+    for m in by_half(settings.methods, settings.spectrum):
+        chosen = [s for s in best if s // settings.Cs.size == m]
+        if not chosen:
+            continue
         trained, scale = kernels.unit(settings.methods[m])
-        for s in group:
+        for s in chosen:
             method, unit_C = settings[s]
             params, rows = fit(trained, training, target, unit_C / scale)
             member = {"method": _by_name(method), **params, "results": rows.results}
