@@ -185,16 +185,23 @@ def test_the_default_stays_unless_clearly_beaten(errors, method, rng):
     assert choose(scores, 0.25, indefinite=True) == method
 
 
-def test_the_plain_machine_stays_on_a_definite_similarity(rng):
-    """Only what is better by the corrected test takes its place."""
+def test_on_a_definite_similarity_nothing_is_treated(rng):
+    """The default is the same; without it the plain machine, not its copy clip."""
     noise = 0.03 * rng.standard_normal(10)
     plain = 0.9 + 0.01 * rng.standard_normal(10)
-    lucky, better = plain + 0.025 + noise - noise.mean(), plain + 0.06 + 0.1 * noise
-    scores = {"svc": plain, "average": plain, "square": lucky}
-    assert made_up(scores, smallest=0.0).recommendation.method == "svc"
-    assert made_up(scores).recommendation.method == "square"
-    sure = made_up({**scores, "flip": better}, smallest=0.0)
-    assert sure.recommendation.method == "flip"
+    scores = {"svc": plain, "clip": plain, "average": plain + 0.01 * noise}
+    found = made_up(scores, smallest=0.0).recommendation
+    assert found.method == "average"
+    assert "nothing to treat, and a plain SVM is right as well" in found.text
+    del scores["average"]
+    found = made_up(scores, smallest=0.0).recommendation
+    assert found.method == "svc"
+    assert found.text.endswith("there is nothing to treat.")
+    assert made_up(scores).recommendation.method == "clip"
+    better = {**scores, "features": plain + 0.06 + 0.1 * noise}
+    found = made_up(better, smallest=0.0).recommendation
+    assert found.method == "features"
+    assert "gained over the plain SVM comes from elsewhere" in found.text
 
 
 def test_every_table_has_the_columns_that_are_described(rng):

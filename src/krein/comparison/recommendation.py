@@ -3,8 +3,8 @@
 Scores on a handful of splits differ by chance, so that taking the highest one is
 a gamble. A default that does well on most data is therefore kept unless another method
 beats it by more than one and a half standard errors: `average`, the mean of many
-spectrum SVMs, or clip where that was not run. On a positive semidefinite similarity it
-is the plain SVM. ``benchmarks/regret.py`` has the figures.
+spectrum SVMs; where that was not run clip, or the plain SVM on a positive semidefinite
+similarity. ``benchmarks/regret.py`` has the figures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from krein.comparison.statistics import corrected_error, corrected_test
 
 __all__ = ["Recommendation", "choose", "recommend"]
 
-DEFAULTS = ("average", "clip")
+DEFAULTS = ("average", "clip", "svc")
 LEVEL = 0.05
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0201
 # Methods that do nothing about negative eigenvalues, and those that see no matrix.
@@ -63,7 +63,7 @@ def recommend(comparison: Any) -> Recommendation:
     scores = {m: comparison.scores(m) for m in comparison.ranking}
     indefinite = "svc" not in scores or comparison.indefinite
     chosen = choose(scores, comparison.test_share, indefinite=indefinite)
-    text = _words(comparison, equals, chosen) + _about_raw(comparison)
+    text = _words(comparison, equals, chosen) + _about_raw(comparison, chosen)
     return Recommendation(chosen, len(equals) == 1, equals, text)
 
 
@@ -77,13 +77,11 @@ def choose(scores: Mapping[str, Array], share: float, *, indefinite: bool) -> st
     share : float
         n_test / n_train.
     indefinite : bool
-        Whether the similarity has negative eigenvalues. Without any the plain SVM is
-        right, and only what is better by the corrected test takes its place.
+        Whether the similarity has negative eigenvalues. Without any clip is the plain
+        SVM at the cost of an eigendecomposition.
     """
-    if not indefinite and "svc" in scores:
-        sure = [m for m in scores if surely_beats(scores[m], scores["svc"], share)]
-        return max(sure, key=lambda m: float(scores[m].mean()), default="svc")
-    default = next((m for m in DEFAULTS if m in scores), None)
+    defaults = DEFAULTS[:2] if indefinite else DEFAULTS[::2]
+    default = next((m for m in defaults if m in scores), None)
     if default is None:
         best = max(scores, key=lambda m: float(scores[m].mean()))
         near = [m for m in scores if not beats(scores[best], scores[m], share)]
@@ -133,7 +131,7 @@ def _reason(comparison: Any, chosen: str, title: str) -> str:
     if chosen == comparison.best:
         return f"Use {title}."
     if chosen == "svc" and not comparison.indefinite:
-        return f"Use {title}: nothing is surely better than the plain machine."
+        return f"Use {title}: nothing here beats the plain machine."
     if chosen in DEFAULTS:
         return f"Use {title}, which holds up on most data; nothing here beats it."
     if any(default in comparison.ranking for default in DEFAULTS):
@@ -141,13 +139,13 @@ def _reason(comparison: Any, chosen: str, title: str) -> str:
     return f"Use {title}, the simplest of those near it."
 
 
-def _about_raw(comparison: Any) -> str:
+def _about_raw(comparison: Any, chosen: str) -> str:
     """Say whether the treatment of the negative part matters here."""
     treated = [m for m in comparison.ranking if m not in _UNTREATED]
     if "svc" not in comparison.ranking or not treated:
         return ""
     if not comparison.indefinite:
-        return " The similarity is positive semidefinite: there is nothing to treat."
+        return _nothing_to_treat(comparison, chosen)
     best = treated[0]
     difference = comparison.scores(best) - comparison.scores("svc")
     gain = float(difference.mean())
@@ -166,3 +164,14 @@ def _about_raw(comparison: Any) -> str:
             f"{behind}; these splits are too few to be sure that the treatment matters."
         )
     return f"{behind} (p = {p_value:.2g}): the treatment matters."
+
+
+def _nothing_to_treat(comparison: Any, chosen: str) -> str:
+    """Say of a definite similarity how the plain machine does beside what is chosen."""
+    text = " The similarity is positive semidefinite: there is nothing to treat"
+    if chosen == "svc":
+        return f"{text}."
+    mine, plain = comparison.scores(chosen), comparison.scores("svc")
+    if surely_beats(mine, plain, comparison.test_share):
+        return f"{text}, and what is gained over the plain SVM comes from elsewhere."
+    return f"{text}, and a plain SVM is right as well; these splits show no difference."
