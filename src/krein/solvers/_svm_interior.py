@@ -51,8 +51,9 @@ def interior_points(problem: SVMDual) -> Iterator[tuple[Array, Array]]:
         yield state.a, _snapped(problem, state)
         state = _newton(problem, state)
         if state is not None:
-            products = float(state.a @ state.s)
-            products += float((problem.domain.upper - state.a) @ state.xi)
+            room = problem.domain.upper - state.a
+            with np.errstate(over="ignore"):
+                products = float(state.a @ state.s) + float(room @ state.xi)
             idle = 0 if products < 0.9 * least else idle + 1
             least = min(least, products)
 
@@ -77,6 +78,7 @@ def _start(problem: SVMDual) -> _State:
     return _State(a, s, s + problem.margin + height, np.zeros(n), np.zeros(n), 0.0)
 
 
+@np.errstate(over="ignore")  # infinite is larger, too
 def _snapped(problem: SVMDual, state: _State) -> Array:
     """Put a variable on its bound where that is nearer than its slack is to zero."""
     upper = problem.domain.upper

@@ -155,7 +155,8 @@ def _pays(gap: float, before: float, tol: float, bound: np.ndarray) -> bool:
     """
     if not gap < 0.9 * before:
         return False
-    left = _CHECK * np.log(gap / tol) / np.log(before / gap)
+    # Quotients could leave float64.
+    left = _CHECK * (np.log(gap) - np.log(tol)) / (np.log(before) - np.log(gap))
     return bool(left < min(100.0, 0.1 * bound.size) * (1.0 - np.mean(bound)) ** 2)
 
 
