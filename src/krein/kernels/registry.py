@@ -47,7 +47,7 @@ class KernelFacts:
         turned into a similarity; "pd" then speaks of the default, exp(-gamma d).
     parallel : {"threads", "processes"}
         How blocks are evaluated side by side: threads where the library releases
-        the interpreter lock.
+        the interpreter lock and two threads were measured to be faster than one.
     resolve : mapping of parameter to callable
         Data-dependent settings: ``{"gamma": {"median": function(X, params)}}``.
     by_name : mapping of parameter to word

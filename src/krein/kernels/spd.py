@@ -263,6 +263,7 @@ def log_euclidean_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
 @register(
     "affine_invariant",
     input="spd",
+    parallel="processes",
     definiteness="indefinite",
     reference=_TABLE_I,
     witness="matrices A A' + 0.05 I, A 2 x 2 normal; similarity='gaussian', gamma=0.05",
@@ -309,6 +310,7 @@ def affine_invariant_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
 @register(
     "stein",
     input="spd",
+    parallel="processes",
     definiteness="depends",
     reference="Sra (2016), Proceedings of the AMS 144",
     note="the Gaussian exp(-gamma S) is positive definite for all p x p matrices "
@@ -350,6 +352,7 @@ def stein_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
 @register(
     "bures",
     input="spd",
+    parallel="processes",
     definiteness="indefinite",
     reference="Bhatia, Jain, Lim (2019), Expositiones Mathematicae 37",
     witness="matrices A A' + 0.05 I, A 2 x 2 normal; similarity='gaussian', gamma=0.05",
