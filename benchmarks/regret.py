@@ -185,12 +185,10 @@ def table(folder, half, strategies):
 
 
 def tables(folder):
-    """Write all that is there: with the recommendation where it was computed."""
-    lines = []
-    for strategies in ([*FIXED, *CHOSEN[:2]], [*FIXED, *CHOSEN]):
-        for half in ("design", "report"):
-            lines += table(folder, half, strategies)
-    return "\n".join(lines)
+    """Both halves, over the splits that every case has."""
+    strategies = [*FIXED, *CHOSEN]
+    halves = ("design", "report")
+    return "\n".join("\n".join(table(folder, half, strategies)) for half in halves)
 
 
 def put(page, text):
