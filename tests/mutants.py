@@ -25,9 +25,7 @@ class Mutant(NamedTuple):
 
 
 MUTANTS = [
-    # the six that outlived the tests of 0.1.0
-    Mutant("problems/proxy.py", "2.0 * self.rho * eps", "1.0 * self.rho * eps",
-           "tests/problems/test_truncation.py"),
+    # those that outlived the tests of 0.1.0
     Mutant("solvers/_active_set.py", " high &= ~wrong\n", " pass\n",
            "tests/solvers/test_active_set.py"),
     Mutant("estimators/_probability.py", "codes == k, weight)", "codes == k, None)",
@@ -48,6 +46,13 @@ MUTANTS = [
     Mutant("transform.py", "else self.eta / self.weight", "else self.eta",
            "tests/certificates"),
     # domain and problems
+    Mutant("problems/krylov.py", "return (float(y @ self.cells) + below",
+           "return 0.1 * (float(y @ self.cells) + below",
+           "tests/problems/test_krylov.py"),
+    Mutant("problems/krylov.py", "moved = np.sqrt(2.0) * self.residual",
+           "moved = 0.0", "tests/problems/test_krylov.py"),
+    Mutant("problems/truncated.py", "np.abs(gradient))) + blur",
+           "np.abs(gradient)))", "tests/certificates/test_truncated.py"),
     Mutant("domain.py", "best + abs(tau * (float(self.y @ a) - self.balance))", "best",
            "tests/test_domain_bounds.py"),
     Mutant("domain.py", "best = float((self.upper - a) @ grows) + float(a @ falls)",

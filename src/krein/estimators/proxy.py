@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,12 +23,12 @@ from krein.estimators._training import (
     starting_rows,
 )
 from krein.estimators.nystroem import KreinNystroem
-from krein.notices import warn_user
 from krein.problems.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.problems.proxy import ProxySVM
 from krein.result import Result
 from krein.solvers._loop import report
 from krein.solvers.accpm import accpm
+from krein.solvers.corrected import on_whole
 from krein.solvers.gradient import smm, spgm
 from krein.solvers.second_order import second_order
 from krein.solvers.siqclp import siqclp
@@ -49,7 +48,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
 }
 
 # Options that the estimator reads itself; the others go to the solver.
-_OWN_OPTIONS = {"init": None, "oracle": "quadrature", "max_exact": 8000, "rank": 1000}
+_OWN_OPTIONS = {"init": None, "oracle": "quadrature", "max_exact": 8000, "rank": 300}
 
 
 class ProxySVC(KernelClassifier):
@@ -105,9 +104,10 @@ class ProxySVC(KernelClassifier):
         ``init`` (alpha to start from), ``oracle`` (``"quadrature"`` or ``"eigh"``: one
         eigendecomposition per step, as published), ``on_interrupt`` (``"return"``:
         Ctrl-C gives the best feasible point), ``max_exact`` (largest n for a full
-        eigendecomposition, 8000) and ``rank`` (eigenpairs kept beyond it, 1000; what is
-        left out enters `duality_gap_`); ``monotone``, ``line_search``, ``stop``,
-        ``prune``, ``master`` for the published solvers.
+        eigendecomposition, 8000) and ``rank`` (eigenpairs known beyond it, 300;
+        `duality_gap_` is that of the whole problem all the same, the maps of
+        `new_points` are those of the eigenpairs known); ``monotone``, ``line_search``,
+        ``stop``, ``prune``, ``master`` for the published solvers.
     tol : float
         Certified gap to reach, relative to f(alpha) - f(0).
     max_iter : int
@@ -122,7 +122,8 @@ class ProxySVC(KernelClassifier):
     alpha_ : ndarray of shape (n_rows, n_train)
         Variables in the box.
     objective_ : ndarray of shape (n_rows,)
-        f(alpha), the constant rho ||(K0)_-||^2 included.
+        f(alpha), the constant rho ||(K0)_-||^2 included (beyond `max_exact` that of
+        the eigenpairs known).
     duality_gap_ : ndarray of shape (n_rows,)
         Bound on max f - f(alpha).
     spectrum_ : Spectrum
@@ -269,7 +270,10 @@ class ProxySVC(KernelClassifier):
         start: Array | None,
         options: dict[str, Any],
     ) -> Row:
-        result = SOLVERS[self.solver](
+        solve = SOLVERS[self.solver]
+        if problem.spectrum.truncation > 0.0:
+            solve = on_whole(training.K.operand(), solve)
+        result = solve(
             problem,
             start,
             tol=self.tol,
@@ -277,8 +281,6 @@ class ProxySVC(KernelClassifier):
             callback=report if self.verbose else None,
             **options,
         )
-        if problem.truncation_error(result.x) > 0.0:
-            result = self._truncated(problem, result)
         alpha = np.minimum(np.maximum(result.x, 0.0), problem.box.upper)
         coef = linear_coef(problem, alpha, self.new_points)
         luss = self.new_points == "luss"
@@ -286,19 +288,18 @@ class ProxySVC(KernelClassifier):
         intercept = problem.box.intercept(alpha, outputs)
         return Row(training.K.to_raw(coef), intercept, result, alpha)
 
-    def _truncated(self, problem: ProxySVM, result: Result) -> Result:
-        """Add what the truncated spectrum leaves out to the certificate."""
-        counted = problem.with_truncation(result)
-        before, after = result.certificate.relative, counted.certificate.relative
-        if after > self.tol:
-            warn_user(
-                "the spectrum was truncated to rank "
-                f"{problem.spectrum.eigenvalues.size} (solver_options max_exact, "
-                f"rank): this raises the certified relative gap from {before:.2g} to "
-                f"{after:.2g}. Raise rank, or max_exact if the memory allows",
-                ConvergenceWarning,
-            )
-        return counted
+    def _complaints(self, results: Sequence[Result]) -> list[str]:
+        """What to say; where the spectrum was truncated more steps do not help."""
+        said = super()._complaints(results)
+        if not said or self.spectrum_.truncation == 0.0:
+            return said
+        gap = max(result.certificate.relative for result in results)
+        return [
+            f"the spectrum was truncated to rank {self.spectrum_.eigenvalues.size} "
+            f"(solver_options max_exact, rank), and the certified relative gap is "
+            f"{gap:.2g}, above tol={self.tol:g}. Raise rank or tol, or max_exact if "
+            "the memory allows"
+        ]
 
     # ----------------------------------------------------------------------- predict
 

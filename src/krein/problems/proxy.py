@@ -27,11 +27,11 @@ import scipy.linalg
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.problems.quadrature import DiagonalPlusLowRank, RankOnePositivePart
-from krein.result import Certificate, Result
+from krein.result import Certificate
 from krein.scales import power_of_two
 from krein.spectrum import Spectrum
 
-__all__ = ["ProxySVM"]
+__all__ = ["ProxySVM", "solution_radius"]
 
 _EPS = float(np.finfo(np.float64).eps)
 # Errors of the quadrature, relative to the norm of A; those of products and of the
@@ -55,6 +55,10 @@ class ProxySVM:
     oracle : {"quadrature", "eigh"}
         How ``A_+`` is found: in O(n^2) from the spectrum, or by a new
         eigendecomposition per call, as published.
+    tail : float
+        Eigenvalue that stands for all those whose eigenvectors are not in `spectrum`.
+    linear : float or ndarray of shape (n,)
+        Stands for e in f.
 
     Attributes
     ----------
@@ -86,11 +90,14 @@ class ProxySVM:
         rho: float,
         *,
         oracle: Literal["quadrature", "eigh"] = "quadrature",
+        tail: float = 0.0,
+        linear: Array | float = 1.0,
     ) -> None:
         self.spectrum = spectrum
         self.box = box
         self.rho = float(rho)
         self.oracle = oracle
+        self.tail, self.linear = float(tail), linear
         root = spectrum.sqrt_weight
         self.scale = box.y if root is None else box.y / root
         self.full = spectrum.eigenvalues.size == box.n
@@ -98,7 +105,7 @@ class ProxySVM:
         self.constant = self.rho * float(negative @ negative)
         bound = self.radius * (1.0 if root is None else root)
         self.domain = BalancedBox(np.minimum(box.upper, bound), box.y)
-        d = spectrum.eigenvalues if self.full else np.append(spectrum.eigenvalues, 0.0)
+        d = spectrum.eigenvalues if self.full else np.append(spectrum.eigenvalues, tail)
         self.part = RankOnePositivePart(d)
         self.spread = 2.0 * np.sqrt(self.rho)
 
@@ -123,34 +130,26 @@ class ProxySVM:
         )
         box = BalancedBox(self.box.upper * s, self.box.y)
         rho = self.rho * s * s * s
-        return ProxySVM(spectrum, box, rho, oracle=self.oracle), 1.0 / s
+        unit = ProxySVM(
+            spectrum,
+            box,
+            rho,
+            oracle=self.oracle,
+            tail=self.tail / s,
+            linear=self.linear,
+        )
+        return unit, 1.0 / s
 
     # --------------------------------------------------------------------- constants
 
     @cached_property
     def radius(self) -> float:
-        """Radius u with ``||W^-1/2 a|| <= u`` for every solution a.
-
-        At a solution ``g'a >= 0`` (0 is feasible), so that with s = ||W^-1/2 a||
-        ``sqrt(sum w) s >= e'a >= v'A_+ v >= v'A v >= s^4 / (4 rho) - |d_min| s^2``;
-        u solves ``u^3 / (4 rho) = sqrt(sum w) + |d_min| u``.
-        """
+        """Bound on ``||W^-1/2 a||`` at every solution a, see `solution_radius`."""
         root = self.spectrum.sqrt_weight
-        total = float(self.box.n) if root is None else float(root @ root)
+        weighted = self.linear * (np.ones(self.box.n) if root is None else root)
         smallest = self.spectrum.eigenvalues.min(initial=0.0)
         lowest = max(0.0, -float(smallest), self.spectrum.truncation)
-        height = np.sqrt(total)
-        # With u = 2 sqrt(rho) t: t^3 = push + |d_min| t. Newton from above on a convex
-        # function: monotone, no safeguard needed.
-        unit = 2.0 * np.sqrt(self.rho)
-        push = height / unit
-        t = max(np.sqrt(2.0 * lowest), (2.0 * push) ** (1 / 3))
-        for _ in range(60):
-            step = (t**3 - push - lowest * t) / (3.0 * t * t - lowest)
-            t -= step
-            if step <= 1e-12 * t:
-                break
-        return unit * float(t) * (1 + 1e-9)
+        return solution_radius(float(np.linalg.norm(weighted)), lowest, self.rho)
 
     @cached_property
     def lipschitz(self) -> float:
@@ -199,9 +198,13 @@ class ProxySVM:
             return self._rise_grad_eigh(a)
         z, direction = self.coordinates(a)
         value, p = self.part.value_gradient(z)
-        rise = float(a.sum()) - self.rho * value
+        rise = self.gain(a) - self.rho * value
         outputs = self.from_coordinates(p, direction)
-        return rise, 1.0 - self.spread * self.scale * outputs
+        return rise, self.linear - self.spread * self.scale * outputs
+
+    def gain(self, a: Array) -> float:
+        """Return e'a, or the linear term that stands for it."""
+        return float(np.sum(self.linear * a))
 
     def value_grad(self, a: Array) -> tuple[float, Array]:
         """Return f(a) and its gradient."""
@@ -231,7 +234,7 @@ class ProxySVM:
 
         ``max over b in Q of g'(b - a)``, which is the primal-dual gap of the SVM on
         the kernel K*(a). With a truncated spectrum this is the gap of the truncated
-        problem, to which `truncation_error` has to be added. Rounding errors count.
+        problem; see `krein.problems.truncated`. Rounding errors count.
         """
         error, worth = self.rounding(a)
         gap = self.domain.gap(a, gradient, error) + worth
@@ -252,33 +255,6 @@ class ProxySVM:
         share = _QUADRATURE + 4.0 * _EPS * np.sqrt(self.box.n)
         error = share * norm * np.sqrt(z2) * self.spread * np.abs(self.scale)
         return error + _EPS, 2.0 * share * self.rho * norm * z2 + _EPS * float(a.sum())
-
-    def truncation_error(self, a: Array) -> float:
-        """Return what the part of K0 left out can add to the gap.
-
-        Let K0 = K1 + E, E = E_+ - E_- of norm eps and orthogonal to the eigenvectors
-        of K1 that were kept, B = K1 + vv' / (4 rho). From above, the kernel B_+ + E_+
-        in the saddle function costs at most ``rho (||E_-||^2 + 2 <B_+, E_->)`` more
-        than B_+ does in the truncated problem; from below ``||A_+|| <= ||B_+ + E_+||``
-        leaves at least ``rho (||E_-||^2 - 2 <B_+, E_+>)``. The difference is
-        ``2 rho <B_+, |E|>``, and outside of the span B_+ has one direction w only,
-        that of v: at most ``2 rho eps (B_+)_ww``, which is attained.
-        """
-        eps = self.spectrum.truncation
-        if self.full or eps == 0.0:
-            return 0.0
-        z, _ = self.coordinates(a)
-        if z[-1] == 0.0:
-            return 0.0
-        part = self.part.positive_part(z)
-        corner = float(part.factor[-1] @ part.core @ part.factor[-1])
-        return 2.0 * self.rho * eps * max(corner, 0.0)
-
-    def with_truncation(self, result: Result) -> Result:
-        """Return the result with `truncation_error` counted in its certificate."""
-        gap = result.certificate.value + self.truncation_error(result.x)
-        relative = gap / max(result.value - self.constant, 1e-300)
-        return replace(result, certificate=Certificate("gap", gap, relative))
 
     # ------------------------------------------------------------------ second order
 
@@ -330,6 +306,27 @@ class ProxySVM:
     def outputs(self, a: Array) -> Array:
         """K*(a) v, the values of the decision function on the training points."""
         return self.box.y * (1.0 - self.rise_grad(a)[1])
+
+
+def solution_radius(height: float, lowest: float, rho: float) -> float:
+    """Bound on s = ``||W^-1/2 a||`` at every solution a.
+
+    At a solution ``g'a >= 0`` (0 is feasible), so that with the norm `height` of
+    W^1/2 e and no eigenvalue below ``-lowest``
+    ``height s >= e'a >= v'A_+ v >= v'A v >= s^4 / (4 rho) - lowest s^2``; the bound u
+    solves ``u^3 / (4 rho) = height + lowest u``.
+    """
+    # With u = 2 sqrt(rho) t: t^3 = push + lowest t. Newton from above on a convex
+    # function: monotone, no safeguard needed.
+    unit = 2.0 * np.sqrt(rho)
+    push = height / unit
+    t = max(np.sqrt(2.0 * lowest), (2.0 * push) ** (1 / 3))
+    for _ in range(60):
+        step = (t**3 - push - lowest * t) / (3.0 * t * t - lowest)
+        t -= step
+        if step <= 1e-12 * t:
+            break
+    return unit * float(t) * (1 + 1e-9)
 
 
 def _assemble(

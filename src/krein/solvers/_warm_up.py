@@ -30,7 +30,7 @@ def balanced_ray(problem: ProxySVM) -> Array:
     direction[positive] *= min(totals) / totals[0]
     direction[~positive] *= min(totals) / totals[1]
     z, _ = problem.coordinates(direction)
-    gain = float(direction.sum())
+    gain = problem.gain(direction)
 
     def slope(s: float) -> float:
         return gain - 4.0 * problem.rho * float(z @ problem.part.gradient(s * z))
@@ -77,10 +77,10 @@ class _Gradient:
         if not self.single:
             z, direction = problem.coordinates(a)
             p = problem.from_coordinates(problem.part.gradient(z), direction)
-            return 1.0 - self.back * p
+            return problem.linear - self.back * p
         z = (self.scale * a).astype(np.float32) @ self.U
         p = self.part.gradient(z).astype(np.float32, copy=False)
-        return 1.0 - self.back * (self.U @ p)
+        return problem.linear - self.back * (self.U @ p)
 
 
 def accelerated_steps(
