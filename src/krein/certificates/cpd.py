@@ -274,12 +274,15 @@ def _ascend(
         gradient = slope - Q @ s
         m, r = int(free.sum()), border.shape[1]
         system = np.zeros((m + r, m + r))
-        system[:m, :m] = Q[np.ix_(free, free)] + np.diag(bend[free])
-        system[:m, m:], system[m:, :m] = border[free], border[free].T
-        right = np.append(gradient[free], -border.T @ s)
+        # In units of the bends, which may differ by 20 orders.
+        unit = 1 / np.sqrt(bend[free])
+        system[:m, :m] = unit[:, None] * Q[np.ix_(free, free)] * unit + np.eye(m)
+        system[:m, m:] = unit[:, None] * border[free]
+        system[m:, :m] = system[:m, m:].T
+        right = np.append(unit * gradient[free], -border.T @ s)
         solution, *_ = np.linalg.lstsq(system, right, rcond=None)
         step = np.zeros(y.size)
-        step[free] = solution[:m]
+        step[free] = unit * solution[:m]
         with np.errstate(divide="ignore", invalid="ignore"):
             limits = np.where(step < 0, -s / step, (top - s) / step)
         limit = float(np.min(limits[step != 0], initial=np.inf))
