@@ -16,6 +16,7 @@ from krein import (
     KreinRidge,
     KreinSVC,
     ProxySVC,
+    SimilarityNeighborsClassifier,
     SpectrumOneClassSVM,
     SpectrumSVC,
     SpectrumSVCCV,
@@ -204,6 +205,7 @@ def test_models_without_an_expansion_say_so(vectors):
         (MKLSVC(), np.stack([K @ K, X @ X.T], axis=2), "several kernels"),
         (KreinLogisticRegression(kernel="features"), X, "predicts from features"),
         (SpectrumSVC(approximation=KreinNystroem(20)), K, "lower n_components"),
+        (SimilarityNeighborsClassifier(3), K, "neighbours vote"),
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(data, y > 0).sparsify(data, tolerance=0.1)

@@ -23,6 +23,7 @@ from krein import (
 from krein.kernels import KERNELS
 from tests.kernels.examples import GRAPHS, SERIES, WORDS
 from tests.reference import series as reference
+from tests.reference import strings
 
 # ------------------------------------------------------------------------- series
 
@@ -150,15 +151,32 @@ def test_bad_strings_are_named():
 PROTEINS = ["HEAGAWGHEE", "PAWHEAE", "MKVLAAGIVGL", "MKVLSAGIAGLKK", "WWWWPPAW"]
 
 
+@pytest.mark.parametrize("gap_open", [11, 0])
 @pytest.mark.parametrize("mode", ["local", "global"])
-def test_alignment_equals_biopython_counted_as_blast_does(mode):
+def test_alignment_equals_biopython_counted_as_blast_does(mode, gap_open):
     align = pytest.importorskip("Bio.Align", reason="extra 'bio'")
     aligner = align.PairwiseAligner(mode=mode)
     aligner.substitution_matrix = align.substitution_matrices.load("BLOSUM62")
-    aligner.open_gap_score, aligner.extend_gap_score = -12, -1
+    aligner.open_gap_score, aligner.extend_gap_score = -(gap_open + 1), -1
     expected = [[aligner.score(a, b) for b in PROTEINS] for a in PROTEINS]
     kernel = smith_waterman_kernel if mode == "local" else needleman_wunsch_kernel
-    np.testing.assert_array_equal(kernel(PROTEINS), expected)
+    np.testing.assert_array_equal(kernel(PROTEINS, gap_open=gap_open), expected)
+
+
+SEQUENCES = st.lists(st.text("ACG", min_size=1, max_size=9), min_size=1, max_size=3)
+
+
+@settings(max_examples=100, deadline=None)
+@given(SEQUENCES, SEQUENCES, st.integers(0, 2), st.integers(0, 2))
+def test_alignment_equals_its_definition(X, Y, gap_open, gap_extend):
+    pytest.importorskip("parasail", reason="extra 'bio'")
+    params = {"matrix": (2, -1), "gap_open": gap_open, "gap_extend": gap_extend}
+    for kernel, score in (
+        (smith_waterman_kernel, strings.smith_waterman),
+        (needleman_wunsch_kernel, strings.needleman_wunsch),
+    ):
+        expected = [[score(x, y, **params) for y in Y] for x in X]
+        np.testing.assert_array_equal(kernel(X, Y, **params), expected)
 
 
 def test_alignment_normalised():

@@ -190,6 +190,9 @@ class SimilarityNeighborsClassifier(_Yardstick):
         weight = np.abs(chosen[0]).sum(axis=1)
         return (chosen.sum(axis=2) / weight).T
 
+    def _no_expansion(self) -> str:
+        return "its neighbours vote"
+
     def _probabilities(self, values: Array) -> Array:
         share = 0.5 * (1.0 + values)
         return np.hstack([1.0 - share, share]) if share.shape[1] == 1 else share

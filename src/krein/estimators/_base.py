@@ -189,12 +189,15 @@ class KernelModel(Sparsifiable, BaseEstimator):
         X = self._check_items(X, reset=False)
         if self._precomputed:
             return X if self.support_.size == X.shape[1] else X[:, self.support_]
-        items = self.X_fit_
         if self.support_.size == 0:
             return np.empty((_num_samples(X), 0))
-        if self.support_.size < _num_samples(items):
-            items = take(items, self.support_)
-        return kernel_matrix(self.kernel_, X, items)
+        return kernel_matrix(self.kernel_, X, self._support_items())
+
+    def _support_items(self) -> Any:
+        """Training items that matter (`support_`); landmarks are kept alone."""
+        if self.support_.size == _num_samples(self.X_fit_):
+            return self.X_fit_
+        return take(self.X_fit_, self.support_)
 
     # ------------------------------------------------------------------ coefficients
 
@@ -265,13 +268,20 @@ class KernelModel(Sparsifiable, BaseEstimator):
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
         self._refuse_diverged()
-        values = self._outputs(X, **further)
+        return self._with_constants(self._outputs(X, **further), X, **further)
+
+    def _with_constants(self, values: Array, X: Any, **further: Any) -> Array:
+        """Add in place what does not depend on similarities."""
         values += self.intercept_
         return self._add_polynomial(values, X, **further)
 
     def _outputs(self, X: Any, **further: Any) -> Array:
         """Return the part that the coefficients make; rules not linear override it."""
-        return self.row_values(self.dual_coef_[:, self.support_], self._similarities(X))
+        return self.row_values(self._support_coef, self._similarities(X))
+
+    @property
+    def _support_coef(self) -> Array:
+        return self.dual_coef_[:, self.support_]
 
     def row_values(self, coef: Array, K: Array) -> Array:
         """Return what coefficients (n_rows, m) make of raw similarities (n_new, m)."""

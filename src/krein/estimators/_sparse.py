@@ -105,6 +105,11 @@ class Sparsifiable:
     def _check_sparsify(self, tolerance: Any, n_prototypes: Any) -> None:
         self._refuse_diverged()
         reason = self._no_expansion()
+        if reason is None and self._approximation is not None:
+            reason = (
+                "with landmarks prediction needs similarities to the landmarks only; "
+                "lower n_components of the approximation"
+            )
         if reason is not None:
             raise ValueError(f"{type(self).__name__} cannot be made sparse: {reason}")
         if (tolerance is None) == (n_prototypes is None):
@@ -124,12 +129,7 @@ class Sparsifiable:
             )
 
     def _no_expansion(self) -> str | None:
-        """Say why the outputs are no sparse expansion; None where they can be one."""
-        if self._approximation is not None:
-            return (
-                "with landmarks prediction needs similarities to the landmarks only; "
-                "lower n_components of the approximation"
-            )
+        """Say why the outputs are not linear in similarities; None where they are."""
         return None
 
     def _before_sparsify(self) -> Self:

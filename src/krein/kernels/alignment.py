@@ -88,8 +88,10 @@ def _row_scores(
 ) -> Callable[[str, list[str]], list[int]]:
     """A function that aligns one sequence to many, by a profile of the one."""
     library = _parasail()
-    align = getattr(library, f"{algorithm}_striped_profile_sat")
-    align_wide = getattr(library, f"{algorithm}_striped_profile_32")
+    # Stripes leave out gaps where opening one costs nothing: 40 % of global scores.
+    layout = "striped" if gaps[0] > gaps[1] else "scan"
+    align = getattr(library, f"{algorithm}_{layout}_profile_sat")
+    align_wide = getattr(library, f"{algorithm}_{layout}_profile_32")
     # No score can be larger in size than this times the residues of both sequences.
     per_residue = max(abs(matrix.max), abs(matrix.min)) + gaps[1]
 
@@ -117,21 +119,70 @@ def _alignment_scores(
     first = check_sequences(X, letters, "X")
     second = first if same else check_sequences(Y, letters, "Y")
     scores = _row_scores(algorithm, found, gaps)
-
+    # Scores are symmetric, and a profile costs as much as some alignments.
+    turned = len(second) < len(first)
+    queries, subjects = (second, first) if turned else (first, second)
     K = fill_pairs(
-        len(first),
-        len(second),
-        lambda i, start: scores(first[i], second[start:] if start else second),
+        len(queries),
+        len(subjects),
+        lambda i, start: scores(queries[i], subjects[start:] if start else subjects),
         symmetric=same,
     )
+    K = np.ascontiguousarray(K.T) if turned else K
     if not normalize:
         return K
     if same:
         own_X = own_Y = np.diagonal(K).copy()
     else:
-        own_X = np.array([scores(x, [x])[0] for x in first], dtype=float)
-        own_Y = np.array([scores(y, [y])[0] for y in second], dtype=float)
+        own_X, own_Y = (_self_scores(part, found, scores) for part in (first, second))
     return normalize_scores(K, own_X, own_Y)
+
+
+def _letter_scores(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
+    """By code of a character: its score with itself, and its best one, if positive."""
+    codes = np.asarray(matrix.mapper)
+    scores = np.asarray(matrix.matrix, dtype=float)
+    best = np.maximum(0.0, np.maximum(scores.max(axis=0), scores.max(axis=1)))
+    return np.diagonal(scores)[codes], best[codes]
+
+
+def _sums(per_letter: np.ndarray, sequences: list[str]) -> np.ndarray:
+    return np.array([per_letter[list(x.encode())].sum() for x in sequences])
+
+
+def _self_scores(sequences: list[str], matrix: Any, scores: Any) -> np.ndarray:
+    """Scores of sequences with themselves; aligned only where it is not plain.
+
+    No alignment scores more than the best of every letter; where each letter is its
+    own best match, that is what the sequence on itself has.
+    """
+    with_itself, best = _letter_scores(matrix)
+    own, most = _sums(with_itself, sequences), _sums(best, sequences)
+    for i in np.flatnonzero(own < most):
+        own[i] = scores(sequences[i], [sequences[i]])[0]
+    return own
+
+
+def smith_waterman_bounds(
+    X: Any,
+    Y: Any,
+    *,
+    matrix: Any = "blosum62",
+    gap_open: int = 11,
+    gap_extend: int = 1,
+    normalize: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Zero, and the best of every letter of one sequence, of the one that has less."""
+    gaps = _check_gaps(gap_open, gap_extend)
+    found, letters = _substitution_matrix(matrix)
+    parts = check_sequences(X, letters, "X"), check_sequences(Y, letters, "Y")
+    most = [_sums(_letter_scores(found)[1], part) for part in parts]
+    high = np.minimum(most[0][:, None], most[1][None, :])
+    if normalize:
+        scores = _row_scores("sw", found, gaps)
+        own = [_self_scores(part, found, scores) for part in parts]
+        high = normalize_scores(high, *own)
+    return np.zeros_like(high), high
 
 
 @register(
@@ -140,6 +191,7 @@ def _alignment_scores(
     definiteness="indefinite",
     extra="bio",
     parallel="processes",
+    bounds=smith_waterman_bounds,
     reference="Smith, Waterman (1981), Journal of Molecular Biology 147",
     witness="all DNA words of length 2 and 3; matrix=(1, -1), gaps 1 and 1",
 )
