@@ -88,7 +88,7 @@ def test_what_is_computed_is_what_is_counted(monkeypatch):
         CPDSVC(kernel="thin_plate"),
         SpectrumSVC(kernel="euclidean_spd", kernel_params={"similarity": "centred"}),
     ],
-    ids=lambda model: f"{type(model).__name__}-{model.kernel}",
+    ids=["no bounds", "callable", "votes", "luss", "polynomial", "centred"],
 )
 def test_nothing_is_skipped_where_nothing_is_known(model):
     rng = np.random.default_rng(0)
