@@ -159,12 +159,14 @@ def test_spectrum_acts_as_the_matrix(with_spectrum, rng):
     assert Spectrum.exact(K).signature == (3, 3, 1)
 
 
-def test_truncated_spectrum_bounds_what_it_leaves_out(with_spectrum):
-    K = with_spectrum(EIGENVALUES)
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e-100, 1e100])
+def test_truncated_spectrum_bounds_what_it_leaves_out(with_spectrum, scale):
+    K = with_spectrum(EIGENVALUES) * scale
     spectrum = Spectrum.truncated(K, 3)
     left_out = np.linalg.norm(K - spectrum.matrix(), 2)
-    assert left_out <= spectrum.truncation + 1e-10
-    np.testing.assert_allclose(spectrum.eigenvalues, [-3.0, 2.0, 7.0], atol=1e-9)
+    assert left_out <= spectrum.truncation + 1e-10 * scale
+    found = spectrum.eigenvalues / scale
+    np.testing.assert_allclose(found, [-3.0, 2.0, 7.0], atol=1e-9)
     with pytest.raises(ValueError, match="rank must be between 1 and n - 1 = 6"):
         Spectrum.truncated(K, 7)
 

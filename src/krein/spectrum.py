@@ -17,10 +17,18 @@ import scipy.sparse.linalg
 
 from krein.arrays import Array
 from krein.matrices.memory import require_for
+from krein.scales import power_of_two
 from krein.store.fingerprint import fingerprint
 from krein.store.sharing import is_sharing, once
 
-__all__ = ["Spectrum", "lowest_eigenvalue", "norm_bound", "rescale", "safe_scale"]
+__all__ = [
+    "Spectrum",
+    "lowest_eigenvalue",
+    "norm_bound",
+    "rescale",
+    "safe_scale",
+    "weighted_product",
+]
 
 _EPS = float(np.finfo(np.float64).eps)
 _DENSE_EIGENVALUES = 1000
@@ -105,19 +113,19 @@ class Spectrum:
         if not 1 <= rank < n:
             raise ValueError(f"rank must be between 1 and n - 1 = {n - 1}, got {rank}")
         root = None if weight is None else np.sqrt(weight)
-
-        def product(v: Array) -> Array:
-            return K @ v if root is None else root * (K @ (root * v))
-
-        operator = scipy.sparse.linalg.LinearOperator(
-            (n, n), matvec=product, dtype=np.float64
-        )
+        product = weighted_product(K, weight)
         start = np.random.default_rng(random_state).standard_normal(n)
+        # ARPACK takes eigenvalues below 4e-11 for zero, whatever the others are.
+        scale = power_of_two(float(np.linalg.norm(product(start / np.sqrt(n)))))
+        operator = scipy.sparse.linalg.LinearOperator(
+            (n, n), matvec=lambda v: product(v) / scale, dtype=np.float64
+        )
         values, vectors = scipy.sparse.linalg.eigsh(
             operator, rank, which="LM", v0=start
         )
         order = np.argsort(values)
-        return cls(values[order], vectors[:, order], root, float(np.abs(values).min()))
+        values = values[order] * scale
+        return cls(values, vectors[:, order], root, float(np.abs(values).min()))
 
     @classmethod
     def low_rank(cls, features: Array, signature: Array) -> Spectrum:
@@ -238,7 +246,7 @@ def lowest_eigenvalue(
 
 def _lanczos_lowest(K: Array, weight: Array | None, atol: float) -> float | None:
     n = K.shape[0]
-    product = _weighted_product(K, weight)
+    product = weighted_product(K, weight)
     start = np.random.default_rng(0).standard_normal(n)
     # Moving the spectrum below zero makes the relative tolerance of ARPACK absolute.
     size = norm_bound(K, weight)
@@ -263,7 +271,7 @@ def _lanczos_lowest(K: Array, weight: Array | None, atol: float) -> float | None
 
 def norm_bound(K: Any, weight: Array | None = None, steps: int = 20) -> float:
     """Spectral norm of ``W^1/2 K W^1/2`` by power steps, ten per cent up."""
-    product = _weighted_product(K, weight)
+    product = weighted_product(K, weight)
     v, size = np.random.default_rng(0).standard_normal(K.shape[0]), 0.0
     for _ in range(steps):
         norm = float(np.linalg.norm(v))
@@ -274,7 +282,8 @@ def norm_bound(K: Any, weight: Array | None = None, steps: int = 20) -> float:
     return 1.1 * size
 
 
-def _weighted_product(K: Any, weight: Array | None) -> Callable[[Array], Array]:
+def weighted_product(K: Any, weight: Array | None) -> Callable[[Array], Array]:
+    """Return v -> ``W^1/2 K W^1/2 v``."""
     if weight is None:
         return lambda v: K @ v
     root = np.sqrt(weight)

@@ -8,7 +8,6 @@ has ``||u|| <= r`` with ``r^3/(4 rho) = sqrt(sum w) + |l_min| r``, so bounds bey
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,16 +26,16 @@ def check_proxy(given: Given, claims: list[Claim]) -> list[Verdict]:
     """ProxySVC."""
     model, data = given.model, read(given)
     whole = fix_of(data, "clip")
-    clip, seen = whole, _weighted(whole, data.K)
-    raw, notes = seen, []
+    raw = seen = _weighted(whole, data.K)
+    clip, unseen = whole, 0.0
+    faults: list[str] = []
+    notes: list[str] = []
     if _truncated(model, data.n):
-        rank = model.spectrum_.eigenvalues.size
-        clip, seen = _leading(whole, rank)
-        d = whole.eigenvalues
-        unseen = float(np.sum(d[(d < 0) & (-d <= clip.edge)] ** 2))
+        clip, seen, faults = _known(whole, raw, model)
+        unseen = _negative(whole.eigenvalues) - _negative(clip.eigenvalues)
         notes = [
             "gaps are those of the whole matrix, maps and f(0) those of the "
-            f"{rank} leading eigenpairs"
+            f"{clip.f.size} leading eigenpairs"
         ]
     upper = model.C * data.weight
     verdicts = []
@@ -49,25 +48,42 @@ def check_proxy(given: Given, claims: list[Claim]) -> list[Verdict]:
             found.objective -= model.rho * unseen
             found.objective_slack += claims[row].certificate  # it is a lower bound
             A = _A(seen, whole, y * a, model.rho)
-        found.faults += feasibility(a, y, upper)
+        found.faults += faults + feasibility(a, y, upper)
         found.faults += _coefficients(model, clip, A, row, y, a)
         verdicts.append(judge(claims[row], found))
     return verdicts
+
+
+def _negative(values: Array) -> float:
+    return float(np.sum(np.minimum(values, 0.0) ** 2))
 
 
 def _weighted(fix: Fix, K: Array) -> Array:
     return fix.root[:, None] * K * fix.root
 
 
-def _leading(clip: Fix, rank: int) -> tuple[Fix, Array]:
-    """The fix on the `rank` eigenpairs of largest magnitude, and their matrix."""
-    size, U = np.abs(clip.eigenvalues), clip.eigenvectors
-    ranked = np.append(np.sort(size)[::-1], 0.0)
-    cut = max(0.5 * float(ranked[rank - 1] + ranked[rank]), clip.edge)
-    kept = size > cut
-    raw = (U * np.where(kept, clip.eigenvalues, 0.0)) @ U.T
-    assert clip.g is not None
-    return replace(clip, g=np.where(kept, clip.g, 0.0), edge=cut), raw
+def _known(whole: Fix, raw: Array, model: Any) -> tuple[Fix, Array, list[str]]:
+    """The fix on the eigenpairs that the model knows, their matrix, and what is wrong.
+
+    Among equal eigenvalues any may be known; that they are eigenpairs is checked, and
+    that the coefficients of "clip" lie in their span.
+    """
+    d, U = model.spectrum_.eigenvalues, model.spectrum_.eigenvectors
+    size = float(np.abs(whole.eigenvalues).max(initial=0.0))
+    allowed = 64 * (whole.f.size + 8) * EPS
+    off = norm((raw @ U - U * d).ravel()) / (size or 1.0)
+    faults = []
+    if max(off, norm((U.T @ U - np.eye(d.size)).ravel())) > allowed:
+        faults.append("spectrum_ does not hold eigenpairs")
+    if model.new_points == "clip":
+        c = (model.dual_coef_[:, whole.data.kept] / whole.root).T
+        if norm((c - U @ (U.T @ c)).ravel()) > allowed * norm(c.ravel()):
+            faults.append("dual_coef_ is not in the span of the eigenpairs known")
+    clip = Fix(
+        whole.data, d, U, np.maximum(d, 0.0), np.where(d > whole.edge, 1.0, 0.0),
+        edge=whole.edge,
+    )  # fmt: skip
+    return clip, (U * d) @ U.T, faults
 
 
 def _truncated(model: Any, n: int) -> bool:
@@ -93,7 +109,7 @@ def _evidence(
     size = float(np.abs(A.eigenvalues).max(initial=0.0))
     spread = 8 * (n + 8) * EPS
     rise = float(a.sum()) - rho * _difference(positive, np.maximum(before, 0.0))
-    constant = rho * float(np.sum(np.minimum(before, 0.0) ** 2))
+    constant = rho * _negative(before)
     outputs = (A.eigenvectors @ (positive * (A.eigenvectors.T @ u))) / root
     g = 1.0 - y * outputs
     error = spread * size * norm(u) / root + 4 * EPS * np.abs(g)

@@ -87,6 +87,7 @@ MATRICES = {
     "the eigendecomposition": 5,
     "the exact diagnosis": 5,
     "the eigendecomposition of a component": 4,
+    "a one-sided spectrum": 2,
     "the estimated diagnosis": 3,
     "a conditionally positive definite fit": 3,
     "a dense copy": 2,

@@ -24,7 +24,7 @@ from krein.domain import BalancedBox
 from krein.problems.krylov import Lanczos, PositivePart
 from krein.problems.proxy import ProxySVM, solution_radius
 from krein.result import Certificate, Result, Status
-from krein.spectrum import Spectrum
+from krein.spectrum import Spectrum, rescale
 
 __all__ = ["Measured", "TruncatedProxySVM"]
 
@@ -96,10 +96,7 @@ class TruncatedProxySVM:
     def product(self, v: Array) -> Array:
         """Return ``W^1/2 K W^1/2 v``, for a vector or a block of columns."""
         root = self.spectrum.sqrt_weight
-        if root is None:
-            return self.K @ v
-        column = root if v.ndim == 1 else root[:, None]
-        return column * (self.K @ (column * v))
+        return rescale(self.K @ rescale(v, root), root)
 
     @cached_property
     def residual(self) -> float:

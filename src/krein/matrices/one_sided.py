@@ -1,0 +1,256 @@
+"""Spectrum methods that multiply most of a spectrum by one number.
+
+Clip and flip leave positive eigenvalues as they are; negative ones they multiply by 0
+and -1, and those that are zero to rounding by 0. Let c be one of these numbers and
+(l, N) the eigenpairs that get another one. With the conventions of `krein.transform`,
+
+    K~ = c K0 + W^-1/2 N diag(f(l) - c l) N' W^-1/2,
+    P  = c I  + W^1/2 N diag(g(l) - c) N' W^-1/2,
+
+for the c that leaves the fewest. One reduction to a tridiagonal matrix gives all
+eigenvalues, so that nothing depends on a guess. Besides K0 one n x n array is alive, in
+which K0 is reduced and K~ is formed afterwards, and N; all eigenvectors by divide and
+conquer take three.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import blas, cython_lapack, lapack
+
+from krein.arrays import Array
+from krein.matrices.memory import require_for
+from krein.methods import Method
+from krein.scales import power_of_two
+from krein.spectrum import rescale, weighted_product
+
+__all__ = ["OneSided", "one_sided"]
+
+_EPS = float(np.finfo(np.float64).eps)
+_COLUMNS = 256  # of N that are multiplied at once, rows that are mirrored
+_SOUND = 1e3  # times eps sqrt(n): what eigenpairs may err by on a random vector
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """A method fitted on a dense similarity.
+
+    Attributes
+    ----------
+    kernel : ndarray of shape (n, n)
+        K~.
+    base : float
+        c.
+    vectors : ndarray of shape (n, k)
+        N.
+    gain : ndarray of shape (k,)
+        g(l) - c.
+    root : ndarray of shape (n,) or None
+        Square roots of the sample weights.
+    psd : bool
+        No eigenvalue of K~ is below -slack.
+    slack : float
+        Rounding of the eigenvalues.
+    """
+
+    kernel: Array
+    base: float
+    vectors: Array
+    gain: Array
+    root: Array | None
+    psd: bool
+    slack: float
+
+    def coef(self, v: Array) -> Array:
+        """P v: coefficients on the raw kernel, for a vector or a block of columns."""
+        inner = self.vectors.T @ rescale(v, self.root, invert=True)
+        mapped = self.vectors @ rescale(inner, self.gain)
+        return self.base * v + rescale(mapped, self.root)
+
+
+def one_sided(
+    K: Array, record: Method, *, t: float = 1.0, weight: Array | None = None
+) -> OneSided | None:
+    """Fit a method by as few eigenpairs as it needs.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric; not changed.
+    record : Method
+        What becomes of the eigenvalues.
+    t : float
+        Parameter of the method.
+    weight : ndarray of shape (n,), optional
+        Sample weights.
+
+    Returns
+    -------
+    OneSided or None
+        None where the eigenvectors found are not good enough.
+    """
+    n = K.shape[0]
+    require_for("a one-sided spectrum", n, "Use landmarks (krein.KreinNystroem).")
+    scale = power_of_two(max(float(K.max()), -float(K.min())))
+    root = None if weight is None else np.sqrt(weight)
+    A = _weighted(K, root, scale)
+    reduced = _Tridiagonal.of(A)
+    d = reduced.eigenvalues * scale
+    norm = float(np.abs(d).max(initial=0.0))
+    target, gain = record.apply(d, n * _EPS * norm, t)
+    base, other = _fewest(gain)
+    N = reduced.vectors(other)
+    if N is None or not _sound(weighted_product(K, weight), N, d[other], norm):
+        return None
+    added = target[other] - base * d[other]
+    _form(A, K, base, N, added, root)
+    psd = bool(target.min(initial=0.0) >= 0.0)
+    least = 1.0 if weight is None else float(weight.min())
+    slack = n * _EPS * norm * abs(base) / least
+    return OneSided(A, base, N, gain[other] - base, root, psd, slack)
+
+
+def _weighted(K: Array, root: Array | None, scale: float) -> Array:
+    A = K / scale
+    if root is not None:
+        A *= root
+        A *= root[:, None]
+    return A
+
+
+def _fewest(gain: Array) -> tuple[float, np.ndarray]:
+    """The number c that most eigenvalues are multiplied by, and which are not."""
+    best, others = 0.0, np.arange(gain.size)
+    for base in (0.0, float(gain[-1]), float(gain[0])):
+        other = np.flatnonzero(np.abs(gain - base) > 8.0 * _EPS * abs(base))
+        if other.size < others.size:
+            best, others = base, other
+    return best, others
+
+
+def _sound(
+    product: Callable[[Array], Array], N: Array, values: Array, norm: float
+) -> bool:
+    """Whether N is orthonormal and K0 N = N diag(values), on a random vector."""
+    if values.size == 0:
+        return True
+    x = np.random.default_rng(0).standard_normal(values.size)
+    x /= np.linalg.norm(x)
+    y = N @ x
+    turned = float(np.linalg.norm(N.T @ y - x))
+    off = float(np.linalg.norm((product(y) - N @ (values * x)) / norm))
+    return max(turned, off) <= _SOUND * _EPS * np.sqrt(N.shape[0])
+
+
+def _form(
+    A: Array, K: Array, base: float, N: Array, added: Array, root: Array | None
+) -> None:
+    """Write ``base K + W^-1/2 N diag(added) N' W^-1/2`` into A."""
+    np.multiply(K, base, out=A)
+    for i in range(0, added.size, _COLUMNS):
+        some = slice(i, i + _COLUMNS)
+        for sign in (1.0, -1.0):
+            part = np.maximum(sign * added[some], 0.0)
+            if part.any():
+                B = np.multiply(N[:, some], np.sqrt(part), order="F")
+                if root is not None:
+                    B /= root[:, None]
+                blas.dsyrk(sign, B, beta=1.0, c=A.T, lower=1, overwrite_c=1)
+                del B  # before the next one is made
+    for i in range(0, A.shape[0], _COLUMNS):  # what is below the diagonal is mirrored
+        rows, after = slice(i, i + _COLUMNS), slice(i + _COLUMNS, None)
+        A[rows, rows] = np.triu(A[rows, rows]) + np.triu(A[rows, rows], 1).T
+        A[after, rows] = A[rows, after].T
+
+
+# --------------------------------------------------------------------------------------
+# LAPACK. SciPy's wrapper of dstemr makes an n x n array of zeros however few vectors
+# are asked for, and it has none of dormtr: both are called by their address.
+
+
+def _routine(name: str) -> Callable[..., None]:
+    capsule = cython_lapack.__pyx_capi__[name]
+    python = ctypes.pythonapi
+    python.PyCapsule_GetName.restype = ctypes.c_char_p
+    python.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    signature = python.PyCapsule_GetName(capsule)
+    return ctypes.CFUNCTYPE(None)(python.PyCapsule_GetPointer(capsule, signature))
+
+
+def _call(name: str, *arguments: Any) -> int:
+    """Call a routine of Fortran by reference; its last argument, info, is returned."""
+    info = ctypes.c_int(0)
+    kept = [_pointer(value) for value in arguments]
+    _routine(name)(*(pointer for _, pointer in kept), ctypes.byref(info))
+    return info.value
+
+
+def _pointer(value: Any) -> tuple[Any, Any]:
+    """What has to stay alive, and its address."""
+    if isinstance(value, np.ndarray):
+        return value, ctypes.c_void_p(value.ctypes.data)
+    if isinstance(value, bytes):
+        return value, ctypes.c_char_p(value)
+    kind = ctypes.c_double if isinstance(value, float) else ctypes.c_int
+    number = kind(value)
+    return number, ctypes.byref(number)
+
+
+@dataclass(frozen=True)
+class _Tridiagonal:
+    """A symmetric matrix reduced to a tridiagonal one, reflectors in its place."""
+
+    reflectors: Array  # in the order of Fortran, below the diagonal
+    tau: Array
+    diagonal: Array
+    beside: Array
+    eigenvalues: Array
+
+    @classmethod
+    def of(cls, A: Array) -> _Tridiagonal:
+        """Reduce A, which is overwritten."""
+        n = A.shape[0]
+        size = int(lapack.dsytrd_lwork(n, lower=1)[0])
+        # A.T is A in the order of LAPACK, which would copy A otherwise.
+        a, d, e, tau, _ = lapack.dsytrd(A.T, lower=1, lwork=size, overwrite_a=1)
+        values = scipy.linalg.eigvalsh_tridiagonal(d, e, lapack_driver="sterf")
+        return cls(a, tau, d, e, values)
+
+    def vectors(self, chosen: np.ndarray) -> Array | None:
+        """Eigenvectors of the eigenvalues at `chosen`; None if that failed."""
+        n, k = self.diagonal.size, chosen.size
+        Z = np.zeros((n, k), order="F")
+        if k == 0:
+            return Z
+        runs = np.split(np.arange(k), 1 + np.flatnonzero(np.diff(chosen) > 1))
+        for run in runs:
+            first, last = int(chosen[run[0]]), int(chosen[run[-1]])
+            if not self._run(first, last, Z[:, run[0] : run[-1] + 1]):
+                return None
+        work = np.empty(64 * k)
+        failed = _call(
+            "dormtr", b"L", b"L", b"N", n, k, self.reflectors, n, self.tau, Z, n,
+            work, work.size,
+        )  # fmt: skip
+        return None if failed else Z
+
+    def _run(self, first: int, last: int, Z: Array) -> bool:
+        """Eigenvectors of the tridiagonal matrix, from `first` to `last`, into Z."""
+        n, k = Z.shape
+        found, values = np.zeros(1, dtype=np.intc), np.empty(n)
+        work, iwork = np.empty(18 * n), np.empty(10 * n, dtype=np.intc)
+        failed = _call(
+            "dstemr", b"V", b"I", n, self.diagonal.copy(), np.append(self.beside, 0.0),
+            0.0, 0.0, first + 1, last + 1, found, values, Z, n, k,
+            np.empty(2 * k, dtype=np.intc), np.ones(1, dtype=np.intc),
+            work, work.size, iwork, iwork.size,
+        )  # fmt: skip
+        return not failed and int(found[0]) == k
