@@ -117,7 +117,7 @@ def one_sided(
 
 
 def _weighted(K: Array, root: Array | None, scale: float) -> Array:
-    A = K / scale
+    A = np.divide(K, scale, order="C")  # whatever that of K is: LAPACK works in it
     if root is not None:
         A *= root
         A *= root[:, None]
