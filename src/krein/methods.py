@@ -110,6 +110,12 @@ class Method:
         return target, _quotient(target, values, np.abs(values) > tolerance)
 
     @property
+    def is_one_sided(self) -> bool:
+        """Whether all positive eigenvalues are multiplied by one number."""
+        linear = self.on_positive is not None and self.on_positive[1] == 0.0
+        return linear and self.needs == "spectrum"
+
+    @property
     def has_low_rank_form(self) -> bool:
         """Whether landmarks can stand for it: what they do not see stays zero."""
         return self.keeps_zero and self.psd is not False and self.new_rows == "mapped"

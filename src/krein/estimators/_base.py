@@ -94,6 +94,11 @@ class KernelModel(Sparsifiable, BaseEstimator):
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    @property
+    def _work(self) -> str:
+        """What the fit is called where its memory is asked for."""
+        return "a spectral fit"
+
     def __sklearn_tags__(self):
         """Declare a square precomputed matrix to splitters, and object input."""
         tags = super().__sklearn_tags__()
@@ -167,7 +172,7 @@ class KernelModel(Sparsifiable, BaseEstimator):
             warn_if_distances(K, "X")
             return Similarities(K), {"X_fit_": None}
         require_for(
-            "a spectral fit",
+            self._work,
             _num_samples(X),
             "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
             "KreinNystroem before a linear model.",

@@ -10,7 +10,7 @@ from krein.estimators._classifier import KernelClassifier
 from krein.estimators._svm_rows import solver_of
 from krein.estimators._training import Classes, FittedRows, Training
 from krein.estimators.nystroem import KreinNystroem
-from krein.methods import Method
+from krein.methods import Method, as_method
 from krein.solvers.libsvm import libsvm_options
 
 __all__ = ["SpectrumSVC"]
@@ -157,6 +157,11 @@ class SpectrumSVC(KernelClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def _work(self) -> str:
+        one_sided = as_method(self.method).is_one_sided
+        return "a spectral fit of one side" if one_sided else super()._work
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on one transformed kernel; see `KernelModel.fit_rows`."""

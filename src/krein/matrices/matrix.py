@@ -134,8 +134,7 @@ class Matrix(ABC):
             Sample weights.
         """
         K, record = self.dense(), as_method(method)
-        linear = record.needs == "spectrum" and (record.on_positive or (0, 1))[1] == 0
-        if linear and self.n > _ONE_SIDED and not is_sharing():
+        if record.is_one_sided and self.n > _ONE_SIDED and not is_sharing():
             part = one_sided(K, record, t=t, weight=weight)
             if part is not None:
                 return TrainedKernel(part.psd, part.coef, part.kernel, slack=part.slack)

@@ -87,6 +87,7 @@ MATRICES = {
     "the eigendecomposition": 5,
     "the exact diagnosis": 5,
     "the eigendecomposition of a component": 4,
+    "a spectral fit of one side": 3,
     "a one-sided spectrum": 2,
     "the estimated diagnosis": 3,
     "a conditionally positive definite fit": 3,

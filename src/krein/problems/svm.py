@@ -32,7 +32,7 @@ from krein.scales import power_of_two
 __all__ = ["SVMDual", "SVMPoint"]
 
 _EPS = float(np.finfo(np.float64).eps)
-_BLOCK = 1024
+_BLOCK = 256
 # A one-class machine whose optimum is 0 (the origin is inside) has no objective to be
 # relative to: this share of what v'Kv can be at most then is the unit.
 _FLOOR = 1e-6
