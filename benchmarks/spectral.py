@@ -53,7 +53,7 @@ def memory(n, method):
     elapsed = time.process_time() - start
     arrays = (peak() - libraries) / (8.0 * n * n)
     print(
-        f"{method}, n = {n}: peak {peak() / 1e9:.2f} GB, {libraries / 1e9:.2f} GB before "
+        f"{method}, n = {n}: peak {peak() / 1e9:.2f} GB, {libraries / 1e9:.2f} before "
         f"the similarity and {arrays:.2f} n x n arrays, it included; {elapsed:.0f} s, "
         f"relative gap {model.result_.certificate.relative:.1e}"
     )
