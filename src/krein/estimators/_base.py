@@ -90,14 +90,11 @@ class KernelModel(Sparsifiable, BaseEstimator):
 
     # ---------------------------------------------------------------- tags and input
 
+    _one_sided = False  # whether the eigenvectors of one side are enough
+
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    @property
-    def _work(self) -> str:
-        """What the fit is called where its memory is asked for."""
-        return "a spectral fit"
 
     def __sklearn_tags__(self):
         """Declare a square precomputed matrix to splitters, and object input."""
@@ -172,7 +169,7 @@ class KernelModel(Sparsifiable, BaseEstimator):
             warn_if_distances(K, "X")
             return Similarities(K), {"X_fit_": None}
         require_for(
-            self._work,
+            "a spectral fit of one side" if self._one_sided else "a spectral fit",
             _num_samples(X),
             "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
             "KreinNystroem before a linear model.",

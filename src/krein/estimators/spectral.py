@@ -159,9 +159,8 @@ class SpectrumSVC(KernelClassifier):
         self.verbose = verbose
 
     @property
-    def _work(self) -> str:
-        one_sided = as_method(self.method).is_one_sided
-        return "a spectral fit of one side" if one_sided else super()._work
+    def _one_sided(self) -> bool:  # type: ignore[override]
+        return as_method(self.method).is_one_sided
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on one transformed kernel; see `KernelModel.fit_rows`."""
