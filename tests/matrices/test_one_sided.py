@@ -132,3 +132,12 @@ def test_vectors_that_are_not_good_enough_are_not_used(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(module, "_call", lambda *arguments: 1)  # LAPACK says no
     assert one_sided(K, METHODS["flip"]) is None
+
+
+def test_another_signature_of_lapack_is_not_called(rng, monkeypatch):
+    """Wider integers would be written beyond what is passed."""
+    wide = module._signature("dormtr").replace(b"int *", b"long *")
+    monkeypatch.setattr(module, "_signature", lambda name: wide)
+    module._as_expected.cache_clear()
+    assert one_sided(similarity(rng, 8), METHODS["clip"]) is None
+    module._as_expected.cache_clear()

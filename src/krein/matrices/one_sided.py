@@ -18,6 +18,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,11 @@ def one_sided(
     Returns
     -------
     OneSided or None
-        None where the eigenvectors found are not good enough.
+        None where the eigenvectors found are not good enough, or LAPACK cannot be
+        called.
     """
+    if not all(map(_as_expected, _ARGUMENTS)):
+        return None
     n = K.shape[0]
     require_for("a one-sided spectrum", n, "Use landmarks (krein.KreinNystroem).")
     scale = power_of_two(max(float(K.max()), -float(K.min())))
@@ -174,15 +178,34 @@ def _form(
 # are asked for, and it has none of dormtr: both are called by their address.
 
 
-def _routine(name: str) -> Callable[..., None]:
-    capsule = cython_lapack.__pyx_capi__[name]
+# Kinds of their arguments: a character, an int of C, a double.
+_ARGUMENTS = {"dormtr": "ccciididdidii", "dstemr": "cciddddiiiddiiiidiiii"}
+
+
+def _signature(name: str) -> bytes:
     python = ctypes.pythonapi
     python.PyCapsule_GetName.restype = ctypes.c_char_p
     python.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    return python.PyCapsule_GetName(cython_lapack.__pyx_capi__[name])
+
+
+@cache
+def _as_expected(name: str) -> bool:
+    """Whether SciPy declares what is passed; other builds may have wider integers."""
+    kinds = {"char *": "c", "int *": "i"}
+    given = _signature(name).decode().partition("(")[2].rstrip(")").split(", ")
+    found = [kinds.get(one, "d" if one.endswith("_d *") else "?") for one in given]
+    return "".join(found) == _ARGUMENTS[name]
+
+
+def _routine(name: str) -> Callable[..., None]:
+    python = ctypes.pythonapi
     python.PyCapsule_GetPointer.restype = ctypes.c_void_p
     python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    signature = python.PyCapsule_GetName(capsule)
-    return ctypes.CFUNCTYPE(None)(python.PyCapsule_GetPointer(capsule, signature))
+    capsule = cython_lapack.__pyx_capi__[name]
+    return ctypes.CFUNCTYPE(None)(
+        python.PyCapsule_GetPointer(capsule, _signature(name))
+    )
 
 
 def _call(name: str, *arguments: Any) -> int:
