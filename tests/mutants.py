@@ -45,6 +45,12 @@ MUTANTS = [
            "(left @ self.spectrum.eigenvectors)", "tests/test_spectrum.py"),
     Mutant("transform.py", "else self.eta / self.weight", "else self.eta",
            "tests/certificates"),
+    Mutant("matrices/one_sided.py", "target[other] - base * d[other]",
+           "target[other]", "tests/matrices/test_one_sided.py"),
+    Mutant("matrices/one_sided.py", 'order="C")', 'order="K")',
+           "tests/matrices/test_one_sided.py"),
+    Mutant("matrices/one_sided.py", "gain[other] - base,", "gain[other],",
+           "tests/matrices/test_one_sided.py"),
     # domain and problems
     Mutant("problems/krylov.py", "return (float(y @ self.cells) + below",
            "return 0.1 * (float(y @ self.cells) + below",

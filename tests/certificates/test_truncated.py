@@ -1,6 +1,7 @@
 """ProxySVC beyond `max_exact`: the gap is that of the whole matrix."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -94,6 +95,16 @@ def test_maps_are_those_of_the_leading_eigenpairs(new_points):
     else:
         model.dual_coef_[0, 3] *= 1.01
     assert check_certificate(model, K, y).holds is False
+
+
+def test_eigenpairs_that_are_none_are_found():
+    K, y, rng = problem(5, "any", 30)
+    model = fitted(K, y, 6, tol=1e-3)
+    U = model.spectrum_.eigenvectors + 1e-4 * rng.standard_normal((30, 6))
+    model.spectrum_ = replace(model.spectrum_, eigenvectors=U)
+    report = check_certificate(model, K, y)
+    assert report.holds is False
+    assert "spectrum_ does not hold eigenpairs" in str(report)
 
 
 def test_published_solvers_are_certified_as_they_are():
