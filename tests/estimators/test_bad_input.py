@@ -146,10 +146,10 @@ def test_probability_needs_two_samples_of_every_class(data):
 
 def test_too_many_items_are_refused_before_the_kernel_is_computed(monkeypatch, rng):
     monkeypatch.setenv("KREIN_MEMORY_LIMIT", "10MB")
-    X = rng.standard_normal((3000, 2))
-    for method, size in ("clip", "0.216"), ("diffusion", "0.432"):
+    X = rng.standard_normal((9000, 2))
+    for method, size in ("clip", "1.94"), ("diffusion", "3.89"):
         with pytest.raises(
-            MemoryError, match=f"3000 items needs about {size} GB.*Nyst"
+            MemoryError, match=f"9000 items needs about {size} GB.*Nyst"
         ):
             SpectrumSVC(method, kernel="rbf").fit(X, X[:, 0] > 0)
 

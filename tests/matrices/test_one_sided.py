@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 import krein.matrices.one_sided as module
-from krein import KreinSVC, SpectrumSVC, check_certificate, sigmoid_kernel
+from krein import (
+    KreinSVC,
+    SpectrumOneClassSVM,
+    SpectrumSVC,
+    SpectrumSVR,
+    check_certificate,
+    sigmoid_kernel,
+)
 from krein.matrices.one_sided import one_sided
 from krein.matrices.similarities import Similarities
 from krein.methods import METHODS, weighted_flip
@@ -70,9 +78,10 @@ def test_as_few_eigenvectors_as_the_method_needs(record, zeros, negative, share)
     assert one_sided(K, record).vectors.shape[1] <= share * 200
 
 
-@pytest.fixture(scope="module")
-def problem():
+@pytest.fixture
+def problem(monkeypatch):
     """More items than are decomposed as a whole."""
+    monkeypatch.setattr("krein.matrices.matrix.ONE_SIDED_ABOVE", 1000)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1100, 5))
     return sigmoid_kernel(X, gamma=0.2, coef0=-1.0), np.where(X[:, 0] > 0, 1, 0)
@@ -122,7 +131,7 @@ def test_one_matrix_and_the_vectors_are_alive(problem, method):
 
 def test_vectors_that_are_not_good_enough_are_not_used(monkeypatch):
     K = similarity(np.random.default_rng(1), 30)
-    monkeypatch.setattr("krein.matrices.matrix._ONE_SIDED", 10)
+    monkeypatch.setattr("krein.matrices.matrix.ONE_SIDED_ABOVE", 10)
     right = Similarities(K).transformed("flip").dense
     monkeypatch.setattr(module, "_SOUND", 0.0)
     assert one_sided(K, METHODS["flip"]) is None
@@ -141,3 +150,21 @@ def test_another_signature_of_lapack_is_not_called(rng, monkeypatch):
     module._as_expected.cache_clear()
     assert one_sided(similarity(rng, 8), METHODS["clip"]) is None
     module._as_expected.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SpectrumSVC("flip"), SpectrumSVR("flip"), SpectrumOneClassSVM("flip", nu=0.3)],
+    ids=["classes", "numbers", "one class"],
+)
+def test_errors_of_the_eigenvectors_are_in_the_gap(model, rng, monkeypatch):
+    """And a fit whose gap they lift above the tolerance has not converged."""
+    K = similarity(rng, 40)
+    y = np.append([0, 1], rng.integers(0, 2, 38))
+    monkeypatch.setattr("krein.matrices.matrix.ONE_SIDED_ABOVE", 10)
+    before = model.fit(K, y).duality_gap_.max()
+    monkeypatch.setattr(module, "_error", lambda *given: 1e-3)
+    monkeypatch.setattr(module, "_SOUND", 1e15)
+    with pytest.warns(ConvergenceWarning, match="did not reach tol"):
+        model.fit(K, y)
+    assert model.duality_gap_.max() > before + 1e-4

@@ -36,7 +36,7 @@ from krein.items import columns_of_rows, plain_items, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
 from krein.matrices.matrix import Matrix
-from krein.matrices.memory import require_for
+from krein.matrices.memory import require_for_spectral_fit
 from krein.matrices.similarities import Similarities
 from krein.matrices.sparse import SparseSimilarity
 from krein.notices import warn_user
@@ -168,12 +168,7 @@ class KernelModel(Sparsifiable, BaseEstimator):
             K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
             return Similarities(K), {"X_fit_": None}
-        require_for(
-            "a spectral fit of one side" if self._one_sided else "a spectral fit",
-            _num_samples(X),
-            "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
-            "KreinNystroem before a linear model.",
-        )
+        require_for_spectral_fit(_num_samples(X), one_sided=self._one_sided)
         kernel = self._settled_kernel(X)
         K = kernel_matrix(kernel, X, X)
         K = check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)

@@ -12,12 +12,12 @@ from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._training import Classes, Row, pairs_of
 from krein.matrices.matrix import TrainedKernel
-from krein.result import Result
+from krein.result import Result, Status
 from krein.solvers.interior_point import linear_svm
 from krein.solvers.libsvm import svm_dual
 from krein.solvers.sparse_svm import sparse_svm_dual
 
-__all__ = ["solver_of", "svm_pairs", "svm_rows"]
+__all__ = ["solver_of", "svm_pairs", "svm_rows", "with_slack"]
 
 # The interior-point method stops by the relative gap, LIBSVM by the violation of the
 # KKT conditions; decision values err like the root of the gap at worst.
@@ -62,7 +62,7 @@ def svm_rows(
             for y in signs
         ]
     if trained.slack:
-        solved = [(_with_slack(result, trained.slack), b) for result, b in solved]
+        solved = [(with_slack(r, trained.slack, tol), b) for r, b in solved]
     v = np.column_stack([y * r.x for y, (r, _) in zip(signs, solved, strict=True)])
     coef = trained.to_raw(v)
     return [Row(coef[:, k], b, r, r.x) for k, (r, b) in enumerate(solved)]
@@ -90,7 +90,7 @@ def svm_pairs(
         domain = BalancedBox(upper[items], y)
         part = replace(trained, dense=K[np.ix_(items, items)])
         result, b = _solved(part, domain, tol, max_iter, options)
-        result = _with_slack(result, trained.slack) if trained.slack else result
+        result = with_slack(result, trained.slack, tol)
         alpha = np.zeros(n)
         alpha[items] = result.x
         v = np.zeros(n)
@@ -126,14 +126,27 @@ def _solved(
     return result, intercept
 
 
-def _with_slack(result: Result, slack: float) -> Result:
+def with_slack(result: Result, slack: float, tol: float) -> Result:
     """Gap for the kernel with `slack` added to its diagonal, which is psd for sure.
 
     The dual value falls by ``slack |a|^2 / 2``; the penalty of the primal grows by as
-    much, and its losses do not grow, since every margin y f grows by slack a.
+    much, and its losses do not grow, since every margin y f grows by slack a. For
+    regression and one class alike.
+
+    Parameters
+    ----------
+    result : Result
+        Of a machine on a kernel with no eigenvalue below -slack.
+    slack : float
+    tol : float
+        Relative gap that counts as solved.
     """
+    if slack == 0.0:
+        return result
     certificate = result.certificate
     more = slack * float(result.x @ result.x)
     relative = certificate.relative + more / max(abs(result.value), 1e-300)
     wider = replace(certificate, value=certificate.value + more, relative=relative)
-    return replace(result, certificate=wider)
+    missed = result.status == "converged" and relative > tol
+    status: Status = "max_iter" if missed else result.status
+    return replace(result, certificate=wider, status=status)

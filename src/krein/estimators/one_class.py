@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
+from krein.estimators._svm_rows import with_slack
 from krein.estimators._training import FittedRows, Row, Training
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.solvers.libsvm import one_class_dual
@@ -125,6 +126,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
             max_iter=self.max_iter,
             psd=trained.psd,
         )
+        result = with_slack(result, trained.slack, self.tol)
         coef = trained.to_raw(result.x)
         # Free support vectors lie on the boundary exactly; it counts as inside.
         offset = -intercept - 1e-9 * abs(intercept)

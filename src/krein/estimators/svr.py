@@ -7,6 +7,7 @@ from numbers import Real
 from sklearn.utils._param_validation import Interval
 
 from krein.estimators._regressor import KernelRegressor
+from krein.estimators._svm_rows import with_slack
 from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.solvers.libsvm import svr_dual
@@ -96,5 +97,6 @@ class SpectrumSVR(KernelRegressor):
             max_iter=self.max_iter,
             psd=trained.psd,
         )
+        result = with_slack(result, trained.slack, self.tol)
         row = Row(trained.to_raw(result.x), intercept, result)
         return FittedRows([row])

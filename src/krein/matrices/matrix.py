@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
+from krein.matrices.memory import ONE_SIDED_ABOVE
 from krein.matrices.one_sided import one_sided
 from krein.matrices.tiles import TiledMatrix
 from krein.methods import as_method
@@ -18,10 +19,6 @@ from krein.store.sharing import is_sharing
 from krein.transform import Transform
 
 __all__ = ["Matrix", "TrainedKernel"]
-
-# Above this many items a method that needs the eigenvectors of one side only gets no
-# others: less time and a third of the memory. Below it the difference is small.
-_ONE_SIDED = 1000
 
 
 @dataclass(frozen=True)
@@ -134,7 +131,7 @@ class Matrix(ABC):
             Sample weights.
         """
         K, record = self.dense(), as_method(method)
-        if record.is_one_sided and self.n > _ONE_SIDED and not is_sharing():
+        if record.is_one_sided and self.n > ONE_SIDED_ABOVE and not is_sharing():
             part = one_sided(K, record, t=t, weight=weight)
             if part is not None:
                 return TrainedKernel(part.psd, part.coef, part.kernel, slack=part.slack)

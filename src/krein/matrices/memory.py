@@ -5,9 +5,19 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["available_memory", "require_for", "require_memory"]
+__all__ = [
+    "ONE_SIDED_ABOVE",
+    "available_memory",
+    "require_for",
+    "require_for_spectral_fit",
+    "require_memory",
+]
 
 _GIGABYTE = 1e9
+# Above this many items a method that needs the eigenvectors of one side only gets no
+# others: half the time and a third of the memory. Below it the eigenvectors of divide
+# and conquer are worth more, which are orthogonal to 1e-14 and not to 1e-11.
+ONE_SIDED_ABOVE = 8000
 
 
 def available_memory() -> int | None:
@@ -108,3 +118,21 @@ def require_for(work: str, n: int, instead: str) -> None:
         What the user can do.
     """
     require_memory(MATRICES[work] * 8.0 * n * n, f"{work} of {n} items", instead)
+
+
+def require_for_spectral_fit(n: int, *, one_sided: bool) -> None:
+    """Raise MemoryError if a fit on the spectrum of n items will not fit.
+
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    one_sided : bool
+        Eigenvectors of one side are enough for the method.
+    """
+    require_for(
+        f"a spectral fit{' of one side' if one_sided and n > ONE_SIDED_ABOVE else ''}",
+        n,
+        "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
+        "KreinNystroem before a linear model.",
+    )
