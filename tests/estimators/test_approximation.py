@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -21,6 +23,7 @@ from krein import (
 )
 from krein.domain import BalancedBox
 from krein.matrices.tiles import DenseTiles
+from krein.solvers import interior_point
 from krein.solvers.interior_point import linear_svm
 from krein.solvers.libsvm import svm_dual
 
@@ -101,6 +104,72 @@ def test_interior_point_agrees_with_libsvm(C, rng):
     np.testing.assert_allclose(
         F @ w + b, F @ (F.T @ (y * reference.x)) + b_reference, atol=1e-6
     )
+
+
+def machine(n, rng, C=1.0):
+    F = rng.standard_normal((n, 6)) * np.geomspace(2, 0.05, 6)
+    y = np.where(F[:, 0] + 0.7 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    return DenseTiles(F), BalancedBox(C * rng.uniform(0.5, 2.0, n), y)
+
+
+@pytest.mark.parametrize("C", [1e-6, 0.01, 1.0, 100.0, 1e6])
+def test_items_near_the_margin_are_enough(C, rng, monkeypatch):
+    F, domain = machine(1500, rng, C)
+    best, *_ = linear_svm(F, domain, tol=1e-9)
+    sizes = []
+    steps = interior_point._steps
+    monkeypatch.setattr(interior_point, "_MANY", 1000)
+    monkeypatch.setattr(
+        interior_point,
+        "_steps",
+        lambda features, *further: (
+            sizes.append(features.shape[0]) or steps(features, *further)
+        ),
+    )
+    found, w, b = linear_svm(F, domain, tol=1e-9)
+    assert sizes[0] == 1500 // 8
+    assert found.status == best.status == "converged"
+    assert found.value == pytest.approx(best.value, rel=2e-9)
+    assert domain.contains(found.x, tol=1e-9 * C)
+    hinge = domain.upper @ np.maximum(0.0, 1.0 - domain.y * (F.A @ w + b))
+    assert 0.5 * w @ w + hinge - best.value <= 3e-9 * best.value
+    if C == 1.0:
+        assert max(sizes) == 1500 // 5  # the whole problem was not needed
+
+
+def test_a_class_that_no_part_has_needs_the_whole_problem(rng, monkeypatch):
+    F, domain = machine(1200, rng)
+    y = np.full(1200, -1.0)
+    absent = np.setdiff1d(
+        np.arange(1200), np.random.default_rng(0).choice(1200, 150, replace=False)
+    )
+    y[absent[:2]] = 1.0
+    domain = BalancedBox(domain.upper, y)
+    best, *_ = linear_svm(F, domain, tol=1e-9)
+    monkeypatch.setattr(interior_point, "_MANY", 1000)
+    found, *_ = linear_svm(F, domain, tol=1e-9)
+    np.testing.assert_array_equal(found.x, best.x)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.floats(-8, 8), st.integers(1, 7))
+def test_parts_never_claim_too_much(seed, exponent, r):
+    """A wrong guess of what is near the margin is found out by the gap."""
+    rng = np.random.default_rng(seed)
+    F = rng.standard_normal((300, r)) * 10.0 ** rng.uniform(-2, 2, r)
+    y = np.where(F[:, 0] + rng.standard_normal(300) * 10.0 > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    domain = BalancedBox(10.0**exponent * rng.uniform(0.1, 1.0, 300), y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interior_point, "_MANY", 100)
+        found, w, _ = linear_svm(DenseTiles(F), domain, tol=1e-6)
+    assert domain.contains(found.x, tol=1e-9 * domain.upper.max())
+    dual = found.x.sum() - 0.5 * np.sum((F.T @ (y * found.x)) ** 2)
+    assert found.value == pytest.approx(dual, rel=1e-8)
+    # The best intercept puts one item on its margin.
+    margins = y[:, None] * (F @ w)[:, None] + y[:, None] * (y - F @ w)
+    primal = 0.5 * w @ w + (domain.upper @ np.maximum(0.0, 1.0 - margins)).min()
+    assert primal - dual <= found.certificate.value * (1 + 1e-6) + 1e-9 * primal
 
 
 def test_interior_point_certificate_is_a_bound(rng):

@@ -126,15 +126,32 @@ class StoredTiles(TiledMatrix):
 
     def mapped(self, projection: Array) -> StoredTiles:
         """Return ``A @ projection`` in a store beside this one, for this process."""
-        store = BlockStore(
-            self.store.path.with_name(f"{self.store.path.name}-features"),
-            tall(self.shape[0], projection.shape[1], self.store.tiling.size),
-            fingerprint(self.store.key, projection),
-            replace=True,  # another model on the same block has other features
+        shape, key = (self.shape[0], projection.shape[1]), fingerprint(projection)
+        return self._beside(
+            "features", shape, key, lambda i, _: self.tile(i) @ projection
         )
-        features = StoredTiles(store, lambda i: self.tile(i) @ projection)
-        features.fill()
-        return features
+
+    def part(self, indices: np.ndarray) -> StoredTiles:
+        """Return the rows at `indices` in a store beside this one; one at a time."""
+        shape, key = (indices.size, self.shape[1]), fingerprint(indices)
+        return self._beside("part", shape, key, lambda _, r: self.rows(indices[r]))
+
+    def _beside(
+        self,
+        name: str,
+        shape: tuple[int, int],
+        key: str,
+        compute: Callable[[int, slice], Array],
+    ) -> StoredTiles:
+        store = BlockStore(
+            self.store.path.with_name(f"{self.store.path.name}-{name}"),
+            tall(*shape, self.store.tiling.size),
+            fingerprint(self.store.key, key),
+            replace=True,  # another model on the same block has other ones
+        )
+        found = StoredTiles(store, lambda i: compute(i, store.blocks[i][0]))
+        found.fill()
+        return found
 
 
 def stored_columns(

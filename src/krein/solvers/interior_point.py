@@ -28,7 +28,7 @@ from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.matrices.tiles import TiledMatrix
 from krein.result import Certificate, Result, Status
-from krein.solvers._active_set import QuadraticModel
+from krein.solvers._corner import corner_near
 from krein.solvers._loop import Iterate, run
 
 __all__ = ["linear_svm"]
@@ -36,7 +36,12 @@ __all__ = ["linear_svm"]
 _MAX_STEPS = 200
 _TO_BOUNDARY = 0.995
 _AIM = 1e-2  # one more step or two, and the variables on bounds are told apart
-_ROUNDS, _REFINEMENTS = 6, 3  # of the solution for the free variables
+# From this many items on the problem is solved for those near the margin, which a part
+# of the items tells; what it misses is near the margin of the second round.
+_MANY = 50_000
+_SAMPLE, _ROUGH = 8, 1e-4
+_NEAR, _ROUNDS = 5, 2
+_TINY = float(np.finfo(float).tiny)
 
 
 @dataclass
@@ -50,6 +55,18 @@ class _State:
     b: float
     z: Array
     v: Array
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    """What variables that stay on their bounds add: ``F'Ya`` and the sum of a.
+
+    The problem of the others is ``|w|^2 / 2 - weights'w + balance b + sum_i U_i
+    max(0, 1 - y_i (f_i'w + b))``, with ``w = F'Ya + weights`` and ``y'a = balance``.
+    """
+
+    weights: Array
+    value: float = 0.0
 
 
 def linear_svm(
@@ -81,46 +98,124 @@ def linear_svm(
     float
         b.
     """
-    iterates = _steps(features, domain)
-    result = run(iterates, tol=_AIM * tol, max_iter=min(max_iter, _MAX_STEPS))
-    result, w, b = _snapped(features, domain, result, tol)
+    max_iter = min(max_iter, _MAX_STEPS)
+    found = _near_the_margin(features, domain, tol, max_iter)
+    if found is None:
+        nothing = _Fixed(np.zeros(features.shape[1]))
+        iterates = _steps(features, domain, nothing)
+        result = run(iterates, tol=_AIM * tol, max_iter=max_iter)
+        found = _snapped(features, domain, result, tol)
+    result, w, b = found
     reached = result.certificate.relative <= tol  # rounding may stop it further on
     status: Status = "converged" if reached else "max_iter"
     return replace(result, status=status), w, b
 
 
-def _steps(features: TiledMatrix, domain: BalancedBox) -> Iterator[Iterate]:
-    state = _start(features, domain)
+def _near_the_margin(
+    features: TiledMatrix, domain: BalancedBox, tol: float, max_iter: int
+) -> tuple[Result, Array, float] | None:
+    """Solve with variables far from the margin on their bounds; None if that fails."""
+    n, r = features.shape
+    if n < _MANY:
+        return None
+    some = np.sort(np.random.default_rng(0).choice(n, n // _SAMPLE, replace=False))
+    part = BalancedBox(domain.upper[some] * (n / some.size), domain.y[some])
+    if not _has_interior(part):
+        return None
+    iterates = _steps(features.part(some), part, _Fixed(np.zeros(r)))
+    result = run(iterates, tol=_ROUGH, max_iter=max_iter)
+    w, b, steps = result.info["state"].w, result.info["state"].b, result.n_iter
+    z = features @ w
+    for _ in range(_ROUNDS):
+        outside = 1.0 - domain.y * (z + b)
+        near = np.sort(np.argpartition(np.abs(outside), n // _NEAR)[: n // _NEAR])
+        solved = _with_others_fixed(features, domain, outside, near, tol, max_iter)
+        if solved is None:
+            return None
+        result, steps = solved, steps + solved.n_iter
+        state: _State = result.info["state"]
+        found, w, b = _snapped(features, domain, result, tol)
+        if found.certificate.relative <= tol:
+            return replace(found, n_iter=steps), w, b
+        w, b, z = state.w, state.b, state.z
+    return None
+
+
+def _with_others_fixed(
+    features: TiledMatrix,
+    domain: BalancedBox,
+    outside: Array,
+    near: np.ndarray,
+    tol: float,
+    max_iter: int,
+) -> Result | None:
+    """Solve for the variables `near`, the others where ``1 - y f`` puts them."""
+    a = np.where(outside > 0.0, domain.upper, 0.0)
+    a[near] = 0.0
+    fixed = _Fixed(features.transpose_dot(domain.y * a), float(a.sum()))
+    balance = -float(domain.y @ a)
+    part = BalancedBox(domain.upper[near], domain.y[near], balance)
+    if not _has_interior(part):
+        return None
+    iterates = _steps(features.part(near), part, fixed)
+    result = run(iterates, tol=_AIM * tol, max_iter=max_iter)
+    state: _State = result.info["state"]
+    z = features @ state.w
+    outside = 1.0 - domain.y * (z + state.b)
+    a[near] = state.a
+    s, xi = np.maximum(-outside, 0.0), np.maximum(outside, 0.0)
+    s[near], xi[near] = state.s, state.xi
+    whole = _State(a, s, xi, state.w, state.b, z, state.v)
+    return replace(result, x=a, info={"state": whole})
+
+
+def _has_interior(domain: BalancedBox) -> bool:
+    """Some point strictly inside the box has ``y'a = balance``."""
+    most = float(domain.upper[domain.y > 0].sum())
+    least = -float(domain.upper[domain.y < 0].sum())
+    return least < domain.balance < most
+
+
+def _steps(
+    features: TiledMatrix, domain: BalancedBox, fixed: _Fixed
+) -> Iterator[Iterate]:
+    state = _start(features, domain, fixed)
     while True:
-        yield _certified(state, domain)
+        yield _certified(state, domain, fixed)
         step = _newton(features, domain, state)
         if step is None:  # the system is singular to rounding: no further progress
             return
         state = step
 
 
-def _start(features: TiledMatrix, domain: BalancedBox) -> _State:
-    """Start in the middle of the box on ``y'a = 0``, with w = 0 and slacks near 1.
+def _start(features: TiledMatrix, domain: BalancedBox, fixed: _Fixed) -> _State:
+    """Start in the middle of the box on ``y'a = balance``, with w = 0, slacks near 1.
 
     ``w = F'Ya`` does not hold here; starting with it makes w, and with it all slacks,
     as large as the box, and costs twice the steps.
     """
-    positive = domain.y > 0
-    totals = np.array([domain.upper[~positive].sum(), domain.upper[positive].sum()])
-    share = 0.5 * totals.min() / totals
-    a = domain.upper * np.where(positive, share[1], share[0])
+    positive, balance = domain.y > 0, domain.balance
+    most, least = domain.upper[positive].sum(), domain.upper[~positive].sum()
+    middle = 0.5 * (max(0.0, balance) + min(most, least + balance))
+    shares = [
+        total / max(float(sums), _TINY)
+        for total, sums in ((middle, most), (middle - balance, least))
+    ]
+    a = domain.upper * np.where(positive, *shares)
     n, r = features.shape
-    v = features.transpose_dot(domain.y * a)
+    v = features.transpose_dot(domain.y * a) + fixed.weights
     return _State(a, np.ones(n), np.full(n, 2.0), np.zeros(r), 0.0, np.zeros(n), v)
 
 
-def _certified(state: _State, domain: BalancedBox) -> Iterate:
+def _certified(state: _State, domain: BalancedBox, fixed: _Fixed) -> Iterate:
     """Primal value at (w, b), dual value at a: each is honest whatever w is."""
-    dual = float(state.a.sum()) - 0.5 * float(state.v @ state.v)
+    dual = fixed.value + float(state.a.sum()) - 0.5 * float(state.v @ state.v)
     hinge = np.maximum(0.0, 1.0 - domain.y * (state.z + state.b))
-    primal = 0.5 * float(state.w @ state.w) + float(domain.upper @ hinge)
-    # The last term is what rounding in y'a = 0 can be worth.
-    gap = max(0.0, primal - dual) + abs(state.b * float(domain.y @ state.a))
+    primal = fixed.value + float(domain.upper @ hinge) + domain.balance * state.b
+    primal += float((0.5 * state.w - fixed.weights) @ state.w)
+    # The last term is what rounding in y'a can be worth.
+    drift = float(domain.y @ state.a) - domain.balance
+    gap = max(0.0, primal - dual) + abs(state.b * drift)
     return Iterate(
         x=state.a,
         value=dual,
@@ -145,8 +240,8 @@ def _snapped(
     """
     state: _State = result.info["state"]
     state.v = features.transpose_dot(domain.y * state.a)  # without piled-up rounding
-    interior = _certified(state, domain)
-    corner = _corner(features, domain, state)
+    interior = _certified(state, domain, _Fixed(np.zeros_like(state.w)))
+    corner = corner_near(features, domain, state.a, state.s, state.xi)
     gap, value = corner.gap, corner.value
     if gap <= max(interior.certificate.value, tol * abs(value)):
         b = domain.intercept(corner.a, corner.outputs)
@@ -160,87 +255,6 @@ def _snapped(
     return found, state.w, state.b
 
 
-@dataclass(frozen=True)
-class _Corner:
-    """A point of the box with its weights, outputs, value and gap."""
-
-    a: Array
-    w: Array
-    outputs: Array
-    value: float
-    gap: float
-
-    @classmethod
-    def at(cls, features: TiledMatrix, domain: BalancedBox, a: Array) -> _Corner:
-        a = domain.rebalance(a)
-        w = features.transpose_dot(domain.y * a)
-        outputs = features @ w
-        value = float(a.sum()) - 0.5 * float(w @ w)
-        return cls(a, w, outputs, value, domain.gap(a, 1.0 - domain.y * outputs))
-
-
-def _corner(features: TiledMatrix, domain: BalancedBox, state: _State) -> _Corner:
-    """Solve exactly for the variables that may be free, the others on their bounds.
-
-    At the solution about as many variables are free as there are features. Which they
-    are, the interior point tells but for a few: twice as many as that are solved for
-    by active sets; a variable that turns out to be on the wrong bound joins them.
-    """
-    upper = domain.upper
-    least = 1e-30 * upper  # rounding may have put a variable on its bound
-    to_zero = state.s * upper / np.maximum(state.a, least)
-    to_upper = state.xi * upper / np.maximum(upper - state.a, least)
-    size = min(domain.n, 2 * (features.shape[1] + 1))
-    loose = np.argpartition(np.maximum(to_zero, to_upper), size - 1)[:size]
-    a = np.where(to_zero > to_upper, 0.0, upper)
-    a[loose] = state.a[loose]
-    best: _Corner | None = None
-    for _ in range(_ROUNDS):
-        found = _Corner.at(features, domain, _solved(features, domain, a, loose))
-        if best is not None and found.gap >= 0.5 * best.gap:
-            break
-        a, best = found.a, found
-        wrong = _wrong_side(domain, found)
-        if wrong.size == 0 or wrong.size > size:
-            break
-        free = np.flatnonzero((a > 0.0) & (a < upper))
-        loose = np.union1d(free, wrong) if free.size <= size else wrong
-    assert best is not None
-    return best
-
-
-def _wrong_side(domain: BalancedBox, point: _Corner) -> np.ndarray:
-    """Variables on a bound that would leave it."""
-    gradient = 1.0 - domain.y * point.outputs
-    tau = domain.intercept(point.a, point.outputs)
-    reduced = gradient - tau * domain.y
-    slack = 1e-12 * (1.0 + np.abs(point.outputs).max())
-    grows = (point.a <= 0.0) & (reduced > slack)
-    falls = (point.a >= domain.upper) & (reduced < -slack)
-    return np.flatnonzero(grows | falls)
-
-
-def _solved(
-    features: TiledMatrix, domain: BalancedBox, a: Array, loose: np.ndarray
-) -> Array:
-    """Best values of the variables `loose`, with all others as they are."""
-    y, upper = domain.y[loose], domain.upper[loose]
-    fixed = domain.y * a
-    fixed[loose] = 0.0
-    part = BalancedBox(upper, y, -float(fixed.sum()))
-    x = part.project(a[loose])
-    F = y[:, None] * features.rows(loose)
-    constant = F @ features.transpose_dot(fixed)
-    model = QuadraticModel(F @ F.T, y, upper)
-    for _ in range(_REFINEMENTS):  # the ridge of the model leaves a little
-        gradient = 1.0 - constant - F @ (F.T @ x)
-        _, tau = part.maximise(gradient)
-        x = np.clip(x + model.maximise(x, gradient - tau * y), 0.0, upper)
-    a = a.copy()
-    a[loose] = x
-    return a
-
-
 def _newton(features: TiledMatrix, domain: BalancedBox, state: _State) -> _State | None:
     """One predictor-corrector step; None if the equations cannot be solved."""
     y, room = domain.y, domain.upper - state.a
@@ -250,7 +264,7 @@ def _newton(features: TiledMatrix, domain: BalancedBox, state: _State) -> _State
     if not np.isfinite(theta).all():
         return None
     miss = 1.0 - y * (state.z + state.b) - state.xi + state.s
-    drift = np.append(state.v - state.w, y @ state.a)
+    drift = np.append(state.v - state.w, y @ state.a - domain.balance)
 
     def target(r_s: Array, r_xi: Array) -> Array:
         return miss - r_xi / room + r_s / state.a
