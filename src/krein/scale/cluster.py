@@ -35,7 +35,7 @@ from krein.store.records import RecordStore
 __all__ = ["ClusterTiles", "as_client", "cluster_columns", "map_in_order"]
 
 _IN_FLIGHT = 4  # tasks a worker has waiting, at most
-_LOOK_EVERY = 0.01  # seconds, for tasks that have ended
+_FIRST_LOOK, _LAST_LOOK = 0.001, 0.05  # seconds between looks for tasks that ended
 _ASK_EVERY = 1.0  # seconds; asking the scheduler for its workers costs milliseconds
 NO_WORKER_SECONDS = 120.0  # longer than dask takes to replace a worker
 
@@ -113,12 +113,15 @@ def _completed(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
     distributed = import_optional("distributed", extra="dask", needed_for="a cluster")
     coming = distributed.as_completed(list(futures))
     last_seen = last_asked = time.monotonic()
+    pause = _FIRST_LOOK  # short tasks are met soon, long ones are not asked for often
     while not coming.is_empty():
         if coming.has_ready():
             yield next(coming)
             last_seen = last_asked = time.monotonic()
+            pause = _FIRST_LOOK
             continue
-        time.sleep(_LOOK_EVERY)
+        time.sleep(pause)
+        pause = min(2.0 * pause, _LAST_LOOK)
         if time.monotonic() - last_asked < min(_ASK_EVERY, 0.5 * NO_WORKER_SECONDS):
             continue
         last_asked = time.monotonic()
