@@ -255,6 +255,8 @@ def _snapped(
     return found, state.w, state.b
 
 
+# What leaves float64 ends the method: the new point is looked at.
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def _newton(features: TiledMatrix, domain: BalancedBox, state: _State) -> _State | None:
     """One predictor-corrector step; None if the equations cannot be solved."""
     y, room = domain.y, domain.upper - state.a
@@ -296,7 +298,7 @@ def _newton(features: TiledMatrix, domain: BalancedBox, state: _State) -> _State
     right = np.append(features.transpose_dot(weighted), weighted.sum())
     da, ds, dxi, dw, db, dz = direction(rho, r_s, r_xi, right)
     t = _TO_BOUNDARY * min(_lengths(state, room, da, ds, dxi))
-    return _State(
+    new = _State(
         a=state.a + t * da,
         s=state.s + t * ds,
         xi=state.xi + t * dxi,
@@ -306,6 +308,8 @@ def _newton(features: TiledMatrix, domain: BalancedBox, state: _State) -> _State
         # F'Y da = dw - (v - w) by the equations just solved: no further pass.
         v=state.v + t * (dw - (state.v - state.w)),
     )
+    sums = (x.sum() for x in (new.a, new.s, new.xi, new.v))
+    return new if np.isfinite([*sums, new.b]).all() else None
 
 
 def _centre(
