@@ -163,7 +163,7 @@ def test_errors_of_the_eigenvectors_are_in_the_gap(model, rng, monkeypatch):
     y = np.append([0, 1], rng.integers(0, 2, 38))
     monkeypatch.setattr("krein.matrices.matrix.ONE_SIDED_ABOVE", 10)
     before = model.fit(K, y).duality_gap_.max()
-    monkeypatch.setattr(module, "_error", lambda *given: 1e-3)
+    monkeypatch.setattr(module, "_errors", lambda *given: (1e-3, 1e-3))
     monkeypatch.setattr(module, "_SOUND", 1e15)
     with pytest.warns(ConvergenceWarning, match="did not reach tol"):
         model.fit(K, y)

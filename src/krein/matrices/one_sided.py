@@ -113,14 +113,15 @@ def one_sided(
     N = reduced.vectors(other)
     if N is None:
         return None
-    error = _error(weighted_product(K, weight), N, d[other], norm)
-    if error > _SOUND * _EPS * n:
+    turned, off = _errors(weighted_product(K, weight), N, d[other])
+    if max(turned * norm, off) > _SOUND * _EPS * n * norm:
         return None
     added = target[other] - base * d[other]
     _form(A, K, base, N, added, root)
     psd = bool(target.min(initial=0.0) >= 0.0)
     least = 1.0 if weight is None else float(weight.min())
-    slack = (n * _EPS + 2.0 * error) * norm / least
+    size = float(np.abs(np.append(added, d[other])).max(initial=0.0))
+    slack = (n * _EPS * norm + 2.0 * (turned * size + off)) / least
     return OneSided(A, base, N, gain[other] - base, root, psd, slack)
 
 
@@ -142,23 +143,23 @@ def _fewest(gain: Array) -> tuple[float, np.ndarray]:
     return best, others
 
 
-def _error(
-    product: Callable[[Array], Array], N: Array, values: Array, norm: float
-) -> float:
-    """How far N is from orthonormal and ``K0 N / norm`` from N diag(values) / norm.
+def _errors(
+    product: Callable[[Array], Array], N: Array, values: Array
+) -> tuple[float, float]:
+    """How far N is from orthonormal, and ``K0 N`` from ``N diag(values)``.
 
     In Frobenius' norm, from a few random vectors: the square of what a matrix makes of
     one has its squared norm as expectation, and all of them are ten times too small
     with probability 1e-8.
     """
     if values.size == 0:
-        return 0.0
+        return 0.0, 0.0
     X = np.random.default_rng(0).standard_normal((values.size, _PROBES))
     Y = N @ X
     turned = np.linalg.norm(N.T @ Y - X, axis=0)
     image = np.column_stack([product(y) for y in Y.T])
-    off = np.linalg.norm(image - N @ (values[:, None] * X), axis=0) / norm
-    return 10.0 * float(np.maximum(turned, off).max())
+    off = np.linalg.norm(image - N @ (values[:, None] * X), axis=0)
+    return 10.0 * float(turned.max()), 10.0 * float(off.max())
 
 
 def _form(
