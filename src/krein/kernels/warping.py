@@ -41,7 +41,7 @@ def warping_bounds(
     lengths = np.array([y.shape[1] for y in Y])
     for n_y in np.unique(lengths):
         where = np.flatnonzero(lengths == n_y)
-        block = np.stack([Y[j] for j in where])
+        block = np.stack([Y[j] for j in where.tolist()])
         envelopes: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         for i, x in enumerate(X):
             n_x = x.shape[1]
