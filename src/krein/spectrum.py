@@ -283,8 +283,8 @@ def norm_bound(K: Any, weight: Array | None = None, steps: int = 20) -> float:
 
 
 def weighted_product(K: Any, weight: Array | None) -> Callable[[Array], Array]:
-    """Return v -> ``W^1/2 K W^1/2 v``."""
+    """Return v -> ``W^1/2 K W^1/2 v``, for a vector or a block of columns."""
     if weight is None:
         return lambda v: K @ v
     root = np.sqrt(weight)
-    return lambda v: root * (K @ (root * v))
+    return lambda v: rescale(K @ rescale(v, root), root)

@@ -185,6 +185,22 @@ def test_the_default_stays_unless_clearly_beaten(errors, method, rng):
     assert choose(scores, 0.25, indefinite=True) == method
 
 
+def test_what_beats_the_default_is_not_called_the_default(rng):
+    """The raw SVM and clip too, where another method is higher by luck."""
+    noise = rng.standard_normal(10)
+    noise -= noise.mean()
+    average = 0.8 + 0.01 * rng.standard_normal(10)
+    for method in ("svc", "clip"):
+        scores = {
+            "average": average,
+            method: average + 0.04 + 0.001 * noise,
+            "features": average + 0.05 + 0.3 * noise,
+        }
+        found = made_up(scores).recommendation
+        assert found.method == method
+        assert "beats the usual default more surely" in found.text
+
+
 def test_on_a_definite_similarity_nothing_is_treated(rng):
     """The default is the same; without it the plain machine, not its copy clip."""
     noise = 0.03 * rng.standard_normal(10)

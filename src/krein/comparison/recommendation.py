@@ -9,7 +9,7 @@ similarity. ``benchmarks/regret.py`` has the figures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,6 @@ from krein.comparison.statistics import corrected_error, corrected_test
 
 __all__ = ["Recommendation", "choose", "recommend"]
 
-DEFAULTS = ("average", "clip", "svc")
 LEVEL = 0.05
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0201
 # Methods that do nothing about negative eigenvalues, and those that see no matrix.
@@ -61,8 +60,9 @@ def recommend(comparison: Any) -> Recommendation:
         raise ValueError(comparison.nothing_completed())
     equals = tuple(m for m in comparison.ranking if comparison.p_values[m] > LEVEL)
     scores = {m: comparison.scores(m) for m in comparison.ranking}
-    indefinite = "svc" not in scores or comparison.indefinite
-    chosen = choose(scores, comparison.test_share, indefinite=indefinite)
+    chosen = choose(
+        scores, comparison.test_share, indefinite=_is_indefinite(comparison)
+    )
     text = _words(comparison, equals, chosen) + _about_raw(comparison, chosen)
     return Recommendation(chosen, len(equals) == 1, equals, text)
 
@@ -80,8 +80,7 @@ def choose(scores: Mapping[str, Array], share: float, *, indefinite: bool) -> st
         Whether the similarity has negative eigenvalues. Without any clip is the plain
         SVM at the cost of an eigendecomposition.
     """
-    defaults = DEFAULTS[:2] if indefinite else DEFAULTS[::2]
-    default = next((m for m in defaults if m in scores), None)
+    default = _default(scores, indefinite=indefinite)
     if default is None:
         best = max(scores, key=lambda m: float(scores[m].mean()))
         near = [m for m in scores if not beats(scores[best], scores[m], share)]
@@ -89,6 +88,17 @@ def choose(scores: Mapping[str, Array], share: float, *, indefinite: bool) -> st
     better = [m for m in scores if beats(scores[m], scores[default], share, _BEATEN)]
     order = {m: (-float(scores[m].mean()), METHODS[m].simplicity) for m in better}
     return min(better, key=lambda m: order[m], default=default)
+
+
+def _default(methods: Collection[str], *, indefinite: bool) -> str | None:
+    """What is kept unless something beats it, of the methods that were run."""
+    robust = ("average", "clip" if indefinite else "svc")
+    return next((m for m in robust if m in methods), None)
+
+
+def _is_indefinite(comparison: Any) -> bool:
+    """Whether clip may differ from the plain SVM; not asked where that was not run."""
+    return "svc" not in comparison.ranking or comparison.indefinite
 
 
 def beats(scores: Array, others: Array, share: float, errors: float = 1.0) -> bool:
@@ -130,11 +140,12 @@ def _words(comparison: Any, equals: tuple[str, ...], chosen: str) -> str:
 def _reason(comparison: Any, chosen: str, title: str) -> str:
     if chosen == comparison.best:
         return f"Use {title}."
-    if chosen == "svc" and not comparison.indefinite:
+    default = _default(comparison.ranking, indefinite=_is_indefinite(comparison))
+    if chosen == default == "svc":
         return f"Use {title}: nothing here beats the plain machine."
-    if chosen in DEFAULTS:
+    if chosen == default:
         return f"Use {title}, which holds up on most data; nothing here beats it."
-    if any(default in comparison.ranking for default in DEFAULTS):
+    if default is not None:
         return f"Use {title}, which beats the usual default more surely."
     return f"Use {title}, the simplest of those near it."
 

@@ -157,8 +157,7 @@ def _errors(
     X = np.random.default_rng(0).standard_normal((values.size, _PROBES))
     Y = N @ X
     turned = np.linalg.norm(N.T @ Y - X, axis=0)
-    image = np.column_stack([product(y) for y in Y.T])
-    off = np.linalg.norm(image - N @ (values[:, None] * X), axis=0)
+    off = np.linalg.norm(product(Y) - N @ (values[:, None] * X), axis=0)
     return 10.0 * float(turned.max()), 10.0 * float(off.max())
 
 
