@@ -79,7 +79,8 @@ def test_optional_packages_wait_until_used():
     theirs = loaded_packages("import sklearn.svm")
     ours = loaded_packages("import krein; krein.list_kernels(); krein.KreinSVC()")
     assert "krein.kernels" in ours
-    assert not set(OPTIONAL) & (ours - theirs)
+    waits = {*OPTIONAL, "sklearn.cluster"}  # k-means: a quarter of what krein imports
+    assert not waits & (ours - theirs)
     assert loaded_packages("import krein").isdisjoint([*OPTIONAL, "numpy", "sklearn"])
 
 

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_array
@@ -311,6 +310,8 @@ def _choose_basis(
     if method == "kmeans":
         if training.vectors is None:
             raise ValueError("basis='kmeans' needs vectors; use 'random' or 'leverage'")
+        from sklearn.cluster import KMeans  # on use: it takes 80 ms
+
         seed = rng.randint(2**31 - 1)
         centres = KMeans(size, n_init=1, random_state=seed).fit(training.vectors)
         nearest = centres.transform(training.vectors).argmin(axis=0)

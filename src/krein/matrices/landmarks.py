@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 
 from krein.arrays import Array
@@ -131,6 +130,8 @@ def _kmeans(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
     X = source.vectors
     if X is None:
         return _seeds(source, m, rng)
+    from sklearn.cluster import MiniBatchKMeans  # on use: it takes 80 ms
+
     means = MiniBatchKMeans(m, random_state=rng, n_init=1, batch_size=_BATCH)
     centres = means.fit(X).cluster_centers_
     chosen = np.unique(pairwise_distances_argmin(centres, X))
