@@ -11,7 +11,7 @@ from papers.claims import PRINTED, VERDICTS, Claim, Measured
 from papers.picture import draw_claims
 from papers.runs import Means, Table
 from papers.sentences import sentences
-from papers.tally import Ledger, changes, read_ledger
+from papers.tally import Ledger, changes, read_ledger, since_first_reading
 
 __all__ = ["page_lines", "write_page"]
 
@@ -45,6 +45,7 @@ def write_page(path: Path, out: Path) -> int:
         Number of claims on the page.
     """
     ledger = read_ledger(out)
+    path.parent.mkdir(parents=True, exist_ok=True)
     picture = path.with_name(f"{path.stem}_claims.png")
     drawn = draw_claims(ledger, picture)
     with atomic_write(path, overwrite=True, text=True) as handle:
@@ -92,6 +93,7 @@ def page_lines(ledger: Ledger, out: Path, picture: str, drawn: int) -> Iterator[
     yield from (f"- *{verdict}*: {words}." for verdict, words in _WORDS.items())
     yield ""
     yield from _summary(ledger, out)
+    yield from _since(ledger)
     yield from _other_seed(ledger)
     for paper in PAPERS:
         yield from _paper(paper, ledger, out)
@@ -117,6 +119,24 @@ def _summary(ledger: Ledger, out: Path) -> Iterator[str]:
         "made before the second reading of the papers, by the same protocol. Minutes "
         "are processor time; on a busy machine they are an upper bound."
     )
+
+
+def _since(ledger: Ledger) -> Iterator[str]:
+    """Which verdicts are others than at the first reading, and why."""
+    before, changed = since_first_reading(ledger)
+    counts = ", ".join(f"{before[v]} {v}" for v in VERDICTS if before[v])
+    known = sum(n for (then, *_), n in changed.items() if then in VERDICTS)
+    yield from ("", "## Since the first reading", "")
+    yield (
+        f"The first reading (krein 0.1.0) judged {before.total()} claims: {counts}. Of "
+        f"these {known} have another verdict now, and "
+        f"{sum(changed.values()) - known} claims are new:"
+    )
+    yield ""
+    yield "| before | now | claims | why |"
+    yield "|---|---|---|---|"
+    for (then, now, why), n in sorted(changed.items(), key=lambda item: -item[1]):
+        yield f"| {then} | {now} | {n} | {why} |"
 
 
 def _other_seed(ledger: Ledger) -> Iterator[str]:

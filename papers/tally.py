@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from papers import PAPERS, file_claims, measured_of, tables
+from papers import LEDGER, PAPERS, file_claims, measured_of, tables
 from papers.claims import Claim, by_reading, printed
 from papers.runs import Means
 
-__all__ = ["Ledger", "changes", "read_ledger"]
+__all__ = ["Ledger", "changes", "read_ledger", "since_first_reading"]
 
 _JUDGED = {"holds", "differs", "diverged"}
 Where = Callable[[Claim], bool]
@@ -109,6 +110,48 @@ def changes(ledger: Ledger, other: Path) -> dict[str, tuple[int, list[str]]]:
                 changed.append(f"{words}: {claim.verdict}, then {then.verdict}")
             found[table.name] = (count + 1, changed)
     return found
+
+
+def since_first_reading(ledger: Ledger) -> tuple[Counter[str], Counter[tuple]]:
+    """Compare verdicts with those of the first reading, which 0.1.0 published.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        All claims.
+
+    Returns
+    -------
+    before : Counter of str
+        Verdicts of the first reading.
+    changed : Counter of (str, str, str)
+        How many claims went from one verdict to another, and why.
+    """
+    with open(LEDGER / "first_reading.csv", encoding="utf-8", newline="") as handle:
+        first = {
+            (row["table"], row["dataset"], row["method"], row["quantity"]): row
+            for row in csv.DictReader(handle)
+        }
+    before: Counter[str] = Counter(row["verdict"] for row in first.values())
+    changed: Counter[tuple] = Counter()
+    for claim in ledger.claims:
+        then = first.get((claim.table, *claim.key), {"verdict": "no claim"})["verdict"]
+        if then != claim.verdict:
+            changed[then, claim.verdict, _why_changed(then, claim)] += 1
+    return before, changed
+
+
+def _why_changed(before: str, claim: Claim) -> str:
+    if claim.verdict == "tests nothing":
+        return "counted apart"
+    if claim.verdict == "diverged":
+        return "diverged fits had been scored as models"
+    if before == "no claim":
+        return "the row as a whole is a claim of its own"
+    reading = f", read as: {claim.reading}" if claim.reading else ""
+    if before == "cannot hold":
+        return f"each number of the row is judged for itself{reading}"
+    return f"{claim.table}{reading}"
 
 
 def read_ledger(out: Path) -> Ledger:

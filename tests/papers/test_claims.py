@@ -26,7 +26,7 @@ from papers.page import write_page
 from papers.picture import numbers
 from papers.runs import DivergedError, Run, Runner, Store, Table, Task
 from papers.sentences import sentences
-from papers.tally import changes, read_ledger
+from papers.tally import changes, read_ledger, since_first_reading
 
 LEDGER = Path(__file__).parents[2] / "papers" / "ledger"
 CLAIM = Claim("t", "d", "m", "accuracy", "0.80", "0.02", "", "argued")
@@ -323,6 +323,22 @@ def test_verdicts_that_change_with_the_splits_are_named(tmp_path):
     count, changed = changes(ledger, tmp_path / "ledger")["walder-table1"]
     assert count > 30
     assert "banana, Gaussian, error: holds, then differs" in changed
+
+
+def test_verdicts_of_the_first_reading_are_carried_forward():
+    """What was, less what left, plus what came, is what is."""
+    ledger = read_ledger_here()
+    before, changed = since_first_reading(ledger)
+    assert before.total() == 486
+    assert (before["holds"], before["cannot hold"]) == (273, 31)
+    now = before.copy()
+    for (then, verdict, why), n in changed.items():
+        assert then != verdict
+        assert why
+        now[then] -= n
+        now[verdict] += n
+    assert now.pop("no claim") == before.total() - len(ledger.claims)
+    assert +now == ledger.count()
 
 
 def test_numbers_without_a_pair_are_not_in_the_picture():

@@ -76,7 +76,7 @@ def test_a_wrong_name_is_bad_input(tmp_path, capsys):
 
 
 def test_page_of_claims(tmp_path):
-    page = tmp_path / "papers.md"
+    page = tmp_path / "new folder" / "papers.md"
     count = write_page(page, tmp_path / "nothing")
     text = page.read_text("utf-8")
     assert count > 400
@@ -84,7 +84,7 @@ def test_page_of_claims(tmp_path):
     for name in tables():
         assert f"### {name}" in text
     assert "At most one number in each\nsuch row can be right" in text
-    assert (tmp_path / "papers_claims.png").is_file()
+    assert page.with_name("papers_claims.png").is_file()
 
 
 def test_splits_and_folds_are_those_of_every_method():
