@@ -173,7 +173,7 @@ class Sparsifiable:
         """How many items have another label than in the model before."""
         places = np.flatnonzero(np.any(self.dense_coef_ != 0.0, axis=0))
         before = columns @ self.dense_coef_[:, places].T + self.dense_intercept_
-        after = columns[:, found.chosen] @ found.coef.T + found.intercept
+        after = found.values(columns)
         before, after = (self._add_polynomial(v, items) for v in (before, after))
         return int(np.sum(self._labels(before) != self._labels(after)))
 

@@ -7,13 +7,15 @@ fitted again by least squares.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.linalg
 
 from krein.arrays import Array
 
-__all__ = ["Expansion", "as_new_items", "sparse_expansion"]
+__all__ = ["Expansion", "as_new_items", "nested_expansions", "sparse_expansion"]
 
 # A column whose part outside of those chosen is smaller than this adds only rounding.
 _DEPENDENT = 1e-10
@@ -39,6 +41,10 @@ class Expansion:
     coef: Array
     intercept: Array
     error: float
+
+    def values(self, columns: Array) -> Array:
+        """Return the outputs for similarities to all items."""
+        return columns[:, self.chosen] @ self.coef.T + self.intercept
 
 
 def as_new_items(columns: Array, rows: np.ndarray) -> Array:
@@ -87,34 +93,74 @@ def sparse_expansion(
     -------
     Expansion
     """
+    return nested_expansions(columns, outputs, [most], tolerance=tolerance)[0]
+
+
+def nested_expansions(
+    columns: Array, outputs: Array, sizes: Sequence[int], *, tolerance: float = 0.0
+) -> list[Expansion]:
+    """Expansions on the first columns of one pursuit, each fitted by least squares.
+
+    Parameters
+    ----------
+    columns, outputs, tolerance
+        As in `sparse_expansion`.
+    sizes : sequence of int
+        Numbers of columns; fewer where others would add only rounding.
+
+    Returns
+    -------
+    list of Expansion
+    """
     unit = max(float(np.abs(columns).max(initial=0.0)), np.finfo(float).tiny)
     height = max(float(np.abs(outputs).max(initial=0.0)), np.finfo(float).tiny)
     A, F = columns / unit, outputs / height
-    chosen = np.sort(_pursuit(A, F, tolerance / height, most))
-    design = np.column_stack([np.ones(A.shape[0]), A[:, chosen]])
-    found = np.asarray(np.linalg.lstsq(design, F, rcond=None)[0], dtype=np.float64)
-    coef, intercept = found[1:].T * (height / unit), found[0] * height
-    error = np.abs(columns[:, chosen] @ coef.T + intercept - outputs)
-    return Expansion(chosen, coef, intercept, float(error.max(initial=0.0)))
+    order = _pursuit(A, F, tolerance / height, max(sizes))
+    Q, R = np.linalg.qr(np.column_stack([np.ones(A.shape[0]), A[:, order]]))
+    target = Q.T @ F
+    found = []
+    for size in sizes:
+        first = order[:size]
+        k = first.size + 1
+        fitted = scipy.linalg.solve_triangular(R[:k, :k], target[:k])
+        rising = np.argsort(first)
+        coef, intercept = fitted[1 + rising].T * (height / unit), fitted[0] * height
+        some = Expansion(first[rising], coef, intercept, 0.0)
+        error = np.abs(some.values(columns) - outputs).max(initial=0.0)
+        found.append(replace(some, error=float(error)))
+    return found
 
 
 def _pursuit(A: Array, F: Array, tolerance: float, most: int) -> np.ndarray:
-    """Columns in the order in which they explain most."""
-    rest = A - A.mean(axis=0)
-    left = F - F.mean(axis=0)
+    """Columns in the order in which they explain most.
+
+    What is left of the outputs is orthogonal to the columns chosen, so that its
+    products with the others are those with their parts outside of them: one product
+    with the matrix per step, and no copy of it that is projected again and again.
+    """
     least = _DEPENDENT * np.einsum("ij,ij->j", A, A)
+    A, left = A - A.mean(axis=0), F - F.mean(axis=0)
+    size = np.einsum("ij,ij->j", A, A)
+    products = A.T @ left
+    basis = np.empty((A.shape[0], min(most, *A.shape)), order="F")
     chosen: list[int] = []
-    while len(chosen) < most and np.abs(left).max(initial=0.0) > tolerance:
-        size = np.einsum("ij,ij->j", rest, rest)
+    while len(chosen) < basis.shape[1] and np.abs(left).max(initial=0.0) > tolerance:
         useful = size > least
         useful[chosen] = False
         if not useful.any():
             break
-        explained = np.sum((rest.T @ left) ** 2, axis=1)
+        explained = np.sum(products**2, axis=1)
         gain = np.where(useful, explained / np.where(useful, size, 1.0), -1.0)
         best = int(np.argmax(gain))
-        direction = rest[:, best] / np.sqrt(size[best])
-        left -= np.outer(direction, direction @ left)
-        rest -= np.outer(direction, direction @ rest)
+        before = basis[:, : len(chosen)]
+        direction = A[:, best]
+        for _ in range(2):  # once more, for what rounding has left
+            direction = direction - before @ (before.T @ direction)
+        direction /= np.linalg.norm(direction)
+        basis[:, len(chosen)] = direction
+        shares, weight = direction @ A, direction @ left
+        left -= np.outer(direction, weight)
+        products -= np.outer(shares, weight)
+        size -= shares**2
         chosen.append(best)
     return np.array(chosen, dtype=int)
