@@ -7,6 +7,7 @@ for both sides. Overheads are of processor time on
 one core, which other work on the machine does not change.
 """
 
+import argparse
 import subprocess
 import sys
 import time
@@ -209,7 +210,12 @@ def memory():
 
 def main():
     parts = {part.__name__: part for part in (overhead, elastic, cores, memory)}
-    for name in sys.argv[1:] or parts:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(parts))
+    chosen = parser.parse_args().parts or list(parts)
+    if unknown := set(chosen) - set(parts):
+        parser.error(f"no part {', '.join(sorted(unknown))}; known: {', '.join(parts)}")
+    for name in chosen:
         for line in parts[name]():
             print(line, flush=True)
 
