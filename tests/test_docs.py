@@ -29,6 +29,7 @@ RUN = [
     "guide/pitfalls",
     "guide/recipes",
     "guide/report",
+    "guide/speed",
     "howto/kernel",
 ]
 # What a test below keeps out of the docs, not unfinished work of its own: krein speaks

@@ -43,7 +43,7 @@ FIGURES: list[tuple[str, str, list[str], list[str] | None]] = [
     ("thin-plate SVM, 16 alphas over one", "cpd.py", ["path"], None),
     ("thin-plate SVM, nested cross-validation", "cpd.py", ["nested"], None),
     ("thin-plate SVM, USPS digits", "cpd.py", ["usps"], None),
-    ("fewer similarities per prediction", "sparse.py", ["--splits", "3"], None),
+    ("fewer similarities per prediction", "sparse.py", ["--splits", "10"], None),
     ("early exit from a prediction", "sparse.py", ["--early", "--splits", "3"], None),
     ("what one eigh is made of", "eigh.py", ["cost"], None),
     ("choices in single precision", "eigh.py", ["choices"], None),

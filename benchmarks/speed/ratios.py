@@ -158,13 +158,13 @@ RATIOS = [
     Ratio(
         "a fifth of the similarities: points of accuracy lost, mean of ten sets",
         "fewer similarities per prediction",
-        r"mean loss # points",
+        r"^5 times fewer: mean loss # points",
         0.5,
     ),
     Ratio(
         "a fifth of the similarities: sets that lose at most 0.5 points, of ten",
         "fewer similarities per prediction",
-        r"at most 0.5 on # of 10",
+        r"^5 times fewer: .*at most 0.5 on # of 10",
         10.0,
         at_least=True,
     ),

@@ -20,7 +20,7 @@ from krein import (
     SimilarityNeighborsClassifier,
     SpectrumSVC,
 )
-from krein.estimators._early import early_classes
+from krein.estimators._early import ByBounds, early_classes
 from krein.estimators._training import as_labels, pairs_of, voted_labels
 
 MODELS = [
@@ -188,7 +188,8 @@ def test_no_similarities_inside_the_bounds_change_a_class(data, m, rule, scale):
         seen[np.ix_(items, columns)] = True
         return K[np.ix_(items, columns)]
 
-    found = early_classes(coef, base, (low, high), evaluate, one_vs_one=kind == "one")
+    bounds = low.copy(), high.copy()
+    found = early_classes(ByBounds(coef, base, *bounds, kind == "one"), evaluate)
     np.testing.assert_array_equal(found.counts, seen.sum(axis=1))
     undecided = found.classes < 0
     np.testing.assert_array_equal(found.counts[undecided], m)

@@ -26,7 +26,11 @@ from krein import (
     save_model,
     sigmoid_kernel,
 )
-from krein.solvers.prototypes import as_new_items, sparse_expansion
+from krein.solvers.prototypes import (
+    as_new_items,
+    nested_expansions,
+    sparse_expansion,
+)
 
 MODELS = [
     DCSVC(),
@@ -227,6 +231,41 @@ def test_expansions_at_every_scale(seed, scale, height):
     assert np.abs(reached - outputs).max() == found.error <= tolerance
     few = sparse_expansion(columns, outputs, tolerance=0.0, most=3)
     assert few.chosen.size == 3
+
+
+def left_by(columns, outputs, chosen):
+    design = np.column_stack([np.ones(len(columns)), columns[:, chosen]])
+    fitted = design @ np.linalg.lstsq(design, outputs, rcond=None)[0]
+    return np.sum((outputs - fitted) ** 2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_prototype_is_the_one_that_leaves_least(seed):
+    rng = np.random.default_rng(seed)
+    columns = rng.standard_normal((30, 5)) @ rng.standard_normal((5, 12))
+    columns += 0.1 * rng.standard_normal(columns.shape)
+    outputs = columns @ rng.standard_normal((12, 2)) + 3.0
+    chosen: list[int] = []
+    for found in nested_expansions(columns, outputs, range(1, 9)):
+        others = [j for j in range(12) if j not in chosen]
+        chosen.append(
+            min(others, key=lambda j: left_by(columns, outputs, [*chosen, j]))
+        )
+        np.testing.assert_array_equal(found.chosen, sorted(chosen))
+        left = np.sum((found.values(columns) - outputs) ** 2)
+        assert left == pytest.approx(left_by(columns, outputs, chosen))
+        alone = sparse_expansion(columns, outputs, tolerance=0.0, most=len(chosen))
+        np.testing.assert_allclose(alone.coef, found.coef)
+
+
+def test_columns_that_add_only_rounding_are_not_chosen():
+    rng = np.random.default_rng(0)
+    three = rng.standard_normal((20, 3))
+    columns = three @ rng.standard_normal((3, 9))
+    outputs = columns @ rng.standard_normal((9, 1))
+    found = sparse_expansion(columns, outputs, tolerance=0.0, most=9)
+    assert found.chosen.size == 3
+    assert found.error < 1e-10
 
 
 def test_as_new_items_leaves_what_it_is_given():

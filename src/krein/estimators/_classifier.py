@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
-from krein.estimators._early import Early, early_classes
+from krein.estimators._early_exit import EarlyExit
 from krein.estimators._probability import sigmoid_calibration, sigmoid_probabilities
 from krein.estimators._training import (
     Classes,
@@ -24,23 +24,24 @@ from krein.estimators._training import (
     ravel_rows,
     voted_labels,
 )
-from krein.items import take
-from krein.kernels.blocks import kernel_matrix
-from krein.kernels.items import same_items
-from krein.kernels.registry import Kernel
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_classes_weigh, check_labels, warn_if_reordered
 
 __all__ = ["KernelClassifier"]
 
 
-class KernelClassifier(ClassifierMixin, KernelModel):
+class KernelClassifier(ClassifierMixin, EarlyExit):
     """Classifier with rows of coefficients; a subclass implements `fit_rows`."""
 
     _fitted_state: State = (
         *COEFFICIENTS,
         *RESULTS,
         Fitted("classes_", "labels", "c"),
+        Fitted("stage_coef_", "numbers", "trn", needed=False),
+        Fitted("stage_intercept_", "numbers", "tr", needed=False),
+        Fitted("stage_threshold_", "numbers", "t", needed=False),
+        Fitted("expected_share_", "number", needed=False),
+        Fitted("expected_change_", "number", needed=False),
         Fitted(
             "calibration_",
             "sigmoids",
@@ -156,77 +157,6 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         ndarray of shape (n_new,)
         """
         return self._labels(self._decision_rows(X))
-
-    def predict_early(
-        self, X: Any, *, return_counts: bool = False
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Class labels of `predict`, from as few similarities as they need.
-
-        Similarities to training items are computed a few at a time, those first that
-        can change most. An item is left when the bounds that the kernel declares for
-        the others (`krein.Kernel.bounds`) cannot change its label. Worth it where one
-        similarity costs more than some microseconds. Where no bounds are known, with
-        ``kernel="precomputed"`` and for the training items themselves (where half of
-        the pairs are enough) this is `predict`.
-
-        Parameters
-        ----------
-        X : items as in fit
-        return_counts : bool
-            Return also how many similarities were computed.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_new,)
-        counts : ndarray of shape (n_new,)
-            Similarities computed for each item, of `support_.size`; only with
-            `return_counts`.
-
-        Examples
-        --------
-        >>> from krein import SpectrumSVC
-        >>> words = ["anna", "anne", "ann", "bernhard", "bernard", "bernd"]
-        >>> model = SpectrumSVC(kernel="edit").fit(words, [0, 0, 0, 1, 1, 1])
-        >>> model.predict_early(["hanna", "gerhard", "ah"], return_counts=True)
-        (array([0, 1, 0]), array([4, 4, 4]))
-        """
-        found = self._early(X)
-        if found is None:
-            labels = self.predict(X)
-            counts = np.full(labels.shape[0], self.support_.size)
-            return (labels, counts) if return_counts else labels
-        labels = self.classes_[found.classes]
-        open_rows = found.classes < 0
-        if np.any(open_rows):
-            # The products of `predict`, so that ties fall as they do there.
-            values = self.row_values(self._support_coef, found.similarities)
-            values = self._with_constants(values, X)
-            labels[open_rows] = self._labels(values)[open_rows]
-        return (labels, found.counts) if return_counts else labels
-
-    def _early(self, X: Any) -> Early | None:
-        """Similarities by need; None where `predict` is all there is."""
-        check_is_fitted(self, "dual_coef_")
-        self._refuse_diverged()
-        kernel = getattr(self, "kernel_", None)
-        if self._no_expansion() is not None or not isinstance(kernel, Kernel):
-            return None
-        new, items = self._check_items(X, reset=False), self._support_items()
-        if self.support_.size == 0 or same_items(new, items):
-            return None
-        bounds = kernel.bounds(new, items)
-        if bounds is None:
-            return None
-        constants = np.zeros((_num_samples(new), self.dual_coef_.shape[0]))
-        return early_classes(
-            self._support_coef,
-            self._with_constants(constants, X),
-            bounds,
-            lambda rows, columns: kernel_matrix(
-                kernel, take(new, rows), take(items, columns)
-            ),
-            one_vs_one=self._pairs_vote(self.classes_.size),
-        )
 
     def _labels(self, values: Array, classes: np.ndarray | None = None) -> np.ndarray:
         classes = self.classes_ if classes is None else classes

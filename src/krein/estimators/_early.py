@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from krein.arrays import Array
 from krein.estimators._training import pairs_of
 
-__all__ = ["Early", "early_classes"]
+__all__ = ["ByBounds", "Early", "Rule", "early_classes", "pairs_of_rows"]
 
 # Between two looks a sixth of the columns left is evaluated: about ten calls of the
 # kernel, and within one percent of the similarities of a look at every fourth column.
@@ -45,17 +46,104 @@ class Early:
     counts: np.ndarray
 
 
+class Rule(Protocol):
+    """What is known of the similarities of new items, and what follows from it."""
+
+    @property
+    def similarities(self) -> Array:
+        """Those that are known (n_new, m)."""
+
+    def fill(self, items: np.ndarray, columns: np.ndarray, values: Array) -> None:
+        """Take note of similarities."""
+
+    def classes(self, items: np.ndarray) -> np.ndarray:
+        """Class numbers of these items, -1 where they are open."""
+
+    def columns(self, items: np.ndarray, unknown: np.ndarray) -> np.ndarray:
+        """Which of the unknown columns come next for these items."""
+
+
+def early_classes(
+    rule: Rule, evaluate: Callable[[np.ndarray, np.ndarray], Array]
+) -> Early:
+    """Evaluate similarities of the open items until a rule has their classes.
+
+    Parameters
+    ----------
+    rule : Rule
+        Says when a class is settled, and which columns are looked at next.
+    evaluate : callable
+        ``evaluate(items, columns)`` returns the similarities of these.
+
+    Returns
+    -------
+    Early
+    """
+    n, m = rule.similarities.shape
+    counts, classes = np.zeros(n, dtype=int), np.full(n, -1)
+    left, unknown = np.arange(n), np.arange(m)
+    while True:
+        classes[left] = rule.classes(left)
+        left = left[classes[left] < 0]
+        if not (left.size and unknown.size):
+            break
+        now = rule.columns(left, unknown)
+        if now.size:
+            rule.fill(left, now, evaluate(left, now))
+        counts[left] += now.size
+        unknown = np.setdiff1d(unknown, now)
+    whole = np.where(classes[:, None] < 0, rule.similarities, 0.0)
+    return Early(classes, whole, counts)
+
+
 @dataclass(frozen=True)
-class _Bounded:
-    """Decision values known up to bounds of similarities, for some of the items."""
+class ByBounds:
+    """A class is settled when no similarities inside of bounds give another one.
 
-    coef: Array  # (n_rows, m)
-    base: Array  # (n_new, n_rows): what is added to K @ coef.T
-    low: Array  # (n_new, m)
+    Attributes
+    ----------
+    coef : ndarray of shape (n_rows, m)
+        Coefficients.
+    base : ndarray of shape (n_new, n_rows)
+        What is added to the products.
+    low, high : ndarray of shape (n_new, m)
+        Bounds of the similarities, which become equal as these are known.
+    one_vs_one : bool
+        Rows are for pairs of classes and vote.
+    """
+
+    coef: Array
+    base: Array
+    low: Array
     high: Array
+    one_vs_one: bool
 
-    def subset(self, items: np.ndarray) -> _Bounded:
-        return _Bounded(self.coef, self.base[items], self.low[items], self.high[items])
+    @property
+    def similarities(self) -> Array:
+        return self.low
+
+    def fill(self, items: np.ndarray, columns: np.ndarray, values: Array) -> None:
+        block = np.ix_(items, columns)
+        self.low[block] = self.high[block] = values
+
+    def classes(self, items: np.ndarray) -> np.ndarray:
+        decide = _sign if len(self.coef) == 1 else _one_vs_rest
+        with np.errstate(all="ignore"):  # what has no bound decides nothing
+            return (_one_vs_one if self.one_vs_one else decide)(self.subset(items))
+
+    def columns(self, items: np.ndarray, unknown: np.ndarray) -> np.ndarray:
+        """Those that can move the values that are compared most."""
+        coef, block = self.coef[:, unknown], np.ix_(items, unknown)
+        weight = np.abs(coef[0]) if len(coef) == 1 else np.ptp(coef, axis=0)
+        with np.errstate(all="ignore"):
+            spread = weight * np.mean(self.high[block] - self.low[block], axis=0)
+        step = max(_LEAST_COLUMNS, unknown.size // _SHARE)
+        return unknown[np.argsort(-spread, kind="stable")[:step]]
+
+    def subset(self, items: np.ndarray) -> ByBounds:
+        """The same for some of the items."""
+        some = self.base[items], self.low[items], self.high[items]
+        return ByBounds(self.coef, *some, self.one_vs_one)
 
     def least(self, coef: Array) -> Array:
         """Least value of ``K @ coef.T``; NaN where it has no bound."""
@@ -69,63 +157,7 @@ class _Bounded:
         return (_TIE + 8.0 * terms * np.finfo(float).eps) * largest
 
 
-def early_classes(
-    coef: Array,
-    base: Array,
-    bounds: tuple[Array, Array],
-    evaluate: Callable[[np.ndarray, np.ndarray], Array],
-    *,
-    one_vs_one: bool,
-) -> Early:
-    """Evaluate similarities until the classes are certain.
-
-    Parameters
-    ----------
-    coef : ndarray of shape (n_rows, m)
-        Coefficients.
-    base : ndarray of shape (n_new, n_rows)
-        What is added to the products.
-    bounds : tuple of two ndarrays of shape (n_new, m)
-        Lower and upper bounds of the similarities.
-    evaluate : callable
-        ``evaluate(items, columns)`` returns the similarities of these.
-    one_vs_one : bool
-        Rows are for pairs of classes and vote.
-
-    Returns
-    -------
-    Early
-    """
-    known = _Bounded(coef, base, *(np.array(end, dtype=float) for end in bounds))
-    decide = _one_vs_one if one_vs_one else _sign if len(coef) == 1 else _one_vs_rest
-    n, m = known.low.shape
-    counts, classes = np.zeros(n, dtype=int), np.full(n, -1)
-    left, columns = np.arange(n), np.arange(m)
-    while True:
-        some = known.subset(left)
-        with np.errstate(all="ignore"):  # what has no bound decides nothing
-            classes[left] = decide(some)
-            order = columns[np.argsort(-_spread(some, columns), kind="stable")]
-        left = left[classes[left] < 0]
-        if not (left.size and columns.size):
-            break
-        step = max(_LEAST_COLUMNS, columns.size // _SHARE)
-        now, columns = order[:step], order[step:]
-        block = np.ix_(left, now)
-        known.low[block] = known.high[block] = evaluate(left, now)
-        counts[left] += now.size
-    known.low[classes >= 0] = 0.0
-    return Early(classes, known.low, counts)
-
-
-def _spread(some: _Bounded, columns: np.ndarray) -> Array:
-    """How much the columns can still move the values that are compared."""
-    coef = some.coef[:, columns]
-    weight = np.abs(coef[0]) if len(coef) == 1 else np.ptp(coef, axis=0)
-    return weight * np.mean(some.high[:, columns] - some.low[:, columns], axis=0)
-
-
-def _ends(some: _Bounded) -> tuple[np.ndarray, np.ndarray]:
+def _ends(some: ByBounds) -> tuple[np.ndarray, np.ndarray]:
     """Which values (n_new, n_rows) are certainly negative, and certainly positive."""
     room = some.room()[:, None]
     return (
@@ -134,12 +166,12 @@ def _ends(some: _Bounded) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def _sign(some: _Bounded) -> np.ndarray:
+def _sign(some: ByBounds) -> np.ndarray:
     negative, positive = (end[:, 0] for end in _ends(some))
     return np.where(positive, 1, np.where(negative, 0, -1))
 
 
-def _one_vs_rest(some: _Bounded) -> np.ndarray:
+def _one_vs_rest(some: ByBounds) -> np.ndarray:
     """The row that is above all others whatever the open similarities are.
 
     Differences of rows are bounded, not rows: the similarities are the same in both.
@@ -156,10 +188,10 @@ def _one_vs_rest(some: _Bounded) -> np.ndarray:
     return found
 
 
-def _one_vs_one(some: _Bounded) -> np.ndarray:
+def _one_vs_one(some: ByBounds) -> np.ndarray:
     """The class with more certain votes than any other can get."""
     negative, positive = _ends(some)
-    pairs = np.array(pairs_of(round((1 + (1 + 8 * len(some.coef)) ** 0.5) / 2)))
+    pairs = pairs_of_rows(len(some.coef))
     n_classes = pairs.max() + 1
     first, second = (np.eye(n_classes)[side] for side in pairs.T)
     least = negative @ first + positive @ second
@@ -168,3 +200,8 @@ def _one_vs_one(some: _Bounded) -> np.ndarray:
     items = np.arange(best.size)
     most[items, best] = -1.0
     return np.where(least[items, best] > most.max(axis=1), best, -1)
+
+
+def pairs_of_rows(n_rows: int) -> np.ndarray:
+    """Return the pairs of classes (n_rows, 2) of a one-vs-one model."""
+    return np.array(pairs_of(round((1 + (1 + 8 * n_rows) ** 0.5) / 2)))

@@ -15,8 +15,15 @@ from krein.arrays import Array
 from krein.matrices.memory import require_memory
 from krein.solvers.prototypes import Expansion, as_new_items, sparse_expansion
 
-__all__ = ["SPARSE_STATE", "Sparsifiable", "expanded"]
+__all__ = ["EARLY_STATE", "SPARSE_STATE", "Sparsifiable", "dense_array", "expanded"]
 
+EARLY_STATE = (
+    "stage_coef_",
+    "stage_intercept_",
+    "stage_threshold_",
+    "expected_share_",
+    "expected_change_",
+)
 SPARSE_STATE = ("dense_coef_", "dense_intercept_", "sparse_error_", "labels_changed_")
 
 
@@ -85,7 +92,7 @@ class Sparsifiable:
         dense = self._before_sparsify()
         parts = [dense._seen_as_new(X)]
         if held_out is not None:
-            parts.append((held_out, _dense_array(dense._similarities(held_out))))
+            parts.append((held_out, dense_array(dense._similarities(held_out))))
         columns = np.vstack([block for _, block in parts])
         found = expanded(
             columns,
@@ -102,7 +109,7 @@ class Sparsifiable:
             sparse.labels_changed_ = sum(changed)
         return sparse
 
-    def _check_sparsify(self, tolerance: Any, n_prototypes: Any) -> None:
+    def _refuse_without_expansion(self, what: str) -> None:
         self._refuse_diverged()
         reason = self._no_expansion()
         if reason is None and self._approximation is not None:
@@ -111,7 +118,10 @@ class Sparsifiable:
                 "lower n_components of the approximation"
             )
         if reason is not None:
-            raise ValueError(f"{type(self).__name__} cannot be made sparse: {reason}")
+            raise ValueError(f"{type(self).__name__} cannot {what}: {reason}")
+
+    def _check_sparsify(self, tolerance: Any, n_prototypes: Any) -> None:
+        self._refuse_without_expansion("be made sparse")
         if (tolerance is None) == (n_prototypes is None):
             raise ValueError(
                 "give tolerance= (largest change of a decision value) or "
@@ -135,6 +145,8 @@ class Sparsifiable:
     def _before_sparsify(self) -> Self:
         """Return a copy with the coefficients of the fit."""
         dense = copy.copy(self)
+        for name in EARLY_STATE:
+            dense.__dict__.pop(name, None)
         if hasattr(self, "dense_coef_"):
             dense.dual_coef_, dense.intercept_ = self.dense_coef_, self.dense_intercept_
             dense.support_ = np.flatnonzero(np.any(self.dense_coef_ != 0.0, axis=0))
@@ -155,7 +167,7 @@ class Sparsifiable:
                 "further items are given as held_out"
             )
         return items, as_new_items(
-            _dense_array(self._similarities(items)), self.support_
+            dense_array(self._similarities(items)), self.support_
         )
 
     def _with_expansion(self, found: Expansion) -> Self:
@@ -199,7 +211,7 @@ def expanded(
     return found
 
 
-def _dense_array(K: Any) -> Array:
+def dense_array(K: Any) -> Array:
     if not scipy.sparse.issparse(K):
         return np.asarray(K, dtype=float)
     require_memory(
