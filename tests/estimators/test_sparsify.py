@@ -156,6 +156,24 @@ def test_the_certificate_is_not_that_of_the_model_before(model, vectors):
     assert check_certificate(sparse, K, y, weight).holds is False
 
 
+def test_weights_are_repetitions_for_a_sparse_fit(vectors):
+    """Copies of an item are the item itself, not its nearest other."""
+    X, y = vectors
+    K, weight = sigmoid_kernel(X), np.random.default_rng(0).integers(1, 4, 90)
+    again = np.repeat(np.arange(90), weight)
+    model = KreinSVC(C=5.0, sparse=True, tol=1e-9)
+    weighted = clone(model).fit(K, y, weight)
+    repeated = clone(model).fit(K[np.ix_(again, again)], y[again])
+    assert weighted.support_.size == repeated.support_.size < 90
+    np.testing.assert_allclose(
+        weighted.decision_function(K),
+        repeated.decision_function(K[:, again]),
+        atol=1e-8,
+    )
+    assert check_certificate(weighted, K, y, weight).holds
+    assert check_certificate(repeated, K[np.ix_(again, again)], y[again]).holds
+
+
 def test_sparse_krein_svm_is_sparsify(vectors):
     X, y = vectors
     K = sigmoid_kernel(X)
@@ -274,3 +292,8 @@ def test_as_new_items_leaves_what_it_is_given():
     seen = as_new_items(K[:, [0, 2]], np.array([0, 2]))
     np.testing.assert_array_equal(seen, [[2.0, 2.0], [1.0, 3.0], [2.0, 2.0]])
     np.testing.assert_array_equal(K, kept)
+    copies = np.array([0, 0, 2])
+    seen = as_new_items(K[np.ix_(copies, copies)], np.arange(3))
+    np.testing.assert_array_equal(seen, [[2.0] * 3, [2.0] * 3, [2.0] * 3])
+    alone = np.full((2, 2), 4.0)
+    np.testing.assert_array_equal(as_new_items(alone, np.arange(2)), alone)

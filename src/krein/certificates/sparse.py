@@ -24,8 +24,8 @@ def check_sparse(
 
     The coefficients that predict are not those of any optimum, so that the kind is
     "none"; what is claimed and recomputed is the largest change of an output on the
-    training items, each taken as new: its similarity to itself is that to its nearest
-    other item.
+    training items, each taken as new: its similarity to itself, and to its copies, is
+    that to its nearest other item.
     """
     model = given.model
     dense = copy(model)
@@ -65,9 +65,14 @@ def _change(given: Given, dense: Any) -> tuple[float, float]:
 def _as_new(K: Array, support: Array) -> Array:
     seen = np.full(K.shape, -np.inf)
     seen[:, support] = K[:, support]
-    if support.size > 1:
-        np.fill_diagonal(seen, -np.inf)
-        seen[support, support] = seen[support].max(axis=1)
+    size = 1e-12 * float(np.abs(K).max(initial=0.0))
+    for i, row in enumerate(seen):
+        near = support[np.abs(K[support, support] - K[i, support]) <= size]
+        off = np.abs(K[np.ix_(near, support)] - K[i, support]).max(axis=1, initial=0.0)
+        own = near[off <= size]
+        others = np.setdiff1d(support, own)
+        if others.size:
+            row[own] = K[i, others].max()
     seen[:, np.setdiff1d(np.arange(K.shape[1]), support)] = 0.0
     return seen
 

@@ -197,6 +197,7 @@ def expanded(
     *,
     tolerance: float | None,
     most: int | None = None,
+    weight: Array | None = None,
 ) -> Expansion:
     """A sparse expansion of known coefficients; they themselves where none is found."""
     count = columns.shape[1] if most is None else min(int(most), columns.shape[1])
@@ -204,7 +205,11 @@ def expanded(
     if tolerance is not None or count < columns.shape[1]:
         outputs = columns @ coef.T + intercept
         found = sparse_expansion(
-            columns, outputs, tolerance=float(tolerance or 0.0), most=count
+            columns,
+            outputs,
+            tolerance=float(tolerance or 0.0),
+            most=count,
+            weight=weight,
         )
     if found is None or (tolerance is not None and not found.error <= tolerance):
         return Expansion(np.arange(columns.shape[1]), coef, intercept, 0.0)

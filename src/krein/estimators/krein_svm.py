@@ -141,7 +141,13 @@ approximation, solver_options, tol, max_iter, random_state, verbose
         fitted = FittedRows(rows)
         every = np.arange(training.size)
         columns = as_new_items(training.K.block(every, every), every)
-        found = expanded(columns, fitted.coef, fitted.intercept, tolerance=_TOLERANCE)
+        found = expanded(
+            columns,
+            fitted.coef,
+            fitted.intercept,
+            tolerance=_TOLERANCE,
+            weight=training.weight,
+        )
         coef = np.zeros_like(fitted.coef)
         coef[:, found.chosen] = found.coef
         before, after = (

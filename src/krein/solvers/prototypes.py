@@ -19,6 +19,7 @@ __all__ = ["Expansion", "as_new_items", "nested_expansions", "sparse_expansion"]
 
 # A column whose part outside of those chosen is smaller than this adds only rounding.
 _DEPENDENT = 1e-10
+_COPY = 1e-13  # relative difference of rows that is rounding
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def as_new_items(columns: Array, rows: np.ndarray) -> Array:
     """Replace the similarity of items to themselves by that to their nearest other.
 
     A new item has no such entry: coefficients that rely on it would fit the training
-    outputs and nothing else.
+    outputs and nothing else. Copies of an item (equal rows) are the item itself, so
+    that repeating items is the same as weighing them.
 
     Parameters
     ----------
@@ -65,16 +67,34 @@ def as_new_items(columns: Array, rows: np.ndarray) -> Array:
     ndarray of shape (n_items, n_columns)
         A copy.
     """
-    changed = columns.copy()
-    if rows.size > 1:
-        own = np.arange(rows.size)
-        changed[rows, own] = -np.inf
-        changed[rows, own] = changed[rows].max(axis=1)
-    return changed
+    item = _without_copies(columns)
+    own = item[:, None] == item[rows]
+    nearest = np.max(columns, axis=1, where=~own, initial=-np.inf)
+    own &= np.isfinite(nearest)[:, None]  # where there is no other it stays
+    return np.where(own, nearest[:, None], columns)
+
+
+def _without_copies(columns: Array) -> np.ndarray:
+    """Number the rows, rows that are equal to rounding alike.
+
+    They have the same product with a random vector, and others do not.
+    """
+    r = np.random.default_rng(0).standard_normal(columns.shape[1])
+    product = columns @ r
+    order = np.argsort(product)
+    rounding = _COPY * float((np.abs(columns) @ np.abs(r)).max(initial=0.0))
+    item = np.empty(order.size, dtype=int)
+    item[order] = np.cumsum(np.diff(product[order], prepend=-np.inf) > rounding)
+    return item
 
 
 def sparse_expansion(
-    columns: Array, outputs: Array, *, tolerance: float, most: int
+    columns: Array,
+    outputs: Array,
+    *,
+    tolerance: float,
+    most: int,
+    weight: Array | None = None,
 ) -> Expansion:
     """Choose columns until the outputs are met to `tolerance`, or `most` are chosen.
 
@@ -88,22 +108,32 @@ def sparse_expansion(
         Largest distance allowed; 0: use `most` columns.
     most : int
         Largest number of columns.
+    weight : ndarray of shape (n_items,), optional
+        How often each item counts in the sums of squares.
 
     Returns
     -------
     Expansion
     """
-    return nested_expansions(columns, outputs, [most], tolerance=tolerance)[0]
+    (found,) = nested_expansions(
+        columns, outputs, [most], tolerance=tolerance, weight=weight
+    )
+    return found
 
 
 def nested_expansions(
-    columns: Array, outputs: Array, sizes: Sequence[int], *, tolerance: float = 0.0
+    columns: Array,
+    outputs: Array,
+    sizes: Sequence[int],
+    *,
+    tolerance: float = 0.0,
+    weight: Array | None = None,
 ) -> list[Expansion]:
     """Expansions on the first columns of one pursuit, each fitted by least squares.
 
     Parameters
     ----------
-    columns, outputs, tolerance
+    columns, outputs, tolerance, weight
         As in `sparse_expansion`.
     sizes : sequence of int
         Numbers of columns; fewer where others would add only rounding.
@@ -115,9 +145,10 @@ def nested_expansions(
     unit = max(float(np.abs(columns).max(initial=0.0)), np.finfo(float).tiny)
     height = max(float(np.abs(outputs).max(initial=0.0)), np.finfo(float).tiny)
     A, F = columns / unit, outputs / height
-    order = _pursuit(A, F, tolerance / height, max(sizes))
-    Q, R = np.linalg.qr(np.column_stack([np.ones(A.shape[0]), A[:, order]]))
-    target = Q.T @ F
+    root = np.ones(A.shape[0]) if weight is None else np.sqrt(weight / weight.max())
+    order = _pursuit(A, F, root[:, None], tolerance / height, max(sizes))
+    Q, R = np.linalg.qr(np.column_stack([root, root[:, None] * A[:, order]]))
+    target = Q.T @ (root[:, None] * F)
     found = []
     for size in sizes:
         first = order[:size]
@@ -131,20 +162,25 @@ def nested_expansions(
     return found
 
 
-def _pursuit(A: Array, F: Array, tolerance: float, most: int) -> np.ndarray:
-    """Columns in the order in which they explain most.
+def _pursuit(
+    A: Array, F: Array, root: Array, tolerance: float, most: int
+) -> np.ndarray:
+    """Columns in the order in which they explain most, rows multiplied by `root`.
 
     What is left of the outputs is orthogonal to the columns chosen, so that its
     products with the others are those with their parts outside of them: one product
     with the matrix per step, and no copy of it that is projected again and again.
     """
-    least = _DEPENDENT * np.einsum("ij,ij->j", A, A)
-    A, left = A - A.mean(axis=0), F - F.mean(axis=0)
+    w = root[:, 0] ** 2
+    least = _DEPENDENT * (w @ (A * A))
+    A, left = (root * (M - w @ M / w.sum()) for M in (A, F))
     size = np.einsum("ij,ij->j", A, A)
     products = A.T @ left
     basis = np.empty((A.shape[0], min(most, *A.shape)), order="F")
     chosen: list[int] = []
-    while len(chosen) < basis.shape[1] and np.abs(left).max(initial=0.0) > tolerance:
+    while len(chosen) < basis.shape[1]:
+        if np.abs(left / root).max(initial=0.0) <= tolerance:
+            break
         useful = size > least
         useful[chosen] = False
         if not useful.any():
