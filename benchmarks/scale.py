@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -193,52 +195,80 @@ def dtw(X, Y):
     return np.exp(-D)
 
 
-def dask(n=2048, m=16, length=20):
+@contextmanager
+def watched(n_workers):
+    """A cluster as dask starts it."""
     from distributed import Client, LocalCluster
 
-    from krein.matrices.similarities import Similarities, evaluate
+    with (
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def on_workers(client, folder, source, landmarks):
+    """Seconds of the wall, of the workers and of the driver; imports are done."""
+    from krein.matrices.similarities import evaluate
     from krein.scale.cluster import cluster_columns
+
+    client.run(evaluate, source.kernel, source.items[:2], source.items[:2])
+    client.run(import_module, "zarr")
+    columns_of = cluster_columns(folder, 10**9, client)
+    before = sum(client.run(time.process_time).values())
+    _, wall, cpu = clocked(lambda: columns_of(source, landmarks))
+    return wall, sum(client.run(time.process_time).values()) - before, cpu
+
+
+def dask(n=2048, m=16, length=20):
+    from krein.matrices.similarities import Similarities, evaluate
+    from krein.scale.client import local
     from krein.scale.stream import stored_columns
 
     X = np.random.default_rng(0).standard_normal((n, length)).cumsum(axis=1)
     landmarks = np.arange(0, n, n // m)[:m]
     source = Similarities(X, sys.modules["scale"].dtw)
-    _, plain, plain_cpu = clocked(lambda: evaluate(dtw, X, X[landmarks]))
-    print(
-        f"plain loop              {plain:6.2f} s wall {plain_cpu:6.2f} s cpu",
-        flush=True,
-    )
-    times = {}
+    _, wall, cpu = clocked(lambda: import_module("zarr"))
+    show("import zarr, not counted", wall, cpu)
+    plain, times = [], {}
     with tempfile.TemporaryDirectory() as folder:
-        _, wall, cpu = clocked(
+
+        def plain_loop():
+            _, *spent = clocked(lambda: evaluate(dtw, X, X[landmarks]))
+            plain.append(show("plain loop", *spent))
+
+        plain_loop()
+        _, *spent = clocked(
             lambda: stored_columns(f"{folder}/local", 10**9)(source, landmarks)
         )
+        show("store, this process", *spent)
+        for start, label, k in (
+            (watched, "dask's defaults", 1),
+            (local, "krein's cluster", 1),
+            (local, "krein's cluster", 2),
+        ):
+            with start(k) as client:
+                spent = on_workers(client, f"{folder}/{label}{k}", source, landmarks)
+            times[label, k] = show(f"{k} worker(s), {label}", *spent)
+            plain_loop()  # in turns: the speed of a machine changes
+    wall, cpu = np.mean(plain, axis=0)
+    one, two = (times["krein's cluster", k] for k in (1, 2))
+    print(f"2 workers against 1: {one[0] / two[0]:.2f} times")
+    theirs = times["dask's defaults", 1]
+    for label, spent in (("1 worker", one), ("1 worker, dask's defaults", theirs)):
         print(
-            f"store, this process     {wall:6.2f} s wall {cpu:6.2f} s cpu", flush=True
+            f"{label} / plain loop: {spent[1] / cpu:.2f} in processor time, "
+            f"{spent[0] / wall:.2f} in wall time"
         )
-        for k in (1, 2):
-            with (
-                LocalCluster(
-                    n_workers=k, threads_per_worker=1, dashboard_address=":0"
-                ) as cluster,
-                Client(cluster) as client,
-            ):
-                client.run(evaluate, source.kernel, X[:2], X[:2])  # imports are done
-                columns_of = cluster_columns(f"{folder}/{k}", 10**9, client)
-                before = sum(client.run(time.process_time).values())
-                _, wall, cpu = clocked(lambda f=columns_of: f(source, landmarks))
-                busy = sum(client.run(time.process_time).values()) - before
-            times[k] = wall, busy + cpu
-            print(
-                f"{k} worker(s)             {wall:6.2f} s wall {busy:6.2f} s of workers"
-                f" {cpu:6.2f} s of the driver",
-                flush=True,
-            )
-    print(f"2 workers against 1: {times[1][0] / times[2][0]:.2f} times")
-    print(
-        f"1 worker / plain loop: {times[1][1] / plain_cpu:.2f} in processor time, "
-        f"{times[1][0] / plain:.2f} in wall time"
-    )
+
+
+def show(label, wall, cpu, driver=None):
+    """Print seconds; return those of the wall and of all processes."""
+    where = "" if driver is None else f" of workers {driver:6.2f} s of the driver"
+    print(f"{label:28s} {wall:6.2f} s wall {cpu:6.2f} s cpu{where}", flush=True)
+    return wall, cpu + (driver or 0.0)
 
 
 def main():

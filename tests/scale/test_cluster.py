@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 
+import krein.scale.client as client_module
 import krein.scale.cluster as cluster_module
 from krein import KreinNystroem, SpectrumSVC
 from krein.scale import decision_function, fit, predict
@@ -59,7 +60,7 @@ def test_waiting_asks_for_the_workers_once_a_second(client, monkeypatch):
         client, "scheduler_info", lambda **given: asked.append(1) or original(**given)
     )
     future = client.submit(time.sleep, 1.3, pure=False)
-    assert list(cluster_module._completed(client, {future: "a nap"})) == [future]
+    assert list(client_module._completed(client, {future: "a nap"})) == [future]
     assert len(asked) <= 2
 
 
@@ -211,7 +212,7 @@ def test_tile_that_kills_workers_is_named(problem, tmp_path):
 
 
 def test_cluster_without_workers_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(cluster_module, "NO_WORKER_SECONDS", 0.5)
+    monkeypatch.setattr(client_module, "NO_WORKER_SECONDS", 0.5)
     with (
         distributed.LocalCluster(
             n_workers=0, processes=False, dashboard_address=":0"
@@ -220,7 +221,7 @@ def test_cluster_without_workers_is_not_waited_for(monkeypatch):
     ):
         future = client.submit(abs, -1)
         with pytest.raises(RuntimeError, match=r"no workers for 0\.5 sec.* tile 0"):
-            list(cluster_module.gathered(client, {future: "tile 0"}))
+            list(client_module.gathered(client, {future: "tile 0"}))
 
 
 class MarkWorkers(distributed.WorkerPlugin):

@@ -18,7 +18,8 @@ from krein.items import take
 from krein.matrices.memory import parse_bytes, require_memory
 from krein.matrices.similarities import evaluate
 from krein.matrices.tiles import row_slices
-from krein.scale.cluster import as_client, cluster_columns, map_in_order
+from krein.scale.client import as_client, map_in_order
+from krein.scale.cluster import cluster_columns
 from krein.scale.stream import stored_columns
 from krein.store.lock import locked
 

@@ -1,21 +1,22 @@
-"""Landmark blocks and predictions on the workers of dask.distributed.
+"""Landmark blocks on the workers of dask.distributed.
 
 Workers find the items in the store, not in messages, write each tile themselves and
-answer with an m x m matrix at most. A worker that dies costs the tiles it was working
-on; a driver that dies costs nothing but the start. Sums run along the same tree as on
-one machine.
+answer with an m x m matrix at most. Short tiles are asked for several at a time. A
+worker that dies costs the tiles it was working on; a driver that dies costs nothing but
+the start. Sums run along the same tree as on one machine.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
 import pickle
+import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,116 +26,16 @@ from krein.arrays import Array
 from krein.items import take
 from krein.matrices.similarities import Similarities, evaluate
 from krein.matrices.tiles import combine_triangles, triangular
-from krein.optional import import_optional
+from krein.scale.client import gathered, workers
 from krein.scale.stream import StoredTiles, open_columns, tall
 from krein.store.blocks import BlockStore
 from krein.store.files import replace_file
 from krein.store.fingerprint import checksum
-from krein.store.records import RecordStore
+from krein.store.records import RecordStore, read_record
 
-__all__ = ["ClusterTiles", "as_client", "cluster_columns", "map_in_order"]
+__all__ = ["ClusterTiles", "cluster_columns"]
 
-_IN_FLIGHT = 4  # tasks a worker has waiting, at most
-_FIRST_LOOK, _LAST_LOOK = 0.001, 0.05  # seconds between looks for tasks that ended
-_ASK_EVERY = 1.0  # seconds; asking the scheduler for its workers costs milliseconds
-NO_WORKER_SECONDS = 120.0  # longer than dask takes to replace a worker
-
-
-# --------------------------------------------------------------------- client
-
-
-@contextlib.contextmanager
-def as_client(client: Any) -> Iterator[Any]:
-    """Yield a running client; for ``"local"`` one of an own cluster, closed later."""
-    distributed = import_optional(
-        "distributed", extra="dask", needed_for="training on several workers"
-    )
-    if isinstance(client, str):
-        if client != "local":
-            raise ValueError(
-                f"client must be a dask.distributed.Client or 'local', got {client!r}"
-            )
-        with (
-            distributed.LocalCluster(
-                threads_per_worker=1, dashboard_address=":0"
-            ) as cluster,
-            distributed.Client(cluster) as own,
-        ):
-            yield own
-        return
-    if not isinstance(client, distributed.Client):
-        raise TypeError(
-            "client must be a dask.distributed.Client or 'local', got "
-            f"{type(client).__name__}"
-        )
-    if client.status != "running":
-        raise ValueError(
-            f"client is {client.status}, not running: connect a new "
-            "dask.distributed.Client; complete tiles in the store are used again"
-        )
-    yield client
-
-
-def gathered(client: Any, futures: dict[Any, str]) -> Iterator[tuple[Any, Any]]:
-    """Yield (future, result) as they come; failures name the work they belong to."""
-    distributed = import_optional("distributed", extra="dask", needed_for="a cluster")
-    try:
-        for future in _completed(client, futures):
-            try:
-                yield future, future.result()
-            except distributed.KilledWorker as error:
-                raise RuntimeError(
-                    f"{futures[future]} ended {error.allowed_failures + 1} workers in "
-                    "a row: it probably needs more memory than a worker has, or the "
-                    "kernel crashes on these items. Complete tiles stay in the store"
-                ) from error
-            except ImportError as error:
-                raise ImportError(
-                    f"a worker that computed {futures[future]} lacks a package: "
-                    f"{error}. Install it on all workers"
-                ) from error
-            except distributed.client.FutureCancelledError as error:
-                raise RuntimeError(
-                    f"{futures[future]} was cancelled: the client was closed or lost "
-                    "its scheduler. Complete tiles stay in the store; run the same "
-                    "call again"
-                ) from error
-    finally:
-        with contextlib.suppress(Exception):
-            client.cancel(list(futures))
-
-
-def _completed(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
-    """Futures as they end; an error when no worker is left that could end them.
-
-    A worker that cannot be started again, e.g. for want of memory, is given up by
-    dask without a word, and its futures would be waited for without end.
-    """
-    distributed = import_optional("distributed", extra="dask", needed_for="a cluster")
-    coming = distributed.as_completed(list(futures))
-    last_seen = last_asked = time.monotonic()
-    pause = _FIRST_LOOK  # short tasks are met soon, long ones are not asked for often
-    while not coming.is_empty():
-        if coming.has_ready():
-            yield next(coming)
-            last_seen = last_asked = time.monotonic()
-            pause = _FIRST_LOOK
-            continue
-        time.sleep(pause)
-        pause = min(2.0 * pause, _LAST_LOOK)
-        if time.monotonic() - last_asked < min(_ASK_EVERY, 0.5 * NO_WORKER_SECONDS):
-            continue
-        last_asked = time.monotonic()
-        if client.status != "running" or client.scheduler_info(n_workers=1)["workers"]:
-            last_seen = time.monotonic()
-        elif time.monotonic() - last_seen > NO_WORKER_SECONDS:
-            open_work = [name for future, name in futures.items() if not future.done()]
-            raise RuntimeError(
-                f"the cluster has had no workers for {NO_WORKER_SECONDS:g} seconds; "
-                f"{open_work[0]} and {len(open_work) - 1} more were not done. "
-                "Complete tiles stay in the store; start workers and run the same "
-                "call again"
-            )
+_TASK_SECONDS = 1.0  # of short tiles in one task: a task costs dask 10 ms
 
 
 # ---------------------------------------------------------------------- items
@@ -177,7 +78,7 @@ def _sound(folder: Path, facts: dict[str, Any]) -> bytes | None:
 
 def read_items(folder: Path, name: str, key: str) -> Any:
     """Items that `write_items` has kept."""
-    facts = RecordStore(folder).read(name, key)
+    facts = read_record(folder / f"{name}.json", key)
     content = None if facts is None else _sound(folder, facts)
     if facts is None or content is None:
         raise RuntimeError(
@@ -203,37 +104,66 @@ class Work:
     tile_rows: int
     kernel: Callable[[Any, Any], Any]
     key: str
-
-    def store(self) -> BlockStore:
-        """Open the store of the block, on a worker."""
-        return BlockStore(
-            Path(self.folder) / "block",
-            tall(*self.shape, self.tile_rows),
-            self.key,
-            backend="zarr",
-            prepare=False,
-        )
+    run: str  # a name of this run of the driver alone
 
     @property
     def items(self) -> Path:
         """Folder of the items."""
         return Path(self.folder) / "items"
 
+    def opened(self) -> tuple[BlockStore, Any]:
+        """Store of the block and landmarks, opened once a run; on a worker."""
+        return _opened(self.folder, self.shape, self.tile_rows, self.key, self.run)
 
-def compute_tile(work: Work, tile: int) -> int:
-    """Compute a tile and write it, unless that has been done; on a worker."""
-    store = work.store()
-    if not store.has(tile):
-        left = read_items(work.items, f"{tile:08d}", work.key)
-        right = read_items(work.items, "landmarks", work.key)
-        store.write(tile, evaluate(work.kernel, left, right))
-    return tile
+
+@lru_cache(maxsize=2)
+def _opened(
+    folder: str, shape: tuple[int, int], tile_rows: int, key: str, run: str
+) -> tuple[BlockStore, Any]:
+    """Open a store; by `run` too, since a store knows what it has read and checked."""
+    tiling = tall(*shape, tile_rows)
+    place = Path(folder)
+    store = BlockStore(place / "block", tiling, key, backend="zarr", prepare=False)
+    return store, read_items(place / "items", "landmarks", key)
+
+
+def compute_tiles(work: Work, tiles: Sequence[int]) -> float:
+    """Compute tiles and write each, unless that has been done; on a worker.
+
+    Returns the seconds it took.
+    """
+    store, right = work.opened()
+    start = time.perf_counter()
+    for tile in tiles:
+        if not store.has(tile):
+            left = read_items(work.items, f"{tile:08d}", work.key)
+            store.write(tile, evaluate(work.kernel, left, right))
+    return time.perf_counter() - start
 
 
 def tile_triangle(work: Work, tile: int, scale: Array | None) -> Array:
     """Triangular factor of a tile; on a worker."""
-    numbers = work.store().read(tile)
+    numbers = work.opened()[0].read(tile)
     return triangular(numbers if scale is None else numbers * scale[:, None])
+
+
+def task_sizes(n_tiles: int, seconds: float, threads: int) -> Iterator[int]:
+    """How many tiles a task takes: as many as fill its time, fewer towards the end.
+
+    Parameters
+    ----------
+    n_tiles : int
+        Tiles in all.
+    seconds : float
+        What a tile takes.
+    threads : int
+        Tasks that run side by side; they shall end at about the same time.
+    """
+    most = _TASK_SECONDS / max(seconds, 1e-9)
+    while n_tiles > 0:
+        size = max(1, int(min(most, n_tiles // (2 * threads))))
+        yield size
+        n_tiles -= size
 
 
 class ClusterTiles(StoredTiles):
@@ -255,15 +185,23 @@ class ClusterTiles(StoredTiles):
         self.work = work
 
     def fill(self) -> None:
-        """Compute all tiles that are missing, on the workers."""
-        futures = {
-            self.client.submit(compute_tile, self.work, tile, pure=False): self._name(
-                tile
-            )
-            for tile in self.missing()
-        }
-        for _ in gathered(self.client, futures):
-            pass
+        """Compute all tiles that are missing, on the workers.
+
+        One a thread at first. The others are shared out when it is known what a tile
+        takes.
+        """
+        left = self.missing()
+        threads = max(1, sum(self.client.nthreads().values()))
+        futures = dict(self._asked([tile]) for tile in left[:threads])
+        del left[:threads]
+        for _, seconds in gathered(self.client, futures):
+            for size in task_sizes(len(left), seconds, threads):
+                futures.update([self._asked(left[:size])])
+                del left[:size]
+
+    def _asked(self, tiles: list[int]) -> tuple[Any, _Tiles]:
+        future = self.client.submit(compute_tiles, self.work, tiles, pure=False)
+        return future, _Tiles(self, tiles)
 
     def triangle(self, scale: Array | None = None) -> Array:
         """Triangular factor, reduced on the workers along the fixed tree."""
@@ -290,8 +228,19 @@ class ClusterTiles(StoredTiles):
         root = level[0]
         return next(gathered(self.client, {root: "the triangular factor"}))[1]
 
-    def _name(self, tile: int) -> str:
-        rows = self.slices[tile]
+
+@dataclass(frozen=True)
+class _Tiles:
+    """Name of the work of a task."""
+
+    columns: StoredTiles
+    tiles: list[int]
+
+    def __str__(self) -> str:
+        """Name the tile that is at work: those before it have been written."""
+        done = self.columns.store.has
+        tile = next((i for i in self.tiles if not done(i)), self.tiles[-1])
+        rows = self.columns.slices[tile]
         return f"tile {tile} (rows {rows.start} to {rows.stop - 1})"
 
 
@@ -323,7 +272,8 @@ def cluster_columns(
             columns.fill()
             return columns
         rows, key = columns.store.tiling.size, columns.store.key
-        work = Work(str(folder_path), columns.shape, rows, source.kernel, key)
+        run = secrets.token_hex(8)
+        work = Work(str(folder_path), columns.shape, rows, source.kernel, key, run)
         right = take(source.items, landmarks)
         write_items(work.items, "landmarks", right, key)
         for tile in columns.missing():
@@ -334,30 +284,3 @@ def cluster_columns(
         return tiles
 
     return columns_of
-
-
-def workers(client: Any) -> list[str]:
-    """Addresses of the workers; there must be some."""
-    found = list(client.scheduler_info(n_workers=-1)["workers"])
-    if not found:
-        raise ValueError("client has no workers; start some before training")
-    return found
-
-
-def map_in_order(
-    client: Any, function: Callable[..., Any], arguments: Iterator[tuple[Any, ...]]
-) -> Iterator[Any]:
-    """Yield ``function(*arguments)`` in order, few tasks ahead of the reader."""
-    ahead = _IN_FLIGHT * len(workers(client))
-    waiting: list[Any] = []
-    for number, given in enumerate(arguments):
-        waiting.append((number, client.submit(function, *given, pure=False)))
-        if len(waiting) >= ahead:
-            yield _first(client, waiting)
-    while waiting:
-        yield _first(client, waiting)
-
-
-def _first(client: Any, waiting: list[Any]) -> Any:
-    number, future = waiting.pop(0)
-    return next(gathered(client, {future: f"part {number} of the items"}))[1]

@@ -15,7 +15,7 @@ import numpy as np
 
 from krein.formats import hits as tables
 from krein.formats.named import Named
-from krein.scale.cluster import as_client, map_in_order
+from krein.scale.client import as_client, map_in_order
 
 __all__ = ["predict_hits", "read_hits"]
 
