@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from tests.scale import kernels
 distributed = pytest.importorskip(
     "distributed", reason="dask.distributed (extra 'dask') is not installed"
 )
+dask = pytest.importorskip("dask")
 pytest.importorskip("zarr", reason="zarr (extra 'dask') is not installed")
 
 
@@ -73,6 +75,50 @@ def test_workers_give_the_same_model_bit_by_bit(client, problem, tmp_path):
     scores = decision_function(together, X, client=client)
     np.testing.assert_allclose(scores, alone.decision_function(X), atol=1e-10)
     np.testing.assert_array_equal(predict(together, X, client=client), alone.predict(X))
+
+
+def test_short_tiles_share_tasks_and_an_open_store(
+    client, problem, tmp_path, monkeypatch
+):
+    X, y = problem
+    asked = []
+    original = client.submit
+
+    def counted(function, *given, **more):
+        asked.extend([given[1]] if function is cluster_module.compute_tiles else [])
+        return original(function, *given, **more)
+
+    monkeypatch.setattr(client, "submit", counted)
+    opened = client.run(times_opened)
+    fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
+    n_tiles = len(list((tmp_path / "s" / "block" / "markers").glob("*.json")))
+    assert sorted(tile for tiles in asked for tile in tiles) == list(range(n_tiles))
+    assert len(asked) < 0.5 * n_tiles
+    assert [len(tiles) for tiles in asked[:2]] == [1, 1]
+    assert all(client.run(times_opened)[w] <= opened[w] + 1 for w in opened)
+
+
+def times_opened():
+    return cluster_module._opened.cache_info().misses
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.6, 30.0])
+def test_tasks_take_all_tiles_and_end_small(threads, seconds):
+    sizes = list(cluster_module.task_sizes(100, seconds, threads))
+    assert sum(sizes) == 100
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 1
+    assert max(sizes) * seconds <= max(1.0, seconds)
+
+
+def test_store_that_was_removed_is_made_again(client, problem, tmp_path):
+    """What a worker keeps open is that of one run."""
+    X, y = problem
+    first = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
+    shutil.rmtree(tmp_path / "s")
+    second = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
+    np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
 
 
 def test_strings_on_workers(client, tmp_path):
@@ -302,6 +348,19 @@ def test_grid_search_through_joblib(client, problem):
     with joblib.parallel_config("dask"):
         grid.fit(X[:600], y[:600])
     assert grid.best_score_ > 0.85
+
+
+@pytest.mark.slow
+def test_own_cluster_does_not_profile_itself():
+    before = profiles()
+    with client_module.local(1) as client:
+        assert list(client.run(profiles).values()) == [False]
+        assert profiles() == before
+    assert before
+
+
+def profiles():
+    return dask.config.get("distributed.worker.profile.enabled")
 
 
 @pytest.mark.slow
