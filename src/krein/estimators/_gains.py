@@ -42,9 +42,11 @@ _TOL, _STEPS = 1e-1, 3  # of LIBSVM in the search: in units of the margin; per s
 # path(K, target, Cs, weight): coefficients (n_C, n_rows, n) and intercepts (n_C,
 # n_rows) on a kernel of mean diagonal one, solved well enough for an order of them.
 Path = Callable[[Array, Any, Array, Array | None], tuple[Array, Array]]
-# fit(trained, training, target, C): parameters of the one machine, certified rows.
+# fit(trained, training, target, C, starts): parameters of the one machine, certified
+# rows. `starts` are the solutions for the C before, if any.
 Fit = Callable[
-    [TrainedKernel, Training, Any, float], tuple[dict[str, float], FittedRows]
+    [TrainedKernel, Training, Any, float, Sequence[Array]],
+    tuple[dict[str, float], FittedRows],
 ]
 
 
@@ -269,13 +271,15 @@ def members(
     kernels, found = Kernels(training, settings.spectrum), {}
     # Method by method: the kernel of one of them is alive at a time.
     for m in by_half(settings.methods, settings.spectrum):
-        chosen = [s for s in best if s // settings.Cs.size == m]
+        chosen = sorted(s for s in best if s // settings.Cs.size == m)
         if not chosen:
             continue
         trained, scale = kernels.unit(settings.methods[m])
-        for s in chosen:
+        starts: list[Array] = []
+        for s in chosen:  # from the smallest C up: beyond some C nothing changes
             method, unit_C = settings[s]
-            params, rows = fit(trained, training, target, unit_C / scale)
+            params, rows = fit(trained, training, target, unit_C / scale, starts)
+            starts = [result.x for result in rows.results]
             member = {"method": _by_name(method), **params, "results": rows.results}
             found[s] = member, rows
     return [found[s] for s in best]

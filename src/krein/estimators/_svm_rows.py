@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,12 @@ def svm_rows(
     tol: float,
     max_iter: int,
     options: dict[str, Any],
+    starts: Sequence[Array] = (),
 ) -> list[Row]:
-    """Solve all rows, in the way that suits the form of the kernel."""
+    """Solve all rows, in the way that suits the form of the kernel.
+
+    `starts` are solutions of these rows for a smaller C, where they are known.
+    """
     signs = list(target.signs())
     if trained.product is not None:
         solved = sparse_svm_dual(
@@ -58,8 +63,8 @@ def svm_rows(
         )
     else:
         solved = [
-            _solved(trained, BalancedBox(upper, y), tol, max_iter, options)
-            for y in signs
+            _solved(trained, BalancedBox(upper, y), tol, max_iter, options, start)
+            for y, start in zip_longest(signs, starts)
         ]
     if trained.slack:
         solved = [(with_slack(r, trained.slack, tol), b) for r, b in solved]
@@ -107,6 +112,7 @@ def _solved(
     tol: float,
     max_iter: int,
     options: dict[str, Any],
+    start: Array | None = None,
 ) -> tuple[Result, float]:
     """Solve one row, by LIBSVM where the kernel is formed, else on its features."""
     if trained.dense is not None:
@@ -116,6 +122,7 @@ def _solved(
             tol=tol,
             max_iter=max_iter,
             psd=trained.psd,
+            start=start,
             **options,
         )
     assert trained.features is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -183,7 +184,12 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         return self
 
     def _rows(
-        self, trained: TrainedKernel, training: Training, target: Classes, C: float
+        self,
+        trained: TrainedKernel,
+        training: Training,
+        target: Classes,
+        C: float,
+        starts: Sequence[Array],
     ) -> tuple[dict[str, float], FittedRows]:
         rows = svm_rows(
             trained,
@@ -192,6 +198,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
             tol=self.tol,
             max_iter=self.max_iter,
             options={},
+            starts=starts,
         )
         return {"C": C}, FittedRows(rows)
 

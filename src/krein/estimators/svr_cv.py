@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from numbers import Real
 from typing import Any, Self
@@ -159,7 +160,12 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         return self
 
     def _rows(
-        self, trained: TrainedKernel, training: Training, target: Values, C: float
+        self,
+        trained: TrainedKernel,
+        training: Training,
+        target: Values,
+        C: float,
+        starts: Sequence[Array],
     ) -> tuple[dict[str, float], FittedRows]:
         _, spread = _mean_and_spread(target.y, training.weight)
         params = {"C": C * spread, "epsilon": self.epsilon * spread}
@@ -171,6 +177,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
             tol=self.tol,
             max_iter=self.max_iter,
             psd=trained.psd,
+            start=starts[0] if starts else None,
         )
         row = Row(trained.to_raw(result.x), intercept, result)
         return params, FittedRows([row])

@@ -43,6 +43,7 @@ def svm_dual(
     max_iter: int = 1_000_000,
     psd: bool = True,
     cache_size: float = _CACHE_MB,
+    start: Array | None = None,
 ) -> tuple[Result, float]:
     """Maximise e'a - a'YKYa/2 over 0 <= a_i <= upper_i, y'a = 0.
 
@@ -62,6 +63,10 @@ def svm_dual(
         pair (stationarity), not a gap.
     cache_size : float
         LIBSVM's cache of kernel rows, in MB.
+    start : ndarray of shape (n,), optional
+        ``x`` of a machine with smaller bounds. Where it is the solution still, as it
+        is when no variable was on its bound, it is certified and returned; otherwise
+        it is not used.
 
     Returns
     -------
@@ -71,7 +76,9 @@ def svm_dual(
         The intercept.
     """
     problem = SVMDual.classification(K, domain, psd=psd)
-    return solve_dual(problem, tol=tol, max_iter=max_iter, cache_size=cache_size)
+    return solve_dual(
+        problem, tol=tol, max_iter=max_iter, cache_size=cache_size, start=start
+    )
 
 
 def svr_dual(
@@ -83,6 +90,7 @@ def svr_dual(
     tol: float = 1e-6,
     max_iter: int = 1_000_000,
     psd: bool = True,
+    start: Array | None = None,
 ) -> tuple[Result, float]:
     """Epsilon-insensitive regression; ``x`` holds the signed coefficients on K.
 
@@ -94,7 +102,7 @@ def svr_dual(
         Targets; bounds of the coefficients' magnitudes.
     epsilon : float
         Half the width of the tube.
-    tol, max_iter, psd
+    tol, max_iter, psd, start
         As in `svm_dual`.
 
     Returns
@@ -104,7 +112,7 @@ def svr_dual(
         The intercept.
     """
     problem = SVMDual.regression(K, y, upper, epsilon=epsilon, psd=psd)
-    return solve_dual(problem, tol=tol, max_iter=max_iter)
+    return solve_dual(problem, tol=tol, max_iter=max_iter, start=start)
 
 
 def one_class_dual(
@@ -166,6 +174,7 @@ def solve_dual(
     tol: float = 1e-6,
     max_iter: int = 1_000_000,
     cache_size: float = _CACHE_MB,
+    start: Array | None = None,
 ) -> tuple[Result, float]:
     """Points from better and better methods, until one is at rest to rounding.
 
@@ -173,7 +182,7 @@ def solve_dual(
     ----------
     problem : SVMDual
         Classification, regression or one class.
-    tol, max_iter, cache_size
+    tol, max_iter, cache_size, start
         As in `svm_dual`.
 
     Returns
@@ -186,7 +195,8 @@ def solve_dual(
     unit, size, height = problem.unit()
     best: SVMPoint | None = None
     history, n_iter = History(), 0
-    for point, at_rest, spent in _attempts(unit, tol, max_iter, cache_size):
+    given = None if start is None else _within(unit, start / size)
+    for point, at_rest, spent in _attempts(unit, tol, max_iter, cache_size, given):
         n_iter = spent
         certificate = point.certificate
         history.record(value=point.value * size * height, relative=certificate.relative)
@@ -199,10 +209,22 @@ def solve_dual(
     return _result(problem, unit, best, (size, height), tol, n_iter, history)
 
 
+def _within(unit: SVMDual, x: Array) -> Array:
+    """Variables of a result's ``x``."""
+    if unit.domain.n == x.size:
+        return np.minimum(x, unit.domain.upper)
+    return unit.variables(x)
+
+
 def _attempts(
-    unit: SVMDual, tol: float, max_iter: int, cache_size: float
+    unit: SVMDual, tol: float, max_iter: int, cache_size: float, start: Array | None
 ) -> Iterator[tuple[SVMPoint, bool, int]]:
     """Yield points, whether active sets found nothing to change, and steps so far."""
+    if start is not None:
+        point = unit.at(start)
+        if not _restless(unit, point).any():
+            yield point, True, 0
+            return
     if unit.domain.balance >= float(unit.domain.upper.sum()):  # one point is feasible
         yield unit.at(unit.domain.upper), True, 0
         return
@@ -292,16 +314,10 @@ def _settle(problem: SVMDual, a: Array, rounds: int) -> tuple[SVMPoint, bool]:
     domain, upper = problem.domain, problem.domain.upper
     point = best = problem.at(domain.project(a))
     for _ in range(min(rounds, _ROUNDS)):
-        tau = problem.intercept(point) - problem.offset
-        reduced = point.gradient - tau * domain.y
-        noise = 1e-15 * (np.abs(problem.margin) + abs(tau))
-        noise += problem.spread(point.error)
-        low, high = point.a <= 0.0, point.a >= upper
-        wants = np.where(low, reduced > noise, np.abs(reduced) > noise)
-        wants = np.where(high, reduced < -noise, wants)
+        wants = _restless(problem, point)
         if not wants.any():
             return point, True
-        loose = np.flatnonzero(wants | ~(low | high))
+        loose = np.flatnonzero(wants | ((point.a > 0.0) & (point.a < upper)))
         new = problem.at(domain.rebalance(_maximised(problem, point, loose)))
         better = new.certificate.value < best.certificate.value
         best = new if better else best
@@ -309,6 +325,18 @@ def _settle(problem: SVMDual, a: Array, rounds: int) -> tuple[SVMPoint, bool]:
             break
         point = new
     return best, False
+
+
+def _restless(problem: SVMDual, point: SVMPoint) -> np.ndarray:
+    """Which variables can be moved for a gain beyond rounding."""
+    domain = problem.domain
+    tau = problem.intercept(point) - problem.offset
+    reduced = point.gradient - tau * domain.y
+    noise = 1e-15 * (np.abs(problem.margin) + abs(tau))
+    noise += problem.spread(point.error)
+    low, high = point.a <= 0.0, point.a >= domain.upper
+    wants = np.where(low, reduced > noise, np.abs(reduced) > noise)
+    return np.where(high, reduced < -noise, wants)
 
 
 def _maximised(problem: SVMDual, point: SVMPoint, loose: np.ndarray) -> Array:
