@@ -23,7 +23,9 @@ from krein import (
     sigmoid_kernel,
 )
 from krein.problems.proxy import ProxySVM
-from krein.solvers import _active_set, cpd_newton
+from krein.solvers import _active_set, cpd_newton, libsvm
+from krein.store import sharing
+from krein.store.fingerprint import fingerprint
 from krein.store.sharing import shared_work
 
 N = 120
@@ -165,6 +167,29 @@ def test_a_search_of_the_spectrum_decomposes_once_per_fold(counter, problem):
     _, K, y = problem
     SpectrumSVCCV(cv=3).fit(K, y)
     assert counter["eigh"] == 4
+
+
+def test_members_with_one_solution_are_solved_once(counter, problem):
+    """Next to a diagonal no variable reaches a large C."""
+    _, K, y = problem
+    counter.watch(libsvm, "_loosely")
+    model = SpectrumSVCCV([30.0, 100.0, 300.0, 1e3], gains=["flip"], cv=3)
+    model.fit(K + 3.0 * np.eye(N), y)
+    assert len(model.members_) == 2
+    assert counter["_loosely"] == 1
+
+
+def test_a_search_looks_at_the_matrix_of_a_fold_once(problem, monkeypatch):
+    _, K, y = problem
+    seen = []
+
+    def counted(value):
+        seen.append(np.shape(value))
+        return fingerprint(value)
+
+    monkeypatch.setattr(sharing, "fingerprint", counted)
+    ProxySVCCV(Cs=[0.1, 1.0], rhos=[0.1, 1.0, 10.0], cv=4).fit(K, y)
+    assert seen.count((90, 90)) == 4
 
 
 def test_a_report_decomposes_once(monkeypatch, problem, tmp_path):

@@ -19,7 +19,7 @@ from krein.arrays import Array
 from krein.matrices.memory import require_for
 from krein.scales import power_of_two
 from krein.store.fingerprint import fingerprint
-from krein.store.sharing import is_sharing, once
+from krein.store.sharing import digest, is_sharing, once
 
 __all__ = [
     "Spectrum",
@@ -73,7 +73,7 @@ class Spectrum:
         Computed once per matrix inside of `krein.store.sharing.shared_work`.
         """
         return once(
-            lambda: (cls, fingerprint(K), fingerprint(weight)),
+            lambda: (cls, digest(K), digest(weight)),
             lambda: cls._decompose(K, weight),
         )
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from krein.domain import BalancedBox
 from krein.problems.svm import SVMDual
+from krein.solvers import libsvm
 from krein.solvers.libsvm import one_class_dual, svm_dual, svr_dual
 from tests.reference.rational import dual_value, exact, exact_optimum
 
@@ -53,6 +54,32 @@ def test_value_and_certificate_against_clarabel(seed, n, rank, C):
     assert result.value + result.certificate.value >= best * (1 - 1e-7) - 1e-9
     assert result.certificate.relative <= 1e-4
     assert np.isfinite(intercept)
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_a_solution_off_its_bounds_serves_every_larger_C(kind, monkeypatch):
+    K, domain = random_problem(3, 40, 40, 1.0)
+    K = K + 20.0 * np.eye(40)
+
+    def solve(C, start=None):
+        if kind == "classes":
+            return svm_dual(K, BalancedBox(np.full(40, C), domain.y), start=start)
+        return svr_dual(K, domain.y, np.full(40, C), epsilon=0.1, start=start)
+
+    (free, _), (more, b_more) = solve(10.0), solve(100.0)
+    assert np.abs(free.x).max() < 10.0
+    bound, _ = solve(0.01)
+    assert np.abs(bound.x).max() == pytest.approx(0.01)
+    again, _ = solve(100.0, start=bound.x)
+    np.testing.assert_array_equal(again.x, more.x)
+    with monkeypatch.context() as patch:
+        patch.setattr(libsvm, "_loosely", None)
+        found, b_found = solve(100.0, start=free.x)
+    np.testing.assert_allclose(found.x, more.x, rtol=1e-10, atol=1e-14)
+    assert b_found == pytest.approx(b_more, rel=1e-10, abs=1e-13)
+    # The gap is that of the larger C.
+    assert found.certificate.value == pytest.approx(more.certificate.value, rel=0.5)
+    assert found.certificate.value > free.certificate.value
 
 
 def test_polished_points_meet_the_kkt_conditions_to_rounding():

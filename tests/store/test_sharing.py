@@ -7,7 +7,8 @@ import scipy.linalg
 from krein import KreinSVC, SpectrumSVC, compare, sigmoid_kernel
 from krein.comparison.methods import select_methods
 from krein.spectrum import Spectrum
-from krein.store.sharing import once, shared_work
+from krein.store.fingerprint import fingerprint
+from krein.store.sharing import digest, once, shared_work
 
 
 @pytest.fixture
@@ -71,6 +72,19 @@ def test_different_matrices_and_weights_are_kept_apart(problem):
         changed[0, 0] += 1e-12
         assert Spectrum.exact(changed) is not first
     assert Spectrum.exact(K) is not first
+
+
+def test_a_matrix_that_can_change_is_looked_at_again(problem):
+    K = problem[0].copy()
+    view = K[:]
+    view.flags.writeable = False  # its numbers can change through K
+    with shared_work():
+        first = digest(K), digest(view)
+        K[0, 0] += 1.0
+        assert digest(K) != first[0]
+        assert digest(view) != first[1]
+        K.flags.writeable = False
+        assert digest(K) == digest(K) == fingerprint(K)
 
 
 def test_shared_arrays_cannot_be_changed():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from math import ceil, isqrt
 from typing import Any
 
@@ -177,7 +178,8 @@ def _evaluate(
     total = store.tiling.n_pairs
     left = sum(store.tiling.pairs_of(tile) for tile in missing)
     # One thread of BLAS per job: jobs that each use all cores get in each other's way.
-    limit = threadpool_limits(1 if threads and n_jobs > 1 else None)
+    # For processes joblib sees to it, and looking for the libraries here takes 15 ms.
+    limit = threadpool_limits(1) if threads and n_jobs > 1 else nullcontext()
     bar = progress_bar(label, total, unit="pairs", done=total - left, show=progress)
     with limit, bar as advance:
         for tile, block in zip(missing, parallel(jobs()), strict=True):

@@ -44,7 +44,9 @@ class Similarities(Matrix):
     def subset(self, indices: np.ndarray) -> Similarities:
         """Return the similarities of the items at `indices`."""
         if self.kernel is None:
-            return Similarities(self.items[np.ix_(indices, indices)])
+            part = self.items[np.ix_(indices, indices)]
+            part.flags.writeable = False  # so that sharing need not look at it again
+            return Similarities(part)
         return Similarities(take(self.items, indices), self.kernel)
 
     @property

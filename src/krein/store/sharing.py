@@ -2,7 +2,8 @@
 
 Inside ``with shared_work():`` an eigendecomposition (and a matrix built from it) that
 was computed before is used again, whichever estimator asks. Matrices are recognised
-by a fingerprint of their contents, which costs O(n^2) against the O(n^3) saved.
+by a fingerprint of their contents, which costs O(n^2) against the O(n^3) saved; of a
+matrix that cannot change it is made once in a block, for a search asks a hundred times.
 Outside of the block nothing is kept. See docs/decisions/0060.
 """
 
@@ -16,7 +17,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["SharedWork", "alone_clock", "is_sharing", "once", "shared_work"]
+from krein.arrays import Array
+from krein.store.fingerprint import fingerprint
+
+__all__ = ["SharedWork", "alone_clock", "digest", "is_sharing", "once", "shared_work"]
 
 T = TypeVar("T")
 
@@ -34,6 +38,8 @@ class SharedWork:
     def __init__(self) -> None:
         self.saved = 0.0
         self._done: dict[Hashable, tuple[Any, float]] = {}
+        # By number, with the array itself: so no other one gets its number.
+        self._digests: dict[int, tuple[np.ndarray, str]] = {}
 
     def get(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return ``compute()``, or what it returned before for this key."""
@@ -47,6 +53,12 @@ class SharedWork:
             result.flags.writeable = False  # it has several readers now
         self._done[key] = (result, perf_counter() - start)
         return result
+
+    def digest(self, array: np.ndarray) -> str:
+        """Return the fingerprint of an array that cannot change."""
+        if id(array) not in self._digests:
+            self._digests[id(array)] = array, fingerprint(array)
+        return self._digests[id(array)][1]
 
 
 _ACTIVE: ContextVar[SharedWork | None] = ContextVar("active", default=None)
@@ -86,3 +98,15 @@ def once(key: Callable[[], Hashable], compute: Callable[[], T]) -> T:
     """
     work = _ACTIVE.get()
     return compute() if work is None else work.get(key(), compute)
+
+
+def digest(array: Array | None) -> str:
+    """Fingerprint of an array, for the key of `once`.
+
+    One that owns its numbers and is read-only is looked at once inside of
+    `shared_work`; any other may have been changed since.
+    """
+    work = _ACTIVE.get()
+    if work is None or array is None or array.base is not None:
+        return fingerprint(array)
+    return fingerprint(array) if array.flags.writeable else work.digest(array)
