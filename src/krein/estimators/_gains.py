@@ -195,7 +195,7 @@ class Kernels:
             height = float(np.abs(part).max(initial=0.0))
             if height > 0.0:
                 more = height * self._half(part / height)
-                found = more if found is None else found + more
+                found = more if found is None else np.add(found, more, out=found)
         return np.zeros((target.size,) * 2) if found is None else found
 
     def _half(self, shape: Array) -> Array:
