@@ -155,8 +155,10 @@ def test_gunpoint_with_dtw(shared_data):
 
     data = shared_data("ts_gunpoint")
     X, y = data["X"][:100], data["y"][:100]
-    direct = compare(X, y, kernel="dtw", methods=["flip", "neighbors"], cv=3)
-    K = dtw_kernel(X)
+    gamma = {"gamma": 0.1}  # by name it would be settled on each training part
+    methods = ["flip", "neighbors"]
+    direct = compare(X, y, kernel="dtw", kernel_params=gamma, methods=methods, cv=3)
+    K = dtw_kernel(X, **gamma)
     for method in direct.methods:
         np.testing.assert_array_equal(
             direct.scores(method), compare(K, y, methods=[method], cv=3).scores(method)
