@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -212,3 +213,46 @@ def test_memory_limits_are_read(text, expected, monkeypatch):
 def test_an_unreadable_memory_limit_is_named():
     with pytest.raises(ValueError, match="'lots'"):
         parse_bytes("lots")
+
+
+@pytest.mark.parametrize(
+    ("method", "values", "most"),
+    [
+        ("clip", [-0.1] * 2 + [1.0] * 6, 2),
+        ("clip", [-1.0] * 6 + [1.5] * 2, 2),
+        ("flip", [-1.0] * 2 + [1.0] * 6, 2),
+        ("flip", [-1.0] * 6 + [1.0] * 2, 2),
+        ("square", [-1.0] * 2 + [2.0] * 6, 8),
+        ("diffusion", [-1.0] * 2 + [2.0] * 6, 8),
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_few_eigenvectors_are_multiplied(
+    method, values, most, weighted, with_spectrum, rng, monkeypatch
+):
+    """The similarity itself has those whose eigenvalues get one factor."""
+    K = with_spectrum(np.array(values) + 0.01 * np.arange(8))
+    weight = rng.uniform(0.9, 1.1, 8) if weighted else None
+    transform = Transform.fit(K, method, weight=weight)
+    expected = transform.spectrum.map(lambda _: transform.target).formed()
+    columns, product = [], scipy.linalg.blas.dsyrk
+
+    def counting(sign, B, **options):
+        columns.append(B.shape[1])
+        return product(sign, B, **options)
+
+    monkeypatch.setattr("scipy.linalg.blas.dsyrk", counting)
+    K.flags.writeable = False
+    for ordered in (K, np.asfortranarray(K)):
+        columns.clear()
+        kernel = transform.kernel(ordered)
+        assert 0 < sum(columns) <= most
+        np.testing.assert_allclose(kernel, expected, atol=1e-13)
+        np.testing.assert_array_equal(kernel, kernel.T)
+
+
+def test_what_is_clipped_leaves_no_rounding_errors(with_spectrum):
+    """Seven small eigenvalues beside one large negative one stay what they are."""
+    K = with_spectrum([-1e9, *np.linspace(1e-3, 2e-3, 7)])
+    kernel = Transform.fit(K, "clip").kernel(K)
+    assert np.linalg.eigvalsh(kernel)[0] > -1e-15

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
+from scipy.linalg import blas
 
 from krein.arrays import Array
 from krein.matrices.memory import require_for
@@ -23,7 +24,9 @@ from krein.store.sharing import digest, is_sharing, once
 
 __all__ = [
     "Spectrum",
+    "add_outer",
     "lowest_eigenvalue",
+    "most_common_factor",
     "norm_bound",
     "rescale",
     "safe_scale",
@@ -32,6 +35,7 @@ __all__ = [
 
 _EPS = float(np.finfo(np.float64).eps)
 _DENSE_EIGENVALUES = 1000
+_COLUMNS = 256  # of eigenvectors that are multiplied at once, rows that are mirrored
 
 
 @dataclass(frozen=True)
@@ -167,21 +171,38 @@ class Spectrum:
 
     def matrix(self) -> Array:
         """Return the (unweighted) matrix itself, exactly symmetric."""
-        return once(
-            lambda: (
-                fingerprint(self.eigenvectors),
-                fingerprint(self.eigenvalues),
-                fingerprint(self.sqrt_weight),
-            ),
-            self.formed,
-        )
+        return once(self.key, self.formed)
+
+    def key(self) -> str:
+        """Return what tells the matrix from others, for `krein.store.sharing.once`."""
+        return fingerprint(self.eigenvectors, self.eigenvalues, self.sqrt_weight)
 
     def formed(self) -> Array:
         """Return the matrix, formed anew."""
-        M = _outer(self.eigenvectors, self.eigenvalues)
-        if self.sqrt_weight is not None:
-            M /= self.sqrt_weight
-            M /= self.sqrt_weight[:, None]
+        M = np.zeros((self.n, self.n))
+        add_outer(M, self.eigenvectors, self.eigenvalues, self.sqrt_weight)
+        return M
+
+    def mapped(self, target: Array, K: Array) -> Array:
+        """Return the matrix with eigenvalues `target` instead of its own.
+
+        Parameters
+        ----------
+        target : ndarray of shape (r,)
+            The eigenvalues.
+        K : ndarray of shape (n, n)
+            The matrix itself: it has what is left as it is, up to one factor, so that
+            a product with the other eigenvectors is enough. K is not changed.
+        """
+        values = self.eigenvalues
+        factor, rest = most_common_factor(values, target)
+        # Errors are those of the largest eigenvalue: it must not be one that goes.
+        norm = float(np.abs(values).max(initial=0.0))
+        fits = abs(factor) * norm <= 1.01 * float(np.abs(target).max(initial=0.0))
+        if factor == 0.0 or values.size < self.n or not fits:
+            return replace(self, eigenvalues=target).formed()
+        M = np.multiply(K, factor, order="C")
+        add_outer(M, self.eigenvectors, rest, self.sqrt_weight)
         return M
 
 
@@ -193,17 +214,40 @@ def rescale(v: Array, factor: Array | None, invert: bool = False) -> Array:
     return v / column if invert else v * column
 
 
-def _outer(U: Array, d: Array) -> Array:
-    """Return U diag(d) U', exactly symmetric, from at most two symmetric products."""
-    parts = []
+def most_common_factor(values: Array, target: Array) -> tuple[float, Array]:
+    """The c for which most of ``target - c values`` are zero, and that difference."""
+    best, least = 0.0, target
+    for i in (-1, 0) if values.size else ():
+        if values[i] != 0.0:
+            factor = float(target[i] / values[i])
+            rest = target - factor * values
+            rest[np.abs(rest) <= 8.0 * _EPS * np.abs(factor * values)] = 0.0
+            if np.count_nonzero(rest) < np.count_nonzero(least):
+                best, least = factor, rest
+    return best, least
+
+
+def add_outer(M: Array, U: Array, d: Array, root: Array | None = None) -> None:
+    """Add ``W^-1/2 U diag(d) U' W^-1/2`` to M, of which the upper half is read.
+
+    M is contiguous, and exactly symmetric afterwards; a few columns of U at a time are
+    in memory twice. `root` has the square roots of the weights.
+    """
     for sign in (1.0, -1.0):
-        kept = sign * d > 0
-        B = U[:, kept] * np.sqrt(np.abs(d[kept]))
-        parts.append(B @ B.T if kept.any() else None)
-    above, below = parts
-    if below is None:
-        return np.zeros((U.shape[0], U.shape[0])) if above is None else above
-    return -below if above is None else np.subtract(above, below, out=above)
+        kept = np.flatnonzero(sign * d > 0.0)
+        for i in range(0, kept.size, _COLUMNS):
+            some = kept[i : i + _COLUMNS]
+            B = U.T[some].T
+            B *= np.sqrt(np.abs(d[some]))
+            if root is not None:
+                B /= root[:, None]
+            # M.T is M in the order of BLAS, which would copy M otherwise.
+            blas.dsyrk(sign, B, beta=1.0, c=M.T, lower=1, overwrite_c=1)
+            del B  # before the next one is made
+    for i in range(0, M.shape[0], _COLUMNS):  # what is below the diagonal is mirrored
+        rows, after = slice(i, i + _COLUMNS), slice(i + _COLUMNS, None)
+        M[rows, rows] = np.triu(M[rows, rows]) + np.triu(M[rows, rows], 1).T
+        M[after, rows] = M[rows, after].T
 
 
 def safe_scale(K: Array) -> float:

@@ -21,6 +21,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.methods import Method, as_method
 from krein.spectrum import Spectrum, lowest_eigenvalue, rescale
+from krein.store.sharing import once
 
 __all__ = ["Transform"]
 
@@ -90,7 +91,9 @@ class Transform:
     def kernel(self, K: Array) -> Array:
         """Return the transformed training similarity K~ (n x n); K where it is K."""
         if self.spectrum is not None and self.target is not None:
-            return replace(self.spectrum, eigenvalues=self.target).matrix()
+            spectrum, target = self.spectrum, self.target
+            mapped = replace(spectrum, eigenvalues=target)
+            return once(mapped.key, lambda: spectrum.mapped(target, K))
         if self.eta == 0.0:
             return K
         M = K.copy()

@@ -25,7 +25,7 @@ __all__ = [
     "warn_if_reordered",
 ]
 
-_BLOCK = 1024
+_BLOCK = 128  # rows compared at once: their differences stay in the cache
 ROUNDING = 1e-6  # asymmetry, relative to the largest entry, that is no more than that
 _FAITHFUL = 1e-8  # asymmetry that is left as it is
 

@@ -23,18 +23,17 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg import blas, cython_lapack, lapack
+from scipy.linalg import cython_lapack, lapack
 
 from krein.arrays import Array
 from krein.matrices.memory import require_for
 from krein.methods import Method
 from krein.scales import power_of_two
-from krein.spectrum import rescale, weighted_product
+from krein.spectrum import add_outer, most_common_factor, rescale, weighted_product
 
 __all__ = ["OneSided", "one_sided"]
 
 _EPS = float(np.finfo(np.float64).eps)
-_COLUMNS = 256  # of N that are multiplied at once, rows that are mirrored
 _SOUND = 1e3  # times eps n: what eigenpairs may err by
 _PROBES = 8
 
@@ -109,15 +108,17 @@ def one_sided(
     d = reduced.eigenvalues * scale
     norm = float(np.abs(d).max(initial=0.0))
     target, gain = record.apply(d, n * _EPS * norm, t)
-    base, other = _fewest(gain)
+    base, rest = most_common_factor(d, target)
+    other = np.flatnonzero(rest)
     N = reduced.vectors(other)
     if N is None:
         return None
     turned, off = _errors(weighted_product(K, weight), N, d[other])
     if max(turned * norm, off) > _SOUND * _EPS * n * norm:
         return None
-    added = target[other] - base * d[other]
-    _form(A, K, base, N, added, root)
+    added = rest[other]
+    np.multiply(K, base, out=A)
+    add_outer(A, N, added, root)
     psd = bool(target.min(initial=0.0) >= 0.0)
     least = 1.0 if weight is None else float(weight.min())
     size = float(np.abs(np.append(added, d[other])).max(initial=0.0))
@@ -131,16 +132,6 @@ def _weighted(K: Array, root: Array | None, scale: float) -> Array:
         A *= root
         A *= root[:, None]
     return A
-
-
-def _fewest(gain: Array) -> tuple[float, np.ndarray]:
-    """The number c that most eigenvalues are multiplied by, and which are not."""
-    best, others = 0.0, np.arange(gain.size)
-    for base in (0.0, float(gain[-1]), float(gain[0])):
-        other = np.flatnonzero(np.abs(gain - base) > 8.0 * _EPS * abs(base))
-        if other.size < others.size:
-            best, others = base, other
-    return best, others
 
 
 def _errors(
@@ -159,27 +150,6 @@ def _errors(
     turned = np.linalg.norm(N.T @ Y - X, axis=0)
     off = np.linalg.norm(product(Y) - N @ (values[:, None] * X), axis=0)
     return 10.0 * float(turned.max()), 10.0 * float(off.max())
-
-
-def _form(
-    A: Array, K: Array, base: float, N: Array, added: Array, root: Array | None
-) -> None:
-    """Write ``base K + W^-1/2 N diag(added) N' W^-1/2`` into A."""
-    np.multiply(K, base, out=A)
-    for i in range(0, added.size, _COLUMNS):
-        some = slice(i, i + _COLUMNS)
-        for sign in (1.0, -1.0):
-            part = np.maximum(sign * added[some], 0.0)
-            if part.any():
-                B = np.multiply(N[:, some], np.sqrt(part), order="F")
-                if root is not None:
-                    B /= root[:, None]
-                blas.dsyrk(sign, B, beta=1.0, c=A.T, lower=1, overwrite_c=1)
-                del B  # before the next one is made
-    for i in range(0, A.shape[0], _COLUMNS):  # what is below the diagonal is mirrored
-        rows, after = slice(i, i + _COLUMNS), slice(i + _COLUMNS, None)
-        A[rows, rows] = np.triu(A[rows, rows]) + np.triu(A[rows, rows], 1).T
-        A[after, rows] = A[rows, after].T
 
 
 # --------------------------------------------------------------------------------------
