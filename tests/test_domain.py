@@ -47,8 +47,8 @@ def test_the_two_ways_to_the_root_agree(seed, n, size):
     rng = np.random.default_rng(seed)
     box = random_box(rng, n)
     signed = box.y * rng.standard_normal(n) * 10.0**size
-    low, high = box._signed_bounds
-    newton = box._newton_root(signed, low, high)
+    low, high = box.signed_bounds
+    newton = box._newton_root(signed, low, high, 0.0)
     if newton is not None:
         found = np.clip(signed - newton, low, high)
         expected = np.clip(signed - box._sorted_root(signed, low, high), low, high)

@@ -53,38 +53,42 @@ class BalancedBox:
         ``y'a`` when `a` is huge is then put on the free variables.
         """
         signed = self.y * a
-        low, high = self._signed_bounds
-        tau = self._root(signed, low, high)
+        low, high = self.signed_bounds
+        tau = self.shift(signed)
         signed -= tau
         if abs(tau) > float(high.max()):
             # tau is rounded like the input; its last digits are found from the
             # differences, which are exact for all variables between their bounds.
-            signed -= self._root(signed, low, high)
+            signed -= self.shift(signed)
         return self.rebalance(self.y * np.minimum(np.maximum(signed, low), high))
 
-    def _root(self, signed: Array, low: Array, high: Array) -> float:
-        tau = self._newton_root(signed, low, high)
-        return self._sorted_root(signed, low, high) if tau is None else tau
-
     @cached_property
-    def _signed_bounds(self) -> tuple[Array, Array]:
+    def signed_bounds(self) -> tuple[Array, Array]:
+        """Bounds of y * a."""
         signed = self.y * self.upper
         return np.minimum(signed, 0.0), np.maximum(signed, 0.0)
 
-    def _newton_root(self, signed: Array, low: Array, high: Array) -> float | None:
+    def shift(self, signed: Array, near: float = 0.0) -> float:
+        """Return the tau of `project` for ``signed = y * a``, searched from `near`."""
+        low, high = self.signed_bounds
+        tau = self._newton_root(signed, low, high, near)
+        return self._sorted_root(signed, low, high) if tau is None else tau
+
+    def _newton_root(
+        self, signed: Array, low: Array, high: Array, tau: float
+    ) -> float | None:
         """Root by Newton's method; None if it is not at rest after a few steps."""
-        tau = 0.0
         for _ in range(12):
-            moved = signed - tau
-            count = int(np.count_nonzero((moved > low) & (moved < high)))
-            moved = np.minimum(np.maximum(moved, low), high)
+            wanted = signed - tau
+            moved = np.minimum(np.maximum(wanted, low), high)
+            free = np.count_nonzero(moved == wanted)
             excess = float(np.add.reduce(moved)) - self.balance
             # Rounding of the sum, and of tau on every free variable.
-            if abs(excess) <= 1e-15 * (float(self.y @ moved) + count * abs(tau)):
+            if abs(excess) <= 1e-15 * (float(self.y @ moved) + free * abs(tau)):
                 return tau
-            if count == 0:
+            if free == 0:
                 return None
-            tau += excess / count
+            tau += excess / free
         return None
 
     def _sorted_root(self, signed: Array, low: Array, high: Array) -> float:

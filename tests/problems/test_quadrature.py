@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krein.problems.quadrature import COARSE, RankOnePositivePart
+from krein.problems.nodes import COARSE
+from krein.problems.quadrature import RankOnePositivePart
 
 N = 12
 SPECTRA = {

@@ -29,7 +29,7 @@ from krein.domain import BalancedBox
 from krein.problems.quadrature import DiagonalPlusLowRank, RankOnePositivePart
 from krein.result import Certificate
 from krein.scales import power_of_two
-from krein.spectrum import Spectrum
+from krein.spectrum import Spectrum, rescale
 
 __all__ = ["ProxySVM", "solution_radius"]
 
@@ -152,6 +152,10 @@ class ProxySVM:
         return solution_radius(float(np.linalg.norm(weighted)), lowest, self.rho)
 
     @cached_property
+    def _norm(self) -> float:
+        return float(np.abs(self.spectrum.eigenvalues).max(initial=0.0))
+
+    @cached_property
     def lipschitz(self) -> float:
         """Lipschitz constant of the gradient, Theorem 2 of Ying et al.
 
@@ -251,7 +255,7 @@ class ProxySVM:
         """
         v = self.scale * a
         z2 = float(v @ v) / self.spread**2
-        norm = float(np.abs(self.spectrum.eigenvalues).max(initial=0.0)) + z2
+        norm = self._norm + z2
         share = _QUADRATURE + 4.0 * _EPS * np.sqrt(self.box.n)
         error = share * norm * np.sqrt(z2) * self.spread * np.abs(self.scale)
         return error + _EPS, 2.0 * share * self.rho * norm * z2 + _EPS * float(a.sum())
@@ -272,28 +276,34 @@ class ProxySVM:
         """
         z, direction = self.coordinates(a)
         jacobian = self.part.jacobian(z, accurate=accurate)
-        U, factor = self.spectrum.eigenvectors, jacobian.factor
         if self.full:
             # Single precision errs as much as the coarse Jacobian, in half the time.
-            U = U if accurate else self.single
-            root = np.sqrt(np.maximum(jacobian.diagonal, 0.0)).astype(U.dtype)
-            B = U.T[:, rows]
-            T = B.T @ factor.astype(U.dtype, copy=False)
-            B *= root[:, None]
-            H = (B.T @ B).astype(np.float64, copy=False)
-            del B
-        else:
-            assert direction is not None  # U is not complete
-            B = np.column_stack([U[rows], direction[rows]])
-            # All directions outside the span share the curvature of eigenvalue 0.
-            shared = jacobian.diagonal[-1]
-            H = (B * (jacobian.diagonal - shared)) @ B.T
-            H[np.diag_indices_from(H)] += shared
-            T = B @ factor
-        H += (T @ jacobian.core) @ T.T
-        H *= self.scale[rows]
-        H *= self.scale[rows, None]
+            U = self.spectrum.eigenvectors if accurate else self.single
+            return self._full_block(U, jacobian, rows)
+        assert direction is not None  # U is not complete
+        B = np.column_stack([self.spectrum.eigenvectors[rows], direction[rows]])
+        B *= self.scale[rows, None]
+        # All directions outside the span share the curvature of eigenvalue 0.
+        shared = jacobian.diagonal[-1]
+        H = (B * (jacobian.diagonal - shared)) @ B.T
+        H[np.diag_indices_from(H)] += shared * self.scale[rows] ** 2
+        plus, minus = B @ jacobian.plus.T, B @ jacobian.minus.T
+        H += plus @ plus.T
+        H -= minus @ minus.T
         return H
+
+    def _full_block(
+        self, U: np.ndarray, jacobian: DiagonalPlusLowRank, rows: np.ndarray
+    ) -> Array:
+        """Block of the Hessian as two symmetric products, of what is added and not."""
+        n, dtype = self.box.n, U.dtype
+        B = np.empty((n + jacobian.plus.shape[0], rows.size), dtype)
+        np.multiply(U.T[:, rows], self.scale[rows].astype(dtype), out=B[:n])
+        minus = jacobian.minus.astype(dtype, copy=False) @ B[:n]
+        np.matmul(jacobian.plus.astype(dtype, copy=False), B[:n], out=B[n:])
+        root = np.sqrt(np.maximum(jacobian.diagonal, 0.0))
+        B[:n] *= root.astype(dtype)[:, None]
+        return np.subtract(B.T @ B, minus.T @ minus, dtype=np.float64)
 
     # ------------------------------------------------------------------------- proxy
 
@@ -336,15 +346,12 @@ def _assemble(
     U = spectrum.eigenvectors
     if direction is not None:
         U = np.column_stack([U, direction])
-    T = U @ part.factor
+    U = rescale(U, spectrum.sqrt_weight, invert=True)
     kept = part.diagonal > 0.0
     B = U[:, kept] * np.sqrt(part.diagonal[kept])
     K = B @ B.T
     del B
-    K += T @ part.core @ T.T
-    if spectrum.sqrt_weight is not None:
-        K /= spectrum.sqrt_weight
-        K /= spectrum.sqrt_weight[:, None]
-    K += K.T
-    K *= 0.5
+    plus, minus = U @ part.plus.T, U @ part.minus.T
+    K += plus @ plus.T
+    K -= minus @ minus.T
     return K

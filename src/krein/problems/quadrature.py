@@ -23,14 +23,16 @@ set of nodes serves every problem.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from krein.arrays import Array
+from krein.problems.nodes import FINE, SIGN, Rule, Table
 
-__all__ = ["COARSE", "FINE", "DiagonalPlusLowRank", "RankOnePositivePart", "Rule"]
+__all__ = ["DiagonalPlusLowRank", "RankOnePositivePart"]
 
 # ||z||^2 may leave the scale of the table by this factor before it is rebuilt.
 _SLACK = 4.0
@@ -38,120 +40,79 @@ _SLACK = 4.0
 # nodes that carry less than this share of the strongest one are left out.
 _STRIDE, _WEAK = 2, 1e-9
 _NEGLIGIBLE = 1e-17
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A trapezoidal rule in log t, in units of the scale S.
-
-    Attributes
-    ----------
-    step : float
-        Spacing of the nodes in log t.
-    lowest, highest : float
-        Range of t.
-    dtype : type
-        Precision of the table and of all results.
-    """
-
-    step: float
-    lowest: float
-    highest: float
-    dtype: Any = np.float64
-
-    def nodes(self) -> Array:
-        """Return the nodes t_k; the weights are ``step * t_k``."""
-        count = int(np.ceil(np.log(self.highest / self.lowest) / self.step)) + 1
-        return self.lowest * np.exp(self.step * np.arange(count))
-
-
-# Errors about 1e-14 S, and about 1e-6 S in single precision.
-FINE = Rule(0.28, 1e-14, 3e4)
-COARSE = Rule(0.56, 1e-7, 2e3, np.float32)
-# A sign jumps at zero: nodes far below the smallest eigenvalue that is not rounding.
-_SIGN = Rule(0.28, 1e-20, 3e4)
 # Eigenvalues up to this many times n eps ||A|| are zero to rounding.
 _ROUNDING = 8.0
 
 
 @dataclass(frozen=True)
 class DiagonalPlusLowRank:
-    """The symmetric matrix ``diag(diagonal) + factor core factor'``.
+    """The symmetric matrix ``diag(diagonal) + plus'plus - minus'minus``.
 
     Attributes
     ----------
     diagonal : ndarray of shape (n,)
         Diagonal part.
-    factor : ndarray of shape (n, r)
-        Columns of the low-rank part.
-    core : ndarray of shape (r, r)
-        Symmetric.
+    plus, minus : ndarray of shape (r, n)
+        Rows of the low-rank part.
     """
 
     diagonal: Array
-    factor: Array
-    core: Array
+    plus: Array
+    minus: Array
 
     def __matmul__(self, x: Array) -> Array:
-        return self.diagonal * x + self.factor @ (self.core @ (x @ self.factor))
+        up, down = (self.plus @ x) @ self.plus, (self.minus @ x) @ self.minus
+        return self.diagonal * x + up - down
 
     def matrix(self) -> Array:
         """Return the full matrix."""
-        M = self.factor @ self.core @ self.factor.T
+        M = self.plus.T @ self.plus - self.minus.T @ self.minus
         M[np.diag_indices_from(M)] += self.diagonal
         return M
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Nodes, weights and ``1 / (d^2 + t^2)``, in units of `scale`."""
-
-    scale: float
-    d: Array
-    nodes: Array
-    weights: Array
-    inverse: Array
-    kappa: float
-
-    @classmethod
-    def build(cls, d: Array, scale: float, rule: Rule) -> _Table:
-        t = rule.nodes()
-        weights = rule.step * t
-        # The integrands are flat below the first node, which stands for all of them.
-        weights[0] /= -np.expm1(-rule.step)
-        kappa = 1.0 - (2.0 / np.pi) * float(np.sum(weights / (t**2 + 1.0)))
-        d = (d / scale).astype(rule.dtype)
-        t, weights = t.astype(rule.dtype), weights.astype(rule.dtype)
-        return cls(scale, d, t, weights, 1.0 / np.add.outer(t**2, d**2), kappa)
 
 
 @dataclass(frozen=True)
 class _State:
     """What value, gradient and Jacobian at one z share, in units of the scale."""
 
-    table: _Table
+    table: Table
     z: Array
     re: Array  # of F - 1 at the nodes
     im: Array
     q0: float  # z'z
     q1: float  # z'Dz
-    q2: float  # z'D^2 z
 
     def diagonal(self) -> Array:
         """Diagonal of the Jacobian without its tail."""
-        table, re, im = self.table, self.re, self.im
-        t, d = table.nodes, table.d
-        weight = table.weights * t / ((1.0 + re) ** 2 + im * im)
+        table = self.table
+        return table.positive + 0.5 * self.q0 + self.bends() @ table.resolvents
+
+    def bends(self) -> Array:
+        """What the rows of the resolvents are multiplied by in the diagonal."""
+        re, im = self.re, self.im
+        squares, F = im * im, 1.0 + re
+        weight = self.table.bend / (F * F + squares)
         # 1 - Re F / |F|^2 = (Re e + |e|^2) / |F|^2 with e = F - 1 does not cancel.
-        # Two products with vectors are several times faster than one with two columns.
-        first = (weight * im) @ table.inverse
-        second = (weight * t * (re + re * re + im * im)) @ table.inverse
-        return np.maximum(d, 0.0) + 0.5 * self.q0 + (d * first + second) / np.pi
+        return np.concatenate([weight * im, weight * (re * F + squares)])
 
     def gradient(self) -> Array:
-        kappa, q0 = self.table.kappa, self.q0
-        tail = q0 * self.table.d + (self.q1 + q0 * q0)
-        return (self.diagonal() + 0.5 * kappa * tail) * self.z
+        table, q0 = self.table, self.q0
+        tail = 0.5 * table.kappa
+        p = self.bends() @ table.resolvents
+        p += table.positive
+        p += (tail * q0) * table.d
+        p += 0.5 * q0 + tail * (self.q1 + q0 * q0)
+        p *= self.z
+        return p
+
+    def along(self, s: float) -> float:
+        """z'p(sz), of which the resolvents' part is in F: O(1) a node."""
+        s2, table, q0 = s * s, self.table, self.q0
+        there = replace(self, re=s2 * self.re, im=s2 * self.im)
+        bent = float(there.bends() @ np.concatenate([self.re, self.im]))
+        tail = 0.5 * table.kappa * s2 * q0 * (2.0 * self.q1 + s2 * q0 * q0)
+        flat = float(table.positive @ (self.z * self.z)) + 0.5 * s2 * q0 * q0
+        return s * (flat + bent + tail)
 
     def value(self) -> float:
         """V in units of the scale squared, to full relative precision.
@@ -159,11 +120,10 @@ class _State:
         The terms ``q0 - t arg F`` of the rule fall like 1 / t^2: they are computed as
         ``(q0 - t Im F) + t (Im F - arg F)``, neither of which cancels.
         """
-        table, q0, q1 = self.table, self.q0, self.q1
-        z2 = self.z * self.z
-        terms = table.inverse @ (z2 * table.d * table.d)
+        table, q0, q1, dz = self.table, self.q0, self.q1, self.table.d * self.z
+        terms = table.resolvents[: table.nodes.size] @ (dz * self.z)
         terms += table.nodes * _imaginary_minus_angle(self.re, self.im)
-        tail = table.kappa * (self.q2 + q0 * q1 + q0**3 / 3.0)
+        tail = table.kappa * (float(dz @ dz) + q0 * q1 + q0**3 / 3.0)
         rule = float(table.weights @ terms)
         return q1 + 0.5 * q0 * q0 + (2.0 / np.pi) * rule + tail
 
@@ -190,7 +150,8 @@ class RankOnePositivePart:
         Diagonal of D, in any order.
     rule : Rule
         The quadrature: `FINE`, with errors of about 1e-14 times
-        ``max(max|d|, ||z||^2)``, or `COARSE`, in single precision.
+        ``max(max|d|, ||z||^2)``, or
+        `COARSE`, in single precision.
 
     Examples
     --------
@@ -206,23 +167,32 @@ class RankOnePositivePart:
         self.d = d
         self.rule = rule
         self._largest = float(np.abs(d).max()) if d.size else 0.0
-        self._table: _Table | None = None
+        self._table: Table | None = None
 
-    def _table_for(self, q0: float) -> _Table:
+    def _table_for(self, q0: float) -> Table:
         """Table whose scale suits ``||z||^2 = q0``; kept until it does not."""
         wanted = max(self._largest, q0) or 1.0
         table = self._table
         if table is None or not (wanted / _SLACK <= table.scale <= _SLACK * wanted):
-            table = self._table = _Table.build(self.d, wanted, self.rule)
+            table = self._table = Table.build(self.d, wanted, self.rule)
         return table
 
     def _state(self, z: Array, at_least: float = 0.0) -> _State:
         table = self._table_for(max(float(z @ z), at_least))
-        z = (z / np.sqrt(table.scale)).astype(table.d.dtype, copy=False)
-        dz = table.d * z
-        re = table.inverse @ (dz * z)
-        im = table.nodes * (table.inverse @ (z * z))
-        return _State(table, z, re, im, float(z @ z), float(dz @ z), float(dz @ dz))
+        z = (z * (1.0 / math.sqrt(table.scale))).astype(table.d.dtype, copy=False)
+        z2, m = z * z, table.nodes.size
+        F = table.resolvents @ z2
+        return _State(table, z, F[:m], F[m:], float(z @ z), float(table.d @ z2))
+
+    def along(self, z: Array) -> Callable[[float], float]:
+        """Return the function s -> ``z'p(sz)`` on [0, 1], at O(1) a node and number.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n,)
+        """
+        state = self._state(z)
+        return lambda s: state.along(s) * state.table.scale**2
 
     def gradient(self, z: Array) -> Array:
         """Return p(z) = ``(D + zz')_+ z``.
@@ -272,13 +242,12 @@ class RankOnePositivePart:
         """
         norm = self._largest + float(z @ z)
         edge = _ROUNDING * self.d.size * float(np.finfo(np.float64).eps) * norm
-        state = RankOnePositivePart(self.d - edge, _SIGN)._state(z)
+        state = RankOnePositivePart(self.d - edge, SIGN)._state(z)
         table = state.table
         F = 1.0 + state.re + 1j * state.im
         weight = (2.0 / np.pi) * table.weights / F
         # sign(A) z = (2/pi) int Re (A - it)^-1 z dt, (A - it)^-1 z = (D - it)^-1 z / F.
-        sign = table.d * (weight.real @ table.inverse)
-        sign -= (weight.imag * table.nodes) @ table.inverse
+        sign = np.concatenate([weight.real, -weight.imag]) @ table.resolvents
         sign += table.kappa * (table.d + state.q0)
         return 0.5 * (1.0 + sign) * z
 
@@ -304,10 +273,9 @@ class RankOnePositivePart:
         z, b, k = state.z, borders / table.scale, corners / table.scale
         t, kappa = table.nodes, table.kappa
         F = 1.0 + state.re + 1j * state.im
-        cross = (b * (z * table.d)) @ table.inverse.T
-        cross = cross + 1j * t * ((b * z) @ table.inverse.T)
-        square = (b * b * table.d) @ table.inverse.T
-        square = square + 1j * t * ((b * b) @ table.inverse.T)
+        real, imaginary = table.resolvents[: t.size].T, table.resolvents[t.size :].T
+        cross = (b * z) @ real + 1j * ((b * z) @ imaginary)
+        square = (b * b) @ real + 1j * ((b * b) @ imaginary)
         schur = k[:, None] - 1j * t - square + cross * cross / F
         # |M| = (2/pi) int 1 - t Im (M - it)^-1 dt, off the diagonal without the 1.
         entry = np.imag(cross / (F * schur))
@@ -339,9 +307,8 @@ class RankOnePositivePart:
         gamma = (-2.0j / np.pi) * stride * table.weights[rows] * table.nodes[rows]
         # Besides the rule: zz' itself and the tail, outer products of z and Dz.
         head = np.array([[1.0 + 2.0 * kappa * q0, kappa], [kappa, 0.0]])
-        factor, core = _low_rank(state, rows, gamma / (F * F), head, weak)
-        scale = table.scale
-        return DiagonalPlusLowRank(scale * diagonal, factor, scale * core)
+        low_rank = _low_rank(state, rows, gamma / (F * F), head, weak)
+        return DiagonalPlusLowRank(table.scale * diagonal, *low_rank)
 
     def positive_part(self, z: Array) -> DiagonalPlusLowRank:
         """Return ``(D + zz')_+``; its diagonal part is D_+.
@@ -360,34 +327,27 @@ class RankOnePositivePart:
         F = 1.0 + state.re + 1j * state.im
         gamma = (-1.0j / np.pi) * table.weights * table.nodes / F
         head = 0.5 * np.array([[1.0 + kappa * state.q0, kappa], [kappa, 0.0]])
-        factor, core = _low_rank(state, rows, gamma, head, _NEGLIGIBLE)
-        positive = np.maximum(self.d, 0.0)
-        return DiagonalPlusLowRank(positive, factor, table.scale * core)
+        low_rank = _low_rank(state, rows, gamma, head, _NEGLIGIBLE)
+        return DiagonalPlusLowRank(np.maximum(self.d, 0.0), *low_rank)
 
 
 def _low_rank(
     state: _State, rows: np.ndarray, gamma: np.ndarray, head: Array, weak: float
 ) -> tuple[Array, Array]:
-    """Factor and core of ``sum_k Re(gamma_k c_k c_k') + [z, Dz] head [z, Dz]'``.
+    """Rows of ``S (sum_k Re(gamma_k c_k c_k') + [z, Dz] head [z, Dz]')``, by sign.
 
-    ``c_k = (d + i t_k) / (d^2 + t_k^2) * z``, whose squared norm is Im F / t_k; nodes
-    whose term is smaller than `weak` times the largest are left out.
+    ``c_k = z / (d - i t_k)``, whose squared norm is Im F / t_k; nodes whose term is
+    smaller than `weak` times the largest are left out. ``Re ww' = uu' - vv'`` for a
+    vector w = u + iv; `head` has a negative and a positive eigenvalue.
     """
     table, z = state.table, state.z
     strength = np.abs(gamma) * state.im[rows] / table.nodes[rows]
     used = strength > weak * strength.max()
-    rows, gamma = rows[used], gamma[used]
-    size = np.sqrt(state.im[rows] / table.nodes[rows])
-    gamma = gamma * size**2
-    t, m = table.nodes[rows], rows.size
-    columns = np.empty((2 * m + 2, z.size))
-    np.multiply(table.inverse[rows], z / size[:, None], out=columns[m : 2 * m])
-    np.multiply(columns[m : 2 * m], table.d, out=columns[:m])
-    columns[m : 2 * m] *= t[:, None]
-    columns[2 * m], columns[2 * m + 1] = z, table.d * z
-    core = np.zeros((2 * m + 2, 2 * m + 2))
-    i = np.arange(m)
-    core[i, i], core[i + m, i + m] = gamma.real, -gamma.real
-    core[i, i + m] = core[i + m, i] = -gamma.imag
-    core[2 * m :, 2 * m :] = head
-    return columns.T, core
+    rows, root = rows[used], np.sqrt(table.scale * gamma[used])[:, None]
+    real = table.resolvents[rows] * z
+    imaginary = table.resolvents[rows + table.nodes.size] * z
+    values, vectors = np.linalg.eigh(table.scale * head)
+    ends = (np.sqrt(np.abs(values)) * vectors).T @ np.vstack([z, table.d * z])
+    plus = np.vstack([root.real * real - root.imag * imaginary, ends[1:]])
+    minus = np.vstack([root.imag * real + root.real * imaginary, ends[:1]])
+    return plus, minus

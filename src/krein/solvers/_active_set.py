@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.blas import dger
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from krein.arrays import Array
@@ -21,7 +22,7 @@ class QuadraticModel:
     Parameters
     ----------
     H : ndarray of shape (m, m)
-        Curvature, owned (and changed) by the model.
+        Curvature, contiguous, owned (and changed) by the model.
     y : ndarray of shape (m,)
         Labels, the equality row.
     upper : ndarray of shape (m,)
@@ -54,8 +55,9 @@ class QuadraticModel:
         inner, bend = float(h @ Hh), float(h @ change)
         if inner <= 0.0 or bend <= 1e-3 * inner:
             return
-        self.H += np.outer(change / bend, change)
-        self.H -= np.outer(Hh / inner, Hh)
+        # H.T is H in the order of BLAS: updated in place.
+        dger(1.0 / bend, change, change, a=self.H.T, overwrite_a=1)
+        dger(-1.0 / inner, Hh, Hh, a=self.H.T, overwrite_a=1)
         self._free = None
 
     def maximise(self, x: Array, g: Array) -> Array:
@@ -138,7 +140,7 @@ class QuadraticModel:
         slope = g - self.H @ new if new.any() else g
         if self._free is None or not np.array_equal(free, self._free):
             self._factorize(free)
-        solution = dpotrs(self._factor, slope[free])[0]
+        solution = dpotrs(self._factor, slope[free], lower=1)[0]
         excess = float(y[free] @ solution) + float(y @ new)
         along = float(y[free] @ self._border)
         mu = excess / along if along > 0.0 else 0.0
@@ -148,10 +150,11 @@ class QuadraticModel:
     def _factorize(self, free: np.ndarray) -> None:
         index = np.flatnonzero(free)
         while True:
-            factor, info = dpotrf(self.H[np.ix_(index, index)].T, overwrite_a=1)
+            part = self.H.take(index, axis=0).take(index, axis=1)
+            factor, info = dpotrf(part.T, lower=1, clean=0, overwrite_a=1)
             self.n_factorizations += 1
             if info == 0:
                 break
             self.set_ridge(max(10.0 * self.ridge, 1e-12 * self.mean, 1e-300))
         self._free, self._factor = free, factor
-        self._border = dpotrs(factor, self.y[free])[0]
+        self._border = dpotrs(factor, self.y[free], lower=1)[0]

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from krein.arrays import Array
+from krein.problems.nodes import COARSE
 from krein.problems.proxy import ProxySVM
-from krein.problems.quadrature import COARSE, RankOnePositivePart
+from krein.problems.quadrature import RankOnePositivePart
 
 __all__ = ["accelerated_steps", "balanced_ray"]
 
 _CHECK = 10
-_SINGLE_LIMIT = 1e-5  # gap, relative, below which single precision says nothing
+_SINGLE_LIMIT = 3e-6  # gap, relative, below which single precision says nothing
 
 
 def balanced_ray(problem: ProxySVM) -> Array:
     """Best point of the ray on which both classes carry the same total weight.
 
-    Along it f is a concave function of one number, whose derivative costs O(n).
+    Along it f is a concave function of one number, whose derivative costs O(1) a node
+    of the quadrature. It ends where no solution is any more (`ProxySVM.radius`).
     """
     domain = problem.domain
     positive = domain.y > 0
@@ -29,11 +32,13 @@ def balanced_ray(problem: ProxySVM) -> Array:
     totals = direction[positive].sum(), direction[~positive].sum()
     direction[positive] *= min(totals) / totals[0]
     direction[~positive] *= min(totals) / totals[1]
+    length = float(np.linalg.norm(problem.scale * direction))
+    direction *= min(1.0, problem.radius / length)
     z, _ = problem.coordinates(direction)
-    gain = problem.gain(direction)
+    gain, inner = problem.gain(direction), problem.part.along(z)
 
     def slope(s: float) -> float:
-        return gain - 4.0 * problem.rho * float(z @ problem.part.gradient(s * z))
+        return gain - 4.0 * problem.rho * inner(s)
 
     return domain.rebalance(_root(slope, 0.01 * gain) * direction)
 
@@ -61,26 +66,44 @@ def _root(slope: Any, tolerance: float) -> float:
 
 
 class _Gradient:
-    """The gradient of f alone, in single or double precision."""
+    """y times the gradient of f at v = y * a, in single or double precision."""
 
     def __init__(self, problem: ProxySVM, dtype: Any) -> None:
         self.problem = problem
         self.single = dtype is np.float32 and problem.full
-        self.back = problem.spread * problem.scale
+        self.linear = problem.linear * problem.domain.y
+        root = problem.spectrum.sqrt_weight
+        unit = 1.0 if root is None else 1.0 / root
+        self.into, self.back = unit / problem.spread, unit * problem.spread
+        self.part = problem.part
         if self.single:
             self.U = problem.single
-            self.scale = problem.scale / problem.spread
             self.part = RankOnePositivePart(problem.part.d, COARSE)
 
-    def __call__(self, a: Array) -> Array:
-        problem = self.problem
-        if not self.single:
-            z, direction = problem.coordinates(a)
-            p = problem.from_coordinates(problem.part.gradient(z), direction)
-            return problem.linear - self.back * p
-        z = (self.scale * a).astype(np.float32) @ self.U
-        p = self.part.gradient(z).astype(np.float32, copy=False)
-        return problem.linear - self.back * (self.U @ p)
+    def __call__(self, v: Array) -> Array:
+        z, direction = self.coordinates(v)
+        p = self.part.gradient(z)
+        if self.single:
+            return self.linear - self.back * (self.U @ p)
+        return self.linear - self.back * self.problem.from_coordinates(p, direction)
+
+    def coordinates(self, v: Array) -> tuple[Array, Array | None]:
+        """As `ProxySVM.coordinates`, at v."""
+        if self.single:
+            return (self.into * v).astype(np.float32) @ self.U, None
+        return self.problem.coordinates(self.problem.domain.y * v)
+
+    def largest_curvature(self, v: Array) -> float:
+        """Largest eigenvalue of the Hessian of -f, by the power method: O(n) a step."""
+        z, _ = self.coordinates(v)
+        jacobian = self.part.jacobian(z)
+        x = np.abs(jacobian.diagonal) + np.abs(z)
+        value = 0.0
+        for _ in range(8):
+            x = jacobian @ (x / np.linalg.norm(x))
+            value = float(np.linalg.norm(x))
+        root = self.problem.spectrum.sqrt_weight
+        return value if root is None else value / float(root.min()) ** 2
 
 
 def accelerated_steps(
@@ -117,10 +140,11 @@ def accelerated_steps(
     """
     domain, gradient = problem.domain, _Gradient(problem, dtype)
     tol = max(tol, _SINGLE_LIMIT) if gradient.single else tol
-    L = 1.2 * largest_curvature(problem, problem.coordinates(a)[0])
-    x = point = a
-    before, g_before = a, np.zeros_like(a)
-    t, gap, bound = 1.0, np.inf, domain.upper > 0
+    low, high = domain.signed_bounds
+    x = point = domain.y * a
+    L = 1.2 * gradient.largest_curvature(x)
+    before, g_before = x, np.zeros_like(a)
+    t, tau, gap, bound = 1.0, 0.0, np.inf, domain.upper > 0
     # Few variables: second-order steps are cheap, the set may still be rough.
     at_rest = domain.n * (0.003 if domain.n > 500 else 0.05)
     for k in range(1, max_steps + 1):
@@ -130,21 +154,25 @@ def accelerated_steps(
         if k > 1 and size > 0.0:
             L = max(L, 1.05 * float((g_before - g) @ moved) / size)
         before, g_before = point, g
-        new = domain.project(point + g / L)
-        if float((point - new) @ (new - x)) > 0.0:
+        wanted = point + g / L
+        tau = domain.shift(wanted, tau)
+        wanted -= tau
+        new = np.minimum(np.maximum(wanted, low), high)
+        step = new - x
+        if float((point - new) @ step) > 0.0:
             t = 1.0
-        t_next = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-        point = new + ((t - 1.0) / t_next) * (new - x)
+        t_next = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
+        point = new + ((t - 1.0) / t_next) * step
         x, t = new, t_next
         if k % _CHECK == 0:
-            gap, gap_before = domain.gap(before, g) / rise, gap
-            bound, bound_before = (x <= 0.0) | (x >= domain.upper), bound
+            gap, gap_before = domain.gap(domain.y * before, domain.y * g) / rise, gap
+            bound, bound_before = (x <= low) | (x >= high), bound
             if gap <= tol:
                 break
             changed = np.count_nonzero(bound != bound_before)
             if changed <= at_rest and not _pays(gap, gap_before, tol, bound):
                 break
-    return x
+    return domain.rebalance(domain.y * x)
 
 
 def _pays(gap: float, before: float, tol: float, bound: np.ndarray) -> bool:
@@ -158,15 +186,3 @@ def _pays(gap: float, before: float, tol: float, bound: np.ndarray) -> bool:
     # Quotients could leave float64.
     left = _CHECK * (np.log(gap) - np.log(tol)) / (np.log(before) - np.log(gap))
     return bool(left < min(100.0, 0.1 * bound.size) * (1.0 - np.mean(bound)) ** 2)
-
-
-def largest_curvature(problem: ProxySVM, z: Array) -> float:
-    """Largest eigenvalue of the Hessian of -f, by the power method in O(n) steps."""
-    jacobian = problem.part.jacobian(z)
-    x = np.abs(jacobian.diagonal) + np.abs(z)
-    value = 0.0
-    for _ in range(8):
-        x = jacobian @ (x / np.linalg.norm(x))
-        value = float(np.linalg.norm(x))
-    root = problem.spectrum.sqrt_weight
-    return value if root is None else value / float(root.min()) ** 2

@@ -24,7 +24,7 @@ from krein.solvers._warm_up import accelerated_steps, balanced_ray
 
 __all__ = ["second_order"]
 
-_MARGIN = 0.2  # share of the bound variables that may become free in the model
+_MARGIN = 0.1  # share of the bound variables that may become free in the model
 _RIDGE = 1e-7  # of the mean curvature, at first
 _ROUNDING = 1e-9  # relative changes of f that its rounding errors may hide
 _SINGLE = 1e-4  # relative gap at which single precision may have been the limit
