@@ -108,6 +108,17 @@ def test_the_referee_agrees(problem, model, weighted, monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["clip", "flip"])
+def test_vectors_are_orthonormal_to_rounding(problem, method):
+    """Those of LAPACK are to 1e-11 only where eigenvalues cluster, as they do here."""
+    K, _ = problem
+    found = one_sided(K, METHODS[method])
+    N = found.vectors
+    assert np.linalg.norm(N.T @ N - np.eye(N.shape[1])) < 2e-13
+    norm = np.linalg.norm(K, 2)
+    assert found.slack < 10.0 * np.finfo(float).eps * K.shape[0] * norm
+
+
+@pytest.mark.parametrize("method", ["clip", "flip"])
 def test_one_matrix_and_the_vectors_are_alive(problem, method):
     """Beside K: the transformed kernel in the place of its reduction."""
     K, y = problem

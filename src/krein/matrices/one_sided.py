@@ -34,6 +34,7 @@ from krein.spectrum import add_outer, most_common_factor, rescale, weighted_prod
 __all__ = ["OneSided", "one_sided"]
 
 _EPS = float(np.finfo(np.float64).eps)
+_ROWS = 256  # of N that are multiplied at once
 _SOUND = 1e3  # times eps n: what eigenpairs may err by
 _PROBES = 8
 
@@ -113,6 +114,7 @@ def one_sided(
     N = reduced.vectors(other)
     if N is None:
         return None
+    _orthonormalise(N, A)
     turned, off = _errors(weighted_product(K, weight), N, d[other])
     if max(turned * norm, off) > _SOUND * _EPS * n * norm:
         return None
@@ -132,6 +134,21 @@ def _weighted(K: Array, root: Array | None, scale: float) -> Array:
         A *= root
         A *= root[:, None]
     return A
+
+
+def _orthonormalise(N: Array, memory: Array) -> None:
+    """N <- N (3 I - N'N) / 2, one step of Newton and Schulz, in place.
+
+    dstemr leaves vectors of clusters orthogonal to 1e-11; the error is squared. Of
+    `memory`, a contiguous n x n array, a part is overwritten by N'N.
+    """
+    n, k = N.shape
+    S = memory.reshape(-1)[: k * k].reshape(k, k)
+    np.matmul(N.T, N, out=S)
+    S *= -0.5
+    S[np.diag_indices_from(S)] += 1.5
+    for i in range(0, n, _ROWS):
+        N[i : i + _ROWS] = N[i : i + _ROWS] @ S
 
 
 def _errors(

@@ -27,7 +27,7 @@ from krein.solvers._svm_interior import interior_points
 
 __all__ = ["libsvm_options", "one_class_dual", "solve_dual", "svm_dual", "svr_dual"]
 
-_CACHE_MB = 500
+_CACHE_MB = 250  # all rows of 8000 items
 _STAGES = (1e-3, 1e-6, 1e-9)  # tolerances, in units of the margins
 _LEAST_STEPS = 10_000  # of LIBSVM, before another method is tried; n^2 if that is more
 _ROUNDS, _REFINEMENTS = 30, 5  # of the polish
