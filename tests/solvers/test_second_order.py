@@ -153,6 +153,11 @@ def test_random_problems(seed, n, kind, log_C, log_rho, log_scale, weighted):
     check_random_problem(seed, n, kind, log_C, log_rho, log_scale, weighted)
 
 
+def test_gaps_that_fall_slowly_are_progress():
+    """A few per cent in two steps, thirty times."""
+    check_random_problem(14, 14, "diagonal", 1.75, 1.75, 2.349609375, True)
+
+
 def test_large_rho_is_the_svm_on_the_clipped_kernel(rng, with_spectrum):
     n = 40
     K, y = with_spectrum(np.linspace(-1.0, 3.0, n)), random_labels(rng, n)

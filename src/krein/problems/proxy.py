@@ -37,6 +37,7 @@ _EPS = float(np.finfo(np.float64).eps)
 # Errors of the quadrature, relative to the norm of A; those of products and of the
 # eigendecomposition come on top.
 _QUADRATURE = 1.2e-14
+_ROWS = 256  # of a Hessian at once
 # Eigenvalues of this size need no other unit.
 _MODERATE = 1e6
 
@@ -298,12 +299,17 @@ class ProxySVM:
         """Block of the Hessian as two symmetric products, of what is added and not."""
         n, dtype = self.box.n, U.dtype
         B = np.empty((n + jacobian.plus.shape[0], rows.size), dtype)
-        np.multiply(U.T[:, rows], self.scale[rows].astype(dtype), out=B[:n])
+        U.T.take(rows, axis=1, out=B[:n], mode="clip")
+        B[:n] *= self.scale[rows].astype(dtype)
         minus = jacobian.minus.astype(dtype, copy=False) @ B[:n]
         np.matmul(jacobian.plus.astype(dtype, copy=False), B[:n], out=B[n:])
         root = np.sqrt(np.maximum(jacobian.diagonal, 0.0))
         B[:n] *= root.astype(dtype)[:, None]
-        return np.subtract(B.T @ B, minus.T @ minus, dtype=np.float64)
+        S, H = B.T @ B, np.empty((rows.size, rows.size))
+        for i in range(0, rows.size, _ROWS):  # no third matrix
+            some = slice(i, i + _ROWS)
+            np.subtract(S[some], minus[:, some].T @ minus, out=H[some])
+        return H
 
     # ------------------------------------------------------------------------- proxy
 

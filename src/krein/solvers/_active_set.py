@@ -11,6 +11,7 @@ from krein.arrays import Array
 __all__ = ["QuadraticModel"]
 
 _JUMPS, _CLIMBS = 12, 100
+_ROWS = 256  # of H that are copied at once
 
 
 class QuadraticModel:
@@ -37,6 +38,7 @@ class QuadraticModel:
         self._free: np.ndarray | None = None
         self._factor: Array = H[:0, :0]
         self._border: Array = y[:0]
+        self._memory = np.empty(H.size)
 
     def set_ridge(self, ridge: float) -> None:
         """Replace the number added to the diagonal of H."""
@@ -150,7 +152,7 @@ class QuadraticModel:
     def _factorize(self, free: np.ndarray) -> None:
         index = np.flatnonzero(free)
         while True:
-            part = self.H.take(index, axis=0).take(index, axis=1)
+            part = self._part(index)
             factor, info = dpotrf(part.T, lower=1, clean=0, overwrite_a=1)
             self.n_factorizations += 1
             if info == 0:
@@ -158,3 +160,15 @@ class QuadraticModel:
             self.set_ridge(max(10.0 * self.ridge, 1e-12 * self.mean, 1e-300))
         self._free, self._factor = free, factor
         self._border = dpotrs(factor, self.y[free], lower=1)[0]
+
+    def _part(self, index: np.ndarray) -> Array:
+        """Rows and columns of H, in the memory of those asked for before.
+
+        Fresh pages of a large array cost as much as filling it.
+        """
+        k = index.size
+        part = self._memory[: k * k].reshape(k, k)
+        for i in range(0, k, _ROWS):
+            rows = self.H[index[i : i + _ROWS]]
+            rows.take(index, axis=1, out=part[i : i + _ROWS], mode="clip")
+        return part

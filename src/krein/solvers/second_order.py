@@ -149,8 +149,8 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
         block = block.follow(point, new) if keep else None
         risen = new.rise - point.rise > _CREEP * abs(point.rise)
         better = iterate.certificate.value < 0.9 * best
+        best = iterate.certificate.value if better else best  # small steps add up
         idle = 0 if better or risen else idle + 1
-        best = min(best, iterate.certificate.value)
         point = new
 
 
