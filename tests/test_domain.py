@@ -148,3 +148,16 @@ def test_violation_vanishes_at_an_optimum_and_not_elsewhere(rng):
 def test_shapes_must_agree():
     with pytest.raises(ValueError, match="they must agree"):
         BalancedBox(np.ones(3), np.ones(2))
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(-10.0, 10.0))
+@settings(max_examples=100, deadline=None)
+def test_the_shift_does_not_depend_on_where_it_is_searched(seed, near):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    box = BalancedBox(rng.uniform(0.1, 2.0, n), np.where(np.arange(n) % 2, 1.0, -1.0))
+    signed = rng.standard_normal(n)
+    low, high = box.signed_bounds
+    found = np.clip(signed - box.shift(signed, near), low, high)
+    expected = box.y * box.project(box.y * signed)
+    np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -59,6 +59,18 @@ def test_gradient_is_a_quarter_of_the_derivative_of_the_value(name, rng):
 
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("size", [1e-3, 1.0, 30.0])
+def test_along_a_ray(name, size, rng):
+    d, z = SPECTRA[name], size * rng.standard_normal(N)
+    part = RankOnePositivePart(d)
+    inner = part.along(z)
+    for s in (1e-3, 0.1, 0.7, 1.0):
+        expected = float(z @ part.gradient(s * z))
+        S = scale_of(d, z)
+        assert inner(s) == pytest.approx(expected, abs=1e-13 * S * float(z @ z))
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("size", [1e-3, 1.0, 30.0])
 def test_jacobian_by_central_differences(name, size, rng):
     d, z = SPECTRA[name], size * rng.standard_normal(N)
     part = RankOnePositivePart(d)

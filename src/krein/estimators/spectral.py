@@ -63,7 +63,7 @@ class SpectrumSVC(KernelClassifier):
         positive for the second; the majority decides). Not with `probability` or
         `approximation`.
     solver_options : dict, optional
-        ``cache_size``: LIBSVM's cache of kernel rows in MB (500).
+        ``cache_size``: LIBSVM's cache of kernel rows in MB (250).
     tol : float
         Certified gap to reach, relative to the objective; where the kernel trained on
         is indefinite, the largest violation of the KKT conditions.

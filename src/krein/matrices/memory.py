@@ -15,8 +15,8 @@ __all__ = [
 
 _GIGABYTE = 1e9
 # Above this many items a method that needs the eigenvectors of one side only gets no
-# others: half the time and a third of the memory. Below it the eigenvectors of divide
-# and conquer are worth more, which are orthogonal to 1e-14 and not to 1e-11.
+# others: half the time and a third of the memory. Below it divide and conquer takes as
+# long where half of them are needed, and the gap need not count n eps ||K|| (0232).
 ONE_SIDED_ABOVE = 8000
 
 

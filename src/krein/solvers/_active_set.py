@@ -23,7 +23,7 @@ class QuadraticModel:
     Parameters
     ----------
     H : ndarray of shape (m, m)
-        Curvature, contiguous, owned (and changed) by the model.
+        Curvature, owned (and changed) by the model.
     y : ndarray of shape (m,)
         Labels, the equality row.
     upper : ndarray of shape (m,)
@@ -31,7 +31,8 @@ class QuadraticModel:
     """
 
     def __init__(self, H: Array, y: Array, upper: Array) -> None:
-        self.H, self.y, self.upper = H, y, upper
+        self.H = np.ascontiguousarray(H)  # BLAS updates it in place
+        self.y, self.upper = y, upper
         self.mean = float(np.abs(np.diagonal(H)).mean()) if y.size else 0.0
         self.ridge = 0.0
         self.n_factorizations = 0
