@@ -81,29 +81,12 @@ class _Gradient:
             self.part = RankOnePositivePart(problem.part.d, COARSE)
 
     def __call__(self, v: Array) -> Array:
-        z, direction = self.coordinates(v)
-        p = self.part.gradient(z)
         if self.single:
-            return self.linear - self.back * (self.U @ p)
-        return self.linear - self.back * self.problem.from_coordinates(p, direction)
-
-    def coordinates(self, v: Array) -> tuple[Array, Array | None]:
-        """As `ProxySVM.coordinates`, at v."""
-        if self.single:
-            return (self.into * v).astype(np.float32) @ self.U, None
-        return self.problem.coordinates(self.problem.domain.y * v)
-
-    def largest_curvature(self, v: Array) -> float:
-        """Largest eigenvalue of the Hessian of -f, by the power method: O(n) a step."""
-        z, _ = self.coordinates(v)
-        jacobian = self.part.jacobian(z)
-        x = np.abs(jacobian.diagonal) + np.abs(z)
-        value = 0.0
-        for _ in range(8):
-            x = jacobian @ (x / np.linalg.norm(x))
-            value = float(np.linalg.norm(x))
-        root = self.problem.spectrum.sqrt_weight
-        return value if root is None else value / float(root.min()) ** 2
+            z = (self.into * v).astype(np.float32) @ self.U
+            return self.linear - self.back * (self.U @ self.part.gradient(z))
+        z, direction = self.problem.coordinates(self.problem.domain.y * v)
+        p = self.problem.from_coordinates(self.part.gradient(z), direction)
+        return self.linear - self.back * p
 
 
 def accelerated_steps(
@@ -142,7 +125,7 @@ def accelerated_steps(
     tol = max(tol, _SINGLE_LIMIT) if gradient.single else tol
     low, high = domain.signed_bounds
     x = point = domain.y * a
-    L = 1.2 * gradient.largest_curvature(x)
+    L = 1.2 * largest_curvature(problem, problem.coordinates(a)[0])
     before, g_before = x, np.zeros_like(a)
     t, tau, gap, bound = 1.0, 0.0, np.inf, domain.upper > 0
     # Few variables: second-order steps are cheap, the set may still be rough.
@@ -186,3 +169,15 @@ def _pays(gap: float, before: float, tol: float, bound: np.ndarray) -> bool:
     # Quotients could leave float64.
     left = _CHECK * (np.log(gap) - np.log(tol)) / (np.log(before) - np.log(gap))
     return bool(left < min(100.0, 0.1 * bound.size) * (1.0 - np.mean(bound)) ** 2)
+
+
+def largest_curvature(problem: ProxySVM, z: Array) -> float:
+    """Largest eigenvalue of the Hessian of -f, by the power method in O(n) steps."""
+    jacobian = problem.part.jacobian(z)
+    x = np.abs(jacobian.diagonal) + np.abs(z)
+    value = 0.0
+    for _ in range(8):
+        x = jacobian @ (x / np.linalg.norm(x))
+        value = float(np.linalg.norm(x))
+    root = problem.spectrum.sqrt_weight
+    return value if root is None else value / float(root.min()) ** 2
