@@ -7,6 +7,7 @@ Signs here are always those that make the form positive.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations_with_replacement
 from math import ceil, comb
 
@@ -29,10 +30,11 @@ __all__ = [
 ]
 
 # Up to this many features the plain loop over differences is as fast as a product.
-_FEW_FEATURES = 8
+_FEW_FEATURES = 4
 # Squared distances below this share of |x|^2 + |y|^2 lose digits in the product form.
 _CLOSE = 1e-4
-_BLOCK = 128
+# Entries of a block that stays in the cache.
+_BLOCK = 1 << 18
 _MOST_MONOMIALS = 20_000
 
 
@@ -51,23 +53,46 @@ def squared_distances(X: Array, Y: Array) -> Array:
     -------
     ndarray of shape (n_X, n_Y)
     """
-    if X.shape[1] <= _FEW_FEATURES:
-        return cdist(X, Y, metric="sqeuclidean")
+    return _radial(X, Y, lambda D: None)
+
+
+def _radial(X: Array, Y: Array, phi: Callable[[Array], object]) -> Array:
+    """Squared distances, changed by phi in place, in blocks that stay in the cache."""
+    out = np.empty((X.shape[0], Y.shape[0]))
+    fill = _by_differences if X.shape[1] <= _FEW_FEATURES else _by_products(X, Y)
+    step = max(1, _BLOCK // max(1, Y.shape[0]))
+    for i in range(0, X.shape[0], step):
+        block = out[i : i + step]
+        fill(X[i : i + step], Y, block)
+        phi(block)
+    return out
+
+
+def _by_differences(X: Array, Y: Array, out: Array) -> None:
+    cdist(X, Y, metric="sqeuclidean", out=out)
+
+
+def _by_products(X: Array, Y: Array) -> Callable[[Array, Array, Array], None]:
+    """Distances to Y by one product, ``[-2x, |x|^2, 1] [y, 1, |y|^2]'``."""
     centre = Y.mean(axis=0)
-    A, B = X - centre, Y - centre
-    x2, y2 = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-    D = A @ (-2.0 * B.T)
-    D += x2[:, None]
-    D += y2
-    for i in range(0, X.shape[0], _BLOCK):
-        block, norms = D[i : i + _BLOCK], x2[i : i + _BLOCK]
-        # Most rows have no close pair: ask them first, by a bound on |y|^2.
-        near = block < _CLOSE * (norms + y2.max())[:, None]
-        rows = np.flatnonzero(near.any(axis=1))
-        r, columns = np.nonzero(block[rows] < _CLOSE * (norms[rows][:, None] + y2))
-        difference = X[i + rows[r]] - Y[columns]
-        block[rows[r], columns] = np.einsum("ij,ij->i", difference, difference)
-    return D
+    B = Y - centre
+    y2 = np.einsum("ij,ij->i", B, B)
+    right = np.column_stack([B, np.ones(y2.size), y2]).T
+    largest = y2.max(initial=0.0)
+
+    def fill(X: Array, Y: Array, out: Array) -> None:
+        A = X - centre
+        x2 = np.einsum("ij,ij->i", A, A)
+        np.matmul(np.column_stack([-2.0 * A, x2, np.ones(x2.size)]), right, out=out)
+        # Few pairs are close: a bound on |y|^2 finds them and some more.
+        near = np.flatnonzero(out < _CLOSE * (x2 + largest)[:, None])
+        r, columns = np.divmod(near, y2.size)
+        close = out[r, columns] < _CLOSE * (x2[r] + y2[columns])
+        r, columns = r[close], columns[close]
+        difference = X[r] - Y[columns]
+        out[r, columns] = np.einsum("ij,ij->i", difference, difference)
+
+    return fill
 
 
 def _check_pair(X, Y):
@@ -79,7 +104,7 @@ def _positive(name: str, value: float) -> None:
         raise ValueError(f"{name} must be positive, got {value!r}")
 
 
-def _polyharmonic(D: Array, exponent: float) -> Array:
+def _polyharmonic(D: Array, exponent: float) -> None:
     """Turn squared distances into ``phi(r)``, in place."""
     if exponent % 2 == 0:
         # r^e log r = r^e log(r^2) / 2, and 0 at r = 0.
@@ -90,7 +115,7 @@ def _polyharmonic(D: Array, exponent: float) -> Array:
         D *= logarithm
         D *= 0.5 * (-1.0) ** (exponent // 2 + 1)
         D += 0.0
-        return D
+        return
     if exponent == 3:
         D *= np.sqrt(D)
     elif exponent == 1:
@@ -100,7 +125,6 @@ def _polyharmonic(D: Array, exponent: float) -> Array:
     if ceil(exponent / 2) % 2:
         np.negative(D, out=D)
         D += 0.0  # no negative zeros on the diagonal
-    return D
 
 
 def thin_plate_order(exponent: float = 3) -> int:
@@ -150,7 +174,7 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
     """
     _positive("exponent", exponent)
     X, Y = _check_pair(X, Y)
-    return _polyharmonic(squared_distances(X, Y), exponent)
+    return _radial(X, Y, lambda D: _polyharmonic(D, exponent))
 
 
 @register(
@@ -199,7 +223,8 @@ def thin_plate_order_kernel(X, Y=None, *, order=2):
             f"{dimension // 2 + 1} or more, or thin_plate_kernel(exponent=...), which "
             "exists in every dimension"
         )
-    return _polyharmonic(squared_distances(X, Y), 2 * int(order) - dimension)
+    exponent = 2 * int(order) - dimension
+    return _radial(X, Y, lambda D: _polyharmonic(D, exponent))
 
 
 @register(
@@ -241,10 +266,14 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     if not power > 0 or power == int(power):
         raise ValueError(f"power must be positive and not an integer, got {power!r}")
     X, Y = _check_pair(X, Y)
-    D = squared_distances(X, Y)
-    D += c * c
-    D **= power
-    return -D if ceil(power) % 2 else D
+
+    def phi(D: Array) -> None:
+        D += c * c
+        D **= power
+        if ceil(power) % 2:
+            np.negative(D, out=D)
+
+    return _radial(X, Y, phi)
 
 
 @register(
@@ -287,12 +316,15 @@ def log_kernel(X, Y=None, *, power=2.0, c=1.0):
         raise ValueError(f"power must be in (0, 2], got {power!r}")
     _positive("c", c)
     X, Y = _check_pair(X, Y)
-    D = squared_distances(X, Y)
-    if power != 2:
-        D **= 0.5 * power
-    D += c
-    np.log(D, out=D)
-    return -D
+
+    def phi(D: Array) -> None:
+        if power != 2:
+            D **= 0.5 * power
+        D += c
+        np.log(D, out=D)
+        np.negative(D, out=D)
+
+    return _radial(X, Y, phi)
 
 
 # --------------------------------------------------------------------------------------
