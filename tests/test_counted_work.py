@@ -22,8 +22,9 @@ from krein import (
     compare,
     sigmoid_kernel,
 )
+from krein.problems import cpd_columns
 from krein.problems.proxy import ProxySVM
-from krein.solvers import _active_set, cpd_newton, libsvm
+from krein.solvers import _active_set, _cpd_factor, libsvm
 from krein.store import sharing
 from krein.store.fingerprint import fingerprint
 from krein.store.sharing import shared_work
@@ -37,6 +38,7 @@ RECORDED = {
     "logistic steps": 3,
     "cpd Cholesky": 6,
     "cpd path Cholesky": 61,
+    "cpd products": 35,
 }
 
 
@@ -151,16 +153,28 @@ def test_cholesky_factorisations_of_logistic_regression(problem, counter):
 
 def test_cholesky_factorisations_of_the_thin_plate_svm(problem, counter):
     X, _, y = problem
-    counter.watch(cpd_newton, "dpotrf")
+    counter.watch(_cpd_factor, "dpotrf")
     CPDSVC(alpha=0.01).fit(X, y)
     within_twice("cpd Cholesky", counter["dpotrf"])
 
 
 def test_warm_starts_along_a_path_of_alphas(problem, counter):
     X, _, y = problem
-    counter.watch(cpd_newton, "dpotrf")
+    counter.watch(_cpd_factor, "dpotrf")
     CPDSVCCV(alphas=np.logspace(1, -4, 11), cv=3).fit(X, y)
     within_twice("cpd path Cholesky", counter["dpotrf"])
+
+
+def test_products_of_the_thin_plate_svm_with_many_violators(counter, rng):
+    """By conjugate gradients: a few products a step, no factor of so many."""
+    X = rng.standard_normal((1200, 2))
+    y = X[:, 0] + rng.standard_normal(1200) > 0
+    counter.watch(_cpd_factor, "dpotrf", size=700)
+    counter.watch(cpd_columns.LazyColumns, "within")
+    model = CPDSVC(alpha=1.0).fit(X, y)
+    assert model.support_.size >= 700
+    assert counter["dpotrf"] == 0
+    within_twice("cpd products", counter["within"])
 
 
 def test_a_search_of_the_spectrum_decomposes_once_per_fold(counter, problem):

@@ -13,7 +13,8 @@ from krein.problems.cpd_space import (
     centred_space,
     subspace,
 )
-from krein.solvers.cpd_newton import _Factor, cpd_newton
+from krein.solvers._cpd_factor import Factor
+from krein.solvers.cpd_newton import cpd_newton
 from tests.reference.cpd import squared_hinge_optimum
 
 
@@ -191,7 +192,7 @@ def test_kept_factor_solves_as_a_new_one(rng, leave):
     n = 60
     A = rng.standard_normal((n, n))
     K = A @ A.T / n
-    factor = _Factor(DenseColumns(K))
+    factor = Factor(DenseColumns(K))
     root = np.where(rng.random(n) < 0.7, 1.0 + np.arange(n) % 3, 0.0)
     kept = 0
     for step in range(40):

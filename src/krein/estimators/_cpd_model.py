@@ -88,6 +88,8 @@ class CPDTraining(Training):
         Placed items, where they are vectors.
     checked : bool
         The kernel is known to be symmetric, so columns may be computed alone.
+    definite : bool
+        The kernel is known to be c.p.d.: its factors need not show it.
     given : int
         Number of samples before those of zero weight were dropped: they count when
         polynomials are refused for filling all dimensions, so that a weighted fit is
@@ -97,6 +99,7 @@ class CPDTraining(Training):
     P: Array
     vectors: Array | None
     checked: bool
+    definite: bool
     given: int
 
     @property
@@ -225,6 +228,7 @@ class CPDModel(KernelModel):
             P=placing.polynomials(items),
             vectors=None if center is None else placed,
             checked=isinstance(kernel, Kernel),
+            definite=_known_definite(kernel),
             given=_num_samples(X),
         )
 
@@ -238,10 +242,10 @@ class CPDModel(KernelModel):
         if polynomial == "zero":
             work = "a conditionally positive definite fit"
             require_for(work, training.size, "Use n_basis.")
-            return subspace(phi, Q)
+            return subspace(phi, Q, definite=training.definite)
         if not training.checked:
             phi = training.dense().K.block
-        return centred_space(phi, Q)
+        return centred_space(phi, Q, definite=training.definite)
 
     def _add_polynomial(self, values: Array, X: Any, **further: Any) -> Array:
         P = further.get("P")
@@ -273,8 +277,21 @@ def _precomputed_training(
     if kept is not None:
         matrix, P = matrix.subset(kept), P[kept]
     return CPDTraining(
-        matrix, weight, kept, n, facts=facts, P=P, vectors=None, checked=True, given=n
+        matrix,
+        weight,
+        kept,
+        n,
+        facts=facts,
+        P=P,
+        vectors=None,
+        checked=True,
+        definite=False,
+        given=n,
     )
+
+
+def _known_definite(kernel: Any) -> bool:
+    return isinstance(kernel, Kernel) and kernel.facts.definiteness in ("pd", "cpd")
 
 
 def _placing(X: Array, weight: Array, scaled: bool) -> tuple[Array, float]:

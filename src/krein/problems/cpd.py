@@ -313,7 +313,11 @@ class CPDProblem:
     def _zero(self) -> float:
         return _ZERO * self.loss.value(np.zeros(self.n))
 
+    def unit(self, value: float) -> float:
+        """What a gap is measured by: the objective, unless the optimum is zero."""
+        return max(value, self._zero, 1e-300)
+
     def certificate(self, value: float, bound: float) -> Certificate:
-        """Certify by a gap, relative to the objective unless the optimum is zero."""
+        """Certify by a gap."""
         gap = max(0.0, value - bound)
-        return Certificate("gap", gap, gap / max(value, self._zero, 1e-300))
+        return Certificate("gap", gap, gap / self.unit(value))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,14 +10,38 @@ import numpy as np
 
 from krein.arrays import Array
 
-__all__ = ["Columns", "DenseColumns", "FeatureColumns", "LazyColumns"]
+__all__ = [
+    "Blocks",
+    "CentredColumns",
+    "Columns",
+    "DenseColumns",
+    "FeatureColumns",
+    "LazyColumns",
+]
 
-# Columns for which there is room from the start.
-_ROOM = 3000
+# Phi(rows, columns) -> block of the kernel matrix.
+Blocks = Callable[[np.ndarray, np.ndarray], Array]
+
+# The triangle is made anew where products need this share of its samples.
+_SHRUNK = 0.8
+# The matrix of so few samples among others is computed whole.
+_FEW = 2000
+# Rows that stay in the cache during a product.
+_PANEL = 128
 
 
 class Columns(Protocol):
-    """A positive semidefinite matrix of which blocks and products are asked."""
+    """A positive semidefinite matrix of which blocks and products are asked.
+
+    Attributes
+    ----------
+    definite : bool
+        Known to be positive semidefinite, not only to be found so by a factor.
+    """
+
+    @property
+    def definite(self) -> bool:
+        """Known to be positive semidefinite."""
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
         """K[rows, columns], a new array."""
@@ -25,31 +49,11 @@ class Columns(Protocol):
     def product(self, s: np.ndarray, c: Array) -> Array:
         """K[:, s] @ c."""
 
-    def restrict(self, rows: np.ndarray) -> Columns:
-        """The matrix of some of the samples."""
-
-
-@dataclass(frozen=True)
-class DenseColumns:
-    """The whole matrix in memory."""
-
-    K: Array
-
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
-        """K[rows, columns], a new array."""
-        return _gather(self.K, rows, columns)
-
-    def product(self, s: np.ndarray, c: Array) -> Array:
-        """K[:, s] @ c; rows are gathered because K is symmetric."""
-        if 4 * s.size < self.K.shape[0]:
-            return c @ self.K[s]
-        full = np.zeros(self.K.shape[0])
-        full[s] = c
-        return self.K @ full
+    def within(self, s: np.ndarray, c: Array) -> Array:
+        """K[s, s] @ c."""
 
     def restrict(self, rows: np.ndarray) -> Columns:
         """The matrix of some of the samples."""
-        return _Restricted(self, rows)
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class FeatureColumns:
     """``K = F F'`` by its features."""
 
     F: Array
+    definite = True
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
         """K[rows, columns], a new array."""
@@ -65,6 +70,11 @@ class FeatureColumns:
     def product(self, s: np.ndarray, c: Array) -> Array:
         """K[:, s] @ c."""
         return self.F @ (c @ self.F[s])
+
+    def within(self, s: np.ndarray, c: Array) -> Array:
+        """K[s, s] @ c."""
+        F = self.F[s]
+        return F @ (c @ F)
 
     def restrict(self, rows: np.ndarray) -> Columns:
         """The matrix of some of the samples."""
@@ -79,60 +89,151 @@ class LazyColumns:
     n : int
         Number of samples.
     evaluate : callable
-        ``evaluate(columns)``: these columns of K as rows, of shape (len(columns), n).
+        ``evaluate(rows, columns)``: a block of K.
     """
 
-    def __init__(self, n: int, evaluate: Callable[[np.ndarray], Array]) -> None:
+    definite = False
+
+    def __init__(self, n: int, evaluate: Blocks) -> None:
         self.n = n
         self.evaluate = evaluate
         self.place = np.full(n, -1)
-        self.used = 0
-        # Memory that is not written to is not taken, so room costs nothing.
-        self.store = np.empty((min(n, max(_ROOM, n // 4)), n))
+        self.panels: list[Array] = []  # columns as rows, as they were computed
+        self.kept: list[Array] = []  # the same one by one
+        self.triangle = _Triangle(n)
 
     def require(self, columns: np.ndarray) -> np.ndarray:
-        """Compute what is missing; return where the columns are kept."""
-        missing = columns[self.place[columns] < 0]
+        """Compute what is missing; return the places of the columns."""
+        missing = np.sort(columns[self.place[columns] < 0])
         if missing.size:
-            end = self.used + missing.size
-            if end > self.store.shape[0]:
-                grown = np.empty(
-                    (min(self.n, max(end, 2 * self.store.shape[0])), self.n)
-                )
-                grown[: self.used] = self.store[: self.used]
-                self.store = grown
-            self.store[self.used : end] = self.evaluate(missing)
-            self.place[missing] = np.arange(self.used, end)
-            self.used = end
+            self._keep(missing, self.evaluate(missing, np.arange(self.n)))
         return self.place[columns]
+
+    def _keep(self, samples: np.ndarray, columns: Array) -> None:
+        self.place[samples] = np.arange(samples.size) + len(self.kept)
+        self.panels.extend(
+            columns[i : i + _PANEL] for i in range(0, samples.size, _PANEL)
+        )
+        self.kept.extend(columns)
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
         """K[rows, columns], a new array."""
-        place = self.require(columns)
-        return _gather(self.store, place, rows).T
+        kept = [self.kept[i] for i in self.require(columns)]
+        return _gather(kept, rows).T
 
     def product(self, s: np.ndarray, c: Array) -> Array:
         """K[:, s] @ c."""
         place = self.require(s)
-        if 4 * s.size < self.used:
-            return c @ self.store[place]
-        full = np.zeros(self.used)
+        full = np.zeros(len(self.kept))
         full[place] = c
-        return full @ self.store[: self.used]
+        out = np.zeros(self.n)
+        start = 0
+        for panel in self.panels:
+            part = full[start : start + len(panel)]
+            start += len(panel)
+            used = np.flatnonzero(part)
+            few = 2 * used.size < part.size
+            out += part[used] @ panel[used] if few else part @ panel
+        return out
+
+    def within(self, s: np.ndarray, c: Array) -> Array:
+        """K[s, s] @ c."""
+        self.require(s)
+        if s.size < _SHRUNK * self.triangle.samples.size:
+            self.triangle = _Triangle(self.n)
+        self.triangle.extend(s, self.block)
+        return self.triangle.product(s, c)
 
     def restrict(self, rows: np.ndarray) -> Columns:
-        """The matrix of some of the samples."""
+        """The matrix of some of the samples; of few, computed at once."""
+        if rows.size <= _FEW:
+            return DenseColumns(self.evaluate(rows, rows), self.definite)
         return _Restricted(self, rows)
 
 
-def _gather(K: Array, rows: np.ndarray, columns: np.ndarray) -> Array:
-    """K[rows, columns]; large blocks row by row, faster than numpy's open mesh."""
-    if rows.size < 200:
-        return K[np.ix_(rows, columns)]
-    out = np.empty((rows.size, columns.size))
-    for i, row in enumerate(rows):
-        K[row].take(columns, out=out[i], mode="clip")
+class DenseColumns(LazyColumns):
+    """The whole matrix in memory."""
+
+    def __init__(self, K: Array, definite: bool = False) -> None:
+        super().__init__(len(K), lambda rows, columns: K[np.ix_(rows, columns)])
+        self.definite = definite
+        self._keep(np.arange(len(K)), K)
+
+
+class _Triangle:
+    """The lower triangle of K for samples that become more, in panels of rows.
+
+    A panel stays in the cache, so that a product reads half of the matrix once.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.place = np.full(n, -1)
+        self.samples = np.empty(0, dtype=int)
+        self.panels: list[Array] = []
+
+    def extend(self, s: np.ndarray, block: Blocks) -> None:
+        """Take in what is missing of the samples s."""
+        missing = s[self.place[s] < 0]
+        for i in range(0, missing.size, _PANEL):
+            some = missing[i : i + _PANEL]
+            end = self.samples.size + some.size
+            self.place[some] = np.arange(self.samples.size, end)
+            self.samples = np.concatenate([self.samples, some])
+            self.panels.append(block(self.samples, some).T)
+
+    def product(self, s: np.ndarray, c: Array) -> Array:
+        """K[s, s] @ c."""
+        full, out = np.zeros((2, self.samples.size))
+        full[self.place[s]] = c
+        for panel in self.panels:
+            end = panel.shape[1]
+            start = end - panel.shape[0]
+            out[start:end] += panel @ full[:end]
+            out[:start] += full[start:end] @ panel[:, :start]
+        return out[self.place[s]]
+
+
+def _gather(rows: Sequence[Array], columns: np.ndarray) -> Array:
+    """Columns of some rows, one by one: faster than numpy's open mesh."""
+    out = np.empty((len(rows), columns.size))
+    for row, to in zip(rows, out, strict=True):
+        row.take(columns, out=to, mode="clip")
     return out
+
+
+@dataclass(frozen=True)
+class CentredColumns:
+    """``K = Phi - Q V' - V Q'`` by the columns of Phi, which stay as they are."""
+
+    phi: Columns
+    Q: Array
+    V: Array
+    definite: bool
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
+        """K[rows, columns], a new array."""
+        block = self.phi.block(rows, columns)
+        block -= self.Q[rows] @ self.V[columns].T
+        block -= self.V[rows] @ self.Q[columns].T
+        return block
+
+    def product(self, s: np.ndarray, c: Array) -> Array:
+        """K[:, s] @ c."""
+        image = self.phi.product(s, c)
+        image -= self.Q @ (c @ self.V[s])
+        image -= self.V @ (c @ self.Q[s])
+        return image
+
+    def within(self, s: np.ndarray, c: Array) -> Array:
+        """K[s, s] @ c."""
+        Q, V = self.Q[s], self.V[s]
+        return self.phi.within(s, c) - Q @ (c @ V) - V @ (c @ Q)
+
+    def restrict(self, rows: np.ndarray) -> Columns:
+        """The matrix of some of the samples."""
+        return CentredColumns(
+            self.phi.restrict(rows), self.Q[rows], self.V[rows], self.definite
+        )
 
 
 @dataclass(frozen=True)
@@ -145,8 +246,15 @@ class _Restricted:
     def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
         return self.parent.block(self.rows[rows], self.rows[columns])
 
+    @property
+    def definite(self) -> bool:
+        return self.parent.definite
+
     def product(self, s: np.ndarray, c: Array) -> Array:
-        return self.parent.block(self.rows, self.rows[s]) @ c
+        return self.parent.product(self.rows[s], c)[self.rows]
+
+    def within(self, s: np.ndarray, c: Array) -> Array:
+        return self.parent.within(self.rows[s], c)
 
     def restrict(self, rows: np.ndarray) -> Columns:
-        return _Restricted(self.parent, self.rows[rows])
+        return self.parent.restrict(self.rows[rows])

@@ -24,6 +24,8 @@ import scipy.linalg
 from krein.arrays import Array
 from krein.kernels.splines import orthonormal_range
 from krein.problems.cpd_columns import (
+    Blocks,
+    CentredColumns,
     Columns,
     DenseColumns,
     FeatureColumns,
@@ -41,14 +43,12 @@ __all__ = [
     "subspace",
 ]
 
-# Phi(rows, columns) -> block of the kernel matrix.
-Blocks = Callable[[np.ndarray, np.ndarray], Array]
 _EPS = float(np.finfo(float).eps)
 _BLOCK = 1024
 # From this many samples on, columns are computed when a sample becomes a violator.
 _LAZY_FROM = 1500
 # Samples that centre a lazy kernel; any number that determines the polynomials.
-_ANCHORS = 500
+_ANCHORS = 100
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,9 @@ class Polynomials:
             )
 
 
-def centred_space(phi: Blocks, polynomials: Polynomials) -> Space:
+def centred_space(
+    phi: Blocks, polynomials: Polynomials, *, definite: bool = False
+) -> Space:
     """Functions ``Phi a + P b`` with ``P'a = 0``, all training points as basis.
 
     Parameters
@@ -119,6 +121,8 @@ def centred_space(phi: Blocks, polynomials: Polynomials) -> Space:
         ``phi(rows, columns)``, the raw c.p.d. kernel.
     polynomials : Polynomials
         At the training items.
+    definite : bool
+        The kernel is known to be c.p.d. with respect to these polynomials.
 
     Returns
     -------
@@ -131,20 +135,13 @@ def centred_space(phi: Blocks, polynomials: Polynomials) -> Space:
         K = phi(everything, everything)
         V = K @ Q
         V -= 0.5 * (Q @ (Q.T @ V))
-        columns: Columns = DenseColumns(_subtract_outer(K, V, Q))
+        columns: Columns = DenseColumns(_subtract_outer(K, V, Q), definite)
     else:
         anchors = _anchors(Q)
         L = np.linalg.pinv(Q[anchors]).T
         V = phi(everything, anchors) @ L
         V -= 0.5 * (Q @ (L.T @ V[anchors]))
-
-        def evaluate(s: np.ndarray) -> Array:
-            block = phi(s, everything)
-            block -= Q[s] @ V.T
-            block -= V[s] @ Q.T
-            return block
-
-        columns = LazyColumns(n, evaluate)
+        columns = CentredColumns(LazyColumns(n, phi), Q, V, definite)
 
     def expand(c: Array, b: Array) -> tuple[Array, Array]:
         # Q'c = 0 to rounding; exactly, for the representation on the raw kernel.
@@ -175,18 +172,18 @@ def _anchors(Q: Array) -> np.ndarray:
     return np.sort(chosen)
 
 
-def subspace(phi: Blocks, polynomials: Polynomials) -> Space:
+def subspace(phi: Blocks, polynomials: Polynomials, *, definite: bool = False) -> Space:
     """Functions ``Phi a`` with ``P'a = 0`` and no polynomial (the paper's beta = 0).
 
     The whole kernel matrix and one Cholesky factor of its size are needed, for all
-    classes and all values of lam.
+    classes and all values of lam. Parameters are those of `centred_space`.
     """
     Q = polynomials.Q
     n = Q.shape[0]
     everything = np.arange(n)
     K = phi(everything, everything)
     if Q.shape[1] == 0:
-        return Space(DenseColumns(K), Q, lambda c, b: (c, polynomials.zero))
+        return Space(DenseColumns(K, definite), Q, lambda c, b: (c, polynomials.zero))
     image = K @ Q
     B = Q.T @ image
     G = image - Q @ B
@@ -203,7 +200,7 @@ def subspace(phi: Blocks, polynomials: Polynomials) -> Space:
         a -= Q @ (Q.T @ a)
         return a, polynomials.zero
 
-    return Space(DenseColumns(K), np.empty((n, 0)), expand)
+    return Space(DenseColumns(K, definite), np.empty((n, 0)), expand)
 
 
 def _complement_solve(K: Array, Q: Array, image: Array, B: Array, G: Array) -> Array:
