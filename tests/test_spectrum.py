@@ -253,6 +253,7 @@ def test_few_eigenvectors_are_multiplied(
 
 def test_what_is_clipped_leaves_no_rounding_errors(with_spectrum):
     """Seven small eigenvalues beside one large negative one stay what they are."""
-    K = with_spectrum([-1e9, *np.linspace(1e-3, 2e-3, 7)])
-    kernel = Transform.fit(K, "clip").kernel(K)
-    assert np.linalg.eigvalsh(kernel)[0] > -1e-15
+    for _ in range(10):
+        K = with_spectrum([-1e9, *np.linspace(1e-3, 2e-3, 7)])
+        kernel = Transform.fit(K, "clip").kernel(K)
+        assert np.linalg.eigvalsh(kernel)[0] > -1e-15
