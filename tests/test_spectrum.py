@@ -201,6 +201,14 @@ def test_too_large_a_matrix_is_refused_before_it_is_allocated(monkeypatch):
         Spectrum.exact(np.eye(300))
 
 
+def test_truncated_zeros_are_zeros():
+    spectrum = Spectrum.truncated(np.zeros((6, 6)), 2)
+    np.testing.assert_array_equal(spectrum.eigenvalues, [0.0, 0.0])
+    U = spectrum.eigenvectors
+    np.testing.assert_array_equal(U.T @ U, np.eye(2))
+    assert spectrum.truncation == 0.0
+
+
 @pytest.mark.parametrize(
     ("text", "expected"), [("500MB", 500_000_000), ("2e3", 2000), (" 1.5gb", 1.5e9)]
 )

@@ -120,7 +120,10 @@ class Spectrum:
         product = weighted_product(K, weight)
         start = np.random.default_rng(random_state).standard_normal(n)
         # ARPACK takes eigenvalues below 4e-11 for zero, whatever the others are.
-        scale = power_of_two(float(np.linalg.norm(product(start / np.sqrt(n)))))
+        size = float(np.linalg.norm(product(start / np.sqrt(n))))
+        if size == 0.0:  # a matrix of zeros, which ARPACK refuses
+            return cls(np.zeros(rank), np.eye(n, rank), root)
+        scale = power_of_two(size)
         operator = scipy.sparse.linalg.LinearOperator(
             (n, n), matvec=lambda v: product(v) / scale, dtype=np.float64
         )

@@ -32,6 +32,7 @@ _ROUGH = 1e-2
 # A damped step is taken where it closes this share of the gap of the full one.
 _BETTER = 0.1
 _ROUNDING = 1e-9
+_FARTHEST = 10.0  # longest step along a path, in units of the last one
 # Conjugate gradients leave this share of the gap, or of `tol` where it is small.
 _COARSE, _NEAR, _FINE = 1e-6, 1e-5, 1e-6
 
@@ -68,7 +69,8 @@ def cpd_newton(
     point = _point(problem, *(start[-1] if start else _from_sample(problem, max_iter)))
     if len(start) > 1:
         before = _point(problem, *start[-2])
-        ahead = _blend(problem, before, point, _search(problem, before, point))
+        length = _search(problem, before, point, _FARTHEST)
+        ahead = _blend(problem, before, point, length)
         point = ahead if ahead.value < point.value else point
     return run(_steps(problem, point, tol), tol=tol, max_iter=max_iter)
 
@@ -140,7 +142,7 @@ def _iterate(
 
 def _damped(problem: CPDProblem, old: Point, new: Point, bound: float) -> Point:
     """Return the best point from old to new where it is clearly better than new."""
-    best = _blend(problem, old, new, _search(problem, old, new))
+    best = _blend(problem, old, new, _search(problem, old, new, 1.0))
     worth = _BETTER * (new.value - bound)
     return best if new.value > min(old.value, best.value + worth) else new
 
@@ -161,13 +163,14 @@ def _same_set(problem: CPDProblem, f: Array, s: np.ndarray) -> bool:
     return s.size < problem.n and np.array_equal(np.sort(s), np.sort(again))
 
 
-def _search(problem: CPDProblem, old: Point, new: Point) -> float:
+def _search(problem: CPDProblem, old: Point, new: Point, farthest: float) -> float:
     """Step length along old -> new, where f is affine."""
     g_old, g_new = old.f - problem.null @ old.b, new.f - problem.null @ new.b
     dc, dg = new.c - old.c, g_new - g_old
     linear = 2 * problem.lam * float(dc @ g_old)
     square = problem.lam * max(float(dc @ dg), 0.0)
-    return problem.loss.search(old.f, new.f - old.f, linear, square)
+    # Where the objective is flat to rounding the best length is any, even infinite.
+    return min(farthest, problem.loss.search(old.f, new.f - old.f, linear, square))
 
 
 def _blend(problem: CPDProblem, old: Point, new: Point, t: float) -> Point:
