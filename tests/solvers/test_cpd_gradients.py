@@ -1,7 +1,11 @@
 """Conjugate gradients for many violators: the optimum of the factor, certified."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
 
 from krein import CPDSVC, Kernel, check_certificate
 from krein.kernels.splines import monomials, thin_plate_kernel
@@ -129,3 +133,23 @@ def test_columns_of_a_dense_matrix_can_be_known_definite():
     K = np.eye(3)
     assert DenseColumns(K, True).restrict(np.arange(2)).definite
     assert not DenseColumns(K).definite
+
+
+@pytest.mark.parametrize(
+    ("alpha", "weight"), [(1e200, 1.0), (1e200, 1e150), (1e-12, 1e150), (1.0, 1e-150)]
+)
+def test_far_alphas_and_weights_stay_in_range(alpha, weight):
+    X, y = make_moons(900, noise=0.3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = CPDSVC(alpha, max_iter=20).fit(X, y, np.full(900, weight))
+    assert np.isfinite(model.dual_coef_).all()
+    assert np.isfinite(model.objective_[0])
+    assert model.duality_gap_[0] >= 0.0
+
+
+@pytest.mark.parametrize(("alpha", "weight"), [(1e-200, 1e150), (1e200, 1e-150)])
+def test_an_alpha_out_of_reach_of_the_weights_is_refused(alpha, weight):
+    X, y = make_moons(40, random_state=0)
+    with pytest.raises(ValueError, match=r"over sample weights .* divide the"):
+        CPDSVC(alpha).fit(X, y, np.full(40, weight))

@@ -138,7 +138,8 @@ class SquaredHinge(Loss):
 
     def conjugate(self, a: Array, lam: float) -> float:
         """Dual part of the loss."""
-        return float(2 * lam * (self.y @ a) - lam**2 * np.sum(a * a / self.weight))
+        u = lam * a
+        return float(2 * (self.y @ u) - np.sum(u * u / self.weight))
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,8 @@ class Squared(Loss):
 
     def conjugate(self, a: Array, lam: float) -> float:
         """Dual part of the loss."""
-        return float(2 * lam * (self.y @ a) - lam**2 * np.sum(a * a / self.weight))
+        u = lam * a
+        return float(2 * (self.y @ u) - np.sum(u * u / self.weight))
 
 
 @dataclass(frozen=True)
@@ -246,6 +248,17 @@ class CPDProblem:
     null: Array
     loss: Loss
     lam: float
+
+    def __post_init__(self) -> None:
+        least, most = self.loss.weight.min(), self.loss.weight.max()
+        with np.errstate(all="ignore"):
+            ends = self.lam / most, self.lam / least
+        if not np.finfo(float).tiny <= ends[0] <= ends[1] < np.inf:
+            raise ValueError(
+                f"alpha = {self.lam:.3g} over sample weights from {least:.3g} to "
+                f"{most:.3g} leaves the range of floating-point numbers: divide the "
+                "weights by their size"
+            )
 
     @property
     def n(self) -> int:

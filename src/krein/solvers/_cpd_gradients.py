@@ -94,7 +94,8 @@ class Gradients:
         system = system.sorted()
         if self.last is None or not system.equals(self.last.system):
             self.last = _Scaled(self.columns, self.null, system)
-        solved = _solve(self.last, point, rough / self.lam, fine / self.lam)
+        with np.errstate(all="ignore"):  # what leaves float64 is found to fall behind
+            solved = _solve(self.last, point, rough / self.lam, fine / self.lam)
         if solved is None:
             self.pays = False
             return None
