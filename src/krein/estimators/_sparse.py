@@ -157,8 +157,8 @@ class Sparsifiable:
         items = self.X_fit_ if X is None else X
         if items is None:
             raise ValueError(
-                "with kernel='precomputed' pass the training similarities: "
-                "model.sparsify(K, ...)"
+                "with kernel='precomputed' pass the training similarities first: "
+                "sparsify(K, ...), calibrate_early(K, ...)"
             )
         n = self.dual_coef_.shape[1]
         if _num_samples(items) != n:
