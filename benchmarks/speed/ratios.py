@@ -97,6 +97,16 @@ RATIOS = [
     ),
     *(
         Ratio(
+            f"{name}, two cores, seconds of work",
+            "kernels on two cores",
+            rf"^more: {name} \(.*on two, # times",
+            1.8,
+            at_least=True,
+        )
+        for name in ("smith_waterman", "affine_invariant")
+    ),
+    *(
+        Ratio(
             f"proxy SVM, n = {n}, eigh, {what}",
             _PROXY,
             rf"^n = {n}: eigh(?:\n|.)*?{what} #,?",
