@@ -203,7 +203,7 @@ class Spectrum:
         # Errors are those of the largest eigenvalue: it must not be one that goes.
         norm = float(np.abs(values).max(initial=0.0))
         fits = abs(factor) * norm <= 1.01 * float(np.abs(target).max(initial=0.0))
-        # With weights the eigenvectors' errors are larger in the units of K, and K itself
+        # With weights the eigenvectors' errors are larger in the units of K, which
         # would not share them with the map of the coefficients.
         whole = values.size == self.n and self.sqrt_weight is None
         if factor == 0.0 or not whole or not fits:
