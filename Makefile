@@ -49,7 +49,7 @@ test: $(VENV)/.with-test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-all: $(VENV)/.with-test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
+	$(ONE_THREAD) HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2
 
 test-oldest: $(VENV)-oldest/.with-test
 	$(ONE_THREAD) $(VENV)-oldest/bin/python -m pytest -n 2 -m "not slow"

@@ -3,8 +3,17 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
+
+# `make test` gives the same answer every time: the examples follow from the tests
+# alone, and no example has a time limit. `make test-all` and `make fuzz` explore.
+hypothesis.settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, database=None
+)
+hypothesis.settings.register_profile("explore", deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture
