@@ -28,7 +28,6 @@ from krein import (
 )
 from krein.solvers.prototypes import (
     as_new_items,
-    nested_expansions,
     sparse_expansion,
 )
 
@@ -264,7 +263,8 @@ def test_each_prototype_is_the_one_that_leaves_least(seed):
     columns += 0.1 * rng.standard_normal(columns.shape)
     outputs = columns @ rng.standard_normal((12, 2)) + 3.0
     chosen: list[int] = []
-    for found in nested_expansions(columns, outputs, range(1, 9)):
+    for most in range(1, 9):
+        found = sparse_expansion(columns, outputs, tolerance=0.0, most=most)
         others = [j for j in range(12) if j not in chosen]
         chosen.append(
             min(others, key=lambda j: left_by(columns, outputs, [*chosen, j]))
@@ -272,8 +272,6 @@ def test_each_prototype_is_the_one_that_leaves_least(seed):
         np.testing.assert_array_equal(found.chosen, sorted(chosen))
         left = np.sum((found.values(columns) - outputs) ** 2)
         assert left == pytest.approx(left_by(columns, outputs, chosen))
-        alone = sparse_expansion(columns, outputs, tolerance=0.0, most=len(chosen))
-        np.testing.assert_allclose(alone.coef, found.coef)
 
 
 def test_columns_that_add_only_rounding_are_not_chosen():

@@ -15,7 +15,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
-from krein.estimators._early_exit import EarlyExit
 from krein.estimators._probability import sigmoid_calibration, sigmoid_probabilities
 from krein.estimators._training import (
     Classes,
@@ -30,18 +29,13 @@ from krein.validation import check_classes_weigh, check_labels, warn_if_reordere
 __all__ = ["KernelClassifier"]
 
 
-class KernelClassifier(ClassifierMixin, EarlyExit):
+class KernelClassifier(ClassifierMixin, KernelModel):
     """Classifier with rows of coefficients; a subclass implements `fit_rows`."""
 
     _fitted_state: State = (
         *COEFFICIENTS,
         *RESULTS,
         Fitted("classes_", "labels", "c"),
-        Fitted("stage_coef_", "numbers", "trn", needed=False),
-        Fitted("stage_intercept_", "numbers", "tr", needed=False),
-        Fitted("stage_threshold_", "numbers", "t", needed=False),
-        Fitted("expected_share_", "number", needed=False),
-        Fitted("expected_change_", "number", needed=False),
         Fitted(
             "calibration_",
             "sigmoids",

@@ -15,15 +15,8 @@ from krein.arrays import Array
 from krein.matrices.memory import require_memory
 from krein.solvers.prototypes import Expansion, as_new_items, sparse_expansion
 
-__all__ = ["EARLY_STATE", "SPARSE_STATE", "Sparsifiable", "dense_array", "expanded"]
+__all__ = ["SPARSE_STATE", "Sparsifiable", "expanded"]
 
-EARLY_STATE = (
-    "stage_coef_",
-    "stage_intercept_",
-    "stage_threshold_",
-    "expected_share_",
-    "expected_change_",
-)
 SPARSE_STATE = ("dense_coef_", "dense_intercept_", "sparse_error_", "labels_changed_")
 
 
@@ -145,8 +138,6 @@ class Sparsifiable:
     def _before_sparsify(self) -> Self:
         """Return a copy with the coefficients of the fit."""
         dense = copy.copy(self)
-        for name in EARLY_STATE:
-            dense.__dict__.pop(name, None)
         if hasattr(self, "dense_coef_"):
             dense.dual_coef_, dense.intercept_ = self.dense_coef_, self.dense_intercept_
             dense.support_ = np.flatnonzero(np.any(self.dense_coef_ != 0.0, axis=0))
@@ -158,7 +149,7 @@ class Sparsifiable:
         if items is None:
             raise ValueError(
                 "with kernel='precomputed' pass the training similarities first: "
-                "sparsify(K, ...), calibrate_early(K, ...)"
+                "sparsify(K, ...)"
             )
         n = self.dual_coef_.shape[1]
         if _num_samples(items) != n:

@@ -7,7 +7,6 @@ fitted again by least squares.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +14,7 @@ import scipy.linalg
 
 from krein.arrays import Array
 
-__all__ = ["Expansion", "as_new_items", "nested_expansions", "sparse_expansion"]
+__all__ = ["Expansion", "as_new_items", "sparse_expansion"]
 
 # A column whose part outside of those chosen is smaller than this adds only rounding.
 _DEPENDENT = 1e-10
@@ -115,51 +114,19 @@ def sparse_expansion(
     -------
     Expansion
     """
-    (found,) = nested_expansions(
-        columns, outputs, [most], tolerance=tolerance, weight=weight
-    )
-    return found
-
-
-def nested_expansions(
-    columns: Array,
-    outputs: Array,
-    sizes: Sequence[int],
-    *,
-    tolerance: float = 0.0,
-    weight: Array | None = None,
-) -> list[Expansion]:
-    """Expansions on the first columns of one pursuit, each fitted by least squares.
-
-    Parameters
-    ----------
-    columns, outputs, tolerance, weight
-        As in `sparse_expansion`.
-    sizes : sequence of int
-        Numbers of columns; fewer where others would add only rounding.
-
-    Returns
-    -------
-    list of Expansion
-    """
     unit = max(float(np.abs(columns).max(initial=0.0)), np.finfo(float).tiny)
     height = max(float(np.abs(outputs).max(initial=0.0)), np.finfo(float).tiny)
     A, F = columns / unit, outputs / height
     root = np.ones(A.shape[0]) if weight is None else np.sqrt(weight / weight.max())
-    order = _pursuit(A, F, root[:, None], tolerance / height, max(sizes))
-    Q, R = np.linalg.qr(np.column_stack([root, root[:, None] * A[:, order]]))
-    target = Q.T @ (root[:, None] * F)
-    found = []
-    for size in sizes:
-        first = order[:size]
-        k = first.size + 1
-        fitted = scipy.linalg.solve_triangular(R[:k, :k], target[:k])
-        rising = np.argsort(first)
-        coef, intercept = fitted[1 + rising].T * (height / unit), fitted[0] * height
-        some = Expansion(first[rising], coef, intercept, 0.0)
-        error = np.abs(some.values(columns) - outputs).max(initial=0.0)
-        found.append(replace(some, error=float(error)))
-    return found
+    chosen = np.sort(_pursuit(A, F, root[:, None], tolerance / height, most))
+    design = root[:, None] * np.column_stack([np.ones(A.shape[0]), A[:, chosen]])
+    Q, R = np.linalg.qr(design)
+    fitted = scipy.linalg.solve_triangular(R, Q.T @ (root[:, None] * F))
+    found = Expansion(
+        chosen, fitted[1:].T * (height / unit), fitted[0] * height, error=0.0
+    )
+    error = np.abs(found.values(columns) - outputs).max(initial=0.0)
+    return replace(found, error=float(error))
 
 
 def _pursuit(
