@@ -30,7 +30,7 @@ from sklearn.utils.validation import (
 )
 
 from krein.arrays import Array
-from krein.estimators._sparse import SPARSE_STATE, Sparsifiable
+from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import columns_of_rows, plain_items, take
 from krein.kernels.blocks import kernel_matrix
@@ -216,8 +216,6 @@ class KernelModel(Sparsifiable, BaseEstimator):
 
     def _store(self, fitted: FittedRows, training: Training) -> None:
         """Set the fitted attributes: the one place that does."""
-        for name in SPARSE_STATE:  # of what was fitted before
-            self.__dict__.pop(name, None)
         for name, fact in {**training.facts, **fitted.facts}.items():
             setattr(self, name, fact)
         self.dual_coef_ = training.expand_coef(fitted.coef)

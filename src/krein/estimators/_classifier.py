@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -23,7 +23,7 @@ from krein.estimators._training import (
     ravel_rows,
     voted_labels,
 )
-from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
+from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 from krein.validation import check_classes_weigh, check_labels, warn_if_reordered
 
 __all__ = ["KernelClassifier"]
@@ -49,7 +49,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         "probability": ["boolean"],
     }
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

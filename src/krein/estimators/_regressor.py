@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import (
     RegressorMixin,
-    _fit_context,
 )
 from sklearn.utils.validation import (
     _num_samples,
@@ -16,7 +15,7 @@ from sklearn.utils.validation import (
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
 from krein.estimators._training import Training, Values
-from krein.store.state import COEFFICIENTS, RESULTS, State
+from krein.store.state import COEFFICIENTS, RESULTS, State, replaces_state
 from krein.validation import warn_if_reordered
 
 __all__ = ["KernelRegressor"]
@@ -30,7 +29,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         *RESULTS,
     )
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

@@ -15,9 +15,7 @@ from krein.arrays import Array
 from krein.matrices.memory import require_memory
 from krein.solvers.prototypes import Expansion, as_new_items, sparse_expansion
 
-__all__ = ["SPARSE_STATE", "Sparsifiable", "expanded"]
-
-SPARSE_STATE = ("dense_coef_", "dense_intercept_", "sparse_error_", "labels_changed_")
+__all__ = ["Sparsifiable", "expanded"]
 
 
 class Sparsifiable:

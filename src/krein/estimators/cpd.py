@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
@@ -30,7 +30,7 @@ from krein.estimators._training import (
     ravel_rows,
 )
 from krein.problems.cpd import LOSSES
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_classes_weigh
 
 __all__ = ["CPDSVC"]
@@ -179,7 +179,7 @@ class CPDSVC(CPDModel, KernelClassifier):
 
     # --------------------------------------------------------------------------- fit
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(self, X: Any, y: Any, sample_weight: Any = None, P: Any = None) -> Self:
         """Fit the model.
 

@@ -6,11 +6,10 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 
 from krein.estimators._search import check_alphas, cv_folds, scorer, search
 from krein.estimators.cpd import CPDSVC
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, replaces_state
 
 __all__ = ["CPDSVCCV"]
 
@@ -126,7 +125,7 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(
         self,
         X: Any,

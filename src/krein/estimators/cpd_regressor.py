@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _num_samples
 
@@ -13,6 +13,7 @@ from krein.arrays import Array
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._training import FittedRows, Training, Values
 from krein.problems.cpd import Squared
+from krein.store.state import replaces_state
 
 __all__ = ["CPDRegressor"]
 
@@ -94,7 +95,7 @@ n_iter_, result_
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(self, X: Any, y: Any, sample_weight: Any = None, P: Any = None) -> Self:
         """Fit the model.
 

@@ -10,7 +10,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from krein.arrays import Array
 from krein.items import columns_of_rows
 from krein.kernels.distances import FITTED, POINTWISE, median_gamma
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_similarity, refuse_odd_arrays
 
 __all__ = ["DistanceTransformer"]
@@ -96,7 +95,7 @@ class DistanceTransformer(
         tags.input_tags.positive_only = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(self, X: Any, y: Any = None) -> Self:
         """Settle gamma, means and the largest distance on training items.
 

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
-    _fit_context,
     clone,
 )
 from sklearn.pipeline import make_pipeline
@@ -21,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators.hits import HitSimilarity
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, replaces_state
 
 __all__ = ["HitClassifier"]
 
@@ -116,7 +115,7 @@ class HitClassifier(ClassifierMixin, BaseEstimator):
         # The similarity was made here: it may be scaled in place.
         return make_pipeline(Normalizer(copy=False), LinearSVC(C=self.C))
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @replaces_state
     def fit(self, X: Any, y: Any) -> Self:
         """Fit similarity and model.
 

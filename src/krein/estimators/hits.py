@@ -10,7 +10,6 @@ import scipy.sparse
 from sklearn.base import (
     BaseEstimator,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from krein.arrays import Array, compressed_rows
 from krein.formats.hit_objects import checked_scores
 from krein.formats.named import Named
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, replaces_state
 
 __all__ = ["HitSimilarity"]
 
@@ -113,7 +112,7 @@ class HitSimilarity(TransformerMixin, BaseEstimator):
         self.fit_transform(X)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn the self scores, and return the similarity of the training items.
 

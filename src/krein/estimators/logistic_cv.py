@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.metrics import log_loss
 from sklearn.utils._param_validation import Interval
 
@@ -24,7 +23,7 @@ from krein.estimators._search import (
 )
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.logistic import KreinLogisticRegression
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, replaces_state
 
 __all__ = ["KreinLogisticRegressionCV"]
 
@@ -137,7 +136,7 @@ flipped_, result_
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> Self:

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -30,7 +29,7 @@ from krein.matrices.matrix import Matrix
 from krein.matrices.similarities import Similarities, evaluate
 from krein.matrices.tiles import DenseTiles, TiledMatrix
 from krein.notices import warn_user
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_similarity
 
 __all__ = ["KreinNystroem"]
@@ -153,7 +152,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
 
     # --------------------------------------------------------------------------- fit
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(self, X: Any, y: Any = None, K_RR: Any = None, rows: Any = None) -> Self:
         """Choose landmarks and fit the core.
 
@@ -178,7 +177,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         self._fit(X, K_RR, rows)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit_transform(
         self, X: Any, y: Any = None, K_RR: Any = None, rows: Any = None
     ) -> Array:

@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import OutlierMixin, _fit_context
+from sklearn.base import OutlierMixin
 from sklearn.utils._param_validation import Interval
 
 from krein.arrays import Array
@@ -15,7 +15,7 @@ from krein.estimators._svm_rows import with_slack
 from krein.estimators._training import FittedRows, Row, Training
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.solvers.libsvm import one_class_dual
-from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
+from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 
 __all__ = ["SpectrumOneClassSVM"]
 
@@ -92,7 +92,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
@@ -29,7 +28,7 @@ from krein.problems.proxy import ProxySVM
 from krein.solvers._warm_up import balanced_ray
 from krein.spectrum import Spectrum
 from krein.store.sharing import shared_work
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, replaces_state
 
 __all__ = ["ProxySVCCV", "default_grid"]
 
@@ -190,7 +189,7 @@ solver_options, tol, max_iter, random_state
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @replaces_state
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> Self:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
@@ -21,7 +20,7 @@ from krein.estimators._search import cv_folds, inner_folds
 from krein.estimators._svm_rows import svm_rows
 from krein.estimators._training import Classes, FittedRows, Training
 from krein.matrices.matrix import TrainedKernel
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, replaces_state
 
 __all__ = ["SpectrumSVCCV"]
 
@@ -144,7 +143,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> Self:

@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.model_selection import KFold
 from sklearn.utils._param_validation import Interval
 
@@ -24,7 +23,7 @@ from krein.estimators._search import cv_folds
 from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.matrices.matrix import TrainedKernel
 from krein.solvers.libsvm import svr_dual
-from krein.store.state import State
+from krein.store.state import State, replaces_state
 
 __all__ = ["SpectrumSVRCV"]
 
@@ -121,7 +120,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> Self:

@@ -10,7 +10,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from krein.arrays import Array
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.spectrum import Spectrum
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, replaces_state
 from krein.transform import Transform
 from krein.validation import check_similarity, numbers_that_fit, refuse_odd_arrays
 
@@ -109,7 +108,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         self.t = t
         self.symmetrize = symmetrize
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the map on the square training similarity.
 
@@ -135,7 +134,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         self._n_features_out = K.shape[0]
         return K
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit, and return the transformed training similarity.
 
@@ -223,7 +222,7 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         self.n_components = n_components
         self.symmetrize = symmetrize
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit on the square training similarity.
 

@@ -1,4 +1,4 @@
-"""What a fitted estimator consists of, declared by its class.
+"""What a fitted estimator consists of, and how a fit replaces it as a whole.
 
 A class says in ``_fitted_state`` what its `fit` sets beside the constructor's
 parameters; classes that inherit from it add to that or replace entries of the same
@@ -7,13 +7,48 @@ name. Model files hold exactly this, and what is loaded is checked against it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import _fit_context
 
-__all__ = ["COEFFICIENTS", "RESULTS", "Fitted", "State", "declared_state", "faults_of"]
+
+def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate `fit`: check the parameters, then replace the fitted state as a whole.
+
+    The work is done on a fresh object without fitted attributes; the estimator gets
+    all of them in one assignment at the end. A refit therefore leaves nothing of the
+    fit before, and a fit that fails or is interrupted leaves the estimator as it was.
+
+    Parameters
+    ----------
+    fit : callable
+        ``fit(self, ...)``; what it returns is passed on.
+    """
+    checked = _fit_context(prefer_skip_nested_validation=False)(fit)
+
+    @functools.wraps(fit)
+    def replacing(self: Any, *args: Any, **kwargs: Any) -> Any:
+        fresh = object.__new__(type(self))
+        fresh.__dict__ = without_state(self)
+        result = checked(fresh, *args, **kwargs)
+        self.__dict__ = fresh.__dict__
+        return self if result is fresh else result
+
+    return replacing
+
+
+def without_state(estimator: Any) -> dict[str, Any]:
+    """Attributes of an estimator without those that a fit has set."""
+    fitted = {entry.place for entry in declared_state(type(estimator)).values()}
+    return {
+        name: value
+        for name, value in vars(estimator).items()
+        if name not in fitted and (name.startswith("_") or not name.endswith("_"))
+    }
 
 
 @dataclass(frozen=True)
