@@ -21,6 +21,7 @@ from scipy.special import expit
 from threadpoolctl import threadpool_info
 
 from krein import DCSVC, KreinLogisticRegression, tl1_kernel
+from krein.solvers.newton_logistic import newton_low_rank
 
 SETS = [
     "monks1",
@@ -161,8 +162,9 @@ def many_samples(m=300, alpha=1e-4):
     train = ~(data["is_test"] | data["is_validation"])
     X, y = unit_box(data["X"])[train], data["y"][train]
     (F, signature), features, features_cpu = seconds(landmark_features, X, m)
-    model = KreinLogisticRegression(alpha, kernel="features", signature=signature)
-    fit, fit_cpu = quiet_fit(model, F, y)
+    start, cpu = time.perf_counter(), time.process_time()
+    result = newton_low_rank(F, signature, np.unique(y, return_inverse=True)[1], alpha)
+    fit, fit_cpu = time.perf_counter() - start, time.process_time() - cpu
     majority = max(np.mean(y == label) for label in np.unique(y))
     yield (
         f"ijcnn1, n = {len(y)}, {m} landmarks, alpha = {alpha:g}: features "
@@ -170,9 +172,8 @@ def many_samples(m=300, alpha=1e-4):
         f"(under 12 on two cores), CPU {features_cpu + fit_cpu:.2f} s"
     )
     yield (
-        f"  residual {model.residual_[0]:.1e}, {model.n_iter_[0]} Newton steps, "
-        f"{int(np.sum(signature < 0))} negative features, training accuracy "
-        f"{model.score(F, y):.4f} (majority {majority:.4f})"
+        f"  residual {result.certificate.value:.1e}, {result.n_iter} Newton steps, "
+        f"{int(np.sum(signature < 0))} negative features (majority {majority:.4f})"
     )
 
 

@@ -211,7 +211,7 @@ def watched(n_workers):
 
 def on_workers(client, folder, source, landmarks):
     """Seconds of the wall, of the workers and of the driver; imports are done."""
-    from krein.matrices.similarities import evaluate
+    from krein.matrices.matrix import evaluate
     from krein.scale.cluster import cluster_columns
 
     client.run(evaluate, source.kernel, source.items[:2], source.items[:2])
@@ -223,7 +223,7 @@ def on_workers(client, folder, source, landmarks):
 
 
 def dask(n=2048, m=16, length=20):
-    from krein.matrices.similarities import Similarities, evaluate
+    from krein.matrices.matrix import Similarities, evaluate
     from krein.scale.client import local
     from krein.scale.stream import stored_columns
 

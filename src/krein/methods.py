@@ -18,8 +18,6 @@ import numpy as np
 
 from krein.arrays import Array
 
-__all__ = ["METHODS", "Method", "as_method", "power", "weighted_flip"]
-
 Rule = Callable[[Array, float, float], Array]
 
 # Directions whose eigenvalue is at most this share of the largest are outside of the
@@ -170,7 +168,6 @@ METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method("clip", _clip, "max(l, 0)", psd=True, on_positive=(1.0, 0.0)),
-        Method("denoise", _clip, "max(l, 0)", psd=True, on_positive=(1.0, 0.0)),
         Method("flip", _flip, "|l|", psd=True, on_positive=(1.0, 0.0)),
         Method(
             "square", _square, "l^2", gain=_same, psd=True, on_positive=(0.0, 1.0),

@@ -248,66 +248,6 @@ def test_bad_data_are_named(rng):
         KreinLogisticRegression().fit(K, y)
 
 
-# ------------------------------------------------------------------------- features
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_features_give_the_model_of_their_kernel(n_classes, rng):
-    F = rng.standard_normal((70, 8))
-    signature = np.r_[-np.ones(3), np.ones(5)]
-    y = np.r_[np.arange(n_classes), rng.integers(0, n_classes, 70 - n_classes)]
-    weight = rng.integers(0, 3, 70)
-    K = (F * signature) @ F.T
-    new = rng.standard_normal((9, 8))
-    by_features = KreinLogisticRegression(
-        0.8, kernel="features", signature=signature
-    ).fit(F, y, weight)
-    dense = KreinLogisticRegression(0.8).fit(0.5 * (K + K.T), y, weight)
-    np.testing.assert_allclose(
-        by_features.predict_proba(new),
-        dense.predict_proba((new * signature) @ F.T),
-        atol=1e-9,
-    )
-    np.testing.assert_allclose(by_features.dual_coef_, dense.dual_coef_, atol=1e-9)
-    np.testing.assert_allclose(by_features.ratio_, dense.ratio_, rtol=1e-8)
-    assert by_features.coef_.shape == (1 if n_classes == 2 else 3, 8)
-
-
-def test_features_without_signs_are_logistic_regression(rng):
-    F = rng.standard_normal((90, 5))
-    y = (F[:, 0] + 0.5 * rng.standard_normal(90) > 0).astype(int)
-    ours = KreinLogisticRegression(0.05, kernel="features").fit(F, y)
-    theirs = LogisticRegression(
-        C=1 / (90 * 0.05), solver="newton-cholesky", tol=1e-12
-    ).fit(F, y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-8)
-    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"signature": [1.0, 1.0]}, "each of the 3 features"),
-        ({"signature": [1.0, 0.5, 1.0]}, r"\+1 or -1"),
-        ({"solver": "cccp-gd"}, "works with solver='newton'"),
-        ({"indefinite": "flip"}, "set signature=None"),
-    ],
-)
-def test_bad_feature_settings_are_named(params, message, rng):
-    F = rng.standard_normal((20, 3))
-    with pytest.raises(ValueError, match=message):
-        KreinLogisticRegression(kernel="features", **params).fit(F, F[:, 0] > 0)
-
-
-@pytest.mark.slow
-def test_features_pass_the_checks_of_scikit_learn():
-    from sklearn.utils.estimator_checks import check_estimator
-
-    results = check_estimator(KreinLogisticRegression(kernel="features"), on_skip=None)
-    assert len(results) > 30
-    assert {r["status"] for r in results} <= {"passed", "skipped"}
-
-
 # ----------------------------------------------------------------------- path and CV
 
 
@@ -339,16 +279,11 @@ def test_cross_validation_is_that_of_scikit_learn_with_log_loss():
     )
 
 
-def test_cross_validation_on_features_and_by_accuracy(rng):
+def test_cross_validation_by_accuracy(rng):
     F = rng.standard_normal((90, 4))
     y = F[:, 0] - F[:, 1] > 0
-    model = KreinLogisticRegressionCV(
-        [0.01, 1.0],
-        kernel="features",
-        signature=[1, 1, 1, -1],
-        cv=3,
-        scoring="accuracy",
-    ).fit(F, y)
+    F = (F * [1, 1, 1, -1]) @ F.T
+    model = KreinLogisticRegressionCV([0.01, 1.0], cv=3, scoring="accuracy").fit(F, y)
     assert model.scores_.shape == (2, 3)
     assert np.all((model.scores_ >= 0) & (model.scores_ <= 1))
     assert model.score(F, y) > 0.7

@@ -224,7 +224,6 @@ def test_models_without_an_expansion_say_so(vectors):
     for model, data, message in (
         (ProxySVC(new_points="luss"), K, "not linear in the rows"),
         (MKLSVC(), np.stack([K @ K, X @ X.T], axis=2), "several kernels"),
-        (KreinLogisticRegression(kernel="features"), X, "predicts from features"),
         (SpectrumSVC(approximation=KreinNystroem(20)), K, "lower n_components"),
         (SimilarityNeighborsClassifier(3), K, "neighbours vote"),
     ):

@@ -20,7 +20,7 @@ from krein import (
 from krein.estimators._gains import GAINS, Kernels, by_half
 from krein.estimators._landscape import Landscape, probabilities, temperatures
 from krein.estimators._training import Training
-from krein.matrices.similarities import Similarities
+from krein.matrices.matrix import Similarities
 from krein.methods import METHODS, as_method, power
 from krein.solvers.svm_path import svm_path
 from krein.spectrum import Spectrum

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from krein import KreinNystroem
-from krein.matrices.features import FeatureKernel
 from krein.matrices.low_rank import LowRank
-from krein.matrices.similarities import Similarities
+from krein.matrices.matrix import FeatureKernel, Similarities, Views
 from krein.matrices.tiles import DenseTiles
-from krein.matrices.views import Views
 
 N = 24
 
@@ -87,16 +85,15 @@ def test_the_spectrum_is_one(make, cut, rng, weight):
 def test_a_trained_kernel_and_its_way_back(make, method, rng, weight):
     """K~ v on the samples is what prediction says of them, for both of its forms."""
     matrix = make(rng, weight)
-    trained = matrix.transformed(method, weight=weight)
+    trained = matrix.treated(method, weight=weight)
     v, everything = rng.standard_normal(N), np.arange(N)
     assert trained.psd
-    assert trained.dense is not None
-    assert np.linalg.eigvalsh(trained.dense)[0] > -1e-8
+    assert np.linalg.eigvalsh(trained.kernel())[0] > -1e-8
     said = matrix.seen(everything, everything) @ trained.to_raw(v)
-    np.testing.assert_allclose(said, trained.dense @ v, atol=1e-7)
+    np.testing.assert_allclose(said, trained.kernel() @ v, atol=1e-7)
     if trained.features is not None:
         F = trained.features.array
-        np.testing.assert_allclose(F @ F.T, trained.dense, atol=1e-8)
+        np.testing.assert_allclose(F @ F.T, trained.kernel(), atol=1e-8)
 
 
 def test_a_subset_of_few_items_has_fewer_directions(rng):

@@ -17,10 +17,11 @@ from krein import (
     check_certificate,
     sigmoid_kernel,
 )
+from krein.matrices.matrix import Similarities
 from krein.matrices.one_sided import one_sided
-from krein.matrices.similarities import Similarities
+from krein.matrices.treated import by_spectrum
 from krein.methods import METHODS, weighted_flip
-from krein.transform import Transform
+from krein.spectrum import Spectrum
 
 RECORDS = [METHODS["clip"], METHODS["flip"], weighted_flip(2.0, 0.5)]
 
@@ -51,16 +52,16 @@ def test_kernel_and_map_are_those_of_all_eigenpairs(
     weight = rng.uniform(0.5, 3.0, n) if weighted else None
     K = np.asfortranarray(K) if seed % 2 else K
     before = K.copy()
-    found = one_sided(K, record, weight=weight)
-    full = Transform.fit(K, record, weight=weight)
+    found = one_sided(Similarities(K), record, weight=weight)
+    full = by_spectrum(Similarities(K), record, Spectrum.exact(K, weight))
     assert np.array_equal(K, before)
-    assert np.array_equal(found.kernel, found.kernel.T)
+    assert np.array_equal(found.kernel(), found.kernel().T)
     assert found.psd
-    np.testing.assert_allclose(found.kernel, full.kernel(K), atol=1e-12 * scale)
+    np.testing.assert_allclose(found.kernel(), full.kernel(), atol=1e-12 * scale)
     v = rng.standard_normal((n, 2))
-    np.testing.assert_allclose(found.coef(v), full.coef(v), atol=1e-10)
-    np.testing.assert_allclose(found.coef(v[:, 0]), full.coef(v)[:, 0], atol=1e-10)
-    lowest = np.linalg.eigvalsh(found.kernel / scale)[0]
+    np.testing.assert_allclose(found.to_raw(v), full.to_raw(v), atol=1e-10)
+    np.testing.assert_allclose(found.to_raw(v[:, 0]), full.to_raw(v)[:, 0], atol=1e-10)
+    lowest = np.linalg.eigvalsh(found.kernel() / scale)[0]
     assert lowest >= -found.slack / scale - 1e-14
 
 
@@ -75,7 +76,7 @@ def test_kernel_and_map_are_those_of_all_eigenpairs(
 )
 def test_as_few_eigenvectors_as_the_method_needs(record, zeros, negative, share):
     K = similarity(np.random.default_rng(0), 200, zeros, negative)
-    assert one_sided(K, record).vectors.shape[1] <= share * 200
+    assert one_sided(Similarities(K), record).vectors.shape[1] <= share * 200
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_the_referee_agrees(problem, model, weighted, monkeypatch):
 def test_vectors_are_orthonormal_to_rounding(problem, method):
     """Those of LAPACK are to 1e-11 only where eigenvalues cluster, as they do here."""
     K, _ = problem
-    found = one_sided(K, METHODS[method])
+    found = one_sided(Similarities(K), METHODS[method])
     N = found.vectors
     assert np.linalg.norm(N.T @ N - np.eye(N.shape[1])) < 2e-13
     norm = np.linalg.norm(K, 2)
@@ -131,7 +132,7 @@ def test_one_matrix_and_the_vectors_are_alive(problem, method):
         tracemalloc.stop()
         return size, found
 
-    size, found = peak(lambda: one_sided(K, METHODS[method]))
+    size, found = peak(lambda: one_sided(Similarities(K), METHODS[method]))
     kept = found.vectors.shape[1]
     assert size < n + kept + columns
     del found
@@ -143,15 +144,15 @@ def test_one_matrix_and_the_vectors_are_alive(problem, method):
 def test_vectors_that_are_not_good_enough_are_not_used(monkeypatch):
     K = similarity(np.random.default_rng(1), 30)
     monkeypatch.setattr("krein.matrices.matrix.ONE_SIDED_ABOVE", 10)
-    right = Similarities(K).transformed("flip").dense
+    right = Similarities(K).treated("flip").kernel()
     monkeypatch.setattr(module, "_SOUND", 0.0)
-    assert one_sided(K, METHODS["flip"]) is None
+    assert one_sided(Similarities(K), METHODS["flip"]) is None
     np.testing.assert_allclose(
-        Similarities(K).transformed("flip").dense, right, atol=1e-13
+        Similarities(K).treated("flip").kernel(), right, atol=1e-13
     )
     monkeypatch.undo()
     monkeypatch.setattr(module, "_call", lambda *arguments: 1)  # LAPACK says no
-    assert one_sided(K, METHODS["flip"]) is None
+    assert one_sided(Similarities(K), METHODS["flip"]) is None
 
 
 def test_another_signature_of_lapack_is_not_called(rng, monkeypatch):
@@ -159,7 +160,7 @@ def test_another_signature_of_lapack_is_not_called(rng, monkeypatch):
     wide = module._signature("dormtr").replace(b"int *", b"long *")
     monkeypatch.setattr(module, "_signature", lambda name: wide)
     module._as_expected.cache_clear()
-    assert one_sided(similarity(rng, 8), METHODS["clip"]) is None
+    assert one_sided(Similarities(similarity(rng, 8)), METHODS["clip"]) is None
     module._as_expected.cache_clear()
 
 

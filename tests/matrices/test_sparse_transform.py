@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose
 
-from krein.matrices import negative_part as module
+from krein.matrices import nonpositive as module
 from krein.matrices import sparse as sparse_module
-from krein.matrices.sparse import SparseSimilarity, SparseTransform
+from krein.matrices.matrix import Similarities
+from krein.matrices.sparse import SparseSimilarity
 from krein.methods import METHODS, weighted_flip
-from krein.transform import Transform
 from tests.matrices.test_sparse import similarity
 
 SPARSE = [name for name, method in METHODS.items() if method.on_positive]
@@ -23,15 +23,15 @@ def test_equals_the_dense_transform(method, weighted, monkeypatch):
     monkeypatch.setattr(module, "_WHOLE", 10)
     K = similarity(120, link=0.01, shift=2.5)
     weight = np.linspace(0.5, 2.0, 120) if weighted else None
-    dense = Transform.fit(K, method, weight=weight)
+    dense = Similarities(K).treated(method, weight=weight)
     source = SparseSimilarity(scipy.sparse.csr_array(K))
-    found = source.transformed(method, weight=weight)
-    expected = dense.kernel(K)
+    found = source.treated(method, weight=weight)
+    expected = dense.kernel()
     size = np.abs(expected).max()
-    assert_allclose(found.dense, expected, atol=1e-8 * size)
+    assert_allclose(found.kernel(), expected, atol=1e-8 * size)
     V = np.random.default_rng(0).standard_normal((120, 3))
-    assert_allclose(found.to_raw(V), dense.coef(V), atol=1e-8 * np.abs(V).max())
-    assert_allclose(found.to_raw(V[:, 0]), dense.coef(V[:, 0]), atol=1e-8)
+    assert_allclose(found.to_raw(V), dense.to_raw(V), atol=1e-8 * np.abs(V).max())
+    assert_allclose(found.to_raw(V[:, 0]), dense.to_raw(V[:, 0]), atol=1e-8)
     assert found.psd == dense.psd
 
 
@@ -42,8 +42,8 @@ def test_products(name, weighted, monkeypatch):
     K = similarity(120, link=0.01, shift=2.5)
     weight = np.linspace(0.5, 2.0, 120) if weighted else None
     source = SparseSimilarity(scipy.sparse.csr_array(K))
-    found = SparseTransform.fit(source, METHODS[name], t=1.0, weight=weight)
-    expected = Transform.fit(K, name, weight=weight).kernel(K)
+    found = source.treated(METHODS[name], weight=weight)
+    expected = Similarities(K).treated(name, weight=weight).kernel()
     V = np.random.default_rng(0).standard_normal((120, 3))
     size = np.abs(expected).sum(axis=1).max()
     assert_allclose(found @ V, expected @ V, atol=1e-8 * size)
@@ -74,25 +74,25 @@ def test_what_is_not_proven_is_said(monkeypatch):
     monkeypatch.setattr(module, "_FILL", 10)
     K = SparseSimilarity(scipy.sparse.csr_array(similarity(120, link=0.01, shift=2.5)))
     with pytest.warns(UserWarning, match=r"holds with a probability of 1 - 1e-09"):
-        trained = K.transformed("clip")
+        trained = K.treated("clip")
     assert trained.psd
     assert trained.slack > 0
-    assert np.linalg.eigvalsh(trained.formed())[0] >= -trained.slack
-    assert K.transformed("square").psd
+    assert np.linalg.eigvalsh(trained.kernel())[0] >= -trained.slack
+    assert K.treated("square").psd
 
 
 def test_slack_of_weighted_samples():
     """Eigenvalues are left out of W^1/2 K W^1/2: light samples count for more."""
     K = SparseSimilarity(scipy.sparse.csr_array(similarity(60, link=0.05)))
     weight = np.where(np.arange(60) < 5, 1e-6, 1.0)
-    part = K.negative_part(weight)
-    assert K.transformed("clip", weight=weight).slack >= 1e6 * part.eps
+    part = K.nonpositive_part(weight)
+    assert K.treated("clip", weight=weight).slack >= 1e6 * part.eps
 
 
 def test_never_dense_without_a_word(monkeypatch):
     monkeypatch.setattr(sparse_module, "LARGEST_DENSE", 30)
     K = SparseSimilarity(scipy.sparse.csr_array(similarity(40)))
-    for use in (K.dense, lambda: K.transformed("none"), K.spectrum):
+    for use in (K.dense, lambda: K.treated("none").kernel(), K.spectrum):
         with pytest.raises(
             ValueError, match="above 30 a sparse similarity is not made"
         ):

@@ -33,12 +33,3 @@ def test_a_loaded_model_predicts_the_same(model, rng, tmp_path):
     loaded = load_model(tmp_path / "model.krein")
     np.testing.assert_array_equal(loaded.predict(K), model.predict(K))
     assert len(np.unique(model.predict(K))) > 1
-
-
-def test_features_survive_a_file(rng, tmp_path):
-    F = rng.standard_normal((50, 3))
-    model = KreinLogisticRegression(1.0, kernel="features", signature=[1, 1, -1])
-    model.fit(F, F[:, 0] > 0)
-    save_model(model, tmp_path / "model.krein")
-    loaded = load_model(tmp_path / "model.krein")
-    np.testing.assert_array_equal(loaded.predict_proba(F), model.predict_proba(F))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from krein.matrices.features import FeatureKernel
+from krein.matrices.matrix import FeatureKernel
 from krein.problems.logistic import IndefiniteLogistic
 from krein.solvers.newton_logistic import newton_logistic, newton_low_rank
 from krein.spectrum import Spectrum

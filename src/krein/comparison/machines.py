@@ -16,14 +16,13 @@ from sklearn.linear_model import LogisticRegression
 
 from krein.arrays import Array
 from krein.comparison.yardsticks import most_similar, standard_columns
+from krein.estimators._svm_rows import is_only_multiplied
 from krein.estimators._training import Classes
-from krein.matrices.matrix import TrainedKernel
-from krein.matrices.sparse import SparseSimilarity, as_matrix
+from krein.matrices.sparse import as_matrix
+from krein.matrices.treated import TreatedKernel
 from krein.methods import as_method, weighted_flip
 from krein.solvers.sparse_svm import sparse_svm_path
 from krein.solvers.svm_path import svm_path
-from krein.spectrum import Spectrum
-from krein.transform import Transform
 
 __all__ = [
     "Family",
@@ -69,9 +68,9 @@ def _machines(
 ) -> list[Array]:
     trained, order, signs = _trained(record, K), np.argsort(Cs), list(target.signs())
     ascending = np.asarray(Cs)[order]
-    if trained.product is not None:
+    if is_only_multiplied(trained):
         V, b = sparse_svm_path(
-            trained.product, trained.norm, ascending, np.column_stack(signs)
+            trained, trained.norm(), ascending, np.column_stack(signs)
         )
         found = [new @ trained.to_raw(v) + c for v, c in zip(V, b, strict=True)]
     else:
@@ -80,19 +79,17 @@ def _machines(
     return [found[place[c]] for c in range(len(Cs))]
 
 
-def _trained(record: Any, K: Any) -> TrainedKernel:
-    if scipy.sparse.issparse(K):
-        return SparseSimilarity(K).transformed(record)
+def _trained(record: Any, K: Any) -> TreatedKernel:
+    matrix = as_matrix(K)
+    dense = not scipy.sparse.issparse(K) and record.needs != "nothing"
     # Within a fold all methods ask for this spectrum; `shared_work` has it.
-    spectrum = Spectrum.exact(K) if record.needs != "nothing" else None
-    transform = Transform.fit(K, record, spectrum=spectrum)
-    return TrainedKernel(transform.psd, transform.coef, transform.kernel(K))
+    return matrix.treated(record, spectrum=matrix.spectrum() if dense else None)
 
 
 def _along_C(
-    trained: TrainedKernel, Cs: Array, signs: list[Array], new: Any
+    trained: TreatedKernel, Cs: Array, signs: list[Array], new: Any
 ) -> list[Array]:
-    kernel = trained.formed()
+    kernel = trained.kernel()
     scale = float(np.abs(np.diagonal(kernel)).mean()) or 1.0
     rows = []
     for y in signs:

@@ -35,9 +35,8 @@ from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import columns_of_rows, plain_items, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
-from krein.matrices.matrix import Matrix
+from krein.matrices.matrix import Matrix, Similarities
 from krein.matrices.memory import require_for_spectral_fit
-from krein.matrices.similarities import Similarities
 from krein.matrices.sparse import SparseSimilarity
 from krein.notices import warn_user
 from krein.result import DivergedError, Result

@@ -18,8 +18,8 @@ from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
+from krein.matrices.matrix import Similarities
 from krein.matrices.memory import require_for
-from krein.matrices.similarities import Similarities
 from krein.problems.cpd import CPDProblem, Loss
 from krein.problems.cpd_space import (
     Polynomials,

@@ -23,13 +23,12 @@ from sklearn.utils.validation import check_is_fitted
 from krein.arrays import Array
 from krein.estimators._search import check_grid, in_folds
 from krein.estimators._training import FittedRows, Row, Training
-from krein.matrices.matrix import TrainedKernel
+from krein.matrices.treated import TreatedKernel, by_spectrum
 from krein.methods import Method, as_method, power
 from krein.notices import warn_user
 from krein.solvers.svm_path import svm_path
 from krein.spectrum import Spectrum
 from krein.store.state import RESULTS, Fitted, State
-from krein.transform import Transform
 
 __all__ = ["GAINS", "SEARCHED", "SEARCH_CONSTRAINTS", "SpectrumSearch", "loose_path"]
 
@@ -45,7 +44,7 @@ Path = Callable[[Array, Any, Array, Array | None], tuple[Array, Array]]
 # fit(trained, training, target, C, starts): parameters of the one machine, certified
 # rows. `starts` are the solutions for the C before, if any.
 Fit = Callable[
-    [TrainedKernel, Training, Any, float, Sequence[Array]],
+    [TreatedKernel, Training, Any, float, Sequence[Array]],
     tuple[dict[str, float], FittedRows],
 ]
 
@@ -175,17 +174,18 @@ class Kernels:
     spectrum: Spectrum
     _halves: list[tuple[Array, Array]] = field(default_factory=list)
 
-    def unit(self, method: Method) -> tuple[TrainedKernel, float]:
+    def unit(self, method: Method) -> tuple[TreatedKernel, float]:
         """Return what a method makes of K, and the mean of its diagonal."""
         weight, spectrum = self.training.weight, self.spectrum
-        transform = Transform.fit(None, method, weight=weight, spectrum=spectrum)
-        if transform.target is None:
-            kernel = transform.kernel(self.training.K.dense())
+        treated = by_spectrum(self.training.K, method, spectrum)
+        if treated.vectors is None:
+            kernel = treated.kernel()
         else:
-            kernel = self._kernel(transform.target)
+            target, _ = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
+            kernel = self._kernel(target)
         diagonal = np.abs(np.diagonal(kernel))
         scale = float(np.average(diagonal, weights=weight)) or 1.0
-        return TrainedKernel(transform.psd, transform.coef, kernel), scale
+        return replace(treated, ready=kernel), scale
 
     def _kernel(self, target: Array) -> Array:
         found = None
@@ -239,8 +239,7 @@ def fold_values(
     found: list[Any] = [None] * len(methods)
     for m in by_half(methods, spectrum):
         trained, scale = kernels.unit(methods[m])
-        assert trained.dense is not None
-        coef, b = path(trained.dense / scale, known, Cs, part.weight)
+        coef, b = path(trained.kernel() / scale, known, Cs, part.weight)
         raw = trained.to_raw(coef.reshape(-1, train.size).T) / scale
         values = (new @ raw).reshape(test.size, *b.shape) + b
         found[m] = values.transpose(1, 0, 2)

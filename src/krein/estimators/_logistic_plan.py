@@ -10,28 +10,14 @@ from sklearn.utils import check_random_state
 
 from krein.arrays import Array
 from krein.estimators._training import Row, Training
-from krein.matrices.features import FeatureKernel
-from krein.matrices.matrix import Matrix
+from krein.matrices.matrix import FeatureKernel, Matrix
+from krein.matrices.treated import TreatedKernel
 from krein.notices import warn_user
 from krein.problems.logistic import uniqueness_ratio
 from krein.result import Result
 from krein.solvers.cccp import CCCPSettings
 from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State
-from krein.transform import Transform
-
-__all__ = [
-    "MAX_ITER",
-    "PAPER",
-    "PLAN_STATE",
-    "Plan",
-    "check_options",
-    "feature_kernel",
-    "initial",
-    "penalty",
-    "plan_kernel",
-    "split_rows",
-]
 
 PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")
 MAX_ITER = {"newton": 100, "krein-gd": 100_000, **dict.fromkeys(PAPER, 20)}
@@ -45,8 +31,6 @@ _MARGIN = 1.05  # above the floor of alpha, so that the solution is safely uniqu
 
 # What a fitted model says about its plan.
 PLAN_STATE: State = (
-    Fitted("kernel_", "kernel", needed=False),
-    Fitted("coef_", "numbers", needed=False),
     Fitted("alpha_used_", "number"),
     Fitted("unique_", "flag"),
     Fitted("flipped_", "flag"),
@@ -61,13 +45,13 @@ class Plan:
     K: Matrix
     alpha: float
     ratio: float
-    transform: Transform | None = None
+    treated: TreatedKernel | None = None
     spectrum: Spectrum | None = None
 
     @property
     def unique(self) -> bool:
         """True if the stationarity equation has one solution."""
-        return self.transform is not None or self.ratio < 1.0
+        return self.treated is not None or self.ratio < 1.0
 
 
 def check_options(solver: str, given: dict[str, Any] | None) -> None:
@@ -84,25 +68,6 @@ def check_options(solver: str, given: dict[str, Any] | None) -> None:
             "solver_options['linear'] must be 'auto', 'cholesky' or 'cg', got "
             f"{linear!r}"
         )
-
-
-def feature_kernel(F: Array, given: Any, solver: str, indefinite: str) -> FeatureKernel:
-    """Features with signs, which stand for a kernel; refused where that cannot be."""
-    signature = np.ones(F.shape[1])
-    if given is not None:
-        signature = np.asarray(given, dtype=float)
-    if signature.shape != (F.shape[1],) or not np.all(np.abs(signature) == 1.0):
-        raise ValueError(
-            f"signature must hold +1 or -1 for each of the {F.shape[1]} features, "
-            f"got {given!r}"
-        )
-    if solver in PAPER or indefinite == "flip":
-        raise ValueError(
-            "kernel='features' works with solver='newton' or 'krein-gd' and "
-            f"indefinite='raise-alpha' or 'allow', got solver={solver!r}, "
-            f"indefinite={indefinite!r}; to flip, set signature=None"
-        )
-    return FeatureKernel(F, signature)
 
 
 def plan_kernel(training: Training, solver: str, indefinite: str) -> Matrix:
@@ -172,9 +137,9 @@ def initial(
     return start[part].T.copy()
 
 
-def split_rows(result: Result, transform: Transform | None) -> list[Row]:
+def split_rows(result: Result, treated: TreatedKernel | None) -> list[Row]:
     """One Row per column of a joint result, on the raw kernel."""
-    coef = result.x if transform is None else transform.coef(result.x)
+    coef = result.x if treated is None else treated.to_raw(result.x)
     parts = [
         Result(
             column,

@@ -12,7 +12,8 @@ import numpy as np
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._training import Classes, Row, pairs_of
-from krein.matrices.matrix import TrainedKernel
+from krein.matrices.sparse import SparseSimilarity
+from krein.matrices.treated import TreatedKernel
 from krein.result import Result, Status
 from krein.solvers.interior_point import linear_svm
 from krein.solvers.libsvm import svm_dual
@@ -23,6 +24,9 @@ __all__ = ["solver_of", "svm_pairs", "svm_rows", "with_slack"]
 # The interior-point method stops by the relative gap, LIBSVM by the violation of the
 # KKT conditions; decision values err like the root of the gap at worst.
 _GAP_PER_VIOLATION = 1e-2
+# Up to this many items a sparse kernel is formed and solved to rounding, so that
+# results do not depend on whether the similarity was given as a sparse array.
+_DENSE_ITEMS = 2000
 
 
 def solver_of(model: Any, target: Classes) -> Callable[..., list[Row]]:
@@ -37,8 +41,14 @@ def solver_of(model: Any, target: Classes) -> Callable[..., list[Row]]:
     return svm_pairs
 
 
+def is_only_multiplied(trained: TreatedKernel) -> bool:
+    """Whether a kernel is too large to be formed, and sparse enough not to be."""
+    sparse = isinstance(trained.source, SparseSimilarity)
+    return sparse and trained.psd and trained.source.n > _DENSE_ITEMS  # type: ignore[union-attr]
+
+
 def svm_rows(
-    trained: TrainedKernel,
+    trained: TreatedKernel,
     upper: Array,
     target: Classes,
     *,
@@ -52,10 +62,10 @@ def svm_rows(
     `starts` are solutions of these rows for a smaller C, where they are known.
     """
     signs = list(target.signs())
-    if trained.product is not None:
+    if is_only_multiplied(trained):
         solved = sparse_svm_dual(
-            trained.product,
-            trained.norm,
+            trained,
+            trained.norm(),
             upper,
             np.column_stack(signs),
             tol=tol,
@@ -74,7 +84,7 @@ def svm_rows(
 
 
 def svm_pairs(
-    trained: TrainedKernel,
+    trained: TreatedKernel,
     upper: Array,
     target: Classes,
     *,
@@ -87,13 +97,13 @@ def svm_pairs(
         raise ValueError(
             "multi_class='ovo' and approximation= exclude each other; use 'ovr'"
         )
-    K, n = trained.formed(), upper.size
+    K, n = trained.kernel(), upper.size
     V, rows = [], []
     for first, second in pairs_of(target.n):
         items = np.flatnonzero((target.codes == first) | (target.codes == second))
         y = np.where(target.codes[items] == second, 1.0, -1.0)
         domain = BalancedBox(upper[items], y)
-        part = replace(trained, dense=K[np.ix_(items, items)])
+        part = replace(trained, ready=K[np.ix_(items, items)])
         result, b = _solved(part, domain, tol, max_iter, options)
         result = with_slack(result, trained.slack, tol)
         alpha = np.zeros(n)
@@ -107,7 +117,7 @@ def svm_pairs(
 
 
 def _solved(
-    trained: TrainedKernel,
+    trained: TreatedKernel,
     domain: BalancedBox,
     tol: float,
     max_iter: int,
@@ -115,9 +125,9 @@ def _solved(
     start: Array | None = None,
 ) -> tuple[Result, float]:
     """Solve one row, by LIBSVM where the kernel is formed, else on its features."""
-    if trained.dense is not None:
+    if trained.features is None or trained.ready is not None:
         return svm_dual(
-            trained.dense,
+            trained.kernel(),
             domain,
             tol=tol,
             max_iter=max_iter,
@@ -125,7 +135,6 @@ def _solved(
             start=start,
             **options,
         )
-    assert trained.features is not None
     gap = tol * _GAP_PER_VIOLATION
     result, _, intercept = linear_svm(
         trained.features, domain, tol=gap, max_iter=max_iter

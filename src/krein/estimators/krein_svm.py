@@ -123,7 +123,7 @@ approximation, solver_options, tol, max_iter, random_state, verbose
             )
         options = libsvm_options(self.solver_options)
         method = weighted_flip(self.lam_pos, self.lam_neg)
-        trained = training.K.transformed(method, weight=training.weight)
+        trained = training.K.treated(method, weight=training.weight)
         rows = solver_of(self, target)(
             trained,
             training.upper(self.C),

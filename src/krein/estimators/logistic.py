@@ -20,7 +20,6 @@ from krein.estimators._logistic_plan import (
     PLAN_STATE,
     Plan,
     check_options,
-    feature_kernel,
     initial,
     penalty,
     plan_kernel,
@@ -28,8 +27,7 @@ from krein.estimators._logistic_plan import (
 )
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
-from krein.matrices.matrix import Matrix
-from krein.matrices.similarities import Similarities
+from krein.matrices.matrix import Similarities
 from krein.problems.logistic import (
     IndefiniteLogistic,
     uniqueness_threshold,
@@ -39,7 +37,6 @@ from krein.solvers.cccp import CCCP_DEFAULTS, cccp_logistic
 from krein.solvers.newton_logistic import krein_gd, newton_logistic
 from krein.spectrum import norm_bound
 from krein.store.state import State
-from krein.transform import Transform
 
 __all__ = ["KreinLogisticRegression"]
 
@@ -74,11 +71,8 @@ class KreinLogisticRegression(KernelClassifier):
         When ``ratio >= 1`` at the given alpha: raise alpha to 1.05 times the
         smallest value that makes the solution unique; solve with the flipped kernel;
         or go on. Each of them warns.
-    kernel : "precomputed", str, Kernel, callable or "features"
-        As in `SpectrumSVC`. With ``"features"`` X holds features F (n, r), e.g. of
-        landmarks, whose kernel is ``F diag(signature) F'``: systems of size r.
-    signature : array-like of shape (r,), optional
-        Signs of the features, for ``kernel="features"``; all +1 when not given.
+    kernel : "precomputed", str, Kernel or callable
+        As in `SpectrumSVC`.
     kernel_params, symmetrize, class_weight, random_state, verbose
         As in `SpectrumSVC`.
     approximation : KreinNystroem, optional
@@ -114,8 +108,6 @@ class KreinLogisticRegression(KernelClassifier):
         The penalty used.
     flipped_ : bool
         The flipped kernel was used.
-    coef_ : ndarray of shape (n_rows, r)
-        Coefficients of the features, for ``kernel="features"``.
     result_, n_iter_, objective_, support_
         As in `SpectrumSVC`; ``objective_`` is the value of the (unbounded) objective.
 
@@ -143,7 +135,6 @@ class KreinLogisticRegression(KernelClassifier):
         "solver": [StrOptions(set(MAX_ITER))],
         "multi_class": [StrOptions({"multinomial", "ovr"})],
         "indefinite": [StrOptions({"raise-alpha", "flip", "allow"})],
-        "signature": ["array-like", None],
         "solver_options": [dict, None],
         "approximation": [KreinNystroem, None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
@@ -160,7 +151,6 @@ class KreinLogisticRegression(KernelClassifier):
         indefinite="raise-alpha",
         kernel="precomputed",
         kernel_params=None,
-        signature=None,
         symmetrize=False,
         class_weight=None,
         solver_options=None,
@@ -177,7 +167,6 @@ class KreinLogisticRegression(KernelClassifier):
         self.indefinite = indefinite
         self.kernel = kernel
         self.kernel_params = kernel_params
-        self.signature = signature
         self.symmetrize = symmetrize
         self.class_weight = class_weight
         self.solver_options = solver_options
@@ -186,32 +175,6 @@ class KreinLogisticRegression(KernelClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
-
-    # ------------------------------------------------------------------------ features
-
-    @property
-    def _by_features(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "features"
-
-    def _takes_vectors(self, X: Any) -> bool:
-        return self._by_features or super()._takes_vectors(X)
-
-    def _training_kernel(self, X: Any, dtype: Any = None) -> tuple[Matrix, dict]:
-        """Similarities, or features with signs that stand for them."""
-        if not self._by_features:
-            return super()._training_kernel(X, dtype)
-        F = feature_kernel(X, self.signature, self.solver, self.indefinite)
-        return F, {"X_fit_": None}
-
-    def _no_expansion(self) -> str | None:
-        if self._by_features:
-            return "it predicts from features, not from similarities"
-        return super()._no_expansion()
-
-    def _outputs(self, X: Any, **further: Any) -> Array:
-        if not self._by_features:
-            return super()._outputs(X)
-        return self._check_items(X, reset=False) @ self.coef_.T
 
     # ---------------------------------------------------------------------------- path
 
@@ -264,9 +227,9 @@ class KreinLogisticRegression(KernelClassifier):
         )
         if self.indefinite != "flip" or ratio < 1.0:
             return Plan(K, alpha, ratio, None, spectrum)
-        flip = Transform.fit(K.dense(), "flip", weight=weight, spectrum=spectrum)
+        flip = K.treated("flip", weight=weight, spectrum=spectrum or K.spectrum(weight))
         spectrum = None if spectrum is None else spectrum.map(np.abs)
-        flipped = Similarities(flip.kernel(K.dense()))
+        flipped = Similarities(flip.kernel())
         return Plan(flipped, alpha, ratio, flip, spectrum)
 
     # ---------------------------------------------------------------------------- rows
@@ -288,16 +251,13 @@ class KreinLogisticRegression(KernelClassifier):
                 init, training, targets, part, target.n_rows, self.random_state
             )
             result = self._solve(plan, training, targets, start)
-            rows += split_rows(result, plan.transform)
+            rows += split_rows(result, plan.treated)
         facts = {
             "alpha_used_": plan.alpha,
             "unique_": plan.unique,
-            "flipped_": plan.transform is not None,
+            "flipped_": plan.treated is not None,
             "ratio_": np.full(target.n_rows, plan.ratio),
         }
-        if self._by_features:
-            coef = np.column_stack([row.coef for row in rows])
-            facts["coef_"] = plan.K.operand().feature_coef(coef).T
         move = training.K.to_raw
         return FittedRows([replace(row, coef=move(row.coef)) for row in rows], facts)
 

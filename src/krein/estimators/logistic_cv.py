@@ -47,7 +47,7 @@ class KreinLogisticRegressionCV(KreinLogisticRegression):
         Larger is better; minus the log-loss by default, which judges probabilities.
     n_jobs : int, optional
         Folds at a time.
-    fit_intercept, solver, multi_class, indefinite, kernel, kernel_params, signature, \
+    fit_intercept, solver, multi_class, indefinite, kernel, kernel_params, \
 symmetrize, class_weight, solver_options, approximation, tol, max_iter, \
 random_state, verbose
         As in `KreinLogisticRegression`.
@@ -106,7 +106,6 @@ flipped_, result_
         indefinite="raise-alpha",
         kernel="precomputed",
         kernel_params=None,
-        signature=None,
         symmetrize=False,
         class_weight=None,
         solver_options=None,
@@ -126,7 +125,6 @@ flipped_, result_
         self.indefinite = indefinite
         self.kernel = kernel
         self.kernel_params = kernel_params
-        self.signature = signature
         self.symmetrize = symmetrize
         self.class_weight = class_weight
         self.solver_options = solver_options

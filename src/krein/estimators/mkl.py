@@ -20,7 +20,7 @@ from krein.estimators._training import (
     positive_part,
 )
 from krein.kernels.registry import Kernel, as_kernel
-from krein.matrices.views import Views, as_views
+from krein.matrices.matrix import Views, as_views
 from krein.problems.mkl import MKLWeights
 from krein.solvers.mkl import kernel_weights, svm_at
 from krein.spectrum import Spectrum

@@ -25,8 +25,7 @@ from krein.matrices.approximation import (
 )
 from krein.matrices.landmarks import LANDMARKS, check_count, choose_landmarks
 from krein.matrices.low_rank import LowRank, Range, Sample
-from krein.matrices.matrix import Matrix
-from krein.matrices.similarities import Similarities, evaluate
+from krein.matrices.matrix import Matrix, Similarities, evaluate
 from krein.matrices.tiles import DenseTiles, TiledMatrix
 from krein.notices import warn_user
 from krein.store.state import Fitted, State, replaces_state

@@ -117,9 +117,9 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
 
     def fit_rows(self, training: Training, target: None) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
-        trained = training.K.transformed(self.method, self.t, training.weight)
+        trained = training.K.treated(self.method, self.t, training.weight)
         result, intercept = one_class_dual(
-            trained.formed(),
+            trained.kernel(),
             training.weight,
             nu=self.nu,
             tol=self.tol,

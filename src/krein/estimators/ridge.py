@@ -11,9 +11,9 @@ from krein.arrays import Array
 from krein.estimators._regressor import KernelRegressor
 from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import METHOD_CONSTRAINTS
-from krein.methods import METHODS, Method
+from krein.matrices.treated import by_spectrum
+from krein.methods import METHODS, Method, as_method
 from krein.solvers.ridge import spectral_ridge
-from krein.transform import Transform
 
 __all__ = ["KreinRidge"]
 
@@ -113,32 +113,25 @@ class KreinRidge(KernelRegressor):
         y = target.y
         spectrum = training.K.spectrum(training.weight)
         raw = self.method == "stabilised"
-        transform = Transform.fit(
-            training.K.dense(),
-            "none" if raw else self.method,
-            t=self.t,
-            weight=training.weight,
-            spectrum=spectrum,
-        )
-        kernel = transform.target
-        if kernel is None:
-            kernel = spectrum.eigenvalues + transform.eta
+        record = as_method("none" if raw else self.method)
+        kernel, _ = record.apply(spectrum.eigenvalues, spectrum.tolerance, self.t)
         rounding = kernel.size * np.finfo(float).eps * np.abs(kernel).max(initial=0.0)
         result, b = spectral_ridge(
             spectrum,
-            self._denominators(kernel, transform),
+            self._denominators(kernel),
             y,
             alpha=float(self.alpha),
             convex=bool(kernel.min(initial=0.0) >= -rounding),
             fit_intercept=self.fit_intercept,
             tol=self.tol,
         )
-        return FittedRows([Row(transform.coef(result.x), b, result)])
+        treated = by_spectrum(training.K, record, spectrum, self.t)
+        return FittedRows([Row(treated.to_raw(result.x), b, result)])
 
-    def _denominators(self, kernel: Array, transform: Transform) -> Array:
+    def _denominators(self, kernel: Array) -> Array:
         """What the targets are divided by along each eigenvector."""
         total = kernel + self.alpha
-        if transform.target is not None:
+        if self.method != "stabilised" and as_method(self.method).needs == "spectrum":
             return total
         size = float(np.abs(total).max())
         if self.method == "stabilised":

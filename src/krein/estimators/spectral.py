@@ -34,9 +34,9 @@ class SpectrumSVC(KernelClassifier):
 
     Parameters
     ----------
-    method : {"clip", "denoise", "flip", "shift", "square", "diffusion", \
+    method : {"clip", "flip", "shift", "square", "diffusion", \
 "exponential", "none"}, Method or callable
-        What becomes of an eigenvalue l: ``clip`` (= denoise) max(l, 0); ``flip``
+        What becomes of an eigenvalue l: ``clip`` max(l, 0); ``flip``
         abs(l); ``shift`` l - min(l), new rows stay raw; ``square`` l^2, a linear model
         on the similarities as features; ``diffusion`` ``exp(t l / max|l|)``, where new
         rows are mapped along the eigenvectors with ``|l| > max|l| / 100``;
@@ -165,7 +165,7 @@ class SpectrumSVC(KernelClassifier):
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on one transformed kernel; see `KernelModel.fit_rows`."""
         options = libsvm_options(self.solver_options)
-        trained = training.K.transformed(self.method, self.t, training.weight)
+        trained = training.K.treated(self.method, self.t, training.weight)
         return FittedRows(
             solver_of(self, target)(
                 trained,

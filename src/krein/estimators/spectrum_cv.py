@@ -19,7 +19,7 @@ from krein.estimators._landscape import Landscape, probabilities
 from krein.estimators._search import cv_folds, inner_folds
 from krein.estimators._svm_rows import svm_rows
 from krein.estimators._training import Classes, FittedRows, Training
-from krein.matrices.matrix import TrainedKernel
+from krein.matrices.treated import TreatedKernel
 from krein.store.state import Fitted, State, replaces_state
 
 __all__ = ["SpectrumSVCCV"]
@@ -184,7 +184,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
 
     def _rows(
         self,
-        trained: TrainedKernel,
+        trained: TreatedKernel,
         training: Training,
         target: Classes,
         C: float,

@@ -87,9 +87,9 @@ class SpectrumSVR(KernelRegressor):
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
-        trained = training.K.transformed(self.method, self.t, training.weight)
+        trained = training.K.treated(self.method, self.t, training.weight)
         result, intercept = svr_dual(
-            trained.formed(),
+            trained.kernel(),
             target.y,
             training.upper(self.C),
             epsilon=self.epsilon,

@@ -21,7 +21,7 @@ from krein.estimators._gains import (
 from krein.estimators._regressor import KernelRegressor
 from krein.estimators._search import cv_folds
 from krein.estimators._training import FittedRows, Row, Training, Values
-from krein.matrices.matrix import TrainedKernel
+from krein.matrices.treated import TreatedKernel
 from krein.solvers.libsvm import svr_dual
 from krein.store.state import State, replaces_state
 
@@ -160,7 +160,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
 
     def _rows(
         self,
-        trained: TrainedKernel,
+        trained: TreatedKernel,
         training: Training,
         target: Values,
         C: float,
@@ -169,7 +169,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         _, spread = _mean_and_spread(target.y, training.weight)
         params = {"C": C * spread, "epsilon": self.epsilon * spread}
         result, intercept = svr_dual(
-            trained.formed(),
+            trained.kernel(),
             target.y,
             training.upper(params["C"]),
             epsilon=params["epsilon"],

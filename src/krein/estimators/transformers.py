@@ -16,9 +16,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from krein.arrays import Array
 from krein.estimators.spectral import METHOD_CONSTRAINTS
+from krein.matrices.matrix import Similarities
+from krein.matrices.treated import TreatedKernel
+from krein.methods import as_method
 from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State, replaces_state
-from krein.transform import Transform
 from krein.validation import check_similarity, numbers_that_fit, refuse_odd_arrays
 
 __all__ = ["PseudoEuclideanEmbedding", "SpectrumTransformer"]
@@ -72,7 +74,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
 
     Attributes
     ----------
-    transform_ : Transform
+    transform_ : TreatedKernel
         The fitted map.
     eigenvalues_ : ndarray
         Eigenvalues of the training similarity (None for "shift" and "none").
@@ -126,13 +128,15 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         self._fit(X)
         return self
 
-    def _fit(self, X: Any) -> Array:
+    def _fit(self, X: Any) -> TreatedKernel:
         K = self._check_square(X)
-        self.transform_ = Transform.fit(K, self.method, t=self.t)
-        spectrum = self.transform_.spectrum
+        matrix, record = Similarities(K), as_method(self.method)
+        spectrum = matrix.spectrum() if record.needs == "spectrum" else None
+        treated = matrix.treated(record, self.t, spectrum=spectrum)
+        self.transform_ = treated.stored()
         self.eigenvalues_ = None if spectrum is None else spectrum.eigenvalues
         self._n_features_out = K.shape[0]
-        return K
+        return treated
 
     @replaces_state
     def fit_transform(self, X: Any, y: Any = None) -> Array:
@@ -149,9 +153,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         -------
         ndarray of shape (n, n)
         """
-        K = self._fit(X)
-        kernel = self.transform_.kernel(K)
-        return kernel.copy() if kernel is K else kernel
+        return self._fit(X).kernel().copy()
 
     def transform(self, X: Any) -> Array:
         """Map rows of raw similarities to the training items.

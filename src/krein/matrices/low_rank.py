@@ -21,8 +21,9 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.matrices.matrix import Matrix, TrainedKernel
+from krein.matrices.matrix import Matrix
 from krein.matrices.tiles import DenseTiles, TiledMatrix
+from krein.matrices.treated import TreatedKernel
 from krein.methods import METHODS, Method, as_method
 from krein.spectrum import Spectrum, rescale
 
@@ -183,24 +184,26 @@ class LowRank(Matrix):
             vectors *= root[:, None]
         return Spectrum(self.eigenvalues, vectors, root)
 
-    def transformed(
-        self, method: Any, t: float = 1.0, weight: Array | None = None
-    ) -> TrainedKernel:
-        """Return features of the transformed approximation, refused where it has none.
+    def treated(
+        self,
+        method: Any,
+        t: float = 1.0,
+        weight: Array | None = None,
+        spectrum: Spectrum | None = None,
+    ) -> TreatedKernel:
+        """Return features of the treated approximation, refused where it has none.
 
         Up to some thousand items their kernel is formed too, so that the solution does
         not depend on whether landmarks were used.
         """
         sizes = self._sizes(as_method(method), t)
         features, projection = self.features(sizes)
-
-        def to_landmarks(v: Array) -> Array:
-            return projection @ features.transpose_dot(v)
-
         F = features.array
         small = F is not None and self.shape[0] <= _DENSE_ITEMS
-        dense = F @ F.T if F is not None and small else None
-        return TrainedKernel(True, to_landmarks, dense, features)
+        return TreatedKernel(
+            None, psd=True, ready=F @ F.T if F is not None and small else None,
+            features=features, projection=projection,
+        )  # fmt: skip
 
     def _sizes(self, method: Method, t: float) -> Array:
         """Transformed eigenvalues, none negative."""

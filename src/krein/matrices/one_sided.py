@@ -1,16 +1,11 @@
 """Spectrum methods that multiply most of a spectrum by one number.
 
 Clip and flip leave positive eigenvalues as they are; negative ones they multiply by 0
-and -1, and those that are zero to rounding by 0. Let c be one of these numbers and
-(l, N) the eigenpairs that get another one. With the conventions of `krein.transform`,
-
-    K~ = c K0 + W^-1/2 N diag(f(l) - c l) N' W^-1/2,
-    P  = c I  + W^1/2 N diag(g(l) - c) N' W^-1/2,
-
-for the c that leaves the fewest. One reduction to a tridiagonal matrix gives all
-eigenvalues, so that nothing depends on a guess. Besides K0 one n x n array is alive, in
-which K0 is reduced and K~ is formed afterwards, and N; all eigenvectors by divide and
-conquer take three.
+and -1, and those that are zero to rounding by 0. With c one of these numbers, U has the
+eigenpairs that get another one (`krein.matrices.treated`), for the c that leaves the
+fewest. One reduction to a tridiagonal matrix gives all eigenvalues, so that nothing
+depends on a guess. Besides K one n x n array is alive, in which K is reduced and K~ is
+formed afterwards, and U; all eigenvectors by divide and conquer take three.
 """
 
 from __future__ import annotations
@@ -27,11 +22,10 @@ from scipy.linalg import cython_lapack, lapack
 
 from krein.arrays import Array
 from krein.matrices.memory import require_for
+from krein.matrices.treated import TreatedKernel
 from krein.methods import Method
 from krein.scales import power_of_two
-from krein.spectrum import add_outer, most_common_factor, rescale, weighted_product
-
-__all__ = ["OneSided", "one_sided"]
+from krein.spectrum import add_outer, most_common_factor, weighted_product
 
 _EPS = float(np.finfo(np.float64).eps)
 _ROWS = 256  # of N that are multiplied at once
@@ -39,52 +33,15 @@ _SOUND = 1e3  # times eps n: what eigenpairs may err by
 _PROBES = 8
 
 
-@dataclass(frozen=True)
-class OneSided:
-    """A method fitted on a dense similarity.
-
-    Attributes
-    ----------
-    kernel : ndarray of shape (n, n)
-        K~.
-    base : float
-        c.
-    vectors : ndarray of shape (n, k)
-        N.
-    gain : ndarray of shape (k,)
-        g(l) - c.
-    root : ndarray of shape (n,) or None
-        Square roots of the sample weights.
-    psd : bool
-        No eigenvalue of K~ is below -slack.
-    slack : float
-        Rounding of the eigenvalues, and what the errors of N do to them.
-    """
-
-    kernel: Array
-    base: float
-    vectors: Array
-    gain: Array
-    root: Array | None
-    psd: bool
-    slack: float
-
-    def coef(self, v: Array) -> Array:
-        """P v: coefficients on the raw kernel, for a vector or a block of columns."""
-        inner = self.vectors.T @ rescale(v, self.root, invert=True)
-        mapped = self.vectors @ rescale(inner, self.gain)
-        return self.base * v + rescale(mapped, self.root)
-
-
 def one_sided(
-    K: Array, record: Method, *, t: float = 1.0, weight: Array | None = None
-) -> OneSided | None:
+    source: Any, record: Method, *, t: float = 1.0, weight: Array | None = None
+) -> TreatedKernel | None:
     """Fit a method by as few eigenpairs as it needs.
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Symmetric; not changed.
+    source : Matrix
+        A dense similarity; not changed.
     record : Method
         What becomes of the eigenvalues.
     t : float
@@ -94,13 +51,13 @@ def one_sided(
 
     Returns
     -------
-    OneSided or None
+    TreatedKernel or None
         None where the eigenvectors found are not good enough, or LAPACK cannot be
         called.
     """
     if not all(map(_as_expected, _ARGUMENTS)):
         return None
-    n = K.shape[0]
+    K, n = source.dense(), source.n
     require_for("a one-sided spectrum", n, "Use landmarks (krein.KreinNystroem).")
     scale = power_of_two(max(float(K.max()), -float(K.min())))
     root = None if weight is None else np.sqrt(weight)
@@ -125,7 +82,10 @@ def one_sided(
     least = 1.0 if weight is None else float(weight.min())
     size = float(np.abs(np.append(added, d[other])).max(initial=0.0))
     slack = (n * _EPS * norm + 2.0 * (turned * size + off)) / least
-    return OneSided(A, base, N, gain[other] - base, root, psd, slack)
+    return TreatedKernel(
+        source, base, keep=base, vectors=N, added=added,
+        gain=gain[other] - base, weight=weight, psd=psd, slack=slack, ready=A,
+    )  # fmt: skip
 
 
 def _weighted(K: Array, root: Array | None, scale: float) -> Array:

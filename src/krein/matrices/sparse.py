@@ -1,14 +1,9 @@
 """A sparse similarity: most pairs are absent, and stay so.
 
 A spectrum method that makes ``f(l) = a l + b l^2`` of every positive eigenvalue, as
-clip, flip, square and none do, leaves it sparse but for the negative eigenpairs: with
-the conventions of `krein.transform`,
-
-    K~ = a K0 + b K0 W K0 + W^-1/2 N diag(f(l) - a l - b l^2) N' W^-1/2,
-    P  = a I + b W K0 + W^1/2 N diag(g(l) - a - b l) N' W^-1/2,
-
-with N and l the negative eigenpairs only. Nothing dense is formed but on request, and
-then only where it fits into memory.
+clip, flip, square and none do, leaves it sparse but for the eigenpairs that are not
+positive: `krein.matrices.treated` with base a, bend b and these eigenpairs. Nothing
+dense is formed but on request, and then only where it fits into memory.
 """
 
 from __future__ import annotations
@@ -18,25 +13,18 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-import scipy.sparse.linalg
 
 from krein.arrays import Array, compressed_rows
-from krein.matrices.matrix import Matrix, TrainedKernel
+from krein.matrices.matrix import Matrix, Similarities
 from krein.matrices.memory import require_memory
-from krein.matrices.negative_part import NegativePart, negative_part
-from krein.matrices.similarities import Similarities
-from krein.methods import Method, as_method
+from krein.matrices.nonpositive import NonPositivePart, nonpositive_part
+from krein.matrices.treated import TreatedKernel
+from krein.methods import as_method
 from krein.notices import warn_user
-from krein.spectrum import rescale
+from krein.spectrum import Spectrum
 from krein.store.fingerprint import fingerprint
 from krein.store.sharing import once
 
-__all__ = ["LARGEST_DENSE", "SparseSimilarity", "SparseTransform", "as_matrix"]
-
-_ROWS = 512
-# Up to this many items the kernel is formed and solved to rounding, so that results do
-# not depend on whether the similarity was given as a sparse array.
-_DENSE_ITEMS = 2000
 LARGEST_DENSE = 10_000  # items; more are never made dense
 
 
@@ -87,185 +75,72 @@ class SparseSimilarity(Matrix):
         require_memory(2 * 8 * self.n**2, f"{why} of {self.n} items", instead)
         return self.matrix.toarray()
 
-    def negative_part(self, weight: Array | None = None) -> NegativePart:
-        """Negative eigenpairs of W^1/2 K W^1/2."""
+    def nonpositive_part(self, weight: Array | None = None) -> NonPositivePart:
+        """Eigenpairs of ``W^1/2 K W^1/2`` that are not positive."""
         if weight is None:
             return once(
-                lambda: ("negative part", fingerprint(self.matrix)),
-                lambda: negative_part(self.matrix),
+                lambda: ("nonpositive part", fingerprint(self.matrix)),
+                lambda: nonpositive_part(self.matrix),
             )
         root = scipy.sparse.diags_array(np.sqrt(weight))
-        return negative_part(root @ self.matrix @ root)
+        return nonpositive_part(root @ self.matrix @ root)
 
     def lowest_eigenvalue(
         self, weight: Array | None = None, atol: float = 0.0
     ) -> float:
         """Smallest eigenvalue of ``W^1/2 K W^1/2``; 0 if none is negative."""
-        return float(self.negative_part(weight).eigenvalues.min(initial=0.0))
+        return float(self.nonpositive_part(weight).eigenvalues.min(initial=0.0))
 
-    def transformed(
-        self, method: Any, t: float = 1.0, weight: Array | None = None
-    ) -> TrainedKernel:
-        """Return what a spectrum method makes of it; see `Matrix.transformed`."""
+    def treated(
+        self,
+        method: Any,
+        t: float = 1.0,
+        weight: Array | None = None,
+        spectrum: Spectrum | None = None,
+    ) -> TreatedKernel:
+        """Return what a spectrum method makes of it; see `Matrix.treated`."""
         record = as_method(method)
+        if spectrum is not None or record.needs == "nothing":
+            return super().treated(record, t, weight, spectrum)
         if record.on_positive is None and record.needs == "spectrum":
-            return super().transformed(record, t, weight)
-        found = SparseTransform.fit(self, record, t=t, weight=weight)
-        if self.n <= _DENSE_ITEMS or not found.psd:
-            K = found.kernel()
-            return TrainedKernel(found.psd, found.coef, K, slack=found.slack)
-        return TrainedKernel(
-            True, found.coef, product=found, norm=found.norm(), slack=found.slack
-        )
-
-
-def _known_part(K: SparseSimilarity, weight: Array | None) -> NegativePart:
-    """Return the negative part; what is not proven is said."""
-    part = K.negative_part(weight)
-    if not part.proven:
-        warn_user(
-            f"no factorisation proves the negative part of {K.n} items: that it has no "
-            f"eigenvalue below {-part.eps:.2g} but the {part.eigenvalues.size} found "
-            f"holds with a probability of 1 - {part.chance:g}, and so do the gaps"
-        )
-    return part
-
-
-def as_matrix(K: Any) -> Matrix:
-    """Return a checked similarity, sparse or not, in the form a fit works on."""
-    return SparseSimilarity(K) if scipy.sparse.issparse(K) else Similarities(K)
-
-
-@dataclass(frozen=True)
-class SparseTransform:
-    """A method fitted on a sparse similarity; the same map for training and new rows.
-
-    Attributes
-    ----------
-    source : SparseSimilarity
-        K0.
-    slopes : pair of float
-        a and b.
-    part : NegativePart or None
-        Negative eigenpairs; None where the method does not need them.
-    target, gain : ndarray of shape (r,)
-        What is added to the kernel, and to the map, along each of them.
-    eta : float
-        What is added to the diagonal.
-    weight : ndarray of shape (n,) or None
-        Sample weights.
-    psd : bool
-        No eigenvalue of the training kernel is below -slack.
-    slack : float
-        How far below zero an eigenvalue of the training kernel can be.
-    """
-
-    source: SparseSimilarity
-    slopes: tuple[float, float]
-    part: NegativePart | None
-    target: Array
-    gain: Array
-    eta: float = 0.0
-    weight: Array | None = None
-    psd: bool = False
-    slack: float = 0.0
-
-    @classmethod
-    def fit(
-        cls, K: SparseSimilarity, record: Method, *, t: float, weight: Array | None
-    ) -> SparseTransform:
-        """Fit a method that has a sparse form."""
-        a, b = record.on_positive or (1.0, 0.0)
-        none = np.empty(0)
+            return super().treated(record, t, weight)
         if record.needs == "smallest":
-            part = _known_part(K, weight)
-            eta = part.eps - float(part.eigenvalues.min(initial=0.0))
-            return cls(K, (a, b), None, none, none, eta, weight, True)
-        trial = np.array([-2.0, -1.0])
+            part = self._known_part(weight)
+            shift = part.eps - float(part.eigenvalues.min(initial=0.0))
+            return TreatedKernel(self, shift=shift, weight=weight, psd=True)
+        a, b = record.on_positive or (1.0, 0.0)
+        trial = np.array([-2.0, -1.0, 0.0])
         target, gain = record.apply(trial, 0.0, t)
-        if np.array_equal(target, a * trial + b * trial**2):
-            psd = bool(record.psd)
-            return cls(K, (a, b), None, none, none, weight=weight, psd=psd)
-        part = _known_part(K, weight)
+        if np.array_equal(target, a * trial + b * trial**2) and a == 0.0:
+            return TreatedKernel(
+                self, a, b, keep=a, weight=weight, psd=bool(record.psd)
+            )
+        part = self._known_part(weight)
         values = part.eigenvalues
         target, gain = record.apply(values, part.eps, t)
         least = 1.0 if weight is None else float(weight.min())
-        return cls(
-            K, (a, b), part,
-            target - a * values - b * values**2,
-            gain - a - b * values,
+        return TreatedKernel(
+            self, a, b, keep=a, vectors=part.basis,
+            added=target - a * values - b * values**2,
+            gain=gain - a - b * values,
             weight=weight,
             psd=bool(target.min(initial=0.0) >= 0.0),
             slack=a * part.eps / least,
         )  # fmt: skip
 
-    def __matmul__(self, v: Array) -> Array:
-        """K~ v for a vector or a block of columns."""
-        a, b = self.slopes
-        raw = self.source @ v
-        out = a * raw
-        if b:
-            out += b * (self.source @ rescale(raw, self.weight))
-        if self.eta:
-            out += self.eta * rescale(v, self.weight, invert=True)
-        return out + self._along(v, self.target, invert=True)
-
-    def coef(self, v: Array) -> Array:
-        """P v: coefficients on the raw kernel, for a vector or a block of columns."""
-        a, b = self.slopes
-        out = a * v
-        if b:
-            out = out + b * rescale(self.source @ v, self.weight)
-        return out + self._along(v, self.gain, invert=False)
-
-    def norm(self) -> float:
-        """Largest eigenvalue of K~ and a tenth more: Lanczos' is from below."""
-        n = self.source.n
-        operator = scipy.sparse.linalg.LinearOperator(
-            (n, n), matvec=lambda v: self @ np.ravel(v), dtype=np.float64
-        )
-        start = np.random.default_rng(0).standard_normal(n)
-        values = scipy.sparse.linalg.eigsh(
-            operator, 1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False
-        )
-        return 1.1 * float(values[0])
-
-    def _along(self, v: Array, factor: Array, *, invert: bool) -> Array:
-        """W^(-1/2 or 1/2) N diag(factor) N' W^-1/2 v."""
-        if self.part is None or not factor.size:
-            return np.zeros_like(v)
-        root = None if self.weight is None else np.sqrt(self.weight)
-        N = self.part.basis
-        inner = rescale(N.T @ rescale(v, root, invert=True), factor)
-        return rescale(N @ inner, root, invert=invert)
-
-    def kernel(self) -> Array:
-        """Return the transformed training similarity, dense, if it fits into memory."""
-        a, b = self.slopes
-        dense = self.source.dense("a kernel machine on a sparse similarity")
-        if a != 1.0:
-            dense *= a
-        if b:
-            K = self.source.matrix
-            half = K if self.weight is None else K * self.weight
-            dense += b * (half @ K).toarray()
-        if self.eta:
-            dense[np.diag_indices_from(dense)] += (
-                self.eta if self.weight is None else self.eta / self.weight
+    def _known_part(self, weight: Array | None) -> NonPositivePart:
+        """Return the eigenpairs that are not positive; what is not proven is said."""
+        part = self.nonpositive_part(weight)
+        if not part.proven:
+            warn_user(
+                f"no factorisation proves the negative part of {self.n} items: that it "
+                f"has no eigenvalue below {-part.eps:.2g} but the "
+                f"{part.eigenvalues.size} found holds with a probability of "
+                f"1 - {part.chance:g}, and so do the gaps"
             )
-        if self.part is not None and self.target.size:
-            self._add_pairs(dense, self.part.eigenvectors)
-        return dense
+        return part
 
-    def _add_pairs(self, dense: Array, N: Any) -> None:
-        """Add the negative eigenpairs, some rows at a time: no second n x n array."""
-        rows = np.flatnonzero(np.diff(N.indptr))
-        U = N[rows].toarray()
-        if self.weight is not None:
-            U /= np.sqrt(self.weight[rows])[:, None]
-        for sign in (1.0, -1.0):
-            side = sign * self.target > 0
-            B = U[:, side] * np.sqrt(np.abs(self.target[side]))
-            for i in range(0, rows.size, _ROWS):
-                some = slice(i, i + _ROWS)
-                dense[np.ix_(rows[some], rows)] += sign * (B[some] @ B.T)
+
+def as_matrix(K: Any) -> Matrix:
+    """Return a checked similarity, sparse or not, in the form a fit works on."""
+    return SparseSimilarity(K) if scipy.sparse.issparse(K) else Similarities(K)

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 import krein
 from krein.kernels.registry import Kernel
 from krein.matrices.memory import require_memory
-from krein.models.format_1 import from_format_1
+from krein.models.format_1 import RETIRED, from_format_1, old_transform
 from krein.models.registry import (
     ARRAY_KINDS,
     FORMAT,
@@ -209,9 +209,10 @@ class Reader:
         return history
 
     def _read_record(self, node: dict) -> Any:
-        if node["class"] not in RECORDS:
+        if node["class"] not in RECORDS and node["class"] != "Transform":
             raise ModelFileError(f"unknown record {node['class']!r}")
-        return RECORDS[node["class"]](**self._all(node["fields"]))
+        record = RECORDS.get(node["class"], old_transform)
+        return record(**self._all(node["fields"]))
 
     def _read_rebuilt(self, node: dict) -> Any:
         if node["class"] != "PlacedKernel":
@@ -241,6 +242,7 @@ class Reader:
         entries = state_of(cls)
         if self.format == 1:
             state = from_format_1(cls, state)
+        state = {k: v for k, v in state.items() if k in entries or k not in RETIRED}
         faults = faults_of(estimator, state, entries, self.format)
         if faults:
             raise ModelFileError(
@@ -252,6 +254,8 @@ class Reader:
     def _unfitted(self, cls: Any, params: dict[str, Any]) -> Any:
         dropped = dropped_params(cls.__name__)
         given = {k: v for k, v in params.items() if k not in dropped}
+        if given.get("signature", 0) is None:  # an option of krein up to 0.2
+            del given["signature"]
         extra = sorted(set(given) - set(cls._get_param_names()))
         if extra:
             raise ModelFileError(

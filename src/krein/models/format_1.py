@@ -1,4 +1,4 @@
-"""Files of krein 0.1: names in a state were those of attributes, private ones too."""
+"""Files of earlier versions: what stood there under other names."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from krein.matrices.treated import TreatedKernel
 from krein.models.registry import state_of
 from krein.problems.new_points import Proxy
 
-__all__ = ["from_format_1"]
+# Fitted attributes that krein 0.2 stored and that no longer mean anything.
+RETIRED = {
+    "stage_coef_", "stage_intercept_", "stage_threshold_", "expected_share_",
+    "expected_change_", "coef_",
+}  # fmt: skip
 
 
 def from_format_1(cls: type, state: dict[str, Any]) -> dict[str, Any]:
@@ -27,3 +32,21 @@ def _with_proxy(state: dict[str, Any]) -> dict[str, Any]:
     signs, rho, kept, raw = (state.pop(name) for name in parts)
     state["proxy_"] = Proxy(state["spectrum_"], np.vstack(signs), rho, kept, raw)
     return state
+
+
+def old_transform(
+    method: str,
+    spectrum: Any,
+    gain: Any,
+    eta: float = 0.0,
+    weight: Any = None,
+    target: Any = None,
+    psd: bool = False,
+) -> TreatedKernel:
+    """Return the map of a SpectrumTransformer as krein up to 0.2 stored it."""
+    if spectrum is None or gain is None:
+        return TreatedKernel(None, shift=eta, weight=weight, psd=psd)
+    return TreatedKernel(
+        None, 0.0, keep=0.0, vectors=spectrum.eigenvectors, gain=gain, weight=weight,
+        psd=psd,
+    )  # fmt: skip

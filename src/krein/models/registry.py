@@ -8,11 +8,11 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 import krein
+from krein.matrices.treated import TreatedKernel
 from krein.problems.new_points import Proxy
 from krein.result import Certificate, Result
 from krein.spectrum import Spectrum
 from krein.store.state import Fitted, declared_state
-from krein.transform import Transform
 
 __all__ = [
     "ARRAY_KINDS",
@@ -35,9 +35,9 @@ FORMAT = 2
 TREE = "model.json"
 TAG = "~"  # says what kind of value a JSON object stands for
 ARRAY_KINDS = "biufU"
-RECORDS = {
+RECORDS: dict[str, Any] = {
     record.__name__: record
-    for record in (Certificate, Proxy, Result, Spectrum, Transform)
+    for record in (Certificate, Proxy, Result, Spectrum, TreatedKernel)
 }
 PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
 

@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_array
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
+from krein.matrices.treated import by_spectrum
+from krein.methods import METHODS
 from krein.problems.proxy import ProxySVM
 from krein.spectrum import Spectrum
-from krein.transform import Transform
 
 __all__ = ["RULES", "Proxy", "checked_batch", "linear_coef"]
 
@@ -106,7 +107,7 @@ def linear_coef(problem: ProxySVM, a: Array, rule: str) -> Array:
     """
     v = problem.box.y * a
     if rule == "clip":
-        return Transform.fit(None, "clip", spectrum=problem.spectrum).coef(v)
+        return by_spectrum(None, METHODS["clip"], problem.spectrum).to_raw(v)
     if rule == "project":
         z, direction = problem.coordinates(a)
         p = problem.part.range_projection(z)

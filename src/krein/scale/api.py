@@ -15,8 +15,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from krein.arrays import Array
 from krein.estimators._training import as_labels, ravel_rows
 from krein.items import take
+from krein.matrices.matrix import evaluate
 from krein.matrices.memory import parse_bytes, require_memory
-from krein.matrices.similarities import evaluate
 from krein.matrices.tiles import row_slices
 from krein.scale.client import as_client, map_in_order
 from krein.scale.cluster import cluster_columns

@@ -24,7 +24,7 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.items import take
-from krein.matrices.similarities import Similarities, evaluate
+from krein.matrices.matrix import Similarities, evaluate
 from krein.matrices.tiles import combine_triangles, triangular
 from krein.scale.client import gathered, workers
 from krein.scale.stream import StoredTiles, open_columns, tall

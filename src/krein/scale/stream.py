@@ -12,7 +12,7 @@ import numpy as np
 import krein
 from krein.arrays import Array
 from krein.items import take
-from krein.matrices.similarities import Similarities, evaluate
+from krein.matrices.matrix import Similarities, evaluate
 from krein.matrices.tiles import TiledMatrix, row_slices
 from krein.store.blocks import BlockStore, DamagedBlockError, Tiling
 from krein.store.fingerprint import fingerprint

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.matrices.features import FeatureKernel
+from krein.matrices.matrix import FeatureKernel
 from krein.problems.logistic import Curvature, IndefiniteLogistic
 
 __all__ = ["solve_by_features"]

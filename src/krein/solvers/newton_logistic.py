@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.matrices.features import FeatureKernel
+from krein.matrices.matrix import FeatureKernel
 from krein.problems.logistic import Curvature, IndefiniteLogistic, Point
 from krein.result import Result
 from krein.solvers._contract import needs

@@ -129,7 +129,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "sigmoids": _is_pair_of_arrays,
     "table": lambda v: isinstance(v, dict),
     "spectrum": _named("Spectrum"),
-    "transform": _named("Transform"),
+    "transform": _named("TreatedKernel"),
     "proxy": _named("Proxy"),
     "model": lambda v: hasattr(v, "get_params"),
     "anything": lambda v: True,

@@ -1,9 +1,10 @@
-"""The negative eigenpairs of a sparse symmetric matrix, with a proof.
+"""The eigenpairs of a sparse symmetric matrix that are not positive, with a proof.
 
 Clip and flip change a similarity only along the eigenvectors of its negative
-eigenvalues. Where these are few, the changed similarity is the sparse one plus a few
-eigenpairs: nothing dense is needed to know it. What has to be shown is that no negative
-eigenvalue was missed. Small connected components are decomposed whole. For a large one
+eigenvalues, and leave those of eigenvalue zero out of the map of new rows. Where these
+are few, the changed similarity is the sparse one plus a few eigenpairs: nothing dense
+is needed to know it. What has to be shown is that no negative eigenvalue was missed.
+Small connected components are decomposed whole. For a large one
 
     A + eps I = L D L' + E
 
@@ -36,8 +37,6 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from krein.arrays import Array, compressed_rows
 from krein.matrices.memory import require_memory
 
-__all__ = ["NegativePart", "negative_part"]
-
 _WHOLE = 400  # components of at most this size are decomposed whole
 _LARGE = 10_000  # components up to this size are factorised whatever the fill
 _DENSE = 4000  # components up to this size are decomposed whole if need be
@@ -49,13 +48,13 @@ _UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 @dataclass(frozen=True)
-class NegativePart:
-    """Negative eigenpairs of a similarity, and what is known of those left out.
+class NonPositivePart:
+    """Eigenpairs that are not positive, and what is known of those left out.
 
     Attributes
     ----------
     eigenvalues : ndarray of shape (r,)
-        Ascending, all negative.
+        Ascending, none positive; what is zero to rounding is 0.
     eigenvectors : csr_array of shape (n, r)
         Orthonormal columns; each is zero outside of a connected component.
     eps : float
@@ -83,26 +82,27 @@ class NegativePart:
         return self.eigenvectors.toarray() if full else self.eigenvectors
 
 
-def negative_part(A: Any, *, max_rank: int = 1000) -> NegativePart:
-    """Find all negative eigenpairs of a sparse symmetric matrix.
+def nonpositive_part(A: Any, *, max_rank: int = 1000) -> NonPositivePart:
+    """Find all eigenpairs of a sparse symmetric matrix that are not positive.
 
     Parameters
     ----------
     A : sparse array of shape (n, n)
         Symmetric.
     max_rank : int
-        Largest number of negative eigenvalues in a component that is too large to be
+        Largest number of such eigenvalues in a component that is too large to be
         decomposed whole; beyond it a ValueError says so before the long work.
 
     Returns
     -------
-    NegativePart
+    NonPositivePart
     """
     A = scipy.sparse.csr_array(A)
     largest = float(abs(A).max()) if A.nnz else 0.0
     scale = 2.0 ** np.floor(np.log2(largest)) if largest > 0.0 else 1.0
     A = compressed_rows(A / scale)
     norm = float(abs(A).sum(axis=0).max()) if A.nnz else 0.0  # at least the 2-norm
+    zero = A.shape[0] * 2 * _UNIT * norm
     count, member = connected_components(A, directed=False)
     order = np.argsort(member, kind="stable")
     sizes = np.bincount(member, minlength=count)
@@ -112,10 +112,11 @@ def negative_part(A: Any, *, max_rank: int = 1000) -> NegativePart:
     for size in np.unique(sizes[small]):
         chosen = starts[small[sizes[small] == size]]
         for part in np.array_split(chosen, 1 + chosen.size * size**2 // _BATCH):
-            found.append(_whole(A, order[part[:, None] + np.arange(size)], norm))
+            found.append(_whole(A, order[part[:, None] + np.arange(size)], zero))
     for component in np.flatnonzero(sizes > _WHOLE):
         items = order[starts[component] : starts[component + 1]]
-        found.append(_large(compressed_rows(A[items][:, items]), items, norm, max_rank))
+        part = compressed_rows(A[items][:, items])
+        found.append(_large(part, items, norm, zero, max_rank))
     return _assembled(found, A.shape[0], float(scale))
 
 
@@ -130,7 +131,7 @@ class _Pairs:
     chance: float = 0.0
 
 
-def _assembled(found: list[_Pairs], n: int, scale: float) -> NegativePart:
+def _assembled(found: list[_Pairs], n: int, scale: float) -> NonPositivePart:
     values = np.concatenate([pairs.values for pairs in found])
     columns = np.repeat(
         np.arange(values.size),
@@ -144,49 +145,67 @@ def _assembled(found: list[_Pairs], n: int, scale: float) -> NegativePart:
     ).tocsc()[:, order]
     eps = max(pairs.eps for pairs in found) * scale
     chance = sum(pairs.chance for pairs in found)
-    return NegativePart(values[order] * scale, compressed_rows(vectors), eps, chance)
+    return NonPositivePart(values[order] * scale, compressed_rows(vectors), eps, chance)
 
 
-def _whole(A: Any, items: np.ndarray, norm: float) -> _Pairs:
-    """All negative eigenpairs of components of one size, the rows of `items`."""
+def _whole(A: Any, items: np.ndarray, zero: float) -> _Pairs:
+    """Return the eigenpairs of components of one size, the rows of `items`."""
     count, size = items.shape
     flat = items.ravel()
     inside = A[flat][:, flat].tocoo()
     blocks = np.zeros((count, size, size))
     blocks[inside.row // size, inside.row % size, inside.col % size] = inside.data
     values, vectors = np.linalg.eigh(blocks)
-    eps = size * 4 * _UNIT * norm
-    block, k = np.nonzero(values < -eps)
-    return _Pairs(values[block, k], vectors[block, :, k], items[block], eps)
+    block, k = np.nonzero(values <= zero)
+    chosen = _rounded(values[block, k], zero)
+    return _Pairs(chosen, vectors[block, :, k], items[block], zero)
 
 
-def _large(A: Any, items: np.ndarray, norm: float, max_rank: int) -> _Pairs:
-    """Negative eigenpairs of one large component, with a proof where there can be."""
+def _rounded(values: Array, zero: float) -> Array:
+    """Eigenvalues with 0 for those that are zero to rounding."""
+    return np.where(values < -zero, values, 0.0)
+
+
+def _large(
+    A: Any, items: np.ndarray, norm: float, zero: float, max_rank: int
+) -> _Pairs:
+    """Return the eigenpairs of one large component, with a proof where there can be."""
     n = A.shape[0]
     permutation = _elimination_order(A)
     for relative in _SHIFTS if permutation is not None else ():
-        shift = relative * norm
-        counted = _inertia(A, shift, permutation)
-        if counted is None or counted[1] > shift:
+        shift = max(relative * norm, zero)
+        below = _inertia(A, shift, permutation)
+        above = _inertia(A, -shift, permutation)
+        if below is None or above is None or max(below[1], above[1]) > shift:
             continue
-        negative, error = counted
-        if negative > n // 5 and n <= _DENSE:
+        (negative, error), (count, _) = below, above
+        if count > n // 5 and n <= _DENSE:
             break
-        _refuse_many(negative, n, max_rank)
-        values, vectors, residual = _smallest(A, negative, permutation)
-        if (values + residual < -(shift + error)).all():
-            return _Pairs(values, vectors.T, _repeated(items, negative), shift + error)
+        _refuse_many(count, n, max_rank)
+        values, vectors, residual = _smallest(A, count, permutation)
+        surely = values[:negative] + residual[:negative] < -(shift + error)
+        if surely.all():
+            return _chosen(values, vectors, items, zero, shift + error)
     if n > _DENSE:
-        return _unproven(A, items, norm, max_rank)
+        return _unproven(A, items, norm, zero, max_rank)
     require_memory(4 * 8 * n**2, f"{n} connected items", "Use landmarks.")
-    whole = _whole(A, np.arange(n)[None, :], norm)
+    whole = _whole(A, np.arange(n)[None, :], zero)
     return replace(whole, items=_repeated(items, whole.values.size))
 
 
-def _refuse_many(negative: int, n: int, max_rank: int, about: str = "") -> None:
-    if negative > max_rank:
+def _chosen(
+    values: Array, vectors: Array, items: np.ndarray, zero: float, eps: float
+) -> _Pairs:
+    """Those of the smallest eigenpairs that are not positive."""
+    kept = values <= zero
+    values = _rounded(values[kept], zero)
+    return _Pairs(values, vectors[:, kept].T, _repeated(items, values.size), eps)
+
+
+def _refuse_many(count: int, n: int, max_rank: int, about: str = "") -> None:
+    if count > max_rank:
         raise ValueError(
-            f"{about}{negative} eigenvalues of {n} connected items are negative: the "
+            f"{about}{count} eigenvalues of {n} connected items are not positive: the "
             "negative part is not of low rank, and clip or flip would be dense. Take "
             "the rows as features (HitClassifier, or method='square'), or "
             "landmarks (approximation=KreinNystroem(...))"
@@ -282,23 +301,23 @@ def _solver(factor: Any, permutation: Any) -> Any:
     return lambda v: factor.solve(np.ravel(v)[permutation])[back]
 
 
-def _unproven(A: Any, items: np.ndarray, norm: float, max_rank: int) -> _Pairs:
-    """Ask for more and more of the smallest eigenpairs until one is not negative."""
+def _unproven(
+    A: Any, items: np.ndarray, norm: float, zero: float, max_rank: int
+) -> _Pairs:
+    """Ask for more and more of the smallest eigenpairs until one is positive."""
     n = A.shape[0]
     _refuse_many(_about_so_many(A, norm), n, 2 * max_rank, "about ")
     count = 8
     while True:
         values, vectors, residual = _smallest(A, min(count, n - 1), None)
-        if values[-1] + residual[-1] >= 0.0 or count >= n - 1:
+        if values[-1] - residual[-1] > zero or count >= n - 1:
             break
         _refuse_many(count, n, max_rank)
         count *= 2
     eps = max(float(residual.max()), _SHIFTS[0] * norm)
-    bad = values < -eps
-    values, vectors = values[bad], vectors[:, bad]
-    eps = max(eps, _probable_bound(A, values, vectors, norm))
-    chosen = _repeated(items, values.size)
-    return _Pairs(values, vectors.T, chosen, eps, chance=_CHANCE)
+    found = _chosen(values, vectors, items, zero, eps)
+    eps = max(eps, _probable_bound(A, found.values, found.vectors.T, norm))
+    return replace(found, eps=eps, chance=_CHANCE)
 
 
 def _probable_bound(A: Any, values: Array, vectors: Array, norm: float) -> float:
