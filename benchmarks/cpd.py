@@ -92,7 +92,7 @@ def fit() -> None:
 
 def tuned_alpha(X, y, part: slice) -> float:
     """By cross-validation on a part; the sum of losses grows with n, so alpha does."""
-    best = CPDSVCCV(ALPHAS, cv=3).fit(X[part], y[part]).best_alpha_
+    best = CPDSVCCV(ALPHAS, cv=3).fit(X[part], y[part]).best_params_["alpha"]
     return best * len(y) / len(y[part])
 
 

@@ -26,15 +26,15 @@ from regret_matrices import cases
 from scipy.stats import binomtest, rankdata
 from sklearn.model_selection import StratifiedShuffleSplit
 
-import krein.comparison.parts
+import krein.comparison.evaluation
 import krein.store.sharing
 from krein import SpectrumSVCCV
-from krein.comparison.evaluation import Problem, evaluate_split
+from krein.comparison.evaluation import evaluate_split
 from krein.comparison.methods import METHODS
+from krein.comparison.problem import Problem
 from krein.comparison.recommendation import choose
 from krein.comparison.run import compare_problem
 
-krein.comparison.parts.perf_counter = time.process_time
 krein.store.sharing.perf_counter = time.process_time
 
 FIXED = ("svc", "clip", "flip", "square", "shift", "krein", "neighbors", "features")

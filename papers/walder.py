@@ -77,7 +77,7 @@ def _table1(task: Task, quick: bool, earlier: Any) -> Values:
         model, sigma = _gaussian(X[train], y[train], folds, alphas, quick)
     return {
         "error": 100 * (1 - accuracy(model, X[test], y[test])),
-        "alpha": model.best_alpha_,
+        "alpha": model.best_params_["alpha"],
         "sigma": sigma,
         "n": len(X),
     }
@@ -185,12 +185,12 @@ def _usps(task: Task, quick: bool, earlier: Any) -> Values:
     tuning = {k: v for k, v in settings.items() if k != "n_basis"}
     folds = folds_of(task, y[few], 5)
     search = quiet_fit(CPDSVCCV(alphas=alphas, cv=folds, **tuning), X[few], y[few])
-    model = CPDSVC(search.best_alpha_, **settings)
+    model = CPDSVC(search.best_params_["alpha"], **settings)
     model, seconds = timed(model, X, y)
     wrong = int(np.sum(model.predict(X_new) != y_new))
     return {
         "errors": wrong,
-        "alpha": search.best_alpha_,
+        "alpha": search.best_params_["alpha"],
         "seconds per class": seconds / len(model.classes_),
     }
 
@@ -210,7 +210,7 @@ def _usps_per_class(task: Task, quick: bool) -> Values:
     for column, label in enumerate(labels):
         model = _best_for_digit(task, X, y == label, grid, quick)
         scores[:, column] = model.decision_function(X_new)
-        alphas.append(model.best_alpha_)
+        alphas.append(model.best_params_["alpha"])
     wrong = int(np.sum(labels[np.argmax(scores, axis=1)] != y_new))
     return {"errors": wrong, "alphas": alphas}
 

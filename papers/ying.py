@@ -130,8 +130,8 @@ def _tuning(task: Task, quick: bool) -> Values:
     eigenvalues = np.linalg.eigvalsh(K)
     return {
         "gamma": data.gamma,
-        "C": search.C_,
-        "rho": search.rho_,
+        "C": search.best_params_["C"],
+        "rho": search.best_params_["rho"],
         "lambda_min": eigenvalues[0],
         "lambda_max": eigenvalues[-1],
     }

@@ -35,7 +35,7 @@ print("smallest eigenvalue:", np.linalg.eigvalsh(K)[0].round(3))
 # far the kernel's smallest eigenvalue is from where the solution stops being unique.
 
 logistic = KreinLogisticRegressionCV(np.logspace(-3, 0, 7)).fit(K, y_train)
-print("alpha:", logistic.best_alpha_, "ratio:", logistic.ratio_[0].round(4))
+print("alpha:", logistic.best_params_["alpha"], "ratio:", logistic.ratio_[0].round(4))
 svm = KreinSVC(probability=True, random_state=0).fit(K, y_train)
 
 # %%

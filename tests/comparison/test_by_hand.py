@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from krein import compare, load_dataset, smith_waterman_kernel
 
-CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+CS = 10.0 ** np.array([-1.0, -0.25, 0.5, 1.25, 2.0, 2.75])
 
 
 def one_vs_rest(make, train, y, test):
@@ -55,14 +55,13 @@ def svm(method):
     tol = 1e-3 if method == "svc" else 1e-6
 
     def grid(K):
-        if method == "square":
-            return [c / (np.sum(K**2) / len(K)) for c in CS]
-        if method == "diffusion":
-            return CS
-        return [c / np.abs(np.diag(K)).mean() for c in CS]
+        return CS / np.abs(np.diag(transform(K, K)[0])).mean()
 
     def predict(K, y, K_new, C):
         train, new = transform(K, K_new)
+        if method == "svc":  # one machine per pair of classes, as everybody does it
+            machine = SVC(kernel="precomputed", C=C, tol=tol)
+            return machine.fit(train, y).predict(new)
         return one_vs_rest(
             lambda: SVC(kernel="precomputed", C=C, tol=tol), train, y, new
         )

@@ -21,8 +21,8 @@ from krein import (
 )
 from krein.comparison.columns import COLUMNS, SCORES, shown_columns
 from krein.comparison.comparison import Comparison
-from krein.comparison.evaluation import Problem
 from krein.comparison.methods import METHODS, Method
+from krein.comparison.problem import Problem
 from krein.comparison.recommendation import choose
 from krein.comparison.scores import score
 from krein.comparison.splits import outer_splits
@@ -423,7 +423,7 @@ def test_another_grid_is_another_record(problem, tmp_path, monkeypatch):
     X, y = problem
     arguments = {"methods": ["clip"], "cv": 3, "cache": tmp_path}
     compare(X @ X.T, y, **arguments)
-    narrow = replace(METHODS["clip"], grid=lambda K: ({"C": 1e-6},))
+    narrow = replace(METHODS["clip"], grid=lambda K: [{"C": 1e-6}])
     monkeypatch.setitem(METHODS, "clip", narrow)
     again = compare(X @ X.T, y, **arguments)
     assert {record["params"]["C"] for record in again.records} == {1e-6}
@@ -432,11 +432,11 @@ def test_another_grid_is_another_record(problem, tmp_path, monkeypatch):
 def test_a_failing_method_is_reported_and_the_others_go_on(problem, monkeypatch):
     X, y = problem
     broken = Method(
-        "svc", "Broken", "", "similarity", "SpectrumSVC", {}, lambda K: ({"C": -1},), 0
+        "svc", "Broken", "", "similarity", "SpectrumSVC", {"method": "clop"}, 0
     )
     monkeypatch.setitem(METHODS, "svc", broken)
     comparison = compare(X @ X.T, y, methods=["svc", "clip"], cv=2)
-    assert "InvalidParameterError" in comparison.failed["svc"]
+    assert "'clop' is not known" in comparison.failed["svc"]
     assert comparison.completed == ["clip"]
     assert "svc failed" in str(comparison)
 

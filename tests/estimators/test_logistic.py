@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 from krein import KreinLogisticRegression, KreinLogisticRegressionCV, tl1_kernel
+from krein.estimators._search import split_scores
 
 SETS = [
     "monks1",
@@ -262,18 +263,22 @@ def test_the_path_gives_the_models_of_single_fits(rng):
 
 
 def test_cross_validation_is_that_of_scikit_learn_with_log_loss():
-    from sklearn.model_selection import GridSearchCV
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
     X, y = load_iris(return_X_y=True)
     K = tl1_kernel(unit_box(X))
     alphas = [1e-2, 0.1]
-    ours = KreinLogisticRegressionCV(alphas, cv=3).fit(K, y)
+    folds = StratifiedKFold(3)
+    ours = KreinLogisticRegressionCV(alphas, cv=folds).fit(K, y)
     theirs = GridSearchCV(
-        KreinLogisticRegression(), {"alpha": alphas}, cv=3, scoring="neg_log_loss"
+        KreinLogisticRegression(),
+        {"alpha": alphas[::-1]},
+        cv=folds,
+        scoring="neg_log_loss",
     ).fit(K, y)
     scores = np.array([theirs.cv_results_[f"split{i}_test_score"] for i in range(3)]).T
-    np.testing.assert_allclose(ours.scores_, scores, rtol=1e-6)
-    assert ours.best_alpha_ == theirs.best_params_["alpha"]
+    np.testing.assert_allclose(split_scores(ours), scores, rtol=1e-6)
+    assert ours.best_params_ == theirs.best_params_
     np.testing.assert_allclose(
         ours.dual_coef_, theirs.best_estimator_.dual_coef_, atol=1e-8
     )
@@ -284,8 +289,9 @@ def test_cross_validation_by_accuracy(rng):
     y = F[:, 0] - F[:, 1] > 0
     F = (F * [1, 1, 1, -1]) @ F.T
     model = KreinLogisticRegressionCV([0.01, 1.0], cv=3, scoring="accuracy").fit(F, y)
-    assert model.scores_.shape == (2, 3)
-    assert np.all((model.scores_ >= 0) & (model.scores_ <= 1))
+    scores = split_scores(model)
+    assert scores.shape == (2, 3)
+    assert np.all((scores >= 0) & (scores <= 1))
     assert model.score(F, y) > 0.7
 
 

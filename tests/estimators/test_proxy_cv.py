@@ -5,8 +5,9 @@ import pytest
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from krein import ProxySVC, ProxySVCCV, Spectrum
+from krein.estimators._search import split_scores
 from krein.estimators._training import Classes
-from krein.estimators.proxy_cv import default_grid
+from krein.estimators.proxy import default_grid
 
 N = 60
 
@@ -29,14 +30,14 @@ def test_scores_of_a_plain_grid_search(data):
     )
     expected = np.stack(
         [theirs.cv_results_[f"split{k}_test_score"] for k in range(3)], axis=-1
-    ).reshape(2, 3, 3)
-    np.testing.assert_allclose(ours.scores_, expected)
-    mean = expected.mean(axis=-1)
-    chosen = mean[Cs.index(ours.C_), rhos.index(ours.rho_)]
-    assert chosen == pytest.approx(mean.max())
+    )
+    np.testing.assert_allclose(split_scores(ours), expected)
+    assert ours.cv_results_["params"] == theirs.cv_results_["params"]
+    assert ours.best_score_ == pytest.approx(theirs.best_score_)
+    assert ours.best_score_ == ours.cv_results_["mean_test_score"][ours.best_index_]
     np.testing.assert_allclose(
         ours.decision_function(K),
-        ProxySVC(C=ours.C_, rho=ours.rho_, tol=1e-7).fit(K, y).decision_function(K),
+        ProxySVC(**ours.best_params_, tol=1e-7).fit(K, y).decision_function(K),
         atol=1e-4,
     )
     assert ours.proxy_kernel().shape == (N, N)
@@ -62,8 +63,8 @@ def test_scoring_and_parallel_folds_agree(data):
     options = {"Cs": [1.0], "rhos": [0.1, 1.0], "cv": 3, "scoring": "roc_auc"}
     one = ProxySVCCV(**options).fit(K, y)
     two = ProxySVCCV(n_jobs=2, **options).fit(K, y)
-    np.testing.assert_allclose(one.scores_, two.scores_)
-    assert one.scores_.shape == (1, 2, 3)
+    np.testing.assert_allclose(split_scores(one), split_scores(two))
+    assert split_scores(one).shape == (2, 3)
 
 
 def test_default_grid_follows_the_scale(data):
@@ -80,7 +81,7 @@ def test_default_grid_follows_the_scale(data):
 def test_ties_go_to_the_larger_rho(data):
     K, y = data
     model = ProxySVCCV([1.0], rhos=[1e7, 1e8, 1e9], cv=3).fit(K, y)
-    assert model.rho_ == 1e9
+    assert model.best_params_["rho"] == 1e9
 
 
 def test_weights_probability_and_progress(data, rng, capsys):
@@ -89,14 +90,14 @@ def test_weights_probability_and_progress(data, rng, capsys):
     model = ProxySVCCV(
         [1.0], rhos=[1.0], cv=3, probability=True, verbose=1, random_state=0
     ).fit(K, y, sample_weight=weight)
-    assert "fold 1 of 3" in capsys.readouterr().err
+    assert "best of 1 candidates on 3 folds" in capsys.readouterr().err
     assert model.predict_proba(K).shape == (N, 2)
     assert np.all(model.dual_coef_[:, weight == 0] == 0)
 
 
 @pytest.mark.parametrize("name", ["Cs", "rhos"])
 def test_grids_must_be_positive(name, data):
-    with pytest.raises(ValueError, match=f"{name} must hold positive"):
+    with pytest.raises(ValueError, match=f"{name} must be one or more positive"):
         ProxySVCCV(**{name: [1.0, -1.0]}).fit(*data)
 
 

@@ -84,7 +84,7 @@ def test_other_machines(model, data):
 def test_without_any_dense_matrix(method, data, monkeypatch):
     K, S, y, weight = data
     exact = SpectrumSVC(method).fit(K, y, weight)
-    monkeypatch.setattr(module, "_DENSE_ITEMS", 10)
+    monkeypatch.setattr("krein.estimators._svm_rows._DENSE_ITEMS", 10)
     monkeypatch.setattr(module.SparseSimilarity, "dense", None)
     model = SpectrumSVC(method, tol=1e-10).fit(S, y, weight)
     assert_allclose(model.objective_, exact.objective_, rtol=1e-8)
@@ -98,7 +98,7 @@ def test_without_any_dense_matrix(method, data, monkeypatch):
 def test_what_is_left_out_of_the_spectrum_is_in_the_gap(data):
     _, S, y, _ = data
     model = SpectrumSVC("clip").fit(S, y)
-    slack = module.SparseSimilarity(S).transformed("clip").slack
+    slack = module.SparseSimilarity(S).treated("clip").slack
     assert slack > 0
     bound = slack * (model.alpha_**2).sum(axis=1)
     assert (model.duality_gap_ >= bound).all()

@@ -213,7 +213,7 @@ def test_landscape_is_drawn(problem):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"Cs": [0.0]}, "Cs must hold positive numbers"),
+        ({"Cs": [0.0]}, "Cs must be one or more positive numbers"),
         ({"gains": ["clap"]}, "method='clap' is not known"),
         ({"combine": "sum"}, "combine"),
     ],

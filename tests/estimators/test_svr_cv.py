@@ -84,5 +84,5 @@ def test_the_landscape_is_drawn(problem):
 
 
 def test_bad_parameters(problem):
-    with pytest.raises(ValueError, match="Cs must hold positive numbers"):
+    with pytest.raises(ValueError, match="Cs must be one or more positive numbers"):
         SpectrumSVRCV([0.0]).fit(*problem)

@@ -12,8 +12,9 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.comparison.columns import SCORES, Column, shown_columns
-from krein.comparison.evaluation import Problem, fit_method
+from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import METHODS
+from krein.comparison.problem import Problem
 from krein.comparison.recommendation import Recommendation, recommend
 from krein.comparison.splits import Split
 from krein.comparison.statistics import corrected_test, holm, score_interval

@@ -1,7 +1,14 @@
-"""One split: choose hyperparameters by inner folds, fit, score; work is shared."""
+"""One split: choose hyperparameters by inner folds, fit, score; work is shared.
+
+On similarities a method is fitted by the pure functions that all of krein uses,
+`fit_path` and `fit_rows`: the parts are cut from a matrix that is checked already.
+Methods on vectors, and estimators that search by themselves, are fitted as anybody
+fits them.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,73 +16,26 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array, compressed_rows
 from krein.comparison.columns import SCORES
 from krein.comparison.methods import METHODS, Method
-from krein.comparison.parts import Answer, Part, answer, family_answers
+from krein.comparison.problem import Problem
 from krein.comparison.scores import score
 from krein.comparison.splits import Split
+from krein.estimators._base import KernelModel
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
-from krein.estimators._search import best_candidates, in_folds, inner_folds
-from krein.estimators._training import Classes
-from krein.items import take
-from krein.kernels.registry import Kernel
+from krein.estimators._search import best_candidates, held_out, in_folds, inner_folds
+from krein.estimators._training import Classes, Training, as_labels
+from krein.matrices.sparse import as_matrix
 from krein.progress import say
+from krein.result import DivergedError
 from krein.store.sharing import alone_clock, shared_work
-
-__all__ = ["Problem", "evaluate_split", "fit_method", "search"]
 
 # What a method may raise on a split without ending the comparison.
 _FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The data of a comparison.
-
-    Attributes
-    ----------
-    K : ndarray of shape (n, n) or None
-        Similarities of all items; None when the kernel has settings that depend on
-        the training part, and must be evaluated per split.
-    codes : ndarray of shape (n,)
-        Class of each item.
-    classes : ndarray
-        Labels of the classes.
-    items : Any
-        The items themselves, None for a precomputed matrix.
-    kernel : Kernel, callable or None
-        The kernel on the items.
-    vectors : ndarray of shape (n, p) or None
-        The items, if they are rows of numbers.
-    groups : ndarray of shape (n,) or None
-        Items of a group are never split.
-    conversion : DistanceTransformer or None
-        K holds distances, which this turns into similarities, settled on each
-        training part.
-    """
-
-    K: Array | None
-    codes: np.ndarray
-    classes: np.ndarray
-    items: Any = None
-    kernel: Any = None
-    vectors: Array | None = None
-    groups: np.ndarray | None = None
-    conversion: Any = None
-
-    def on(self, train: np.ndarray) -> Array:
-        """Similarities of all items (rows) to the training items (columns)."""
-        if self.conversion is not None:
-            D = self.K[:, train]  # type: ignore[index]
-            return clone(self.conversion).fit(D[train]).transform(D)
-        if self.K is not None:
-            return self.K[:, train]
-        items = take(self.items, train)
-        kernel = self.kernel.fit(items) if isinstance(self.kernel, Kernel) else None
-        return np.asarray((kernel or self.kernel)(self.items, items), dtype=float)
 
 
 def evaluate_split(
@@ -93,25 +53,18 @@ def evaluate_split(
     groups = None if problem.groups is None else problem.groups[train]
     if scipy.sparse.issparse(similarity):
         similarity = compressed_rows(similarity)
-    held = {"similarity": Part(similarity[train], similarity[test], target, True)}
+    inputs = {"similarity": similarity[train]}
+    new = {"similarity": similarity[test]}
     if problem.vectors is not None:
-        X = problem.vectors
-        held["vectors"] = Part(X[train], X[test], target, False)
-    inputs = {need: part.train for need, part in held.items()}
+        inputs["vectors"], new["vectors"] = (problem.vectors[i] for i in (train, test))
     folds = inner_folds(target.codes, 0, "compare", groups)
-    searched = search(inputs, target, methods, folds, scoring)
     with shared_work():
-        for found in searched:
-            part = held[found.method.needs]
-            yield _final_fit(found, _chosen(found, folds), part, problem.codes[test])
-
-
-def _chosen(found: Search, folds: Sequence[Split]) -> Any:
-    """Return the unfitted estimator of the best candidate."""
-    if found.error:
-        return None
-    model = found.method.build(**found.grid[found.best])
-    return model.set_params(cv=folds) if found.method.searches else model
+        searched = search(inputs, target, methods, folds, scoring)
+        for state in searched:
+            needs = state.method.needs
+            yield _final_fit(
+                state, folds, (inputs[needs], new[needs]), problem.codes[test], target
+            )
 
 
 def fit_method(
@@ -170,18 +123,19 @@ def _best_params(
     }
     folds = inner_folds(problem.codes, seed, "compare", problem.groups)
     target = Classes(problem.codes, problem.classes.size)
-    found = search(inputs, target, [method], folds, scoring)[0]
-    if found.error:
-        raise ValueError(f"{method.title} failed: {found.error}")
-    return found.grid[found.best]
+    with shared_work():
+        state = search(inputs, target, [method], folds, scoring)[0]
+    if state.error:
+        raise ValueError(f"{method.title} failed: {state.error}")
+    return state.grid[state.best]
 
 
 @dataclass
-class Search:
+class MethodSearch:
     """What the inner folds say about one method."""
 
     method: Method
-    grid: tuple[dict[str, Any], ...]
+    grid: list[dict[str, Any]] = field(default_factory=lambda: [{}])
     scores: list[list[float]] = field(default_factory=list)  # per fold and candidate
     out_of_fold: list[Array] = field(default_factory=list)  # per candidate: (n, n_rows)
     seconds: float = 0.0
@@ -193,20 +147,24 @@ class Search:
         if self.method.searches:
             return 0
         scores = np.transpose(self.scores)
-        # An area under the curve is not defined on folds of one class.
-        told = scores[:, ~np.isnan(scores).any(axis=0)]
-        return int(best_candidates(told)[0]) if told.size else 0
+        if np.isnan(scores).all(axis=0).all():
+            return 0
+        return int(best_candidates(scores)[0])
 
-    def answers(self, part: Part) -> list[Answer]:
-        """Fit all candidates on a fold; a failure ends the method."""
+    def ask(self, data: Any, target: Classes, train: Any, test: Any) -> list[Any]:
+        """Values of all candidates on a fold; a failure ends the method."""
         if self.error or self.method.searches:
             return []
         say(f"{self.method.title}, inner fold {len(self.scores) + 1}")
-        start, family = alone_clock(), self.method.family
+        start = alone_clock()
         try:
-            if family is not None:
-                return family_answers(family, self.grid, part)
-            return [answer(self.method.build(**c), part) for c in self.grid]
+            model = self.method.build()
+            if is_by_rows(model):
+                return held_out(model, self.grid, data, target, train, test)
+            return [
+                _by_fit(self.method.build(**c), data, target, train, test)
+                for c in self.grid
+            ]
         except _FAILURES as error:
             self.error = f"{type(error).__name__}: {error}"
             return []
@@ -214,19 +172,38 @@ class Search:
             self.seconds += alone_clock() - start
 
     def take(
-        self, answers: Sequence[Answer], codes: np.ndarray, test: np.ndarray, by: str
+        self, values: Sequence[Any], target: Classes, test: np.ndarray, by: str
     ) -> None:
         """Score what was said of the test part of a fold, and keep it."""
-        if not answers:
+        if not values:
             return
+        codes, classes = target.codes, np.arange(target.n)
         self.scores.append(
-            [score(by, codes[test], a.codes, a.values, a.some_proba) for a in answers]
+            [
+                np.nan
+                if v is None
+                else score(by, codes[test], as_labels(v, classes), v, self._proba(v))
+                for v in values
+            ]
         )
         if not self.out_of_fold:
-            shape = (codes.size, answers[0].values.shape[1])
-            self.out_of_fold = [np.full(shape, np.nan) for _ in answers]
-        for kept, said in zip(self.out_of_fold, answers, strict=True):
-            kept[test] = said.values
+            shape = (codes.size, target.n_rows)
+            self.out_of_fold = [np.full(shape, np.nan) for _ in values]
+        for kept, found in zip(self.out_of_fold, values, strict=True):
+            kept[test] = np.nan if found is None else found
+
+    def _proba(self, values: Array) -> Array:
+        """The model's own probabilities, or a plain sigmoid: it ranks candidates."""
+        model = self.method.build()
+        if isinstance(model, KernelModel) and hasattr(model, "predict_proba"):
+            return model._probabilities(values)  # type: ignore[attr-defined]
+        return sigmoid_probabilities(values, np.ones(1), np.zeros(1))
+
+
+def is_by_rows(model: Any) -> bool:
+    """Whether a model is fitted by `fit_rows` on similarities that are given."""
+    own = getattr(type(model), "fit_rows", KernelModel.fit_rows)
+    return own is not KernelModel.fit_rows and model._precomputed
 
 
 def search(
@@ -235,64 +212,151 @@ def search(
     methods: Sequence[Method],
     folds: Sequence[Split],
     scoring: str,
-) -> list[Search]:
+) -> list[MethodSearch]:
     """Score every candidate of every method on the folds.
 
     The eigendecomposition of a fold is made once, used by all methods and all their
     candidates, and let go before the next fold.
     """
-    found = [Search(method, method.grid(inputs[method.needs])) for method in methods]
-    needed = {method.needs for method in methods}
+    states = [MethodSearch(method) for method in methods]
+    data = dict(inputs)
+    if inputs.get("similarity") is not None:
+        data["training"] = _training(inputs["similarity"])
+    for state in states:
+        _set_grid(state, data, target)
 
-    def ask(train: np.ndarray, test: np.ndarray) -> list[list[Answer]]:
-        parts = {
-            need: Part.cut(
-                inputs[need], target, train, test, pairwise=need == "similarity"
-            )
-            for need in needed
-        }
-        return [state.answers(parts[state.method.needs]) for state in found]
+    def ask(train: np.ndarray, test: np.ndarray) -> list[list[Any]]:
+        return [
+            state.ask(_seen_by(state.method, data), target, train, test)
+            for state in states
+        ]
 
-    for (_, test), told in zip(folds, in_folds(ask, folds), strict=True):
-        for state, answers in zip(found, told, strict=True):
-            state.take(answers, target.codes, test, scoring)
-    return found
+    for (_, test), found in zip(folds, in_folds(ask, folds), strict=True):
+        for state, values in zip(states, found, strict=True):
+            state.take(values, target, test, scoring)
+    return states
+
+
+def _set_grid(state: MethodSearch, data: dict[str, Any], target: Classes) -> None:
+    method = state.method
+    if method.searches:
+        return
+    model = method.build()
+    try:
+        if method.grid is not None:
+            state.grid = method.grid(data[method.needs])
+        elif is_by_rows(model):
+            state.grid = model.grid(data["training"], target)
+        else:
+            last = model[-1] if hasattr(model, "steps") else model
+            state.grid = last.grid(None, target)
+    except _FAILURES as error:
+        state.error = f"{type(error).__name__}: {error}"
+
+
+def _training(K: Any) -> Training:
+    return Training(as_matrix(K), None, None, K.shape[0])
+
+
+def _seen_by(method: Method, data: dict[str, Any]) -> Any:
+    return data["training"] if is_by_rows(method.build()) else data[method.needs]
+
+
+def _by_fit(model: Any, X: Any, target: Classes, train: Any, test: Any) -> Array:
+    """Decision values of a model that is fitted as anybody fits it."""
+    pairwise = getattr(model.__sklearn_tags__().input_tags, "pairwise", False)
+    part = X[np.ix_(train, train)] if pairwise else X[train]
+    new = X[np.ix_(test, train)] if pairwise else X[test]
+    if scipy.sparse.issparse(X):
+        part, new = compressed_rows(part), compressed_rows(new)
+    model.fit(part, target.codes[train])
+    values = np.asarray(model.decision_function(new), dtype=float)
+    return values.reshape(len(test), -1)
 
 
 def _final_fit(
-    found: Search, model: Any, part: Part, codes: np.ndarray
+    state: MethodSearch,
+    folds: Sequence[Split],
+    parts: tuple[Any, Any],
+    codes: np.ndarray,
+    target: Classes,
 ) -> dict[str, Any]:
     """Fit the chosen candidate on the training part and score the test part."""
-    name = found.method.name
-    if found.error:
-        return {"method": name, "error": found.error}
+    name = state.method.name
+    if state.error:
+        return {"method": name, "error": state.error}
+    params = state.grid[state.best]
+    model = state.method.build(**params)
+    if state.method.searches:
+        model.set_params(cv=folds)
     try:
-        said = answer(model, part)
+        with warnings.catch_warnings(record=True) as caught:
+            # Whether the solver reached its tolerance is noted, not shouted.
+            warnings.simplefilter("always")
+            answer = _answer(model, *parts, target)
     except _FAILURES as error:
         return {"method": name, "error": f"{type(error).__name__}: {error}"}
-    proba = said.proba
+    slow = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+    proba = answer.proba
     if proba is None:
-        proba = _calibrated(found, said.values, part.target)
+        values = state.out_of_fold[state.best]
+        proba = sigmoid_probabilities(
+            answer.values, *fit_sigmoids(values, target.codes, None, target.n)
+        )
     return {
         "method": name,
-        "params": found.grid[found.best],
+        "params": params,
         "scores": {
-            name: score(name, codes, said.codes, said.values, proba) for name in SCORES
+            name: score(name, codes, answer.codes, answer.values, proba)
+            for name in SCORES
         },
-        "fit_seconds": said.fit_seconds,
-        "predict_seconds": said.predict_seconds,
-        "search_seconds": found.seconds,
-        "converged": said.converged,
-        "predicted": [int(code) for code in said.codes],
+        "fit_seconds": answer.fit_seconds,
+        "predict_seconds": answer.predict_seconds,
+        "search_seconds": state.seconds,
+        "converged": answer.converged and not slow,
+        "predicted": [int(code) for code in answer.codes],
         "probability": [
-            round(float(proba[i, code]), 4) for i, code in enumerate(said.codes)
+            round(float(proba[i, code]), 4) for i, code in enumerate(answer.codes)
         ],
     }
 
 
-def _calibrated(found: Search, values: Array, target: Classes) -> Array:
-    out_of_fold = found.out_of_fold[found.best]
-    tested = ~np.isnan(out_of_fold).any(axis=1)
-    codes = target.codes[tested]
-    slope, offset = fit_sigmoids(out_of_fold[tested], codes, None, target.n)
-    return sigmoid_probabilities(values, slope, offset)
+@dataclass(frozen=True)
+class Answer:
+    """What a model says of the test part, and what that took, reused work included."""
+
+    values: Array
+    codes: np.ndarray
+    proba: Array | None
+    converged: bool
+    fit_seconds: float
+    predict_seconds: float
+
+
+def _answer(model: Any, train: Any, test: Any, target: Classes) -> Answer:
+    """Fit on the training part and answer for the test part."""
+    start = alone_clock()
+    converged = True
+    if is_by_rows(model):
+        model._validate_params()
+        fitted = model.fit_rows(_training(train), target)
+        if fitted.diverged:
+            raise DivergedError("the fit diverged")
+        converged = all(result.converged for result in fitted.results)
+        done = alone_clock()
+        rows = model.row_values(fitted.coef, test) + fitted.intercept
+        values = model.class_values(rows, target.n)
+        codes = as_labels(values, np.arange(target.n))
+        end = alone_clock()
+        own = hasattr(model, "predict_proba")
+        proba = model._probabilities(values) if own else None
+    else:
+        model.fit(train, target.codes)
+        done = alone_clock()
+        codes = model.predict(test)
+        end = alone_clock()
+        values = np.asarray(model.decision_function(test), dtype=float)
+        values = values.reshape(codes.size, -1)
+        own = hasattr(model, "predict_proba")
+        proba = model.predict_proba(test) if own else None
+    return Answer(values, codes, proba, converged, done - start, end - done)

@@ -1,7 +1,6 @@
-"""What can be compared: every method as data, with its grid and when it applies.
+"""What can be compared: every method as data, and when it applies.
 
-C grids are multiples of 1 / scale, where the scale is the mean diagonal entry of the
-kernel the SVM sees: scaling a similarity then changes nothing.
+Hyperparameters are those that the estimator's own `grid` offers, as in its ...CV class.
 """
 
 from __future__ import annotations
@@ -11,27 +10,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-import numpy as np
-import scipy.sparse
-
 import krein
 from krein.arrays import Array
-from krein.comparison.machines import (
-    Family,
-    features_family,
-    krein_family,
-    neighbor_family,
-    svm_family,
-)
+from krein.estimators._search import CS
 from krein.estimators.hits import HitSimilarity
 
-__all__ = ["METHODS", "Method", "list_methods", "select_methods"]
-
-_CS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 # An indefinite problem may keep LIBSVM busy for ever; what is cut short is counted.
 _RAW_STEPS = 200_000
-
-Grid = tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -50,12 +35,10 @@ class Method:
         Public class of krein.
     params : mapping
         Settings that are not searched.
-    grid : callable
-        Training matrix (or vectors) -> candidates, the most regularised first.
     simplicity : int
         Among methods that cannot be told apart the smallest is recommended.
-    family : callable, optional
-        Decision values of all candidates at once; see `krein.comparison.machines`.
+    grid : callable, optional
+        Vectors -> candidates; without it the estimator's own `grid` is searched.
     searches : bool
         The estimator chooses by itself: it is given the inner folds.
     default : bool
@@ -68,9 +51,8 @@ class Method:
     needs: Literal["similarity", "vectors"]
     estimator: str
     params: Mapping[str, Any]
-    grid: Callable[[Array], Grid]
     simplicity: int
-    family: Family | None = None
+    grid: Callable[[Array], list[dict[str, Any]]] | None = None
     searches: bool = False
     default: bool = True
 
@@ -90,115 +72,43 @@ class Method:
         return make_pipeline(StandardScaler(), model)
 
 
-# -------------------------------------------------------------------------------- grids
+def _gaussian(X: Array) -> list[dict[str, Any]]:
+    """Widths and C of a Gaussian kernel on standardised vectors."""
+    widths = [factor / X.shape[1] for factor in (0.1, 1.0, 10.0)]
+    return [
+        {"C": C, "kernel_params": {"gamma": gamma}}
+        for gamma, C in product(widths, CS[:4])
+    ]
 
 
-def diagonal_scale(K: Array) -> float:
-    """Mean |k(x, x)|, or the mean |entry| where the diagonal is zero."""
-    scale = float(np.abs(K.diagonal()).mean())
-    return scale or float(abs(K).mean()) or 1.0
-
-
-def _svm(K: Array) -> Grid:
-    scale = diagonal_scale(K)
-    return tuple({"C": c / scale} for c in _CS)
-
-
-def _svm_on_square(K: Array) -> Grid:
-    stored: Any = K.data if scipy.sparse.issparse(K) else np.ravel(K)
-    scale = float(stored @ stored) / K.shape[0] or 1.0
-    return tuple({"C": c / scale} for c in _CS)
-
-
-def _svm_on_diffusion(K: Array) -> Grid:
-    return tuple({"C": c} for c in _CS)
-
-
-def _krein(K: Array) -> Grid:
-    scale = diagonal_scale(K)
-    return tuple(
-        {"C": c / scale, "lam_neg": ratio} for ratio, c in product((1.0, 10.0), _CS)
-    )
-
-
-def _proxy(K: Array) -> Grid:
-    """Rho in units of n C^2 / (4 |K|), where labels reshape the kernel altogether."""
-    scale = diagonal_scale(K)
-    unit = K.shape[0] / (4.0 * float(np.abs(K).sum(axis=1).max()) or 1.0)
-    return tuple(
-        {"C": c / scale, "rho": r * unit * (c / scale) ** 2}
-        for r, c in product((1000.0, 10.0), (0.1, 1.0, 10.0))
-    )
-
-
-def _dc(K: Array) -> Grid:
-    scale = diagonal_scale(K)
-    return tuple({"C": c / scale} for c in (0.1, 1.0, 10.0))
-
-
-def _logistic(K: Array) -> Grid:
-    scale = diagonal_scale(K)
-    return tuple({"alpha": a * scale} for a in (1.0, 1e-1, 1e-2, 1e-3))
-
-
-def _features(K: Array) -> Grid:
-    return tuple({"C": c} for c in (0.001, 0.01, 0.1, 1.0, 10.0))
-
-
-def _neighbors(K: Array) -> Grid:
-    return tuple({"n_neighbors": k} for k in (1, 3, 5, 9, 15) if k <= K.shape[0])
-
-
-def _profiles(K: Array) -> Grid:
-    return tuple({"C": c} for c in (0.1, 0.3, 1.0, 3.0))
-
-
-def _nothing(K: Array) -> Grid:
-    return ({},)
-
-
-def _gaussian(X: Array) -> Grid:
-    widths = tuple(factor / X.shape[1] for factor in (0.1, 1.0, 10.0))
-    return tuple(
-        {"C": c, "kernel_params": {"gamma": gamma}}
-        for gamma, c in product(widths, _CS[:4])
-    )
-
-
-def _cpd(X: Array) -> Grid:
-    return tuple({"alpha": a} for a in (10.0, 1.0, 0.1, 0.01, 0.001))
+def _profiles(K: Any) -> list[dict[str, Any]]:
+    """Return values of C for rows of length 1."""
+    return [{"C": C} for C in (0.1, 0.3, 1.0, 3.0)]
 
 
 # ----------------------------------------------------------------------------- registry
 
 
-def _spectral(
-    method: str, grid: Callable[[Array], Grid], about: str, rank: int
-) -> Method:
-    return Method(
-        method,
-        f"SVM with {method}",
-        about,
-        "similarity",
-        "SpectrumSVC",
-        {"method": method},
-        grid,
-        rank,
-        svm_family(method),
-    )
+def _spectral(method: str, about: str, simplicity: int) -> Method:
+    title, params = f"SVM with {method}", {"method": method}
+    return Method(method, title, about, "similarity", "SpectrumSVC", params, simplicity)
 
 
 _ALL = (
     Method(
         "svc",
         "SVM on raw matrix",
-        "LIBSVM on the similarity as it is, as SVC(kernel='precomputed') does.",
+        "LIBSVM on the similarity as it is, one machine per pair of classes, as "
+        "scikit-learn's SVC(kernel='precomputed') with its C chosen.",
         "similarity",
         "SpectrumSVC",
-        {"method": "none", "tol": 1e-3, "max_iter": _RAW_STEPS},
-        _svm,
+        {
+            "method": "none",
+            "multi_class": "ovo",
+            "tol": 1e-3,
+            "max_iter": _RAW_STEPS,
+        },
         0,
-        svm_family("none"),
     ),
     Method(
         "average",
@@ -207,15 +117,14 @@ _ALL = (
         "similarity",
         "SpectrumSVCCV",
         {},
-        _nothing,
         2,
         searches=True,
     ),
-    _spectral("clip", _svm, "Negative eigenvalues become zero.", 2),
-    _spectral("flip", _svm, "Negative eigenvalues change sign.", 3),
-    _spectral("shift", _svm, "All eigenvalues are raised by the same amount.", 4),
-    _spectral("square", _svm_on_square, "Eigenvalues are squared.", 5),
-    _spectral("diffusion", _svm_on_diffusion, "Eigenvalues l become exp(l/max|l|).", 6),
+    _spectral("clip", "Negative eigenvalues become zero.", 2),
+    _spectral("flip", "Negative eigenvalues change sign.", 3),
+    _spectral("shift", "All eigenvalues are raised by the same amount.", 4),
+    _spectral("square", "Eigenvalues are squared.", 5),
+    _spectral("diffusion", "Eigenvalues l become exp(l/max|l|).", 6),
     Method(
         "krein",
         "Krein SVM",
@@ -223,9 +132,7 @@ _ALL = (
         "similarity",
         "KreinSVC",
         {},
-        _krein,
         7,
-        krein_family,
     ),
     Method(
         "proxy",
@@ -234,7 +141,6 @@ _ALL = (
         "similarity",
         "ProxySVC",
         {"tol": 1e-3},
-        _proxy,
         9,
     ),
     Method(
@@ -244,7 +150,6 @@ _ALL = (
         "similarity",
         "DCSVC",
         {"tol": 1e-3},
-        _dc,
         10,
     ),
     Method(
@@ -255,7 +160,6 @@ _ALL = (
         "similarity",
         "KreinLogisticRegression",
         {},
-        _logistic,
         8,
     ),
     Method(
@@ -265,9 +169,7 @@ _ALL = (
         "similarity",
         "SimilarityNeighborsClassifier",
         {},
-        _neighbors,
         1,
-        neighbor_family,
     ),
     Method(
         "features",
@@ -276,9 +178,7 @@ _ALL = (
         "similarity",
         "SimilarityFeaturesClassifier",
         {},
-        _features,
         1,
-        features_family,
     ),
     Method(
         "profiles",
@@ -287,8 +187,8 @@ _ALL = (
         "similarity",
         "HitClassifier",
         {"similarity": HitSimilarity(normalize=False)},  # it is one already
-        _profiles,
         1,
+        _profiles,
         default=False,
     ),
     Method(
@@ -298,8 +198,8 @@ _ALL = (
         "vectors",
         "SpectrumSVC",
         {"method": "none", "kernel": "rbf", "tol": 1e-3, "max_iter": _RAW_STEPS},
-        _gaussian,
         1,
+        _gaussian,
     ),
     Method(
         "thin_plate",
@@ -308,7 +208,6 @@ _ALL = (
         "vectors",
         "CPDSVC",
         {"kernel": "thin_plate"},
-        _cpd,
         2,
     ),
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.base import clone
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from krein.arrays import Array
-from krein.comparison.evaluation import Problem
 from krein.estimators.distances import DistanceTransformer
+from krein.items import take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
 from krein.store.sharing import once
@@ -24,7 +26,52 @@ from krein.validation import (
     warn_if_reordered,
 )
 
-__all__ = ["make_problem"]
+
+@dataclass(frozen=True)
+class Problem:
+    """The data of a comparison.
+
+    Attributes
+    ----------
+    K : ndarray of shape (n, n) or None
+        Similarities of all items; None when the kernel has settings that depend on
+        the training part, and must be evaluated per split.
+    codes : ndarray of shape (n,)
+        Class of each item.
+    classes : ndarray
+        Labels of the classes.
+    items : Any
+        The items themselves, None for a precomputed matrix.
+    kernel : Kernel, callable or None
+        The kernel on the items.
+    vectors : ndarray of shape (n, p) or None
+        The items, if they are rows of numbers.
+    groups : ndarray of shape (n,) or None
+        Items of a group are never split.
+    conversion : DistanceTransformer or None
+        K holds distances, which this turns into similarities, settled on each
+        training part.
+    """
+
+    K: Array | None
+    codes: np.ndarray
+    classes: np.ndarray
+    items: Any = None
+    kernel: Any = None
+    vectors: Array | None = None
+    groups: np.ndarray | None = None
+    conversion: Any = None
+
+    def on(self, train: np.ndarray) -> Array:
+        """Similarities of all items (rows) to the training items (columns)."""
+        if self.conversion is not None:
+            D = self.K[:, train]  # type: ignore[index]
+            return clone(self.conversion).fit(D[train]).transform(D)
+        if self.K is not None:
+            return self.K[:, train]
+        items = take(self.items, train)
+        kernel = self.kernel.fit(items) if isinstance(self.kernel, Kernel) else None
+        return np.asarray((kernel or self.kernel)(self.items, items), dtype=float)
 
 
 def make_problem(

@@ -13,10 +13,10 @@ import scipy.sparse
 import krein
 from krein.comparison.columns import SCORES
 from krein.comparison.comparison import Comparison
-from krein.comparison.evaluation import Problem, evaluate_split
+from krein.comparison.evaluation import evaluate_split
 from krein.comparison.kernels import KernelComparison
 from krein.comparison.methods import SPARSE, Method, select_methods
-from krein.comparison.problem import make_problem
+from krein.comparison.problem import Problem, make_problem
 from krein.comparison.splits import Split, outer_splits
 from krein.kernels.registry import Kernel, as_kernel
 from krein.store.fingerprint import fingerprint
@@ -273,8 +273,8 @@ def _one_split(
 class _Cache:
     """Finished records on disk, one per method and split, or nowhere.
 
-    The key of a record has all that it was computed from: the data, the split, and
-    the method with the candidates that were searched.
+    The key of a record has all that it was computed from: the version, the data, the
+    split and the method.
     """
 
     def __init__(
@@ -294,6 +294,7 @@ class _Cache:
             krein.__version__, scoring, matrix, problem.codes, problem.vectors,
             None if problem.groups is None else [str(g) for g in problem.groups],
             repr(problem.conversion),
+            repr(problem.kernel) if isinstance(problem.kernel, Kernel) else None,
         )  # fmt: skip
         self._methods: dict[str, str] = {}
 
@@ -303,7 +304,9 @@ class _Cache:
                 method.name,
                 method.estimator,
                 method.params,
-                method.grid(self._inputs[method.needs]),
+                None
+                if method.grid is None
+                else method.grid(self._inputs[method.needs]),
             )
         return fingerprint(self._data, self._methods[method.name], *split)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 
@@ -20,6 +21,7 @@ from krein.store.state import RESULTS, State
 
 __all__ = ["SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier"]
 
+_LOOSE = 1e-4  # gradient of a logistic regression that is only ranked
 _TILE = 4_000_000  # numbers of a sparse similarity that are made dense at once
 
 
@@ -96,6 +98,29 @@ class SimilarityFeaturesClassifier(_Yardstick):
         return FittedRows(
             [self._row(Z, mean, scale, training, signs) for signs in target.signs()]
         )
+
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """Values of C for standardised rows; see `KernelModel.grid`."""
+        return [{"C": C} for C in (0.001, 0.01, 0.1, 1.0, 10.0)]
+
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Fit along C, each from the one before; see `KernelModel.fit_path`."""
+        K = training.K.dense()
+        mean, scale = standard_columns(K, training.weight)
+        Z = (K - mean) / scale
+        rows: list[list[Row]] = [[] for _ in grid]
+        with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
+            for signs in target.signs():
+                model = LogisticRegression(
+                    tol=_LOOSE, solver="newton-cholesky", warm_start=True
+                )
+                for found, candidate in zip(rows, grid, strict=True):
+                    model.set_params(C=candidate["C"]).fit(Z, signs, training.weight)
+                    coef = model.coef_[0] / scale
+                    found.append(Row(coef, float(model.intercept_[0] - mean @ coef)))
+        return [FittedRows(found) for found in rows]
 
     def _row(
         self, Z: Array, mean: Array, scale: Array, training: Training, signs: Array
@@ -182,6 +207,16 @@ class SimilarityNeighborsClassifier(_Yardstick):
         # The "coefficients" are signed votes: every training item can be asked.
         weight = 1.0 if training.weight is None else training.weight
         return FittedRows([Row(signs * weight, 0.0) for signs in target.signs()])
+
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """Numbers of neighbours; see `KernelModel.grid`."""
+        return [{"n_neighbors": k} for k in (1, 3, 5, 9, 15) if k <= training.size]
+
+    def held_values(
+        self, fitted: FittedRows, training: Training, test: np.ndarray, train: Any
+    ) -> Array:
+        """Votes of the samples `train` for the samples `test`."""
+        return self.row_values(fitted.coef, training.K.seen(test, train))
 
     def row_values(self, coef: Array, K: Array) -> Array:
         """Votes per class of the most similar items, as shares (n_new, n_rows)."""

@@ -40,7 +40,7 @@ from krein.matrices.memory import require_for_spectral_fit
 from krein.matrices.sparse import SparseSimilarity
 from krein.notices import warn_user
 from krein.result import DivergedError, Result
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, without_state
 from krein.validation import (
     check_similarity,
     check_sparse_rows,
@@ -212,6 +212,45 @@ class KernelModel(Sparsifiable, BaseEstimator):
         FittedRows
         """
         raise NotImplementedError("a subclass fits its rows")
+
+    def grid(self, training: Training, target: Any) -> list[dict[str, Any]]:
+        """Candidates of a search in units of the similarity, most regularised first.
+
+        Parameters
+        ----------
+        training : Training
+            All samples.
+        target : Target
+            What they are to be mapped to.
+
+        Returns
+        -------
+        list of dict
+            Constructor parameters.
+        """
+        raise NotImplementedError(f"{type(self).__name__} declares no grid")
+
+    def fit_path(
+        self, training: Training, target: Any, grid: Sequence[dict[str, Any]]
+    ) -> list[FittedRows]:
+        """Fit all candidates of a grid, in its order; for ranking them.
+
+        Each by itself; subclasses share work between candidates, and solve them as
+        loosely as their order allows.
+        """
+        return [self.candidate(c).fit_rows(training, target) for c in grid]
+
+    def candidate(self, params: dict[str, Any]) -> Any:
+        """Return a copy with other parameters, without what was fitted."""
+        other = object.__new__(type(self))
+        other.__dict__ = {**without_state(self), **params}
+        return other
+
+    def held_values(
+        self, fitted: FittedRows, training: Training, test: np.ndarray, train: Any
+    ) -> Array:
+        """Decision values of the samples `test` by a model of the samples `train`."""
+        return training.scores(fitted, test, train)
 
     def _store(self, fitted: FittedRows, training: Training) -> None:
         """Set the fitted attributes: the one place that does."""

@@ -18,10 +18,11 @@ from krein.estimators._base import KernelModel
 from krein.estimators._probability import sigmoid_calibration, sigmoid_probabilities
 from krein.estimators._training import (
     Classes,
+    FittedRows,
     Training,
     as_labels,
     ravel_rows,
-    voted_labels,
+    votes_of_pairs,
 )
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 from krein.validation import check_classes_weigh, check_labels, warn_if_reordered
@@ -80,7 +81,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         self._store(self.fit_rows(training, target), training)
         if getattr(self, "probability", False):
             self.calibration_ = sigmoid_calibration(
-                self._without_start().fit_rows, training, target, self.random_state
+                self._without_start(), training, target, self.random_state
             )
         return self
 
@@ -123,6 +124,14 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         )
         return per_class[codes]
 
+    def held_values(
+        self, fitted: FittedRows, training: Training, test: np.ndarray, train: Any
+    ) -> Array:
+        """Values per class of the samples `test`; see `KernelModel.held_values`."""
+        rows, pairs = len(fitted.rows), getattr(self, "multi_class", "") == "ovo"
+        n_classes = round((1 + (1 + 8 * rows) ** 0.5) / 2) if pairs else rows
+        return self.class_values(training.scores(fitted, test, train), n_classes)
+
     # ----------------------------------------------------------------------- predict
 
     def decision_function(self, X: Any) -> Array:
@@ -154,11 +163,13 @@ class KernelClassifier(ClassifierMixin, KernelModel):
 
     def _labels(self, values: Array, classes: np.ndarray | None = None) -> np.ndarray:
         classes = self.classes_ if classes is None else classes
-        labels = voted_labels if self._pairs_vote(classes.size) else as_labels
-        return labels(values, classes)
+        return as_labels(self.class_values(values, classes.size), classes)
 
-    def _pairs_vote(self, n_classes: int) -> bool:
-        return getattr(self, "multi_class", None) == "ovo" and n_classes > 2
+    def class_values(self, values: Array, n_classes: int) -> Array:
+        """One column per class (one for two) from the decision values of all rows."""
+        if getattr(self, "multi_class", None) == "ovo" and n_classes > 2:
+            return votes_of_pairs(values, n_classes)
+        return values
 
     def _has_probabilities(self) -> bool:
         if getattr(self, "probability", False):

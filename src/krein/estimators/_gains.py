@@ -21,19 +21,23 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._search import check_grid, in_folds
+from krein.estimators._search import (
+    CS,
+    SEARCHED,
+    check_grid,
+    cv_results,
+    defined_folds,
+    in_folds,
+)
+from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import FittedRows, Row, Training
 from krein.matrices.treated import TreatedKernel, by_spectrum
 from krein.methods import Method, as_method, power
 from krein.notices import warn_user
-from krein.solvers.svm_path import svm_path
 from krein.spectrum import Spectrum
 from krein.store.state import RESULTS, Fitted, State
 
-__all__ = ["GAINS", "SEARCHED", "SEARCH_CONSTRAINTS", "SpectrumSearch", "loose_path"]
-
 GAINS = tuple(power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0))
-CS = tuple(float(c) for c in 10.0 ** np.array([-1.0, -0.25, 0.5, 1.25, 2.0, 2.75]))
 _SAME = 1e-13  # relative difference of two targets that are one
 _SHARE = 0.3  # of the settings are averaged
 _TOL, _STEPS = 1e-1, 3  # of LIBSVM in the search: in units of the margin; per sample
@@ -53,11 +57,10 @@ def _is_one(model: Any) -> bool:
     return model.combine == "best"
 
 
-SEARCHED: State = (
+SPECTRUM_SEARCHED: State = (
     # An average has the certificates of its members.
     *(replace(entry, needed=_is_one) for entry in RESULTS if entry.needed is True),
-    Fitted("best_params_", "table"),
-    Fitted("cv_results_", "table"),
+    *SEARCHED,
     Fitted("members_", "anything"),
     Fitted("duality_gap_", "numbers", "r"),
 )
@@ -122,7 +125,11 @@ class SpectrumSearch:
     ) -> np.ndarray:
         """Fit the best settings on all data, keep their mean; return which they are."""
         model: Any = self
-        order = np.argsort(-_told_apart(scores), kind="stable")
+        table = cv_results(
+            [{"method": method.name, "C": C} for method, C in settings],
+            defined_folds(scores),
+        )
+        order = np.argsort(table["rank_test_score"], kind="stable")
         best = order[: 1 if model.combine == "best" else ceil(_SHARE * order.size)]
         found = members(fit, settings, best, training, target)
         model._store(mean_rows([rows for _, rows in found]), training)
@@ -140,8 +147,13 @@ class SpectrumSearch:
         if model.verbose:
             for place, (member, _) in zip(best, found, strict=True):
                 chosen = {k: v for k, v in member.items() if k != "results"}
-                sys.stderr.write(f"score {scores[place].mean():.4g}: {chosen}\n")
-        model.cv_results_ = cv_results(settings, scores, best)
+                score = table["mean_test_score"][place]
+                sys.stderr.write(f"mean score {score:.4g}: {chosen}\n")
+        weight = np.zeros(len(table["params"]))
+        weight[best] = 1.0 / best.size
+        model.cv_results_ = {**table, "weight": weight}
+        model.best_index_ = int(best[0])
+        model.best_score_ = float(table["mean_test_score"][best[0]])
         return best
 
     def plot(self, ax: Any = None) -> Any:
@@ -183,9 +195,8 @@ class Kernels:
         else:
             target, _ = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
             kernel = self._kernel(target)
-        diagonal = np.abs(np.diagonal(kernel))
-        scale = float(np.average(diagonal, weights=weight)) or 1.0
-        return replace(treated, ready=kernel), scale
+        treated = replace(treated, ready=kernel)
+        return treated, unit_of(treated, weight)
 
     def _kernel(self, target: Array) -> Array:
         found = None
@@ -217,10 +228,9 @@ def by_half(methods: Sequence[Method], spectrum: Spectrum) -> list[int]:
     return [m for group in groups.values() for m in group]
 
 
-def loose_path(K: Array, target: Array, Cs: Array, *args: Any, **more: Any) -> Any:
-    """Machines for an order of settings: more steps change none of them (0200)."""
-    limit = _STEPS * K.shape[0]
-    return svm_path(K, target, Cs, *args, tol=_TOL, max_iter=limit, **more)
+def loosely(n: int) -> dict[str, Any]:
+    """Limits of LIBSVM for ranking settings only; more steps do not change the rank."""
+    return {"tol": _TOL, "max_iter": _STEPS * n}
 
 
 def fold_values(
@@ -300,27 +310,3 @@ def mean_rows(models: Sequence[FittedRows]) -> FittedRows:
     coef = np.mean([model.coef for model in models], axis=0)
     intercept = np.mean([model.intercept for model in models], axis=0)
     return FittedRows([Row(v, float(b)) for v, b in zip(coef, intercept, strict=True)])
-
-
-def cv_results(settings: Settings, scores: Array, best: np.ndarray) -> dict[str, Any]:
-    """The table of the search, in the form of `GridSearchCV`."""
-    params = [{"method": method.name, "C": C} for method, C in settings]
-    mean, rounded = scores.mean(axis=1), _told_apart(scores)
-    weight = np.zeros(len(params))
-    weight[best] = 1.0 / best.size
-    return {
-        "params": params,
-        "param_method": np.array([p["method"] for p in params], dtype=object),
-        "param_C": np.array([p["C"] for p in params]),
-        **{f"split{f}_test_score": scores[:, f] for f in range(scores.shape[1])},
-        "mean_test_score": mean,
-        "std_test_score": scores.std(axis=1),
-        "rank_test_score": 1 + np.array([int(np.sum(rounded > m)) for m in rounded]),
-        "weight": weight,
-    }
-
-
-def _told_apart(scores: Array) -> Array:
-    """Mean scores in units of the largest, without what is rounding."""
-    mean = scores.mean(axis=1)
-    return np.round(mean / (float(np.abs(mean).max()) or 1.0), 12)

@@ -6,7 +6,6 @@ rows and columns are cut together, from the matrix that the fit has computed alr
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,18 +14,11 @@ from scipy.special import expit, log_expit
 
 from krein.arrays import Array
 from krein.estimators._search import inner_folds, out_of_fold
-from krein.estimators._training import Classes, FittedRows, Training
-
-__all__ = [
-    "fit_sigmoid",
-    "fit_sigmoids",
-    "sigmoid_calibration",
-    "sigmoid_probabilities",
-]
+from krein.estimators._training import Classes, Training
 
 
 def sigmoid_calibration(
-    fit_rows: Callable[[Training, Classes], FittedRows],
+    model: Any,
     training: Training,
     target: Classes,
     random_state: Any,
@@ -36,9 +28,7 @@ def sigmoid_calibration(
     At low rank the landmarks are shared by the folds; they know no labels.
     """
     folds = inner_folds(target.codes, random_state, "probability=True")
-    (scores,) = out_of_fold(
-        lambda part, labels: [fit_rows(part, labels)], training, target, folds
-    )
+    scores = out_of_fold(model, training, target, folds)
     return fit_sigmoids(scores, target.codes, training.weight, target.n)
 
 
@@ -46,6 +36,9 @@ def fit_sigmoids(
     scores: Array, codes: np.ndarray, weight: Array | None, n_classes: int
 ) -> tuple[Array, Array]:
     """Slopes and offsets (n_rows,) from out-of-fold scores (n, n_rows)."""
+    tested = ~np.isnan(scores).any(axis=1)  # not those of classes with one sample
+    scores, codes = scores[tested], codes[tested]
+    weight = None if weight is None else weight[tested]
     positives = [1] if n_classes == 2 else range(n_classes)
     fits = [
         fit_sigmoid(scores[:, row], codes == k, weight)

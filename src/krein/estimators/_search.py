@@ -1,34 +1,33 @@
 """One search for every ...CV class, for `compare` and for probabilities.
 
-`in_folds` is the loop over folds, for all of them; within a fold an eigendecomposition
-is shared by `shared_work` alone. A candidate of a ...CV class is a `FittedRows`;
-``fit_path(training, target)`` gives those of a whole grid, in its order, so that one
-may start from another. The search cuts the folds (rows and columns together), fits, and
-hands the decision values of held-out samples on.
+An estimator says ``grid(training, target)``, its candidates as dicts of parameters in
+units of the similarity, and ``fit_path(training, target, grid)``, all of them on one
+decomposition, as loosely as their order allows. `held_out` cuts a fold (rows and
+columns together), fits the path and returns the decision values of the held-out
+samples; `search` scores them. Within a fold work is shared by `shared_work` alone.
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import (
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    check_cv,
-)
+from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from krein.arrays import Array
 from krein.estimators._training import (
     Classes,
-    FittedRows,
     Training,
     Values,
     among_kept,
@@ -37,26 +36,16 @@ from krein.estimators._training import (
 )
 from krein.notices import warn_user
 from krein.store.sharing import shared_work
-
-__all__ = [
-    "Held",
-    "best_candidates",
-    "check_alphas",
-    "check_grid",
-    "cv_folds",
-    "in_folds",
-    "inner_folds",
-    "out_of_fold",
-    "search",
-    "stratified_folds",
-]
+from krein.store.state import Fitted, State
 
 Fold = tuple[np.ndarray, np.ndarray]
-FitPath = Callable[[Training, Any], Sequence[FittedRows]]
-# Decision values (n_test, n_rows), classes and test positions -> a score.
+Candidate = dict[str, Any]
+# Decision values (n_test, n_rows) and test positions -> a score, larger is better.
 Score = Callable[[Array, np.ndarray], float]
 
-_INNER = 5
+_FOLDS = 5
+# C of support vector machines on a kernel whose mean diagonal entry is one.
+CS = tuple(float(c) for c in 10.0 ** np.array([-1.0, -0.25, 0.5, 1.25, 2.0, 2.75]))
 
 
 def in_folds(
@@ -78,22 +67,26 @@ def _in_fold(ask: Callable[..., Any], train: np.ndarray, test: np.ndarray) -> An
 
 
 def held_out(
-    fit_path: FitPath,
+    model: Any,
+    grid: Sequence[Candidate],
     training: Training,
     target: Any,
     train: np.ndarray,
     test: np.ndarray,
 ) -> list[Array | None]:
     """Decision values of a fold's test samples per candidate; None: it diverged."""
-    path = fit_path(training.subset(train), target.subset(train))
+    path = model.fit_path(training.subset(train), target.subset(train), grid)
     return [
-        None if fitted.diverged else training.scores(fitted, test, train)
-        for fitted in path
+        None
+        if fitted.diverged
+        else model.candidate(c).held_values(fitted, training, test, train)
+        for c, fitted in zip(grid, path, strict=True)
     ]
 
 
 def search(
-    fit_path: FitPath,
+    model: Any,
+    grid: Sequence[Candidate],
     training: Training,
     target: Any,
     folds: Sequence[Fold],
@@ -101,14 +94,15 @@ def search(
     *,
     n_jobs: int | None = None,
     prefer: str | None = None,
-    told: Callable[[int, Array], None] | None = None,
 ) -> Array:
     """Scores (n_candidates, n_folds); NaN where a candidate diverged.
 
     Parameters
     ----------
-    fit_path : callable
-        ``fit_path(training, target)`` fits all candidates, in order.
+    model : KernelModel
+        Its `fit_path` fits all candidates.
+    grid : sequence of dict
+        The candidates.
     training, target
         All samples.
     folds : sequence of (train, test)
@@ -119,21 +113,39 @@ def search(
         Folds at a time.
     prefer : {"threads", "processes"}, optional
         As in joblib.
-    told : callable, optional
-        ``told(fold, scores)`` after each fold.
     """
-    ask = partial(held_out, fit_path, training, target)
+    ask = partial(held_out, model, grid, training, target)
     values = in_folds(ask, folds, n_jobs=n_jobs, prefer=prefer)
-    columns = []
-    for k, (fold, path) in enumerate(zip(folds, values, strict=True)):
-        columns.append([np.nan if v is None else score(v, fold[1]) for v in path])
-        if told is not None:
-            told(k, np.array(columns[-1]))
-    return np.array(columns).T
+    return np.array(
+        [
+            [np.nan if v is None else score(v, test) for v in path]
+            for (_, test), path in zip(folds, values, strict=True)
+        ]
+    ).T
+
+
+def defined_folds(scores: Array) -> Array:
+    """Scores without the folds in which no candidate has one.
+
+    An area under the curve is not defined on a fold whose test part has one class.
+    """
+    missing = np.isnan(scores).all(axis=0)
+    if missing.all():
+        raise ValueError(
+            "the score is not defined on any fold (or every candidate diverged): "
+            "choose another scoring, fewer folds, or a wider grid"
+        )
+    if missing.any():
+        warn_user(
+            f"the score is not defined on {int(missing.sum())} of {missing.size} "
+            "folds, which were left out"
+        )
+    return scores[:, ~missing]
 
 
 def best_candidates(scores: Array, atol: float = 1e-12) -> np.ndarray:
     """Positions of the candidates whose mean score is the best, up to `atol`."""
+    scores = defined_folds(scores)
     failed = np.isnan(scores).any(axis=1)
     if failed.all():
         raise ValueError(
@@ -150,37 +162,114 @@ def best_candidates(scores: Array, atol: float = 1e-12) -> np.ndarray:
 
 
 def out_of_fold(
-    fit_path: FitPath, training: Training, target: Classes, folds: Sequence[Fold]
-) -> list[Array]:
-    """Values (n, n_rows) per candidate by models that did not see the sample.
+    model: Any, training: Training, target: Classes, folds: Sequence[Fold]
+) -> Array:
+    """Values (n, n_rows) of the model by fits that did not see the sample.
 
-    Samples that no fold tests stay NaN.
+    Samples that no fold tests, and those of a fold that diverged, stay NaN.
     """
-    found: list[Array] = []
-    paths = in_folds(partial(held_out, fit_path, training, target), folds)
-    for (_, test), path in zip(folds, paths, strict=True):
-        for i, values in enumerate(path):
-            if i == len(found):
-                found.append(np.full((training.size, target.n_rows), np.nan))
-            if values is not None:
-                found[i][test] = values
-    return found
 
+    def ask(train: np.ndarray, test: np.ndarray) -> Array | float:
+        fitted = model.fit_rows(training.subset(train), target.subset(train))
+        if fitted.diverged:
+            return np.nan
+        return model.held_values(fitted, training, test, train)
 
-def check_alphas(alphas: Any) -> list[float]:
-    """Return a list of positive numbers, or raise."""
-    values = np.atleast_1d(np.asarray(alphas, dtype=float))
-    if values.ndim != 1 or values.size == 0 or not np.all(values > 0):
-        raise ValueError(f"alphas must be one or more positive numbers, got {alphas!r}")
-    return [float(alpha) for alpha in values]
+    values = np.full((training.size, target.n_rows), np.nan)
+    for (_, test), found in zip(folds, in_folds(ask, folds), strict=True):
+        values[test] = found
+    return values
 
 
 def check_grid(grid: Any, name: str) -> Array:
     """Positive numbers, ascending."""
     values = np.asarray(grid, dtype=np.float64).ravel()
     if values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
-        raise ValueError(f"{name} must hold positive numbers, got {grid!r}")
+        raise ValueError(f"{name} must be one or more positive numbers, got {grid!r}")
     return np.sort(values)
+
+
+# --------------------------------------------------------------------------- results
+
+
+@dataclass(frozen=True)
+class SearchResults:
+    """What a search has found, in the words of `GridSearchCV`."""
+
+    grid: Sequence[Candidate]
+    scores: Array
+    best: int
+
+    @property
+    def params(self) -> Candidate:
+        """Parameters of the best candidate."""
+        return self.grid[self.best]
+
+    def store(self, model: Any) -> None:
+        """Set the fitted attributes that every search has; report them if asked."""
+        table = cv_results(self.grid, self.scores)
+        model.best_params_ = dict(self.params)
+        model.best_index_ = self.best
+        model.best_score_ = float(table["mean_test_score"][self.best])
+        model.cv_results_ = table
+        if model.verbose:
+            sys.stderr.write(
+                f"{type(model).__name__}: best of {len(self.grid)} candidates on "
+                f"{self.scores.shape[1]} folds {self.params}, mean score "
+                f"{model.best_score_:.4g}\n"
+            )
+
+
+def cv_results(grid: Sequence[Candidate], scores: Array) -> dict[str, Any]:
+    """The table of a search, in the form of `GridSearchCV`."""
+    mean = np.array([_mean(row) for row in scores])
+    filled = np.where(np.isnan(mean), -np.inf, mean)
+    scale = float(np.abs(mean[np.isfinite(mean)]).max(initial=0.0)) or 1.0
+    rounded = np.round(filled / scale, 12)
+    columns = {
+        f"param_{name}": np.array([candidate.get(name) for candidate in grid])
+        for name in (grid[0] if grid else {})
+    }
+    return {
+        "params": [dict(candidate) for candidate in grid],
+        **columns,
+        **{f"split{f}_test_score": scores[:, f] for f in range(scores.shape[1])},
+        "mean_test_score": mean,
+        "std_test_score": np.array([np.std(row) for row in scores]),
+        "rank_test_score": 1 + np.array([int(np.sum(rounded > m)) for m in rounded]),
+    }
+
+
+def _mean(scores: Array) -> float:
+    known = scores[~np.isnan(scores)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+SEARCHED: State = (
+    Fitted("best_params_", "table", since=2),
+    Fitted("best_score_", "number", needed=False),
+    Fitted("best_index_", "integer", needed=False),
+    Fitted("cv_results_", "table", since=3),
+)
+
+
+def deprecated(name: str, instead: str, read: Callable[[Any], Any]) -> property:
+    """Make an attribute of krein 0.2 a property that says what to use now."""
+
+    def get(self: Any) -> Any:
+        if not hasattr(self, "best_params_"):
+            raise AttributeError(f"{type(self).__name__} is not fitted: no {name}")
+        warn_user(f"{name} is deprecated; use {instead}", FutureWarning)
+        return read(self)
+
+    return property(get)
+
+
+def split_scores(model: Any) -> Array:
+    """Scores (n_candidates, n_folds) from the table of a search."""
+    table = model.cv_results_
+    folds = sum(name.endswith("_test_score") and "split" in name for name in table)
+    return np.column_stack([table[f"split{f}_test_score"] for f in range(folds)])
 
 
 # ----------------------------------------------------------------------------- folds
@@ -194,12 +283,30 @@ def inner_folds(
 ) -> list[Fold]:
     """Five stratified folds inside a fit, fewer if a class has fewer samples.
 
+    Classes with one sample (or group) are trained on in every fold and tested in none.
     Where groups leave a fold without training samples of some class, it is left out.
     """
     # None means the same folds each time: a fit without a seed is repeatable.
     rng = check_random_state(0 if random_state is None else random_state)
-    n_folds = min(_INNER, smallest_class(codes, needed_for, groups))
-    folds = stratified_folds(codes, n_folds, rng, groups)
+    rare = rare_classes(codes, groups)
+    if rare.any():
+        warn_user(
+            f"{needed_for}: {int(rare.sum())} of {rare.size} classes have one "
+            f"{'sample' if groups is None else 'group'}; they are trained on, but no "
+            "fold tests them"
+        )
+    often = np.flatnonzero(~rare[codes])
+    if not often.size:
+        raise ValueError(
+            f"{needed_for} needs at least two samples (or groups) of some class to "
+            "make folds; join rare classes"
+        )
+    part = codes[often]
+    some = None if groups is None else np.asarray(groups)[often]
+    n_folds = min(_FOLDS, int(_members(part, some)[np.unique(part)].min()))
+    folds = stratified_folds(part, n_folds, rng, some)
+    single = np.flatnonzero(rare[codes])
+    folds = [(np.sort(np.append(often[a], single)), often[b]) for a, b in folds]
     n_classes = np.unique(codes).size
     complete = [fold for fold in folds if np.unique(codes[fold[0]]).size == n_classes]
     if not complete:
@@ -208,6 +315,20 @@ def inner_folds(
             "folds outside, smaller groups, or leave out rare classes"
         )
     return complete
+
+
+def rare_classes(codes: np.ndarray, groups: Any = None) -> np.ndarray:
+    """Whether each class has a single sample, or group of samples."""
+    return _members(codes, groups) == 1
+
+
+def _members(codes: np.ndarray, groups: Any = None) -> np.ndarray:
+    """Samples, or groups, of each class."""
+    counts = np.bincount(codes)
+    if groups is None:
+        return counts
+    groups = np.asarray(groups)
+    return np.array([np.unique(groups[codes == k]).size for k in range(counts.size)])
 
 
 def stratified_folds(
@@ -221,11 +342,7 @@ def stratified_folds(
 
 def smallest_class(codes: np.ndarray, needed_for: str, groups: Any = None) -> int:
     """Items (or groups) of the rarest class, at least two."""
-    counts = np.bincount(codes)
-    if groups is not None:
-        counts = np.array(
-            [np.unique(groups[codes == k]).size for k in range(len(counts))]
-        )
+    counts = _members(codes, groups)
     smallest = int(counts[counts > 0].min())
     if smallest < 2:
         unit = "sample" if groups is None else "group"
@@ -237,20 +354,23 @@ def smallest_class(codes: np.ndarray, needed_for: str, groups: Any = None) -> in
 
 
 def cv_folds(
-    cv: Any, training: Training, target: Classes | Values, groups: Any = None
+    model: Any, training: Training, target: Classes | Values, groups: Any = None
 ) -> list[Fold]:
-    """Folds among the samples of positive weight.
+    """Folds of a model's `cv` among the samples of positive weight.
 
-    A splitter sees only these; splits that were given as positions are of all samples.
+    None and a number of folds are stratified and shuffled with the seed of the model;
+    a splitter sees only the samples of positive weight; splits that were given as
+    positions are of all samples.
     """
-    kept = training.kept
-    if groups is not None and kept is not None:
-        groups = np.asarray(groups)[kept]
-    given = cv is not None and not hasattr(cv, "split") and not np.isscalar(cv)
-    if not given:
-        y = target.codes if isinstance(target, Classes) else target.y
-        splitter = check_cv(cv, y, classifier=isinstance(target, Classes))
-        return list(splitter.split(y, y, groups))
+    cv, kept = model.cv, training.kept
+    if groups is not None:
+        groups = np.asarray(groups)
+        groups = groups if kept is None else groups[kept]
+    y = target.codes if isinstance(target, Classes) else target.y
+    if cv is None or isinstance(cv, int | np.integer):
+        return _own_folds(cv, y, model, groups)
+    if hasattr(cv, "split"):
+        return list(cv.split(y, y, groups))
     folds = [(np.asarray(train), np.asarray(test)) for train, test in cv]
     if not folds or any(train.size == 0 or test.size == 0 for train, test in folds):
         raise ValueError(
@@ -260,11 +380,25 @@ def cv_folds(
     return folds if kept is None else among_kept(folds, kept, training.n)
 
 
+def _own_folds(cv: Any, y: np.ndarray, model: Any, groups: Any) -> list[Fold]:
+    seed = 0 if model.random_state is None else model.random_state
+    classes = y.dtype.kind in "iu"
+    if cv is None and classes:
+        return inner_folds(y, seed, type(model).__name__, groups)
+    count = min(_FOLDS if cv is None else int(cv), y.size)
+    if count < 2:
+        raise ValueError(f"cv={cv} gives fewer than two folds of {y.size} samples")
+    if classes:
+        return stratified_folds(y, count, check_random_state(seed), groups)
+    splitter = KFold(count, shuffle=True, random_state=check_random_state(seed))
+    return list(splitter.split(y))
+
+
 # --------------------------------------------------------------------------- scoring
 
 
-class Held(ClassifierMixin, BaseEstimator):
-    """Decision values already computed, in the dress of an estimator for scorers."""
+class HeldValues(ClassifierMixin, BaseEstimator):
+    """Wraps precomputed decision values so that scikit-learn scorers accept them."""
 
     def __init__(
         self,
@@ -276,7 +410,7 @@ class Held(ClassifierMixin, BaseEstimator):
         self.values = values
         self.proba = proba
 
-    def fit(self, X: Any, y: Any) -> Held:
+    def fit(self, X: Any, y: Any) -> HeldValues:
         """Refuse: it holds values only."""
         raise NotImplementedError("holds values only")
 
@@ -328,11 +462,19 @@ def scorer(
             )
 
         return accuracy
-    judge = check_scoring(Held(classes, np.empty((0, 1)), proba), scoring)
+    judge = check_scoring(HeldValues(classes, np.empty((0, 1)), proba), scoring)
 
     def score(values: Array, test: np.ndarray) -> float:
-        held = Held(classes, values, proba)
+        held = HeldValues(classes, values, proba)
         given = {} if weight is None else {"sample_weight": weight[test]}
-        return float(judge(held, np.asarray(test)[:, None], labels[test], **given))
+        rows = np.asarray(test)[:, None]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            try:
+                return float(judge(held, rows, labels[test], **given))
+            except ValueError as error:
+                if "one class" in str(error).lower():  # not defined on this fold
+                    return float("nan")
+                raise
 
     return score

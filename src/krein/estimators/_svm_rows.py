@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
-from krein.estimators._training import Classes, Row, pairs_of
+from krein.estimators._search import CS
+from krein.estimators._training import Classes, FittedRows, Row, Training, pairs_of
 from krein.matrices.sparse import SparseSimilarity
 from krein.matrices.treated import TreatedKernel
 from krein.result import Result, Status
 from krein.solvers.interior_point import linear_svm
 from krein.solvers.libsvm import svm_dual
-from krein.solvers.sparse_svm import sparse_svm_dual
-
-__all__ = ["solver_of", "svm_pairs", "svm_rows", "with_slack"]
+from krein.solvers.sparse_svm import sparse_svm_dual, sparse_svm_path
+from krein.solvers.svm_path import svm_path
 
 # The interior-point method stops by the relative gap, LIBSVM by the violation of the
 # KKT conditions; decision values err like the root of the gap at worst.
@@ -29,22 +28,36 @@ _GAP_PER_VIOLATION = 1e-2
 _DENSE_ITEMS = 2000
 
 
-def solver_of(model: Any, target: Classes) -> Callable[..., list[Row]]:
-    """Return the scheme for several classes that a model asks for."""
+def machines_of(
+    target: Classes, pairs: bool = False
+) -> Iterator[tuple[np.ndarray | slice, Array]]:
+    """Items and labels -1 / +1 of each row: one against the rest, or pair by pair."""
+    if not pairs or target.n == 2:
+        for signs in target.signs():
+            yield slice(None), signs
+        return
+    for first, second in pairs_of(target.n):
+        items = np.flatnonzero((target.codes == first) | (target.codes == second))
+        yield items, np.where(target.codes[items] == second, 1.0, -1.0)
+
+
+def votes_in_pairs(model: Any, target: Classes) -> bool:
+    """Whether a model asks for one machine per pair of classes."""
     if model.multi_class == "ovr" or target.n == 2:
-        return svm_rows
+        return False
     if model.probability:
         raise ValueError(
             "multi_class='ovo' has no probabilities: its rows are not about one class. "
             "Use multi_class='ovr' with probability=True"
         )
-    return svm_pairs
+    return True
 
 
 def is_only_multiplied(trained: TreatedKernel) -> bool:
     """Whether a kernel is too large to be formed, and sparse enough not to be."""
-    sparse = isinstance(trained.source, SparseSimilarity)
-    return sparse and trained.psd and trained.source.n > _DENSE_ITEMS  # type: ignore[union-attr]
+    source = trained.source
+    sparse = isinstance(source, SparseSimilarity) and source.n > _DENSE_ITEMS
+    return sparse and trained.psd
 
 
 def svm_rows(
@@ -55,65 +68,52 @@ def svm_rows(
     tol: float,
     max_iter: int,
     options: dict[str, Any],
+    pairs: bool = False,
     starts: Sequence[Array] = (),
 ) -> list[Row]:
     """Solve all rows, in the way that suits the form of the kernel.
 
-    `starts` are solutions of these rows for a smaller C, where they are known.
+    `pairs` asks for one row per pair of classes, on their items. `starts` are
+    solutions of these rows for a smaller C, where they are known.
     """
-    signs = list(target.signs())
-    if is_only_multiplied(trained):
-        solved = sparse_svm_dual(
-            trained,
-            trained.norm(),
-            upper,
-            np.column_stack(signs),
-            tol=tol,
-            max_iter=max_iter,
-        )
-    else:
-        solved = [
-            _solved(trained, BalancedBox(upper, y), tol, max_iter, options, start)
-            for y, start in zip_longest(signs, starts)
-        ]
-    if trained.slack:
-        solved = [(with_slack(r, trained.slack, tol), b) for r, b in solved]
-    v = np.column_stack([y * r.x for y, (r, _) in zip(signs, solved, strict=True)])
-    coef = trained.to_raw(v)
-    return [Row(coef[:, k], b, r, r.x) for k, (r, b) in enumerate(solved)]
-
-
-def svm_pairs(
-    trained: TreatedKernel,
-    upper: Array,
-    target: Classes,
-    *,
-    tol: float,
-    max_iter: int,
-    options: dict[str, Any],
-) -> list[Row]:
-    """Solve one row per pair of classes, on their items; the second is positive."""
-    if trained.features is not None:
+    if pairs and trained.features is not None:
         raise ValueError(
             "multi_class='ovo' and approximation= exclude each other; use 'ovr'"
         )
-    K, n = trained.kernel(), upper.size
-    V, rows = [], []
-    for first, second in pairs_of(target.n):
-        items = np.flatnonzero((target.codes == first) | (target.codes == second))
-        y = np.where(target.codes[items] == second, 1.0, -1.0)
-        domain = BalancedBox(upper[items], y)
-        part = replace(trained, ready=K[np.ix_(items, items)])
-        result, b = _solved(part, domain, tol, max_iter, options)
-        result = with_slack(result, trained.slack, tol)
-        alpha = np.zeros(n)
-        alpha[items] = result.x
-        v = np.zeros(n)
-        v[items] = y * result.x
-        V.append(v)
-        rows.append(Row(v, b, replace(result, x=alpha), alpha))
-    coef = trained.to_raw(np.column_stack(V))
-    return [replace(row, coef=coef[:, k]) for k, row in enumerate(rows)]
+    machines = list(machines_of(target, pairs))
+    if is_only_multiplied(trained) and not pairs:
+        Y = np.column_stack([signs for _, signs in machines])
+        solved = sparse_svm_dual(
+            trained, trained.norm(), upper, Y, tol=tol, max_iter=max_iter
+        )
+    else:
+        solved = [
+            _solved(
+                _part(trained, items), BalancedBox(upper[items], signs), tol, max_iter,
+                options, starts[k] if len(starts) else None,
+            )
+            for k, (items, signs) in enumerate(machines)
+        ]  # fmt: skip
+    V, alphas = np.zeros((2, upper.size, len(machines)))
+    for k, ((items, signs), (result, _)) in enumerate(
+        zip(machines, solved, strict=True)
+    ):
+        alphas[items, k], V[items, k] = result.x, signs * result.x
+    coef = trained.to_raw(V)
+    return [
+        Row(
+            coef[:, k], b,
+            replace(with_slack(result, trained.slack, tol), x=alphas[:, k]),
+            alphas[:, k],
+        )
+        for k, (result, b) in enumerate(solved)
+    ]  # fmt: skip
+
+
+def _part(trained: TreatedKernel, items: np.ndarray | slice) -> TreatedKernel:
+    if isinstance(items, slice):
+        return trained
+    return replace(trained, ready=trained.kernel()[np.ix_(items, items)])
 
 
 def _solved(
@@ -166,3 +166,70 @@ def with_slack(result: Result, slack: float, tol: float) -> Result:
     missed = result.status == "converged" and relative > tol
     status: Status = "max_iter" if missed else result.status
     return replace(result, certificate=wider, status=status)
+
+
+# ------------------------------------------------------------- ranking candidates of C
+
+
+def unit_of(trained: TreatedKernel, weight: Array | None = None) -> float:
+    """Mean |k~(x, x)|: C in units of one over it does not depend on the scale of K."""
+    return float(np.average(np.abs(trained.diagonal()), weights=weight)) or 1.0
+
+
+def svm_grid(trained: TreatedKernel, weight: Array | None) -> list[dict[str, float]]:
+    """Candidates of C for a kernel, ascending."""
+    unit = unit_of(trained, weight)
+    return [{"C": C / unit} for C in CS]
+
+
+def loose_machines(
+    kernel: Array,
+    target: Classes,
+    Cs: Array,
+    weight: Array | None,
+    pairs: bool = False,
+    **limits: Any,
+) -> tuple[Array, Array]:
+    """Coefficients (n_C, n_rows, n) and intercepts (n_C, n_rows) for ascending C.
+
+    Fitted loosely, for ranking candidates only; `limits` as in `svm_path`. The kernel
+    has entries of order one.
+    """
+    rows = []
+    for items, signs in machines_of(target, pairs):
+        part = kernel if isinstance(items, slice) else kernel[np.ix_(items, items)]
+        w = None if weight is None else weight[items]
+        coef, b = svm_path(part, signs, Cs, w, **limits)
+        full = np.zeros((len(Cs), target.codes.size))
+        full[:, items] = coef
+        rows.append((full, b))
+    coefs, intercepts = zip(*rows, strict=True)
+    return np.stack(coefs, axis=1), np.stack(intercepts, axis=1)
+
+
+def svm_candidates(
+    trained: TreatedKernel,
+    training: Training,
+    target: Classes,
+    Cs: Sequence[float],
+    pairs: bool = False,
+) -> list[FittedRows]:
+    """Models for several C on one kernel, in their order, for ranking only."""
+    order = np.argsort(Cs, kind="stable")
+    ascending = np.asarray(Cs, dtype=float)[order]
+    if is_only_multiplied(trained) and not pairs:
+        Y = np.column_stack([signs for _, signs in machines_of(target)])
+        blocks, b = sparse_svm_path(trained, trained.norm(), ascending, Y)
+        coef = [trained.to_raw(V) for V in blocks]
+    else:
+        unit = unit_of(trained, training.weight)
+        V, b = loose_machines(  # type: ignore[assignment]
+            trained.kernel() / unit, target, unit * ascending, training.weight, pairs
+        )
+        coef = [trained.to_raw(v.T) / unit for v in V]
+    found = [
+        FittedRows([Row(c, float(one)) for c, one in zip(block.T, bs, strict=True)])
+        for block, bs in zip(coef, b, strict=True)
+    ]
+    place = np.argsort(order)
+    return [found[place[c]] for c in range(len(Cs))]

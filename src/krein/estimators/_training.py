@@ -25,7 +25,7 @@ __all__ = [
     "positive_part",
     "ravel_rows",
     "starting_rows",
-    "voted_labels",
+    "votes_of_pairs",
 ]
 
 
@@ -226,20 +226,19 @@ def pairs_of(n_classes: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
 
 
-def voted_labels(values: Array, classes: np.ndarray) -> np.ndarray:
-    """Labels from the decision values of pairs of classes, by the majority of them.
+def votes_of_pairs(values: Array, n_classes: int) -> Array:
+    """Votes (n, n_classes) from the decision values of pairs of classes.
 
-    Among classes with as many votes the sum of the values decides.
+    Among classes with as many votes the sum of the values decides, by less than a vote.
     """
-    votes = np.zeros((values.shape[0], classes.size))
+    votes = np.zeros((values.shape[0], n_classes))
     total = np.zeros_like(votes)
-    for column, (first, second) in zip(values.T, pairs_of(classes.size), strict=True):
+    for column, (first, second) in zip(values.T, pairs_of(n_classes), strict=True):
         votes[:, second] += column > 0
         votes[:, first] += column <= 0
         total[:, second] += column
         total[:, first] -= column
-    tie = total / (3.0 * (np.abs(total) + 1.0))  # less than one vote
-    return classes[np.argmax(votes + tie, axis=1)]
+    return votes + total / (3.0 * (np.abs(total) + 1.0))
 
 
 def as_labels(values: Array, classes: np.ndarray) -> np.ndarray:

@@ -15,13 +15,7 @@ from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._probability import fit_sigmoids
-from krein.estimators._search import (
-    FitPath,
-    Fold,
-    check_alphas,
-    inner_folds,
-    out_of_fold,
-)
+from krein.estimators._search import check_grid, inner_folds, out_of_fold
 from krein.estimators._training import (
     Classes,
     FittedRows,
@@ -33,10 +27,11 @@ from krein.problems.cpd import LOSSES
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_classes_weigh
 
-__all__ = ["CPDSVC"]
-
 # Models that only score a fold are solved to this relative gap.
 _FOLD_TOL = 1e-6
+# What a search tries.
+_ALPHAS = tuple(float(alpha) for alpha in np.logspace(2, -6, 9))
+_KINDS = ("free", "zero")
 
 
 class CPDSVC(CPDModel, KernelClassifier):
@@ -199,7 +194,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         self
         """
         training, target = self._start_cpd(X, y, sample_weight, P)
-        self._finish(self.fit_rows(training, target), training, target)
+        self._finish(self, self.fit_rows(training, target), training, target)
         return self
 
     @classmethod
@@ -229,7 +224,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         list of CPDSVC
             Fitted estimators in the order of `alphas`.
         """
-        alphas = check_alphas(alphas)
+        check_grid(alphas, "alphas")
         first = cls(**{**params, "alpha": alphas[0]})
         first._validate_params()
         training, target = first._start_cpd(X, y, sample_weight, P)
@@ -242,7 +237,7 @@ class CPDSVC(CPDModel, KernelClassifier):
             for name in ("n_features_in_", "feature_names_in_"):
                 if hasattr(first, name):
                     setattr(model, name, getattr(first, name))
-            model._finish(rows, training, target)
+            model._finish(model, rows, training, target)
             fitted.append(model)
         return fitted
 
@@ -294,52 +289,58 @@ class CPDSVC(CPDModel, KernelClassifier):
         ]
 
     def _finish(
-        self, fitted: FittedRows, training: CPDTraining, target: Classes
+        self, model: CPDSVC, fitted: FittedRows, training: CPDTraining, target: Classes
     ) -> None:
+        """Store what `model` has fitted, and calibrate it."""
         self._store(fitted, training)
         if self.loss == "logistic":
             n_rows = len(fitted.rows)
             self.calibration_ = np.ones(n_rows), np.zeros(n_rows)
         elif self.probability:
-            folds = inner_folds(target.codes, self.random_state, "probability=True")
-            (values,) = self._held_out(training.dense(), target, folds)
+            kind = fitted.facts["polynomial_"]
+            values = model._out_of_fold(training, target, kind, "probability=True")
             self.calibration_ = fit_sigmoids(
                 values, target.codes, training.weights, target.n
             )
 
     # --------------------------------------------------------------- cross-validation
 
-    def _held_out(
-        self,
-        training: CPDTraining,
-        target: Classes,
-        folds: Sequence[Fold],
-        polynomial: str | None = None,
-    ) -> list[Array]:
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """Values of alpha, with both rules for polynomials if that is to be chosen."""
+        kinds = _KINDS if self.polynomial == "auto" else (self.polynomial,)
+        return [{"alpha": a, "polynomial": p} for p in kinds for a in _ALPHAS]
+
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Fit along alpha, sharing what can be shared; see `KernelModel.fit_path`."""
+        assert isinstance(training, CPDTraining)
+        found: dict[int, FittedRows] = {}
+        for polynomial in dict.fromkeys(c["polynomial"] for c in grid):
+            places = [i for i, c in enumerate(grid) if c["polynomial"] == polynomial]
+            alphas = [float(grid[i]["alpha"]) for i in places]
+            tol = max(self.tol, _FOLD_TOL)
+            rows = self._path_rows(training, target, alphas, polynomial, tol)
+            found.update(zip(places, rows, strict=True))
+        return [found[i] for i in range(len(grid))]
+
+    def _out_of_fold(
+        self, training: CPDTraining, target: Classes, polynomial: str, why: str
+    ) -> Array:
         """Decision values by models that did not see the sample."""
-        fit_path = self._fold_path([self.alpha], polynomial or self.polynomial_)
-        return out_of_fold(fit_path, training, target, folds)
-
-    def _fold_path(self, alphas: Sequence[float], polynomial: str) -> FitPath:
-        tol = max(self.tol, _FOLD_TOL)
-
-        def fit_path(training: Training, target: Classes) -> list[FittedRows]:
-            assert isinstance(training, CPDTraining)
-            return self._path_rows(training, target, alphas, polynomial, tol)
-
-        return fit_path
+        folds = inner_folds(target.codes, self.random_state, why)
+        loose = {"polynomial": polynomial, "tol": max(self.tol, _FOLD_TOL)}
+        return out_of_fold(self.candidate(loose), training.dense(), target, folds)
 
     def _choose_polynomial(self, training: CPDTraining, target: Classes) -> str:
         """Answer "auto" by out-of-fold accuracy; free in case of a tie."""
         if self.polynomial != "auto":
             return self.polynomial
-        training = training.dense()
-        folds = inner_folds(target.codes, self.random_state, "polynomial='auto'")
         classes, scores = np.arange(target.n), {}
-        for polynomial in ("free", "zero"):
-            (values,) = self._held_out(training, target, folds, polynomial)
+        for kind in _KINDS:
+            values = self._out_of_fold(training, target, kind, "polynomial='auto'")
             hits = as_labels(values, classes) == target.codes
-            scores[polynomial] = float(training.weights @ hits)
+            scores[kind] = float(training.weights @ hits)
         return "zero" if scores["zero"] > scores["free"] else "free"
 
     # ----------------------------------------------------------------------- predict

@@ -5,15 +5,19 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, Self
 
-import numpy as np
-
-from krein.estimators._search import check_alphas, cv_folds, scorer, search
+from krein.estimators._search import (
+    SEARCHED,
+    SearchResults,
+    best_candidates,
+    check_grid,
+    cv_folds,
+    deprecated,
+    scorer,
+    search,
+    split_scores,
+)
 from krein.estimators.cpd import CPDSVC
-from krein.store.state import Fitted, State, replaces_state
-
-__all__ = ["CPDSVCCV"]
-
-_ALPHAS = tuple(float(alpha) for alpha in np.logspace(2, -6, 17))
+from krein.store.state import State, replaces_state
 
 
 class CPDSVCCV(CPDSVC):
@@ -27,7 +31,7 @@ class CPDSVCCV(CPDSVC):
     Parameters
     ----------
     alphas : sequence of float, optional
-        Values to try; 17 from 1e2 to 1e-6 when not given.
+        Values to try; 9 from 1e2 to 1e-6 when not given.
     cv : int, splitter or iterable, optional
         Five stratified folds when not given.
     scoring : str or callable, optional
@@ -65,12 +69,7 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
     (0.01, (2, 5))
     """
 
-    _fitted_state: State = (
-        Fitted("alphas_", "numbers", "a"),
-        Fitted("scores_", "numbers", "af"),
-        Fitted("best_alpha_", "number"),
-        Fitted("best_score_", "number"),
-    )
+    _fitted_state: State = SEARCHED
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **{k: v for k, v in CPDSVC._parameter_constraints.items() if k != "alpha"},
@@ -147,27 +146,26 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         -------
         self
         """
-        given = check_alphas(_ALPHAS if self.alphas is None else self.alphas)
-        alphas = sorted(given, reverse=True)
         training, target = self._start_cpd(X, y, sample_weight, P)
         training = training.dense()
-        folds = cv_folds(self.cv, training, target, groups)
-        score = scorer(self.scoring, self.classes_, target, weight=training.weight)
-        wanted = ("free", "zero") if self.polynomial == "auto" else (self.polynomial,)
-        scores = {
-            polynomial: search(
-                self._fold_path(alphas, polynomial), training, target, folds, score,
-                n_jobs=self.n_jobs, prefer="threads",
-            )
-            for polynomial in wanted
-        }  # fmt: skip
-        polynomial = max(wanted, key=lambda p: scores[p].mean(axis=1).max())
-        best = int(np.argmax(scores[polynomial].mean(axis=1)))
-        self.alphas_, self.scores_ = np.array(alphas), scores[polynomial]
-        self.best_alpha_ = alphas[best]
-        self.best_score_ = float(self.scores_[best].mean())
-        (fitted,) = self._path_rows(training, target, [self.best_alpha_], polynomial)
-        self._finish(fitted, training, target)
+        own = ("alphas", "cv", "scoring", "n_jobs")
+        params = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
+        model = CPDSVC(**params)
+        grid = model.grid(training, target)
+        if self.alphas is not None:
+            alphas = check_grid(self.alphas, "alphas")[::-1]
+            kinds = dict.fromkeys(c["polynomial"] for c in grid)
+            grid = [{"alpha": float(a), "polynomial": p} for p in kinds for a in alphas]
+        folds = cv_folds(self, training, target, groups)
+        scores = search(
+            model, grid, training, target, folds,
+            scorer(self.scoring, self.classes_, target, weight=training.weight),
+            n_jobs=self.n_jobs, prefer="threads",
+        )  # fmt: skip
+        found = SearchResults(grid, scores, int(best_candidates(scores)[0]))
+        final = model.candidate(found.params)
+        self._finish(final, final.fit_rows(training, target), training, target)
+        found.store(self)
         return self
 
     @classmethod
@@ -187,4 +185,12 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
     @property
     def alpha(self) -> float:
         """The alpha in use, for what is inherited."""
-        return self.best_alpha_
+        return self.best_params_["alpha"]
+
+    best_alpha_ = deprecated(
+        "best_alpha_", "best_params_['alpha']", lambda m: m.best_params_["alpha"]
+    )
+    scores_ = deprecated("scores_", "cv_results_", split_scores)
+    alphas_ = deprecated(
+        "alphas_", "cv_results_['param_alpha']", lambda m: m.cv_results_["param_alpha"]
+    )

@@ -13,6 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._search import CS
+from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.problems.dc import IndefiniteDual, PrimalDC
 from krein.result import Result
@@ -132,6 +134,11 @@ class DCSVC(KernelClassifier):
             "unbounded_": np.array([r.status == "diverged" for r in results]),
         }
         return FittedRows(rows, facts)
+
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """Values of C in units of the similarity; see `KernelModel.grid`."""
+        unit = unit_of(training.K.treated("none"), training.weight)
+        return [{"C": C / unit} for C in CS[:4]]
 
     def _checked_options(self) -> dict[str, Any]:
         options = dict(self.solver_options or {})

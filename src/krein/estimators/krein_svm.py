@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 
@@ -10,9 +11,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._sparse import expanded
-from krein.estimators._svm_rows import solver_of
+from krein.estimators._svm_rows import (
+    svm_candidates,
+    svm_grid,
+    svm_rows,
+    votes_in_pairs,
+)
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
+from krein.matrices.treated import TreatedKernel
 from krein.methods import weighted_flip
 from krein.solvers.libsvm import libsvm_options
 from krein.solvers.prototypes import as_new_items
@@ -21,6 +28,7 @@ __all__ = ["KreinSVC"]
 
 # Of sparse=True: a tenth of the margin (benchmarks/sparse.py has others).
 _TOLERANCE = 0.1
+_RATIOS = (1.0, 10.0)  # of the two penalties in a search
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
@@ -122,17 +130,39 @@ approximation, solver_options, tol, max_iter, random_state, verbose
                 "prediction needs similarities to the landmarks only already"
             )
         options = libsvm_options(self.solver_options)
-        method = weighted_flip(self.lam_pos, self.lam_neg)
-        trained = training.K.treated(method, weight=training.weight)
-        rows = solver_of(self, target)(
-            trained,
+        rows = svm_rows(
+            self._trained(training, self.lam_neg),
             training.upper(self.C),
             target,
             tol=self.tol,
             max_iter=self.max_iter,
             options=options,
+            pairs=votes_in_pairs(self, target),
         )
         return self._sparse(training, rows, target) if self.sparse else FittedRows(rows)
+
+    def _trained(self, training: Training, lam_neg: float) -> TreatedKernel:
+        method = weighted_flip(self.lam_pos, lam_neg)
+        return training.K.treated(method, weight=training.weight)
+
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """C and the penalty of the negative part; see `KernelModel.grid`."""
+        machines = svm_grid(self._trained(training, self.lam_pos), training.weight)
+        return [{**c, "lam_neg": r * self.lam_pos} for r in _RATIOS for c in machines]
+
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Fit all C on one kernel per penalty; see `KernelModel.fit_path`."""
+        found: dict[int, FittedRows] = {}
+        for lam_neg in dict.fromkeys(c["lam_neg"] for c in grid):
+            places = [i for i, c in enumerate(grid) if c["lam_neg"] == lam_neg]
+            models = svm_candidates(
+                self._trained(training, lam_neg), training, target,
+                [grid[i]["C"] for i in places], votes_in_pairs(self, target),
+            )  # fmt: skip
+            found.update(zip(places, models, strict=True))
+        return [found[i] for i in range(len(grid))]
 
     def _sparse(
         self, training: Training, rows: list[Row], target: Classes

@@ -25,6 +25,7 @@ from krein.estimators._logistic_plan import (
     plan_kernel,
     split_rows,
 )
+from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
 from krein.matrices.matrix import Similarities
@@ -38,9 +39,10 @@ from krein.solvers.newton_logistic import krein_gd, newton_logistic
 from krein.spectrum import norm_bound
 from krein.store.state import State
 
-__all__ = ["KreinLogisticRegression"]
-
 _POSITIVE = Interval(Real, 0, None, closed="neither")
+# Of a search, for a similarity whose mean diagonal entry is one.
+_ALPHAS = tuple(float(alpha) for alpha in np.logspace(1, -4, 6))
+_NEVER = -700.0  # decision value of a class that was not trained on: exp is a number
 
 
 class KreinLogisticRegression(KernelClassifier):
@@ -206,6 +208,33 @@ class KreinLogisticRegression(KernelClassifier):
             options = {**options, "init": model.dual_coef_}
         return [models[i] for i in range(len(alphas))]
 
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """Penalties in units of the similarity; see `KernelModel.grid`."""
+        unit = unit_of(training.K.treated("none"), training.weight)
+        return [{"alpha": alpha * unit} for alpha in _ALPHAS]
+
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Fit from large penalties to small ones, each from the one before.
+
+        See `KernelModel.fit_path`. A class that a fold's training part lacks has no
+        rows there.
+        """
+        present = np.unique(target.codes)
+        part = Classes(np.searchsorted(present, target.codes), present.size)
+        # Two rows of a joint model differ by the one of two classes.
+        share = 0.5 if self._joint(target.n) else 1.0
+        found: dict[int, FittedRows] = {}
+        options = dict(self.solver_options or {})
+        for i in sorted(range(len(grid)), key=lambda i: -grid[i]["alpha"]):
+            model = self.candidate({**grid[i], "solver_options": options})
+            fitted = model.fit_rows(training, part)
+            start = np.vstack([result.x for result in fitted.results])
+            options = {**options, "init": start}
+            found[i] = _with_all_classes(fitted, present, target, share)
+        return [found[i] for i in range(len(grid))]
+
     # ---------------------------------------------------------------------------- plan
 
     def _joint(self, n_classes: int) -> bool:
@@ -349,3 +378,21 @@ class KreinLogisticRegression(KernelClassifier):
         ndarray of shape (n_new, n_classes)
         """
         return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
+
+
+def _with_all_classes(
+    fitted: FittedRows, present: np.ndarray, target: Classes, share: float
+) -> FittedRows:
+    """Rows of very small values for classes that the samples lack."""
+    if present.size == target.n:
+        return fitted
+    none = Row(np.zeros_like(fitted.rows[0].coef), _NEVER)
+    rows = [none] * target.n
+    if present.size == 2:
+        (row,) = fitted.rows
+        for k, sign in zip(present, (-share, share), strict=True):
+            rows[k] = replace(row, coef=sign * row.coef, intercept=sign * row.intercept)
+    else:
+        for k, row in zip(present, fitted.rows, strict=True):
+            rows[k] = row
+    return FittedRows(rows, fitted.facts)

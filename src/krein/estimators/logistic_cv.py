@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -13,22 +12,20 @@ from sklearn.utils._param_validation import Interval
 
 from krein.arrays import Array
 from krein.estimators._search import (
-    FitPath,
+    SEARCHED,
     Score,
+    SearchResults,
     best_candidates,
-    check_alphas,
+    check_grid,
     cv_folds,
+    deprecated,
     scorer,
     search,
+    split_scores,
 )
-from krein.estimators._training import Classes, FittedRows, Row, Training
+from krein.estimators._training import Classes
 from krein.estimators.logistic import KreinLogisticRegression
-from krein.store.state import Fitted, State, replaces_state
-
-__all__ = ["KreinLogisticRegressionCV"]
-
-_ALPHAS = np.logspace(-4, 1, 11)
-_NEVER = -700.0  # exp of it is still a number
+from krein.store.state import State, replaces_state
 
 
 class KreinLogisticRegressionCV(KreinLogisticRegression):
@@ -78,11 +75,7 @@ flipped_, result_
     (0.01, (3, 4))
     """
 
-    _fitted_state: State = (
-        Fitted("alphas_", "numbers", "a"),
-        Fitted("scores_", "numbers", "af"),
-        Fitted("best_alpha_", "number"),
-    )
+    _fitted_state: State = SEARCHED
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KreinLogisticRegression._parameter_constraints,
@@ -151,56 +144,35 @@ flipped_, result_
         -------
         self
         """
-        given = _ALPHAS if self.alphas is None else self.alphas
-        alphas = np.array(check_alphas(given))
         training, target = self._start(X, y, sample_weight)
-        folds = cv_folds(self.cv, training, target, groups)
+        model = self._model()
+        grid = model.grid(training, target)
+        if self.alphas is not None:
+            alphas = check_grid(self.alphas, "alphas")[::-1]
+            grid = [{"alpha": float(alpha)} for alpha in alphas]
+        folds = cv_folds(self, training, target, groups)
         with warnings.catch_warnings():
             # The fit to all data says it once; folds would repeat it.
             warnings.filterwarnings("ignore", "the kernel's smallest eigenvalue")
             scores = search(
-                self._fit_path(alphas), training, target, folds,
+                model, grid, training, target, folds,
                 self._score(target, training.weight), n_jobs=self.n_jobs,
             )  # fmt: skip
         # Of equal means the larger penalty; penalties raised to the same floor give
         # the same model up to the tolerance.
-        means = scores[~np.isnan(scores).any(axis=1)].mean(axis=1)
-        best = best_candidates(scores, 1e-7 * float(np.abs(means).max(initial=0.0)))
-        self.alphas_, self.scores_ = alphas, scores
-        self.best_alpha_ = float(alphas[best].max())
-        self._store(self._model(self.best_alpha_).fit_rows(training, target), training)
+        height = float(np.nanmax(np.abs(scores), initial=0.0))
+        best = best_candidates(scores, 1e-7 * height)
+        found = SearchResults(grid, scores, int(best[0]))
+        final = model.candidate(found.params)
+        self._store(final.fit_rows(training, target), training)
+        found.store(self)
         return self
 
-    def _model(
-        self, alpha: float, start: Array | None = None
-    ) -> KreinLogisticRegression:
-        """Return the model of one penalty (weights are passed)."""
+    def _model(self) -> KreinLogisticRegression:
+        """Return the model whose penalty is searched."""
         own = ("alphas", "cv", "scoring", "n_jobs")
         params = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
-        if start is not None:
-            params["solver_options"] = {**(self.solver_options or {}), "init": start}
-        return KreinLogisticRegression(alpha=alpha, **params)
-
-    def _fit_path(self, alphas: Array) -> FitPath:
-        """Fit from large penalties to small ones, each from the one before."""
-
-        def fit_path(training: Training, target: Classes) -> list[FittedRows]:
-            # A class that a fold's training part lacks has no rows there.
-            present = np.unique(target.codes)
-            codes = np.searchsorted(present, target.codes)
-            part = Classes(codes, present.size)
-            found: dict[int, FittedRows] = {}
-            start = None
-            for i in np.argsort(-alphas, kind="stable"):
-                model = self._model(float(alphas[i]), start)
-                fitted = model.fit_rows(training, part)
-                start = np.vstack([result.x for result in fitted.results])
-                # Two rows of a joint model differ by the one of two classes.
-                share = 0.5 if self._joint(target.n) else 1.0
-                found[int(i)] = _with_all_classes(fitted, present, target, share)
-            return [found[i] for i in range(alphas.size)]
-
-        return fit_path
+        return KreinLogisticRegression(**params)
 
     def _score(self, target: Classes, weight: Array | None) -> Score:
         """Minus the log-loss, or what `scoring` says."""
@@ -222,20 +194,10 @@ flipped_, result_
 
         return minus_log_loss
 
-
-def _with_all_classes(
-    fitted: FittedRows, present: np.ndarray, target: Classes, share: float
-) -> FittedRows:
-    """Rows of very small values for classes that the samples lack."""
-    if present.size == target.n:
-        return fitted
-    none = Row(np.zeros_like(fitted.rows[0].coef), _NEVER)
-    rows = [none] * target.n
-    if present.size == 2:
-        (row,) = fitted.rows
-        for k, sign in zip(present, (-share, share), strict=True):
-            rows[k] = replace(row, coef=sign * row.coef, intercept=sign * row.intercept)
-    else:
-        for k, row in zip(present, fitted.rows, strict=True):
-            rows[k] = row
-    return FittedRows(rows, fitted.facts)
+    best_alpha_ = deprecated(
+        "best_alpha_", "best_params_['alpha']", lambda m: m.best_params_["alpha"]
+    )
+    scores_ = deprecated("scores_", "cv_results_", split_scores)
+    alphas_ = deprecated(
+        "alphas_", "cv_results_['param_alpha']", lambda m: m.cv_results_["param_alpha"]
+    )

@@ -27,11 +27,13 @@ from krein.problems.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.problems.proxy import ProxySVM
 from krein.result import Result
 from krein.solvers._loop import report
+from krein.solvers._warm_up import balanced_ray
 from krein.solvers.accpm import accpm
 from krein.solvers.corrected import on_whole
 from krein.solvers.gradient import smm, spgm
 from krein.solvers.second_order import second_order
 from krein.solvers.siqclp import siqclp
+from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State
 
 __all__ = ["SOLVERS", "ProxySVC"]
@@ -49,6 +51,46 @@ SOLVERS: dict[str, Callable[..., Result]] = {
 
 # Options that the estimator reads itself; the others go to the solver.
 _OWN_OPTIONS = {"init": None, "oracle": "quadrature", "max_exact": 8000, "rank": 300}
+
+
+def default_grid(
+    spectrum: Spectrum, target: Classes, weight: Array | None = None
+) -> tuple[Array, Array]:
+    """Grids of C and rho in the units of the similarity.
+
+    C: 0.1 to 100 over the mean positive eigenvalue, so that C K0 is of order one.
+    rho: what the proxy adds to K0 is vv' / (4 rho), of norm ||v||^2 / (4 rho). With the
+    v of a first, crude SVM (one ray, at the middle C), the smallest rho makes this norm
+    as large as the largest eigenvalue of K0, where the labels reshape the kernel
+    altogether; each further value is a hundred times larger, the last one close to
+    clip.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of the training similarity.
+    target : Classes
+        Classes of the samples.
+    weight : ndarray of shape (n,), optional
+        Sample weights.
+
+    Returns
+    -------
+    Cs : ndarray of shape (4,)
+    rhos : ndarray of shape (3,)
+    """
+    d = spectrum.eigenvalues
+    mean = float(np.maximum(d, 0.0).sum()) / spectrum.n or 1.0
+    Cs = np.logspace(-1, 2, 4) / mean
+    largest = float(np.abs(d).max()) or 1.0
+    upper = Cs[2] * (np.ones(spectrum.n) if weight is None else weight)
+    signs = next(target.signs())
+    # rho so large that the ray is that of the clipped kernel.
+    rho = 1e6 * float(upper @ upper) / largest
+    problem = ProxySVM(spectrum, BalancedBox(upper, signs), rho)
+    v = problem.scale * balanced_ray(problem)
+    start = float(v @ v) / (4.0 * largest)
+    return Cs, start * np.logspace(0, 4, 3)
 
 
 class ProxySVC(KernelClassifier):
@@ -227,6 +269,34 @@ class ProxySVC(KernelClassifier):
         signed = np.vstack(list(target.signs()))
         proxy = Proxy(spectrum, signed, float(self.rho), training.kept, raw)
         return FittedRows(rows, {"proxy_": proxy, "spectrum_": spectrum})
+
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """C and rho in units of the similarity; see `KernelModel.grid`."""
+        spectrum = training.K.spectrum(training.weight)
+        Cs, rhos = default_grid(spectrum, target, training.weight)
+        return [{"C": C, "rho": rho} for C in Cs for rho in rhos[::-1]]
+
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Fit from the largest rho down and from the smallest C up, each from another.
+
+        See `KernelModel.fit_path`.
+        """
+        found: dict[int, FittedRows] = {}
+        below: dict[float, Array | None] = {}  # solutions for the C before, by rho
+        near = None
+        order = sorted((c["C"], -c["rho"], i) for i, c in enumerate(grid))
+        for C, minus, i in order:
+            rho = -minus
+            start = below.get(rho, near)
+            options = dict(self.solver_options or {})
+            if start is not None:
+                options["init"] = start
+            model = self.candidate({"C": C, "rho": rho, "solver_options": options})
+            found[i] = model.fit_rows(training, target)
+            below[rho] = near = found[i].alpha
+        return [found[i] for i in range(len(grid))]
 
     def _check_combination(self, training: Training) -> None:
         if self.new_points != "luss":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Self
 
@@ -11,65 +9,23 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._probability import sigmoid_calibration
 from krein.estimators._search import (
-    FitPath,
+    SEARCHED,
+    SearchResults,
     best_candidates,
     check_grid,
     cv_folds,
+    deprecated,
     scorer,
     search,
+    split_scores,
 )
-from krein.estimators._training import Classes, FittedRows, Training
+from krein.estimators._training import Classes, Training
 from krein.estimators.proxy import ProxySVC
-from krein.problems.proxy import ProxySVM
-from krein.solvers._warm_up import balanced_ray
-from krein.spectrum import Spectrum
 from krein.store.sharing import shared_work
 from krein.store.state import Fitted, State, replaces_state
-
-__all__ = ["ProxySVCCV", "default_grid"]
-
-
-def default_grid(
-    spectrum: Spectrum, target: Classes, weight: Array | None = None
-) -> tuple[Array, Array]:
-    """Grids of C and rho in the units of the similarity.
-
-    C: 0.1 to 1000 over the mean positive eigenvalue, so that C K0 is of order one.
-    rho: what the proxy adds to K0 is vv' / (4 rho), of norm ||v||^2 / (4 rho). With the
-    v of a first, crude SVM (one ray, at the middle C), the smallest rho makes this norm
-    as large as the largest eigenvalue of K0, where the labels reshape the kernel
-    altogether; each further value is ten times larger, the last one close to clip.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Of the training similarity.
-    target : Classes
-        Classes of the samples.
-    weight : ndarray of shape (n,), optional
-        Sample weights.
-
-    Returns
-    -------
-    Cs : ndarray of shape (5,)
-    rhos : ndarray of shape (5,)
-    """
-    d = spectrum.eigenvalues
-    mean = float(np.maximum(d, 0.0).sum()) / spectrum.n or 1.0
-    Cs = np.logspace(-1, 3, 5) / mean
-    largest = float(np.abs(d).max()) or 1.0
-    upper = Cs[2] * (np.ones(spectrum.n) if weight is None else weight)
-    signs = next(target.signs())
-    # rho so large that the ray is that of the clipped kernel.
-    rho = 1e6 * float(upper @ upper) / largest
-    problem = ProxySVM(spectrum, BalancedBox(upper, signs), rho)
-    v = problem.scale * balanced_ray(problem)
-    start = float(v @ v) / (4.0 * largest)
-    return Cs, start * np.logspace(0, 4, 5)
 
 
 class ProxySVCCV(KernelClassifier):
@@ -127,13 +83,9 @@ solver_options, tol, max_iter, random_state
     """
 
     _fitted_state: State = (
+        *SEARCHED,
         Fitted("spectrum_", "spectrum", since=2),
         Fitted("proxy_", "proxy", since=2),
-        Fitted("Cs_", "numbers", "i"),
-        Fitted("rhos_", "numbers", "j"),
-        Fitted("scores_", "numbers", "ijf"),
-        Fitted("C_", "number"),
-        Fitted("rho_", "number"),
         Fitted("best_estimator_", "model"),
     )
 
@@ -216,91 +168,67 @@ solver_options, tol, max_iter, random_state
                 "available in ProxySVCCV; choose 'clip', 'raw' or 'project'"
             )
         training, target = self._start(X, y, sample_weight)
+        model = self.candidate_model()
         with shared_work():
-            Cs, rhos = self._grids(training, target)
-            folds = cv_folds(self.cv, training, target, groups)
+            grid = self._candidates(model, training, target)
+            folds = cv_folds(self, training, target, groups)
             scores = search(
-                self._fit_path(Cs, rhos), training, target, folds,
-                scorer(self.scoring, self.classes_, target),
-                n_jobs=self.n_jobs, told=self._told(len(folds)),
+                model, grid, training, target, folds,
+                scorer(self.scoring, self.classes_, target), n_jobs=self.n_jobs,
             )  # fmt: skip
-            best = best_candidates(scores)
-            order = np.lexsort((Cs[best // rhos.size], -rhos[best % rhos.size]))
-            i, j = divmod(int(best[order[0]]), rhos.size)
-            final = self._model(Cs[i], rhos[j])
+            # Of equal means the largest rho, then the smallest C: the most regularised.
+            best = min(
+                best_candidates(scores), key=lambda i: (-grid[i]["rho"], grid[i]["C"])
+            )
+            found = SearchResults(grid, scores, int(best))
+            final = model.candidate(found.params)
             fitted = final.fit_rows(training, target)
-        self.Cs_, self.rhos_ = Cs, rhos
-        self.scores_ = scores.reshape(Cs.size, rhos.size, len(folds))
-        self.C_, self.rho_ = float(Cs[i]), float(rhos[j])
         self._store(fitted, training)
         if self.probability:
             self.calibration_ = sigmoid_calibration(
-                final.fit_rows, training, target, self.random_state
+                final, training, target, self.random_state
             )
         self.best_estimator_ = self._as_best(final)
+        found.store(self)
         return self
 
-    def _grids(self, training: Training, target: Classes) -> tuple[Array, Array]:
-        spectrum = training.K.spectrum(training.weight)
-        Cs, rhos = default_grid(spectrum, target, training.weight)
-        return (
-            Cs if self.Cs is None else check_grid(self.Cs, "Cs"),
-            rhos if self.rhos is None else check_grid(self.rhos, "rhos"),
-        )
+    def candidate_model(self) -> ProxySVC:
+        """Return the `ProxySVC` whose C and rho are searched."""
+        own = ("Cs", "rhos", "cv", "scoring", "n_jobs")
+        params = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
+        return ProxySVC(**params)
 
-    def _fit_path(self, Cs: Array, rhos: Array) -> FitPath:
-        """Fit the grid, from the largest rho down and from the smallest C up."""
-
-        def fit_path(training: Training, target: Classes) -> list[FittedRows]:
-            found: dict[tuple[int, int], FittedRows] = {}
-            for i, C in enumerate(Cs):
-                near = None
-                for j in reversed(range(rhos.size)):
-                    start = found[i - 1, j].alpha if i else near
-                    model = self._model(C, rhos[j], start)
-                    found[i, j] = model.fit_rows(training, target)
-                    near = found[i, j].alpha
-            return [found[i, j] for i in range(Cs.size) for j in range(rhos.size)]
-
-        return fit_path
-
-    def _told(self, n_folds: int) -> Callable[[int, Array], None] | None:
-        def tell(fold: int, scores: Array) -> None:
-            best = float(np.nanmax(scores))
-            sys.stderr.write(f"fold {fold + 1} of {n_folds}: best {best:.4f}\n")
-
-        return tell if self.verbose else None
-
-    def _model(self, C: float, rho: float, start: Array | None = None) -> ProxySVC:
-        """Return the ProxySVC of a point of the grid (weights are passed)."""
-        options = dict(self.solver_options or {})
-        if start is not None:
-            options["init"] = start
-        return ProxySVC(
-            C=float(C),
-            rho=float(rho),
-            new_points=self.new_points,
-            solver_options=options or None,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-        )
+    def _candidates(
+        self, model: ProxySVC, training: Training, target: Classes
+    ) -> list[dict[str, Any]]:
+        grid = model.grid(training, target)
+        values: dict[str, Any] = {"C": self.Cs, "rho": self.rhos}
+        for name, given in values.items():
+            if given is None:
+                values[name] = np.unique([candidate[name] for candidate in grid])
+            else:
+                values[name] = check_grid(given, f"{name}s")
+        return [
+            {"C": float(C), "rho": float(rho)}
+            for C in values["C"]
+            for rho in values["rho"]
+        ]
 
     def _as_best(self, model: ProxySVC) -> ProxySVC:
-        """Give the chosen model what was fitted, and how to treat new items."""
-        model.set_params(
-            kernel=self.kernel,
-            kernel_params=self.kernel_params,
-            symmetrize=self.symmetrize,
-            class_weight=self.class_weight,
-            probability=self.probability,
-            approximation=self.approximation,
-        )
-        own = ("Cs_", "rhos_", "scores_", "C_", "rho_")
+        """Give the chosen model what was fitted."""
         for name, value in vars(self).items():
-            if name.endswith("_") and not name.startswith("_") and name not in own:
+            if name.endswith("_") and not name.startswith("_"):
                 setattr(model, name, value)
         return model
+
+    C_ = deprecated("C_", "best_params_['C']", lambda m: m.best_params_["C"])
+    rho_ = deprecated("rho_", "best_params_['rho']", lambda m: m.best_params_["rho"])
+    scores_ = deprecated("scores_", "cv_results_", lambda m: m._score_table())
+
+    def _score_table(self) -> Array:
+        params = self.cv_results_["params"]
+        n_C = len({candidate["C"] for candidate in params})
+        return split_scores(self).reshape(n_C, len(params) // n_C, -1)
 
     def proxy_kernel(self, row: int = 0) -> Array:
         """Return the learned kernel of the best model: see `ProxySVC.proxy_kernel`.

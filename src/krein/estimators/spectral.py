@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._svm_rows import solver_of
+from krein.estimators._svm_rows import (
+    svm_candidates,
+    svm_grid,
+    svm_rows,
+    votes_in_pairs,
+)
 from krein.estimators._training import Classes, FittedRows, Training
 from krein.estimators.nystroem import KreinNystroem
+from krein.matrices.treated import TreatedKernel
 from krein.methods import Method, as_method
 from krein.solvers.libsvm import libsvm_options
 
@@ -165,14 +172,27 @@ class SpectrumSVC(KernelClassifier):
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on one transformed kernel; see `KernelModel.fit_rows`."""
         options = libsvm_options(self.solver_options)
-        trained = training.K.treated(self.method, self.t, training.weight)
-        return FittedRows(
-            solver_of(self, target)(
-                trained,
-                training.upper(self.C),
-                target,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                options=options,
-            )
+        rows = svm_rows(
+            self._trained(training),
+            training.upper(self.C),
+            target,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            options=options,
+            pairs=votes_in_pairs(self, target),
         )
+        return FittedRows(rows)
+
+    def _trained(self, training: Training) -> TreatedKernel:
+        return training.K.treated(self.method, self.t, training.weight)
+
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """Values of C in units of the treated kernel; see `KernelModel.grid`."""
+        return svm_grid(self._trained(training), training.weight)
+
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Fit all C on one treated kernel; see `KernelModel.fit_path`."""
+        Cs, pairs = [c["C"] for c in grid], votes_in_pairs(self, target)
+        return svm_candidates(self._trained(training), training, target, Cs, pairs)

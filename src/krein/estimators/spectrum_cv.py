@@ -11,18 +11,16 @@ from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._gains import (
     SEARCH_CONSTRAINTS,
-    SEARCHED,
+    SPECTRUM_SEARCHED,
     SpectrumSearch,
-    loose_path,
+    loosely,
 )
 from krein.estimators._landscape import Landscape, probabilities
-from krein.estimators._search import cv_folds, inner_folds
-from krein.estimators._svm_rows import svm_rows
+from krein.estimators._search import cv_folds
+from krein.estimators._svm_rows import loose_machines, svm_rows
 from krein.estimators._training import Classes, FittedRows, Training
 from krein.matrices.treated import TreatedKernel
 from krein.store.state import Fitted, State, replaces_state
-
-__all__ = ["SpectrumSVCCV"]
 
 
 class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
@@ -96,7 +94,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
     """
 
     _fitted_state: State = (
-        *SEARCHED,
+        *SPECTRUM_SEARCHED,
         Fitted("temperature_", "number"),
     )
 
@@ -165,10 +163,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         self
         """
         training, target = self._start(X, y, sample_weight)
-        if self.cv is None:
-            folds = inner_folds(target.codes, self.random_state, "SpectrumSVCCV")
-        else:
-            folds = cv_folds(self.cv, training, target, groups)
+        folds = cv_folds(self, training, target, groups)
         settings, values = self._out_of_fold(_path, training, target, folds)
         weight = np.ones(training.size) if training.weight is None else training.weight
         landscape = Landscape.join(
@@ -219,6 +214,4 @@ def _path(
     K: Array, target: Classes, Cs: Array, weight: Array | None
 ) -> tuple[Array, Array]:
     """Machines of all rows and C."""
-    rows = [loose_path(K, y, Cs, weight) for y in target.signs()]
-    coef, intercept = zip(*rows, strict=True)
-    return np.stack(coef, axis=1), np.stack(intercept, axis=1)
+    return loose_machines(K, target, Cs, weight, **loosely(K.shape[0]))

@@ -8,24 +8,22 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import KFold
 from sklearn.utils._param_validation import Interval
 
 from krein.arrays import Array
 from krein.estimators._gains import (
     SEARCH_CONSTRAINTS,
-    SEARCHED,
+    SPECTRUM_SEARCHED,
     SpectrumSearch,
-    loose_path,
+    loosely,
 )
 from krein.estimators._regressor import KernelRegressor
 from krein.estimators._search import cv_folds
 from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.matrices.treated import TreatedKernel
 from krein.solvers.libsvm import svr_dual
+from krein.solvers.svm_path import svm_path
 from krein.store.state import State, replaces_state
-
-__all__ = ["SpectrumSVRCV"]
 
 
 class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
@@ -81,7 +79,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
     True
     """
 
-    _fitted_state: State = SEARCHED
+    _fitted_state: State = SPECTRUM_SEARCHED
 
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelRegressor._parameter_constraints,
@@ -142,11 +140,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         self
         """
         training, target = self._start(X, y, sample_weight)
-        cv = self.cv
-        if cv is None:
-            seed = 0 if self.random_state is None else self.random_state
-            cv = KFold(min(5, max(training.size, 2)), shuffle=True, random_state=seed)
-        folds = cv_folds(cv, training, target, groups)
+        folds = cv_folds(self, training, target, groups)
         path = partial(_path, epsilon=self.epsilon)
         settings, values = self._out_of_fold(path, training, target, folds)
         scores = np.column_stack(
@@ -188,7 +182,8 @@ def _path(
     """Machines of all C, on targets of mean 0 and standard deviation 1."""
     mean, spread = _mean_and_spread(target.y, weight)
     t = (target.y - mean) / spread
-    coef, intercept = loose_path(K, t, Cs, weight, epsilon=epsilon)
+    limits = loosely(K.shape[0])
+    coef, intercept = svm_path(K, t, Cs, weight, epsilon=epsilon, **limits)
     return spread * coef[:, None], mean + spread * intercept[:, None]
 
 

@@ -73,6 +73,10 @@ class Matrix(ABC):
         """Smallest eigenvalue of ``W^1/2 K W^1/2`` to `atol`; 0 if none is negative."""
         return lowest_eigenvalue(self.dense(), weight, atol=atol)
 
+    def diagonal(self) -> Array:
+        """Similarities of the items to themselves."""
+        return np.diagonal(self.dense()).copy()
+
     def operand(self) -> Any:
         """Return what products and factorisations are made of."""
         return self.dense()

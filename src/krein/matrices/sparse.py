@@ -53,6 +53,10 @@ class SparseSimilarity(Matrix):
         """Similarities of the items `rows` to the items `columns`, dense."""
         return self.matrix[rows][:, columns].toarray()
 
+    def diagonal(self) -> Array:
+        """Similarities of the items to themselves."""
+        return self.matrix.diagonal()
+
     def seen(self, rows: np.ndarray, by: np.ndarray) -> Any:
         """Similarities of the items `rows` to the items `by`, sparse."""
         return self.matrix[rows][:, by]

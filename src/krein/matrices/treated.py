@@ -185,6 +185,26 @@ class TreatedKernel:
             add_outer(M, self.vectors, self.added, self._root)
         return M
 
+    def diagonal(self) -> Array:
+        """Diagonal of K~, without forming it."""
+        if self.ready is not None:
+            return np.diagonal(self.ready)
+        if self.features is not None:
+            squares = [np.square(tile).sum(axis=1) for _, tile in self.features.tiles()]
+            return np.concatenate(squares)
+        out = self.base * self._similarity.diagonal()
+        if self.bend:
+            K = self._similarity.matrix
+            weight = np.ones(K.shape[0]) if self.weight is None else self.weight
+            out += self.bend * (K.multiply(K) @ weight)
+        if self.shift:
+            out += self.shift if self.weight is None else self.shift / self.weight
+        if self.added.size:
+            U = self.vectors
+            square = U.multiply(U) if scipy.sparse.issparse(U) else U * U
+            out += rescale(square @ self.added, self.weight, invert=True)
+        return out
+
     def norm(self) -> float:
         """Largest eigenvalue of K~ and a tenth more: Lanczos' is from below."""
         n = self._similarity.n
