@@ -115,7 +115,8 @@ def machine(n, rng, C=1.0):
 @pytest.mark.parametrize("C", [1e-6, 0.01, 1.0, 100.0, 1e6])
 def test_items_near_the_margin_are_enough(C, rng, monkeypatch):
     F, domain = machine(1500, rng, C)
-    best, *_ = linear_svm(F, domain, tol=1e-9)
+    tol = 1e-9 if C < 1e4 else 1e-6  # the gap counts rounding, which costs C a sample
+    best, *_ = linear_svm(F, domain, tol=tol)
     sizes = []
     steps = interior_point._steps
     monkeypatch.setattr(interior_point, "_MANY", 1000)
@@ -126,13 +127,13 @@ def test_items_near_the_margin_are_enough(C, rng, monkeypatch):
             sizes.append(features.shape[0]) or steps(features, *further)
         ),
     )
-    found, w, b = linear_svm(F, domain, tol=1e-9)
+    found, w, b = linear_svm(F, domain, tol=tol)
     assert sizes[0] == 1500 // 8
     assert found.status == best.status == "converged"
-    assert found.value == pytest.approx(best.value, rel=2e-9)
+    assert found.value == pytest.approx(best.value, rel=2 * tol)
     assert domain.contains(found.x, tol=1e-9 * C)
     hinge = domain.upper @ np.maximum(0.0, 1.0 - domain.y * (F.A @ w + b))
-    assert 0.5 * w @ w + hinge - best.value <= 3e-9 * best.value
+    assert 0.5 * w @ w + hinge - best.value <= 3 * tol * best.value
     if C == 1.0:
         assert max(sizes) == 1500 // 5  # the whole problem was not needed
 
@@ -359,3 +360,22 @@ def test_logistic_regression_on_all_items_equals_the_exact_one(multi_class, prob
     assert np.all(few.residual_ < 1e-8)
     with pytest.raises(ValueError, match="approximation= works with solver"):
         few.set_params(solver="cccp-gd").fit(K, y)
+
+
+@pytest.mark.parametrize("C", [1e2, 1e5, 1e7])
+def test_the_gap_of_landmarks_counts_rounding(C, rng):
+    """Large bounds beside the kernel: what rounding leaves on the margin costs C."""
+    F = rng.standard_normal((400, 6)) * 10.0 ** rng.uniform(-3, 3, 6)
+    y = np.where(F[:, 0] + rng.standard_normal(400) > 0, 1.0, -1.0)
+    domain = BalancedBox(np.full(400, C), y)
+    found, *_ = linear_svm(DenseTiles(F), domain, tol=1e-9)
+    exact = F.astype(np.longdouble)
+    a = found.x.astype(np.longdouble)
+    w = exact.T @ (y * a)
+    outputs = exact @ w
+    dual = a.sum() - w @ w / 2
+    candidates = (y - outputs)[:, None]
+    hinge = np.maximum(0, 1 - y * (outputs + candidates)).sum(axis=1).min()
+    primal = w @ w / 2 + C * hinge
+    drift = abs(y @ a) * np.abs(candidates).max()
+    assert primal - dual <= found.certificate.value * (1 + 1e-6) + drift

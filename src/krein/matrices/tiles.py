@@ -97,6 +97,13 @@ class TiledMatrix(ABC):
         parts = (tile.T @ v[rows] for rows, tile in self.tiles())
         return tree_reduce(parts, np.add)
 
+    def magnitude(self, v: Array) -> Array:
+        """Return ``|A| |A|' |v|``, what the rounding of ``A A' v`` is relative to."""
+        size = np.abs(v)
+        sums = (np.abs(tile).T @ size[rows] for rows, tile in self.tiles())
+        total = tree_reduce(sums, np.add)
+        return np.concatenate([np.abs(tile) @ total for _, tile in self.tiles()])
+
     def gram(self, weight: Array, target: Array) -> Array:
         """Return ``[A 1 target]' diag(weight) [A 1 target]``, weights not negative.
 

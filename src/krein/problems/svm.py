@@ -213,18 +213,8 @@ class SVMDual:
     # ------------------------------------------------------------ certificates
 
     def _gap(self, point: SVMPoint) -> Certificate:
-        a, domain = point.a, self.domain
-        error = self.spread(point.error) + _EPS * np.abs(self.margin)
-        gap = domain.gap(a, point.gradient, error)
-        bend = float(point.v @ point.outputs)
-        theta = 1.0 + 4.0 * float(error.max())
-        if bend > 0.0 and theta < 2.0:
-            longer = self.margin - theta * domain.y * self.spread(point.outputs)
-            stretched = domain.gap(a, longer, theta * error)
-            gap = min(gap, stretched + 0.5 * (theta - 1.0) ** 2 * bend)
-        # The objective itself is a rounded number.
-        gap += float(np.abs(point.v) @ point.error)
-        gap += _EPS * float(np.abs(self.margin) @ a)
+        outputs, error = self.spread(point.outputs), self.spread(point.error)
+        gap = box_gap(self.domain, point.a, outputs, error, self.margin)
         return Certificate("gap", gap, self._relative(point, gap))
 
     def _relative(self, point: SVMPoint, gap: float) -> float:
@@ -243,6 +233,40 @@ class SVMDual:
         pair = self.domain.violation(point.a, point.gradient)
         worst = pair + 2.0 * float(point.error.max())
         return Certificate("stationarity", worst, worst)
+
+
+def box_gap(
+    domain: BalancedBox,
+    a: Array,
+    outputs: Array,
+    error: Array | float,
+    margin: Array | float = 1.0,
+) -> float:
+    """Duality gap of a machine in a box, rounding counted: for every form of K.
+
+    The sum of Fenchel and Young, ``sum_i u_i [l(f_i) + l*(-v_i / u_i)] + v'f`` with
+    f = Kv + b, at the best intercept b, term by term without cancellation.
+
+    Parameters
+    ----------
+    domain : BalancedBox
+        Bounds u and signs y of the variables.
+    a : ndarray of shape (m,)
+        A feasible point; v = y * a.
+    outputs, error : ndarray of shape (m,)
+        Kv at each variable, and a bound on its rounding errors.
+    margin : ndarray of shape (m,) or float
+        m of the module's docstring.
+    """
+    total = error + _EPS * np.abs(margin)
+    gap = domain.gap(a, margin - domain.y * outputs, total)
+    bend = float((domain.y * a) @ outputs)
+    theta = 1.0 + 4.0 * float(np.max(total))
+    if bend > 0.0 and theta < 2.0:
+        stretched = domain.gap(a, margin - theta * domain.y * outputs, theta * total)
+        gap = min(gap, stretched + 0.5 * (theta - 1.0) ** 2 * bend)
+    # The objective itself is a rounded number.
+    return gap + float(np.sum(a * total))
 
 
 _NOTHING = Certificate("stationarity", np.inf, np.inf)

@@ -1,4 +1,4 @@
-"""A point on bounds from an interior one: exact values of the variables between."""
+"""Round an interior-point solution to an active set and solve for free variables."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.matrices.tiles import TiledMatrix
+from krein.problems.svm import box_gap
 from krein.solvers._active_set import QuadraticModel
 
-__all__ = ["Corner", "corner_near"]
-
+_EPS = float(np.finfo(np.float64).eps)
 _ROUNDS, _REFINEMENTS = 6, 3  # of the solution for the free variables
 
 
 @dataclass(frozen=True)
-class Corner:
-    """A point of the box with its weights, outputs, value and gap."""
+class FeaturePoint:
+    """A point of the box with its weights, outputs, value and gap, rounding counted."""
 
     a: Array
     w: Array
@@ -27,17 +27,20 @@ class Corner:
     gap: float
 
     @classmethod
-    def at(cls, features: TiledMatrix, domain: BalancedBox, a: Array) -> Corner:
+    def at(cls, features: TiledMatrix, domain: BalancedBox, a: Array) -> FeaturePoint:
         a = domain.rebalance(a)
         w = features.transpose_dot(domain.y * a)
         outputs = features @ w
         value = float(a.sum()) - 0.5 * float(w @ w)
-        return cls(a, w, outputs, value, domain.gap(a, 1.0 - domain.y * outputs))
+        # Both products are sums: rounded like their magnitudes (Higham, Mary, 2019).
+        spread = _EPS * (4.0 + np.sqrt(features.shape).sum())
+        error = spread * features.magnitude(a)
+        return cls(a, w, outputs, value, box_gap(domain, a, outputs, error))
 
 
 def corner_near(
     features: TiledMatrix, domain: BalancedBox, a: Array, s: Array, xi: Array
-) -> Corner:
+) -> FeaturePoint:
     """Solve exactly for the variables that may be free, the others on their bounds.
 
     At the solution about as many variables are free as there are features. Which they
@@ -54,9 +57,9 @@ def corner_near(
     loosened = a[loose]
     a = np.where(to_zero > to_upper, 0.0, upper)
     a[loose] = loosened
-    best: Corner | None = None
+    best: FeaturePoint | None = None
     for _ in range(_ROUNDS):
-        found = Corner.at(features, domain, _solved(features, domain, a, loose))
+        found = FeaturePoint.at(features, domain, _solved(features, domain, a, loose))
         if best is not None and found.gap >= 0.5 * best.gap:
             break
         a, best = found.a, found
@@ -69,7 +72,7 @@ def corner_near(
     return best
 
 
-def _wrong_side(domain: BalancedBox, point: Corner) -> np.ndarray:
+def _wrong_side(domain: BalancedBox, point: FeaturePoint) -> np.ndarray:
     """Variables on a bound that would leave it."""
     gradient = 1.0 - domain.y * point.outputs
     tau = domain.intercept(point.a, point.outputs)

@@ -28,7 +28,7 @@ from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.matrices.tiles import TiledMatrix
 from krein.result import Certificate, Result, Status
-from krein.solvers._corner import corner_near
+from krein.solvers._corner import FeaturePoint, corner_near
 from krein.solvers._loop import Iterate, run
 
 __all__ = ["linear_svm"]
@@ -239,20 +239,17 @@ def _snapped(
     taken if the gap is no larger than before, or small enough.
     """
     state: _State = result.info["state"]
-    state.v = features.transpose_dot(domain.y * state.a)  # without piled-up rounding
-    interior = _certified(state, domain, _Fixed(np.zeros_like(state.w)))
-    corner = corner_near(features, domain, state.a, state.s, state.xi)
-    gap, value = corner.gap, corner.value
-    if gap <= max(interior.certificate.value, tol * abs(value)):
-        b = domain.intercept(corner.a, corner.outputs)
-        found = replace(
-            result, x=corner.a, value=value, certificate=_gap(gap, value), info={}
-        )
-        return found, corner.w, b
+    point = corner_near(features, domain, state.a, state.s, state.xi)
+    b = domain.intercept(point.a, point.outputs)
+    if point.gap > tol * abs(point.value):
+        interior = FeaturePoint.at(features, domain, state.a)
+        if interior.gap < point.gap:
+            point, b = interior, state.b
+    certificate = _gap(point.gap, point.value)
     found = replace(
-        result, value=interior.value, certificate=interior.certificate, info={}
+        result, x=point.a, value=point.value, certificate=certificate, info={}
     )
-    return found, state.w, state.b
+    return found, point.w, b
 
 
 # What leaves float64 ends the method: the new point is looked at.

@@ -26,6 +26,7 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.domain import BalancedBox
+from krein.problems.svm import box_gap
 from krein.result import Certificate, History, Result, Status
 
 __all__ = ["Product", "sparse_svm_dual", "sparse_svm_path"]
@@ -232,7 +233,7 @@ class _Block:
         for column, j in enumerate(c.place):
             box, value = self.boxes[j], float(values[column])
             a = box.y * c.V[:, column]
-            gap = box.gap(a, 1.0 - box.y * c.F[:, column], float(error[column]))
+            gap = box_gap(box, a, c.F[:, column], float(error[column]))
             relative = gap / max(abs(value), 1e-300)
             self.history[j].record(value=value, relative=relative)
             if relative > tol and not last:
