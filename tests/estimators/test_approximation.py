@@ -115,7 +115,7 @@ def machine(n, rng, C=1.0):
 @pytest.mark.parametrize("C", [1e-6, 0.01, 1.0, 100.0, 1e6])
 def test_items_near_the_margin_are_enough(C, rng, monkeypatch):
     F, domain = machine(1500, rng, C)
-    tol = 1e-9 if C < 1e4 else 1e-6  # the gap counts rounding, which costs C a sample
+    tol = 1e-9 if C < 1e4 else 1e-5  # the gap counts rounding, which costs C a sample
     best, *_ = linear_svm(F, domain, tol=tol)
     sizes = []
     steps = interior_point._steps

@@ -139,6 +139,8 @@ def _solved(
     result, _, intercept = linear_svm(
         trained.features, domain, tol=gap, max_iter=max_iter
     )
+    if result.certificate.relative <= tol:  # rounding may leave no more
+        result = replace(result, status="converged")
     return result, intercept
 
 
