@@ -186,32 +186,6 @@ class Spectrum:
         add_outer(M, self.eigenvectors, self.eigenvalues, self.sqrt_weight)
         return M
 
-    def mapped(self, target: Array, K: Array) -> Array:
-        """Return the matrix with eigenvalues `target` instead of its own.
-
-        Parameters
-        ----------
-        target : ndarray of shape (r,)
-            The eigenvalues.
-        K : ndarray of shape (n, n)
-            The matrix itself: it has what is left as it is, up to one factor, so that
-            a product with the other eigenvectors is enough. K is not changed. Not
-            used with weights.
-        """
-        values = self.eigenvalues
-        factor, rest = most_common_factor(values, target)
-        # Errors are those of the largest eigenvalue: it must not be one that goes.
-        norm = float(np.abs(values).max(initial=0.0))
-        fits = abs(factor) * norm <= 1.01 * float(np.abs(target).max(initial=0.0))
-        # With weights the eigenvectors' errors are larger in the units of K, which
-        # would not share them with the map of the coefficients.
-        whole = values.size == self.n and self.sqrt_weight is None
-        if factor == 0.0 or not whole or not fits:
-            return replace(self, eigenvalues=target).formed()
-        M = np.multiply(K, factor, order="C")
-        add_outer(M, self.eigenvectors, rest)
-        return M
-
 
 def rescale(v: Array, factor: Array | None, invert: bool = False) -> Array:
     """Multiply the rows of v by `factor`, or divide them; None leaves v as it is."""

@@ -87,10 +87,13 @@ def svm_rows(
             trained, trained.norm(), upper, Y, tol=tol, max_iter=max_iter
         )
     else:
+        if trained.features is None:
+            trained = replace(trained, ready=trained.kernel())  # once for all rows
         solved = [
             _solved(
                 _part(trained, items), BalancedBox(upper[items], signs), tol, max_iter,
-                options, starts[k] if len(starts) else None,
+                {**options, "n_rows": len(machines)},
+                starts[k] if len(starts) else None,
             )
             for k, (items, signs) in enumerate(machines)
         ]  # fmt: skip

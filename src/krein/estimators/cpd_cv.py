@@ -44,14 +44,14 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
 
     Attributes
     ----------
-    best_alpha_ : float
-        The chosen value; the largest of equals.
+    best_params_ : dict
+        The parameters chosen; of equals the largest alpha.
     best_score_ : float
-        Its mean score.
-    alphas_ : ndarray of shape (n_alphas,)
-        Values tried, falling.
-    scores_ : ndarray of shape (n_alphas, n_folds)
-        Scores with the polynomials that were chosen.
+        Their mean score.
+    best_index_ : int
+        Their place in `cv_results_`.
+    cv_results_ : dict
+        Scores of all candidates, in the form of scikit-learn's `GridSearchCV`.
     classes_, dual_coef_, poly_coef_, kernel_, polynomial_, duality_gap_, result_
         As in `CPDSVC`, for the model refitted on all samples.
 
@@ -65,8 +65,8 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
     >>> from krein import CPDSVCCV
     >>> X, y = make_moons(100, noise=0.2, random_state=0)
     >>> model = CPDSVCCV(alphas=[1.0, 0.01]).fit(X, y)
-    >>> model.best_alpha_, model.scores_.shape
-    (0.01, (2, 5))
+    >>> model.best_params_["alpha"], len(model.cv_results_["params"])
+    (0.01, 2)
     """
 
     _fitted_state: State = SEARCHED

@@ -37,7 +37,8 @@ class KreinLogisticRegressionCV(KreinLogisticRegression):
     Parameters
     ----------
     alphas : array-like, optional
-        Penalties to try; eleven from 1e-4 to 10 by default.
+        Penalties to try; by default six from 10 to 1e-4 in units of the similarity
+        (its mean diagonal entry).
     cv : int, splitter or iterable, optional
         Folds, five stratified ones by default.
     scoring : str or callable, optional
@@ -51,12 +52,14 @@ random_state, verbose
 
     Attributes
     ----------
-    best_alpha_ : float
-        The penalty chosen.
-    alphas_ : ndarray of shape (n_alphas,)
-        Penalties tried.
-    scores_ : ndarray of shape (n_alphas, n_folds)
-        Scores.
+    best_params_ : dict
+        The parameters chosen; of equals the largest alpha.
+    best_score_ : float
+        Their mean score.
+    best_index_ : int
+        Their place in `cv_results_`.
+    cv_results_ : dict
+        Scores of all candidates, in the form of scikit-learn's `GridSearchCV`.
     classes_, dual_coef_, intercept_, residual_, ratio_, unique_, alpha_used_, \
 flipped_, result_
         As in `KreinLogisticRegression`, of the fit to all data.
@@ -71,8 +74,8 @@ flipped_, result_
     >>> from krein import KreinLogisticRegressionCV
     >>> X = np.random.default_rng(0).uniform(size=(60, 2))
     >>> model = KreinLogisticRegressionCV([0.01, 0.1, 1.0], kernel="tl1", cv=4)
-    >>> model.fit(X, X[:, 0] > 0.5).best_alpha_, model.scores_.shape
-    (0.01, (3, 4))
+    >>> model.fit(X, X[:, 0] > 0.5).best_params_
+    {'alpha': 0.01}
     """
 
     _fitted_state: State = SEARCHED

@@ -51,16 +51,18 @@ class ProxySVCCV(KernelClassifier):
 solver_options, tol, max_iter, random_state
         As in `ProxySVC`. With landmarks these are shared by all folds.
     verbose : int
-        Report every fold on standard error.
+        Report the best candidate and every row on standard error.
 
     Attributes
     ----------
-    C_, rho_ : float
-        Best values; ties go to the larger rho, then to the smaller C.
-    Cs_, rhos_ : ndarray
-        Grids used.
-    scores_ : ndarray of shape (n_C, n_rho, n_folds)
-        Score of every fold.
+    best_params_ : dict
+        The parameters chosen; of equals the larger rho, then the smaller C.
+    best_score_ : float
+        Their mean score.
+    best_index_ : int
+        Their place in `cv_results_`.
+    cv_results_ : dict
+        Scores of all candidates, in the form of scikit-learn's `GridSearchCV`.
     best_estimator_ : ProxySVC
         Fitted on all data with the best values.
     classes_, dual_coef_, intercept_, support_, alpha_, result_
@@ -78,8 +80,8 @@ solver_options, tol, max_iter, random_state
     >>> X = rng.standard_normal((40, 2))
     >>> K, y = np.tanh(X @ X.T), (X[:, 0] > 0).astype(int)
     >>> model = ProxySVCCV(cv=3).fit(K, y)
-    >>> model.scores_.shape, bool(model.score(K, y) > 0.8)
-    ((5, 5, 3), True)
+    >>> sorted(model.best_params_), bool(model.score(K, y) > 0.8)
+    (['C', 'rho'], True)
     """
 
     _fitted_state: State = (
