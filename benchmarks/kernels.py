@@ -118,7 +118,7 @@ def elastic_pairs(n=60, length=427):
 
 
 def elastic():
-    """NumPy against compiled code; ERP's values rightly differ from aeon's (0041)."""
+    """NumPy against compiled code; ERP's values rightly differ from aeon's."""
     warnings.simplefilter("ignore")  # numba on aeon's types
     try:
         for label, ours, theirs in elastic_pairs():

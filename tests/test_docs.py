@@ -31,6 +31,7 @@ RUN = [
     "guide/report",
     "guide/speed",
     "howto/kernel",
+    "howto/method",
 ]
 # What a test below keeps out of the docs, not unfinished work of its own: krein speaks
 # of what it is, not of what it may become.

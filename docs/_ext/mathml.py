@@ -1,7 +1,7 @@
 """Formulas as MathML, converted when the site is built.
 
 Browsers render MathML themselves: no script, no fonts, no network, and the colour of
-the text in light and dark mode. Decision 0070 says why.
+the text in light and dark mode. Decision 0021 says why.
 """
 
 import xml.etree.ElementTree as ET

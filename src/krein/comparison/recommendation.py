@@ -21,7 +21,7 @@ from krein.comparison.statistics import corrected_error, corrected_test
 __all__ = ["Recommendation", "choose", "recommend"]
 
 LEVEL = 0.05
-_BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0201
+_BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0017
 # Methods that do nothing about negative eigenvalues, and those that see no matrix.
 _UNTREATED = {"svc", "neighbors", "features", "gaussian", "thin_plate"}
 

@@ -16,7 +16,7 @@ __all__ = [
 _GIGABYTE = 1e9
 # Above this many items a method that needs the eigenvectors of one side only gets no
 # others: half the time and a third of the memory. Below it divide and conquer takes as
-# long where half of them are needed, and the gap need not count n eps ||K|| (0232).
+# long where half of them are needed, and the gap need not count n eps ||K||.
 ONE_SIDED_ABOVE = 8000
 
 

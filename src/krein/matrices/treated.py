@@ -16,7 +16,7 @@ U the eigenvectors of those
 
 A dense, a sparse and a tiled similarity differ in how U is found and how K multiplies,
 nowhere else. Directions whose eigenvalue is zero to rounding have no part in P, in
-every form (docs/decisions/0100): new rows that leave the span of the training rows
+every form (docs/decisions/0002): new rows that leave the span of the training rows
 are projected onto it.
 """
 

@@ -5,7 +5,7 @@ one member ``arrays/N.npy`` per array. Members are stored, not compressed, and e
 read once, so that what is read is never much larger than the file. What a fitted
 estimator consists of is declared by its class (`krein.store.state`); which classes may
 appear is settled in `krein.models.registry`, not by the file.
-See docs/decisions/0111.
+See docs/decisions/0019.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ is computed from), shape and block size, the numbers in ``block.npy`` (one machi
 ``block.zarr`` (workers), and one marker a block. A marker is written after its block
 and holds the key and a checksum of the numbers. So a block without a marker, with
 another key or with another checksum counts as missing: work may be repeated after any
-interruption, and is never trusted when half done. See docs/decisions/0110.
+interruption, and is never trusted when half done. See docs/decisions/0012.
 """
 
 from __future__ import annotations

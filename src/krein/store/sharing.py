@@ -4,7 +4,7 @@ Inside ``with shared_work():`` an eigendecomposition (and a matrix built from it
 was computed before is used again, whichever estimator asks. Matrices are recognised
 by a fingerprint of their contents, which costs O(n^2) against the O(n^3) saved; of a
 matrix that cannot change it is made once in a block, for a search asks a hundred times.
-Outside of the block nothing is kept. See docs/decisions/0060.
+Outside of the block nothing is kept. See docs/decisions/0014.
 """
 
 from __future__ import annotations
