@@ -278,7 +278,7 @@ def test_deep_trees_are_refused(good_file):
 
 def test_a_model_of_an_older_version_loads_with_defaults(good_file):
     def edit(tree):
-        tree["krein"] = "0.0.1"
+        tree["krein"], tree["format"] = "0.0.1", 2
         del tree["model"]["params"]["probability"]
 
     assert load_bytes(with_tree(good_file, edit)).probability is False

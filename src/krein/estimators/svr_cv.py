@@ -131,7 +131,10 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         y : array-like of shape (n,)
             Targets.
         sample_weight : array-like of shape (n,), optional
-            Integer weights equal repetition.
+            Integer weights equal repetition in the fits and scores of the search and
+            in the members. The folds are those of the samples given: copies of a
+            sample would fall into several folds, so that a search on repeated samples
+            may choose other settings.
         groups : array-like of shape (n,), optional
             For group splitters.
 

@@ -24,7 +24,7 @@ from sklearn.exceptions import NotFittedError
 import krein
 from krein.models.decode import ModelFileError, ModelTooLargeError, Reader
 from krein.models.encode import Writer
-from krein.models.registry import FORMAT, first_unfitted
+from krein.models.registry import FORMAT, checksum, first_unfitted
 from krein.store.files import atomic_write
 
 __all__ = ["ModelFileError", "load_model", "save_model"]
@@ -65,12 +65,13 @@ def save_model(est: Any, path: str | Path) -> Path:
     if unfitted:
         raise NotFittedError(f"this {unfitted} is not fitted; fit it before saving it")
     writer = Writer()
-    tree = {
+    tree: dict[str, Any] = {
         "format": FORMAT,
         "krein": krein.__version__,
         "scikit-learn": sklearn.__version__,
         "model": writer.encode(est, "model"),
     }
+    tree["checksum"] = checksum(tree, writer.arrays)
     text = json.dumps(tree, allow_nan=False, ensure_ascii=False).encode()
     path = Path(path)
     with atomic_write(path, overwrite=True) as file:

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 import krein
 from krein.kernels.registry import Kernel
 from krein.matrices.memory import require_memory
-from krein.models.format_1 import RETIRED, from_format_1, old_transform
+from krein.models.format_1 import from_format_1, old_transform, without_retired
 from krein.models.registry import (
     ARRAY_KINDS,
     FORMAT,
@@ -25,6 +25,7 @@ from krein.models.registry import (
     TAG,
     TREE,
     UNSTABLE,
+    checksum,
     dropped_params,
     first_unfitted,
     known_class,
@@ -125,7 +126,22 @@ class Reader:
         unfitted = first_unfitted(model)
         if unfitted:
             raise ModelFileError(f"not a whole model: the {unfitted} is not fitted")
+        if self.format >= 3:
+            self._check_sum(tree)
         return model
+
+    def _check_sum(self, tree: dict[str, Any]) -> None:
+        """Refuse a file that was changed after it was saved."""
+        names = sorted(self.sizes.keys() - {TREE})
+        count = len(names)
+        if names != sorted(member_name(i) for i in range(count)):
+            raise ModelFileError("its arrays are not those that krein writes")
+        arrays = [self._read_array({"member": i}) for i in range(count)]
+        if tree.get("checksum") != checksum(tree, arrays):
+            raise ModelFileError(
+                "its contents do not agree with its checksum: the file was changed "
+                "after the model was saved. Save the model again"
+            )
 
     def decode(self, node: Any) -> Any:
         """Return the value that a part of the tree stands for."""
@@ -242,7 +258,8 @@ class Reader:
         entries = state_of(cls)
         if self.format == 1:
             state = from_format_1(cls, state)
-        state = {k: v for k, v in state.items() if k in entries or k not in RETIRED}
+        if self.format < 3:
+            state = without_retired(state, entries)
         faults = faults_of(estimator, state, entries, self.format)
         if faults:
             raise ModelFileError(

@@ -13,8 +13,19 @@ from krein.problems.new_points import Proxy
 # Fitted attributes that krein 0.2 stored and that no longer mean anything.
 RETIRED = {
     "stage_coef_", "stage_intercept_", "stage_threshold_", "expected_share_",
-    "expected_change_", "coef_",
+    "expected_change_", "coef_", "alphas_", "Cs_", "rhos_", "scores_", "C_", "rho_",
+    "best_alpha_",
 }  # fmt: skip
+_CHOSEN = {"C_": "C", "rho_": "rho", "best_alpha_": "alpha"}  # names in best_params_
+
+
+def without_retired(state: dict[str, Any], known: Any) -> dict[str, Any]:
+    """Return the state of a file up to format 2 without what is no longer kept."""
+    chosen = {new: state[old] for old, new in _CHOSEN.items() if old in state}
+    kept = {k: v for k, v in state.items() if k in known or k not in RETIRED}
+    if "best_params_" in known and chosen:
+        kept.setdefault("best_params_", chosen)
+    return kept
 
 
 def from_format_1(cls: type, state: dict[str, Any]) -> dict[str, Any]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import json
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 import krein
@@ -31,7 +35,7 @@ __all__ = [
     "state_of",
 ]
 
-FORMAT = 2
+FORMAT = 3
 TREE = "model.json"
 TAG = "~"  # says what kind of value a JSON object stands for
 ARRAY_KINDS = "biufU"
@@ -108,6 +112,16 @@ def first_unfitted(model: Any) -> str:
         if not any(hasattr(model, entry.place) for entry in entries):
             return type(model).__name__
     return ""
+
+
+def checksum(tree: dict[str, Any], arrays: Iterable[np.ndarray]) -> str:
+    """Fingerprint of all that a model file says, but for the fingerprint itself."""
+    said = {name: value for name, value in tree.items() if name != "checksum"}
+    found = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+    for array in arrays:
+        found.update(f"{array.dtype.str} {array.shape}".encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
 
 
 def member_name(index: int) -> str:

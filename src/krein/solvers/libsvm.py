@@ -202,13 +202,15 @@ def solve_dual(
     best: SVMPoint | None = None
     history, n_iter = History(), 0
     given = None if start is None else _within(unit, start / size)
-    enough_for = partial(_is_enough, tol, n_rows)
-    attempts = _attempts(unit, tol, max_iter, cache_size, given, enough_for)
+    # A gap is relative; a residual is in the units of the problem, as `tol` is.
+    goal = tol if problem.psd else tol / height
+    enough_for = partial(_is_enough, goal, n_rows)
+    attempts = _attempts(unit, goal, max_iter, cache_size, given, enough_for)
     for point, at_rest, spent in attempts:
         n_iter = spent
         certificate = point.certificate
         history.record(value=point.value * size * height, relative=certificate.relative)
-        enough = at_rest and certificate.relative <= tol
+        enough = at_rest and certificate.relative <= goal
         if best is None or enough or certificate.value < best.certificate.value:
             best = point
         if at_rest:
@@ -275,8 +277,10 @@ def _result(
     size, height = scales
     certificate = point.certificate
     worth = size * height if certificate.kind == "gap" else height
+    value = certificate.value * worth
+    gap = certificate.kind == "gap"
     certificate = Certificate(
-        certificate.kind, certificate.value * worth, certificate.relative
+        certificate.kind, value, certificate.relative if gap else value
     )
     status: Status = "converged" if certificate.relative <= tol else "max_iter"
     # Powers of two: what is on its bound stays there.

@@ -191,7 +191,24 @@ def faults_of(
             faults.append(f"{entry.name!r} is no {entry.kind}")
         elif entry.shape is not None:
             faults.extend(_misfits(entry, value, sizes))
-    return faults
+    return faults or _contradictions(state)
+
+
+def _contradictions(state: Mapping[str, Any]) -> list[str]:
+    """Say where parts that are sound by themselves do not belong together."""
+    coef, support = state.get("dual_coef_"), state.get("support_")
+    if coef is None or support is None:
+        return []
+    n = coef.shape[1]
+    if support.size and not 0 <= support.min() <= support.max() < n:
+        return [f"'support_' names items beyond the {n} training items"]
+    outside = np.setdiff1d(np.arange(n), support)
+    if np.any(coef[:, outside]):
+        return ["'support_' leaves out items that have a coefficient"]
+    items = state.get("X_fit_")
+    if items is not None and len(items) not in (n, support.size):
+        return [f"'X_fit_' has {len(items)} items for {n} coefficients"]
+    return []
 
 
 def _is_needed(entry: Fitted, estimator: Any, format: int | None) -> bool:
