@@ -7,7 +7,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
-from krein import DCSVC, KreinRidge, Spectrum, rbf_kernel, sigmoid_kernel, tl1_kernel
+from krein import (
+    DCSVC,
+    KreinRidge,
+    Spectrum,
+    SpectrumOneClassSVM,
+    SpectrumSVR,
+    rbf_kernel,
+    sigmoid_kernel,
+    tl1_kernel,
+)
 from krein.solvers.ridge import _System, spectral_ridge
 
 
@@ -231,3 +240,19 @@ def test_flip_of_ridge_is_ridge_on_the_flipped_kernel(with_spectrum, rng):
     one = KreinRidge(0.3, method="flip").fit(K, y)
     two = KreinRidge(0.3, method="none").fit(0.5 * (flipped + flipped.T), y)
     np.testing.assert_allclose(one.predict(K), two.predict(flipped), atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+@pytest.mark.parametrize("seed", range(5))
+def test_converged_and_the_residual_have_one_unit(seed, scale):
+    """Indefinite regression and one-class machines: residual_ is what tol bounds."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 3))
+    K = np.tanh(X @ X.T - 0.5)
+    y = scale * (X[:, 0] + 0.3 * rng.standard_normal(30))
+    svr = SpectrumSVR("none", C=scale).fit(K, y)
+    one_class = SpectrumOneClassSVM("none").fit(scale * K)
+    for model in (svr, one_class):
+        converged = model.result_.status == "converged"
+        assert converged == bool(model.residual_[0] <= model.tol)

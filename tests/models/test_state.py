@@ -321,7 +321,7 @@ def test_a_state_that_contradicts_itself_is_neither_saved_nor_loaded(tmp_path):
         ({"X_fit_": X[:7]}, "'X_fit_' has 7 items for 24 coefficients"),
     ]:
         model = SpectrumSVC("clip", kernel="rbf").fit(X, y)
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(TypeError, match=message):
             edited(model, tmp_path / "m.krein", **changes)
 
 
