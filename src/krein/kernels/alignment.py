@@ -163,35 +163,12 @@ def _self_scores(sequences: list[str], matrix: Any, scores: Any) -> np.ndarray:
     return own
 
 
-def smith_waterman_bounds(
-    X: Any,
-    Y: Any,
-    *,
-    matrix: Any = "blosum62",
-    gap_open: int = 11,
-    gap_extend: int = 1,
-    normalize: bool = False,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Zero, and the best of every letter of one sequence, of the one that has less."""
-    gaps = _check_gaps(gap_open, gap_extend)
-    found, letters = _substitution_matrix(matrix)
-    parts = check_sequences(X, letters, "X"), check_sequences(Y, letters, "Y")
-    most = [_sums(_letter_scores(found)[1], part) for part in parts]
-    high = np.minimum(most[0][:, None], most[1][None, :])
-    if normalize:
-        scores = _row_scores("sw", found, gaps)
-        own = [_self_scores(part, found, scores) for part in parts]
-        high = normalize_scores(high, *own)
-    return np.zeros_like(high), high
-
-
 @register(
     "smith_waterman",
     input="strings",
     definiteness="indefinite",
     extra="bio",
     parallel="processes",
-    bounds=smith_waterman_bounds,
     reference="Smith, Waterman (1981), Journal of Molecular Biology 147",
     witness="all DNA words of length 2 and 3; matrix=(1, -1), gaps 1 and 1",
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ __all__ = [
 ]
 
 Distance = Callable[..., np.ndarray]
-Bounds = Callable[..., tuple[np.ndarray, np.ndarray]]
 
 POINTWISE: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
     "exponential": lambda D, gamma: np.exp(-gamma * D),
@@ -137,22 +135,18 @@ def median_gamma(D: np.ndarray, similarity: Any = "exponential") -> float:
     return 0.5 / middle**2 if similarity == "gaussian" else 1.0 / middle
 
 
-def distance_facts(distance: Distance, bounds: Bounds | None = None) -> dict[str, Any]:
+def distance_facts(distance: Distance) -> dict[str, Any]:
     """Registry entries that every kernel of a distance has.
 
     Parameters
     ----------
     distance : callable
         ``distance(X, Y=None, **params)``.
-    bounds : callable, optional
-        ``bounds(X, Y, **params)`` returns bounds of the distances; 0 and infinity when
-        not given.
 
     Returns
     -------
     dict
-        "distance", "bounds", "resolve", "by_name" and "order", to be passed to
-        `register`.
+        "distance", "resolve", "by_name" and "order", to be passed to `register`.
     """
 
     def training_distances(X: Any, params: Mapping[str, Any]) -> np.ndarray:
@@ -171,7 +165,6 @@ def distance_facts(distance: Distance, bounds: Bounds | None = None) -> dict[str
 
     return {
         "distance": distance,
-        "bounds": partial(_similarity_bounds, bounds or _not_negative),
         "resolve": {
             "gamma": {"median": median},
             "similarity": {"max": largest, "centred": centred},
@@ -179,32 +172,6 @@ def distance_facts(distance: Distance, bounds: Bounds | None = None) -> dict[str
         "by_name": {"gamma": "median"},
         "order": _order,
     }
-
-
-def _not_negative(X: Any, Y: Any, **params: Any) -> tuple[np.ndarray, np.ndarray]:
-    shape = check_items(X, "X"), check_items(Y, "Y")
-    return np.zeros(shape), np.full(shape, np.inf)
-
-
-def _similarity_bounds(
-    bounds: Bounds,
-    X: Any,
-    Y: Any,
-    *,
-    gamma: float = 1.0,
-    similarity: Any = "exponential",
-    **own: Any,
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Bounds of similarities that fall as the distance rises."""
-    if isinstance(similarity, DoubleCentred):
-        return None
-    ends = bounds(X, Y, **own)
-    with np.errstate(over="ignore"):
-        if isinstance(similarity, MaxMinus):
-            near, far = (gamma * (similarity.largest - D) for D in ends)
-        else:
-            near, far = (POINTWISE[similarity](D, float(gamma)) for D in ends)
-    return far, near
 
 
 def some_items(X: Any) -> Any:

@@ -45,10 +45,6 @@ class KernelFacts:
     distance : callable or None
         For kernels of a distance: ``distance(X, Y=None, **params)``, before it is
         turned into a similarity; "pd" then speaks of the default, exp(-gamma d).
-    bounds : callable or None
-        ``bounds(X, Y, **params)`` returns a lower and an upper bound of every entry of
-        the matrix, at far less than its cost, or None where these parameters have
-        none. Entries must not depend on what else is evaluated with them.
     parallel : {"threads", "processes"}
         How blocks are evaluated side by side: threads where the library releases
         the interpreter lock and two threads were measured to be faster than one.
@@ -69,7 +65,6 @@ class KernelFacts:
     order: int | Callable[..., int] = 0
     extra: str | None = None
     distance: Callable[..., np.ndarray] | None = None
-    bounds: Callable[..., tuple[np.ndarray, np.ndarray] | None] | None = None
     parallel: Literal["threads", "processes"] = "threads"
     resolve: Mapping[str, Mapping[str, Callable[..., Any]]] = field(
         default_factory=dict
@@ -215,29 +210,6 @@ class Kernel:
                     f"Kernel({self.name!r}, ...).fit(X_train) first (estimators do)"
                 )
         return self.facts.function(X, Y, **self.params)
-
-    def bounds(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray] | None:
-        """Bounds of every entry of the matrix, without evaluating it.
-
-        Parameters
-        ----------
-        X, Y : items
-            As for the kernel itself.
-
-        Returns
-        -------
-        tuple of two ndarrays of shape (n_X, n_Y), or None
-            Lower and upper bounds; None where none are known.
-
-        Examples
-        --------
-        >>> from krein import Kernel
-        >>> Kernel("edit", similarity="negative").bounds(["krein"], ["kernel", "k"])
-        (array([[-6., -5.]]), array([[-1., -4.]]))
-        """
-        if self.facts.bounds is None:
-            return None
-        return self.facts.bounds(X, Y, **self.params)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Kernel) and self.get_params() == other.get_params()

@@ -20,7 +20,6 @@ from krein.kernels.distances import distance_facts, similarity_of
 from krein.kernels.elastic import elastic_distances, erp_costs, msm_costs, twe_costs
 from krein.kernels.items import check_items, fill_pairs, same_items
 from krein.kernels.registry import register
-from krein.kernels.warping import warping_bounds
 from krein.optional import import_optional
 
 __all__ = ["dtw_kernel", "erp_kernel", "msm_kernel", "twe_kernel"]
@@ -133,14 +132,6 @@ def _dtw_block(
     return D + D.T
 
 
-def dtw_bounds(
-    X: Any, Y: Any, *, window: float | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of `dtw_distance`, in one pass over each pair."""
-    first, second, _ = _check_pair(X, Y)
-    return warping_bounds(first, second, partial(window_cells, window))
-
-
 def _elastic(X: Any, Y: Any, window: float | None, costs: Any) -> np.ndarray:
     first, second, same = _check_pair(X, Y)
 
@@ -186,7 +177,7 @@ def erp_distance(
     parallel="processes",
     reference="Sakoe, Chiba (1978), IEEE Transactions on Acoustics 26",
     witness="all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
-    **distance_facts(dtw_distance, dtw_bounds),
+    **distance_facts(dtw_distance),
 )
 def dtw_kernel(X, Y=None, *, window=None, gamma=1.0, similarity="exponential"):
     """Kernel of dynamic time warping.

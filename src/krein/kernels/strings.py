@@ -70,14 +70,6 @@ def damerau_distance(X: Any, Y: Any = None, *, normalize: bool = False) -> np.nd
     return _edit_distances("DamerauLevenshtein.distance", X, Y, normalize=normalize)
 
 
-def _edit_bounds(X: Any, Y: Any, *, normalize: bool = False) -> tuple:
-    """Each letter too many is an edit; none needs more than the longer string has."""
-    rows, columns = _lengths(check_strings(X, "X")), _lengths(check_strings(Y, "Y"))
-    longer = np.maximum(rows[:, None], columns[None, :])
-    scale = longer if normalize else 1.0
-    return np.abs(rows[:, None] - columns[None, :]) / scale, longer / scale
-
-
 @register(
     "edit",
     input="strings",
@@ -85,7 +77,7 @@ def _edit_bounds(X: Any, Y: Any, *, normalize: bool = False) -> tuple:
     extra="strings",
     reference="Levenshtein (1966), Soviet Physics Doklady 10",
     witness="all words of length 1 to 4 over {a, b}; gamma=0.1",
-    **distance_facts(edit_distance, _edit_bounds),
+    **distance_facts(edit_distance),
 )
 def edit_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponential"):
     """Kernel of the Levenshtein distance.
@@ -129,7 +121,7 @@ def edit_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponentia
     extra="strings",
     reference="Damerau (1964), Communications of the ACM 7",
     witness="all words of length 1 to 4 over {a, b}; gamma=0.1",
-    **distance_facts(damerau_distance, _edit_bounds),
+    **distance_facts(damerau_distance),
 )
 def damerau_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponential"):
     """Kernel of the Damerau-Levenshtein distance (swaps of neighbours cost one).
@@ -164,11 +156,6 @@ def damerau_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponen
     return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
 
 
-def _jaro_winkler_bounds(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
-    shape = len(check_strings(X, "X")), len(check_strings(Y, "Y"))
-    return np.zeros(shape), np.ones(shape)
-
-
 @register(
     "jaro_winkler",
     input="strings",
@@ -176,7 +163,6 @@ def _jaro_winkler_bounds(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
     extra="strings",
     reference="Winkler (1990), Proceedings of the Section on Survey Research Methods",
     witness="all words of length 1 to 4 over {a, b}",
-    bounds=_jaro_winkler_bounds,
 )
 def jaro_winkler_kernel(X, Y=None):
     """Jaro-Winkler similarity of names, between 0 and 1 (prefix weight 0.1).
@@ -204,13 +190,6 @@ def jaro_winkler_kernel(X, Y=None):
     return _all_pairs("JaroWinkler.similarity", X, Y)
 
 
-def _lcs_bounds(X: Any, Y: Any, *, normalize: bool = False) -> tuple:
-    rows, columns = _lengths(check_strings(X, "X")), _lengths(check_strings(Y, "Y"))
-    high = np.minimum(rows[:, None], columns[None, :])
-    high = normalize_scores(high, rows, columns) if normalize else high
-    return np.zeros_like(high), high
-
-
 @register(
     "lcs",
     input="strings",
@@ -218,7 +197,6 @@ def _lcs_bounds(X: Any, Y: Any, *, normalize: bool = False) -> tuple:
     extra="strings",
     reference="Hirschberg (1975), Communications of the ACM 18",
     witness="all words of length 1 to 4 over {a, b}",
-    bounds=_lcs_bounds,
 )
 def lcs_kernel(X, Y=None, *, normalize=False):
     """Length of the longest common subsequence (gaps are free).
