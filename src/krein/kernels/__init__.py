@@ -2,11 +2,12 @@
 
 from krein.kernels.alignment import needleman_wunsch_kernel, smith_waterman_kernel
 from krein.kernels.blocks import kernel_matrix
-from krein.kernels.distributions import wasserstein_1d_kernel
-from krein.kernels.geodesic import geodesic_rbf_kernel
 from krein.kernels.graphs import optimal_assignment_kernel, wl_kernel
-from krein.kernels.images import covariance_descriptors
-from krein.kernels.places import haversine_kernel
+from krein.kernels.metric_spaces import (
+    geodesic_rbf_kernel,
+    haversine_kernel,
+    wasserstein_1d_kernel,
+)
 from krein.kernels.registry import (
     KERNELS,
     Kernel,
@@ -22,6 +23,7 @@ from krein.kernels.spd import (
     log_euclidean_kernel,
     stein_kernel,
 )
+from krein.kernels.spd_distances import covariance_descriptors
 from krein.kernels.splines import (
     log_kernel,
     multiquadric_kernel,

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from krein.kernels.items import check_items, fill_pairs, normalize_scores, same_items
+from krein.kernels.distances import (
+    check_items,
+    fill_pairs,
+    normalize_scores,
+    same_items,
+)
 from krein.kernels.registry import register
 from krein.optional import import_optional
-
-__all__ = ["needleman_wunsch_kernel", "smith_waterman_kernel"]
 
 _LARGEST_16_BIT = 2**15 - 1
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -17,10 +17,13 @@ import numpy as np
 import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
-from krein.kernels.items import check_items, fill_pairs, normalize_scores, same_items
+from krein.kernels.distances import (
+    check_items,
+    fill_pairs,
+    normalize_scores,
+    same_items,
+)
 from krein.kernels.registry import register
-
-__all__ = ["optimal_assignment_kernel", "wl_kernel"]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["KERNELS", "Kernel", "KernelFacts", "as_kernel", "list_kernels", "register"]
-
 Input = Literal[
     "vectors", "strings", "series", "spd", "graphs", "places", "distributions", "any"
 ]

@@ -16,13 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from krein.kernels.distances import distance_facts, similarity_of
+from krein.kernels.distances import (
+    check_items,
+    distance_facts,
+    fill_pairs,
+    same_items,
+    similarity_of,
+)
 from krein.kernels.elastic import elastic_distances, erp_costs, msm_costs, twe_costs
-from krein.kernels.items import check_items, fill_pairs, same_items
 from krein.kernels.registry import register
 from krein.optional import import_optional
-
-__all__ = ["dtw_kernel", "erp_kernel", "msm_kernel", "twe_kernel"]
 
 
 def check_series(X: Any, name: str = "X") -> list[np.ndarray]:

@@ -19,16 +19,6 @@ from sklearn.metrics import pairwise
 from krein.arrays import Array
 from krein.kernels.registry import register
 
-__all__ = [
-    "log_kernel",
-    "monomials",
-    "multiquadric_kernel",
-    "orthonormal_range",
-    "squared_distances",
-    "thin_plate_kernel",
-    "thin_plate_order_kernel",
-]
-
 # Up to this many features the plain loop over differences is as fast as a product.
 _FEW_FEATURES = 4
 # Squared distances below this share of |x|^2 + |y|^2 lose digits in the product form.

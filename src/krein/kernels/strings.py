@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from krein.kernels.distances import distance_facts, similarity_of
-from krein.kernels.items import check_items, normalize_scores, same_items
+from krein.kernels.distances import (
+    check_items,
+    distance_facts,
+    normalize_scores,
+    same_items,
+    similarity_of,
+)
 from krein.kernels.registry import register
 from krein.optional import import_optional
-
-__all__ = ["damerau_kernel", "edit_kernel", "jaro_winkler_kernel", "lcs_kernel"]
 
 
 def check_strings(X: Any, name: str = "X") -> list[str]:

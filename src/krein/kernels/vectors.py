@@ -10,18 +10,9 @@ from joblib import cpu_count
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.metrics import pairwise
 
-from krein.kernels.distances import median_distance, some_items
-from krein.kernels.items import same_items
+from krein.kernels.distances import median_distance, same_items, some_items
 from krein.kernels.registry import register
 from krein.store.blocks import Block, Tiling
-
-__all__ = [
-    "laplacian_kernel",
-    "polynomial_kernel",
-    "rbf_kernel",
-    "sigmoid_kernel",
-    "tl1_kernel",
-]
 
 
 def _same_or(X: Any, Y: Any) -> Any:
