@@ -83,9 +83,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         )
     kernel = make_kernel(args.name, args.param)
     out = _check_out(args)
+    from krein.cli.inputs import item_format
     from krein.formats import read_items
 
-    how = {"format": args.format, "separator": args.separator, "column": args.items}
+    form = item_format(kernel, args.format)
+    how = {"format": form, "separator": args.separator, "column": args.items}
     read = read_items(args.input, **how)
     train = read_items(args.against, **how) if args.against else read
     print_note(args, *read.notes, *(train.notes if args.against else []))

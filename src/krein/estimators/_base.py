@@ -32,9 +32,9 @@ from sklearn.utils.validation import (
 from krein.arrays import Array
 from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
-from krein.items import columns_of_rows, plain_items, take
+from krein.items import columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
-from krein.kernels.registry import Kernel, as_kernel
+from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.matrices.matrix import Matrix, Similarities
 from krein.matrices.memory import require_for_spectral_fit
 from krein.matrices.sparse import SparseSimilarity
@@ -104,7 +104,7 @@ class KernelModel(Sparsifiable, BaseEstimator):
     def _takes_vectors(self, X: Any) -> bool:
         """Tell rows of numbers from lists of strings, series, graphs, matrices."""
         kernel = self.kernel
-        if isinstance(kernel, str) and kernel != "precomputed":
+        if not self._precomputed:
             kernel = as_kernel(kernel, None)
         if isinstance(kernel, Kernel):
             return kernel.facts.input == "vectors"
@@ -121,7 +121,7 @@ class KernelModel(Sparsifiable, BaseEstimator):
 
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate rows of numbers as scikit-learn does; keep objects as they are."""
-        X = plain_items(X)
+        X = items_for(self.kernel, X)
         if scipy.sparse.issparse(X) and self._precomputed:
             return self._check_sparse(X, reset=reset)
         if self._precomputed:

@@ -14,6 +14,7 @@ from krein.kernels.registry import (
     KernelFacts,
     as_kernel,
     list_kernels,
+    register_kernel,
 )
 from krein.kernels.series import dtw_kernel, erp_kernel, msm_kernel, twe_kernel
 from krein.kernels.spd import (
@@ -36,11 +37,13 @@ from krein.kernels.strings import (
     jaro_winkler_kernel,
     lcs_kernel,
 )
+from krein.kernels.tables import gower_kernel
 from krein.kernels.vectors import (
     laplacian_kernel,
     polynomial_kernel,
     rbf_kernel,
     sigmoid_kernel,
+    tanimoto_kernel,
     tl1_kernel,
 )
 
@@ -58,6 +61,7 @@ __all__ = [
     "erp_kernel",
     "euclidean_spd_kernel",
     "geodesic_rbf_kernel",
+    "gower_kernel",
     "haversine_kernel",
     "jaro_winkler_kernel",
     "kernel_matrix",
@@ -72,9 +76,11 @@ __all__ = [
     "optimal_assignment_kernel",
     "polynomial_kernel",
     "rbf_kernel",
+    "register_kernel",
     "sigmoid_kernel",
     "smith_waterman_kernel",
     "stein_kernel",
+    "tanimoto_kernel",
     "thin_plate_kernel",
     "thin_plate_order_kernel",
     "tl1_kernel",

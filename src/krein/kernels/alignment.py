@@ -17,7 +17,7 @@ from krein.kernels.distances import (
     normalize_scores,
     same_items,
 )
-from krein.kernels.registry import register
+from krein.kernels.registry import register_kernel
 from krein.optional import import_optional
 
 _LARGEST_16_BIT = 2**15 - 1
@@ -166,7 +166,7 @@ def _self_scores(sequences: list[str], matrix: Any, scores: Any) -> np.ndarray:
     return own
 
 
-@register(
+@register_kernel(
     "smith_waterman",
     input="strings",
     definiteness="indefinite",
@@ -211,7 +211,7 @@ def smith_waterman_kernel(
     return _alignment_scores("sw", X, Y, matrix, gaps, normalize)
 
 
-@register(
+@register_kernel(
     "needleman_wunsch",
     input="strings",
     definiteness="indefinite",

@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 
 import krein
 from krein.arrays import real_numbers
-from krein.items import plain_items, take
+from krein.items import take
 from krein.kernels.distances import check_items, same_items
-from krein.kernels.registry import Kernel, as_kernel
+from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.matrices.memory import available_memory, parse_bytes
 from krein.progress import progress_bar
 from krein.store.blocks import Block, BlockStore, Tiling, described
@@ -87,7 +87,7 @@ def kernel_matrix(
     True
     """
     kernel = Kernel(kernel) if isinstance(kernel, str) else as_kernel(kernel, None)
-    X, Y = plain_items(X), plain_items(Y)
+    X, Y = items_for(kernel, X), items_for(kernel, Y)
     X = np.asarray(X) if hasattr(X, "columns") else X
     Y = np.asarray(Y) if hasattr(Y, "columns") else Y
     n_rows = check_items(X, "X")

@@ -224,7 +224,7 @@ def distance_facts(distance: Distance) -> dict[str, Any]:
     Returns
     -------
     dict
-        "distance", "resolve", "by_name" and "order", to be passed to `register`.
+        "distance", "resolve", "by_name" and "order", to be passed to `register_kernel`.
     """
 
     def training_distances(X: Any, params: Mapping[str, Any]) -> np.ndarray:

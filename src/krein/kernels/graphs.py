@@ -23,7 +23,7 @@ from krein.kernels.distances import (
     normalize_scores,
     same_items,
 )
-from krein.kernels.registry import register
+from krein.kernels.registry import register_kernel
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _subtree_counts(graphs: list[LabelledGraph], n_iter: int) -> scipy.sparse.cs
     return scipy.sparse.csr_array((np.array(values, float), (rows, columns)), shape)
 
 
-@register(
+@register_kernel(
     "wl",
     input="graphs",
     definiteness="pd",
@@ -205,7 +205,7 @@ def _assignment_score(g: Prepared, h: Prepared, decay: float) -> float:
     return float(node[linear_sum_assignment(node, maximize=True)].sum())
 
 
-@register(
+@register_kernel(
     "optimal_assignment",
     input="graphs",
     definiteness="indefinite",

@@ -21,7 +21,7 @@ from krein.kernels.distances import (
     similarity_of,
     some_items,
 )
-from krein.kernels.registry import register
+from krein.kernels.registry import register_kernel
 
 _MEAN_RADIUS_KM = 6371.0088
 
@@ -53,7 +53,7 @@ def haversine_distance(X: Any, Y: Any = None) -> np.ndarray:
     return _MEAN_RADIUS_KM * haversine_distances(X, Y)
 
 
-@register(
+@register_kernel(
     "haversine",
     input="places",
     definiteness="pd",
@@ -135,7 +135,7 @@ def _one_distance(x: np.ndarray, y: np.ndarray) -> float:
     return float(wasserstein_distance(x, y))
 
 
-@register(
+@register_kernel(
     "wasserstein_1d",
     input="distributions",
     definiteness="pd",
@@ -203,7 +203,7 @@ def _geodesic_median(X: Any, params: Mapping[str, Any]) -> float:
     return 0.5 / median_distance(distances) ** 2
 
 
-@register(
+@register_kernel(
     "geodesic_rbf",
     input="any",
     definiteness="depends",

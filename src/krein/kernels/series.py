@@ -24,7 +24,7 @@ from krein.kernels.distances import (
     similarity_of,
 )
 from krein.kernels.elastic import elastic_distances, erp_costs, msm_costs, twe_costs
-from krein.kernels.registry import register
+from krein.kernels.registry import register_kernel
 from krein.optional import import_optional
 
 
@@ -172,7 +172,7 @@ def erp_distance(
     return _elastic(X, Y, window, partial(erp_costs, g=g))
 
 
-@register(
+@register_kernel(
     "dtw",
     input="series",
     definiteness="indefinite",
@@ -221,7 +221,7 @@ def dtw_kernel(X, Y=None, *, window=None, gamma=1.0, similarity="exponential"):
     return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
 
 
-@register(
+@register_kernel(
     "msm",
     input="series",
     definiteness="indefinite",
@@ -264,7 +264,7 @@ def msm_kernel(X, Y=None, *, c=1.0, window=None, gamma=1.0, similarity="exponent
     return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
 
 
-@register(
+@register_kernel(
     "twe",
     input="series",
     definiteness="indefinite",
@@ -320,7 +320,7 @@ def twe_kernel(
     return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
 
 
-@register(
+@register_kernel(
     "erp",
     input="series",
     definiteness="indefinite",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krein.kernels.distances import distance_facts, similarity_of
-from krein.kernels.registry import register
+from krein.kernels.registry import register_kernel
 from krein.kernels.spd_distances import (
     affine_invariant_distance,
     bures_distance,
@@ -15,7 +15,7 @@ from krein.kernels.spd_distances import (
 _TABLE_I = "Liu, Huang, Gong, Yang, Suykens (2018), Table I"
 
 
-@register(
+@register_kernel(
     "euclidean_spd",
     input="spd",
     definiteness="pd",
@@ -59,7 +59,7 @@ def euclidean_spd_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     )
 
 
-@register(
+@register_kernel(
     "log_euclidean",
     input="spd",
     definiteness="pd",
@@ -98,7 +98,7 @@ def log_euclidean_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     )
 
 
-@register(
+@register_kernel(
     "affine_invariant",
     input="spd",
     parallel="processes",
@@ -145,7 +145,7 @@ def affine_invariant_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     )
 
 
-@register(
+@register_kernel(
     "stein",
     input="spd",
     parallel="processes",
@@ -187,7 +187,7 @@ def stein_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     return similarity_of(stein_distance, X, Y, gamma=gamma, similarity=similarity)
 
 
-@register(
+@register_kernel(
     "bures",
     input="spd",
     parallel="processes",

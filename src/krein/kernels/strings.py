@@ -14,7 +14,7 @@ from krein.kernels.distances import (
     same_items,
     similarity_of,
 )
-from krein.kernels.registry import register
+from krein.kernels.registry import register_kernel
 from krein.optional import import_optional
 
 
@@ -73,7 +73,7 @@ def damerau_distance(X: Any, Y: Any = None, *, normalize: bool = False) -> np.nd
     return _edit_distances("DamerauLevenshtein.distance", X, Y, normalize=normalize)
 
 
-@register(
+@register_kernel(
     "edit",
     input="strings",
     definiteness="indefinite",
@@ -117,7 +117,7 @@ def edit_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponentia
     return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
 
 
-@register(
+@register_kernel(
     "damerau",
     input="strings",
     definiteness="indefinite",
@@ -159,7 +159,7 @@ def damerau_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponen
     return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
 
 
-@register(
+@register_kernel(
     "jaro_winkler",
     input="strings",
     definiteness="indefinite",
@@ -193,7 +193,7 @@ def jaro_winkler_kernel(X, Y=None):
     return _all_pairs("JaroWinkler.similarity", X, Y)
 
 
-@register(
+@register_kernel(
     "lcs",
     input="strings",
     definiteness="indefinite",
