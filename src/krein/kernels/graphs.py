@@ -2,8 +2,9 @@
 
 A graph is ``(nodes, edges, labels)``, undirected: nodes a number or a list of names,
 edges pairs of names (either direction or both), labels one per node, a mapping, or
-None; or a networkx graph whose nodes have an attribute ``label``. The record "Graph
-kernels in NumPy and SciPy" says why not a further package.
+None; or a networkx graph whose nodes have an attribute ``label``. Nodes without labels
+are compared by their degrees. The record "Graph kernels in NumPy and SciPy" says why
+not a further package.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from krein.kernels.distances import (
     same_items,
 )
 from krein.kernels.registry import register_kernel
+from krein.notices import warn_user
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,11 @@ class LabelledGraph:
         return P
 
 
-def _as_graph(item: Any, where: str) -> LabelledGraph:
+def _as_graph(item: Any, where: str, node_label: str | None) -> LabelledGraph:
     if hasattr(item, "nodes") and hasattr(item, "adj"):  # networkx
         nodes = list(item.nodes)
         edges = list(item.edges())
-        labels: Any = {node: item.nodes[node].get("label", 0) for node in nodes}
+        labels = _attribute(item, where, node_label)
     elif isinstance(item, tuple | list) and len(item) in (2, 3):
         nodes, edges = item[0], item[1]
         labels = item[2] if len(item) == 3 else None
@@ -61,9 +63,42 @@ def _as_graph(item: Any, where: str) -> LabelledGraph:
     position = {node: k for k, node in enumerate(nodes)}
     if len(position) < len(nodes):
         raise ValueError(f"{where} has a duplicated node name")
-    return LabelledGraph(
-        _node_labels(labels, nodes, where), _neighbours(edges, position, where)
-    )
+    neighbours = _neighbours(edges, position, where)
+    if labels is None or node_label == "degree":
+        # Marked, so that a degree never equals a label of another graph.
+        return LabelledGraph([("degree", len(n)) for n in neighbours], neighbours)
+    return LabelledGraph(_node_labels(labels, nodes, where), neighbours)
+
+
+def _attribute(graph: Any, where: str, node_label: str | None) -> dict | None:
+    """Labels of the nodes of a networkx graph that have some, or None."""
+    name = node_label or "label"
+    labels = {n: facts[name] for n, facts in graph.nodes(data=True) if name in facts}
+    if not labels and node_label not in (None, "degree"):
+        raise ValueError(
+            f"{where} has no node with the attribute {name!r} (node_label); its nodes "
+            f"have {', '.join(_attribute_names(graph)) or 'no attributes'}"
+        )
+    return labels or None
+
+
+def _attribute_names(graph: Any) -> list[str]:
+    return sorted({str(name) for _, facts in graph.nodes(data=True) for name in facts})
+
+
+def _warn_of_ignored(X: Any) -> None:
+    """Say once which attributes of nodes are not looked at, and what to do."""
+    for item in X:
+        names = _attribute_names(item) if hasattr(item, "adj") else []
+        ignored = [name for name in names if name != "label"]
+        if ignored:
+            used = "label" if "label" in names else "degree"
+            warn_user(
+                f"nodes have the attributes {', '.join(ignored)}, which are ignored; "
+                f"nodes are compared by their {used}. Choose one with node_label=NAME, "
+                f"or node_label={used!r} for what is done now"
+            )
+            return
 
 
 def _plain(values: Any) -> list:
@@ -71,14 +106,18 @@ def _plain(values: Any) -> list:
 
 
 def _node_labels(labels: Any, nodes: list, where: str) -> list[Hashable]:
-    if labels is None:
-        return [0] * len(nodes)
     if isinstance(labels, Mapping):
         missing = [node for node in nodes if node not in labels]
         if missing:
             raise ValueError(f"{where} has no label for the node {missing[0]!r}")
-        return [labels[node] for node in nodes]
+        labels = [labels[node] for node in nodes]
     labels = _plain(labels)
+    for label in labels:
+        if not isinstance(label, Hashable):
+            raise TypeError(
+                f"{where} has a {type(label).__name__} as label of a node; expected "
+                "text or numbers"
+            )
     if len(labels) != len(nodes):
         raise ValueError(f"{where} has {len(labels)} labels for {len(nodes)} nodes")
     return labels
@@ -97,14 +136,22 @@ def _neighbours(edges: Any, position: Mapping, where: str) -> list[list[int]]:
     return [sorted(others) for others in found]
 
 
-def _check_pair(X: Any, Y: Any) -> tuple[list, list, bool]:
+def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list, bool]:
+    if not isinstance(node_label, str | None):
+        raise TypeError(
+            "node_label must be the name of an attribute of nodes, 'degree' or None, "
+            f"got {node_label!r}"
+        )
     same = same_items(X, Y)
     check_items(X, "X")
-    first = [_as_graph(item, f"X[{i}]") for i, item in enumerate(X)]
+    check_items(X if same else Y, "Y")
+    if node_label is None:
+        _warn_of_ignored(X)
+    first = [_as_graph(item, f"X[{i}]", node_label) for i, item in enumerate(X)]
     if same:
         return first, first, True
-    check_items(Y, "Y")
-    return first, [_as_graph(item, f"Y[{i}]") for i, item in enumerate(Y)], False
+    second = [_as_graph(item, f"Y[{i}]", node_label) for i, item in enumerate(Y)]
+    return first, second, False
 
 
 # ------------------------------------------------------------- Weisfeiler-Lehman
@@ -138,7 +185,7 @@ def _subtree_counts(graphs: list[LabelledGraph], n_iter: int) -> scipy.sparse.cs
     definiteness="pd",
     reference="Shervashidze, Schweitzer, van Leeuwen, Mehlhorn, Borgwardt (2011)",
 )
-def wl_kernel(X, Y=None, *, n_iter=3, normalize=False):
+def wl_kernel(X, Y=None, *, n_iter=3, normalize=False, node_label=None):
     """Weisfeiler-Lehman subtree kernel.
 
     The inner product of label counts over the rounds 0, ..., n_iter of relabelling a
@@ -152,6 +199,10 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False):
         Rounds of relabelling; 0 counts the labels themselves.
     normalize : bool
         Return ``k(g, h) / sqrt(k(g, g) k(h, h))``.
+    node_label : str, optional
+        Attribute of networkx nodes that is compared, or "degree" for the number of
+        neighbours. When not given: labels (the attribute ``label``), degrees where a
+        graph has none, and a warning if nodes have other attributes.
 
     Returns
     -------
@@ -172,7 +223,7 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False):
            [ 6., 10.]])
     """
     _check_count(n_iter, "n_iter")
-    first, second, same = _check_pair(X, Y)
+    first, second, same = _check_pair(X, Y, node_label)
     counts = _subtree_counts(first if same else [*first, *second], n_iter)
     own = np.asarray(counts.multiply(counts).sum(axis=1), dtype=float).ravel()
     A = counts[: len(first)]
@@ -213,7 +264,9 @@ def _assignment_score(g: Prepared, h: Prepared, decay: float) -> float:
     reference="Froehlich, Wegner, Sieker, Zell (2005), ICML; Vert (2008)",
     witness="all paths of 4 and 5 nodes with labels a and b",
 )
-def optimal_assignment_kernel(X, Y=None, *, depth=3, decay=0.5, normalize=False):
+def optimal_assignment_kernel(
+    X, Y=None, *, depth=3, decay=0.5, normalize=False, node_label=None
+):
     """Best one-to-one assignment of the nodes of one graph to those of the other.
 
     The similarity of nodes u, v is ``sum_l decay^l R_l(u, v)``: R_0 is 1 for equal
@@ -230,6 +283,10 @@ def optimal_assignment_kernel(X, Y=None, *, depth=3, decay=0.5, normalize=False)
         Weight of neighbours, between 0 and 1.
     normalize : bool
         Return ``k(g, h) / sqrt(k(g, g) k(h, h))``.
+    node_label : str, optional
+        Attribute of networkx nodes that is compared, or "degree" for the number of
+        neighbours. When not given: labels (the attribute ``label``), degrees where a
+        graph has none, and a warning if nodes have other attributes.
 
     Returns
     -------
@@ -252,7 +309,7 @@ def optimal_assignment_kernel(X, Y=None, *, depth=3, decay=0.5, normalize=False)
     _check_count(depth, "depth")
     if not 0 <= decay <= 1:
         raise ValueError(f"decay must be between 0 and 1, got {decay!r}")
-    first, second, same = _check_pair(X, Y)
+    first, second, same = _check_pair(X, Y, node_label)
     codes: dict[Hashable, int] = {}
 
     def prepare(graph: LabelledGraph) -> Prepared:
