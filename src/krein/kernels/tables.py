@@ -107,7 +107,9 @@ def _check_ranges(ranges: Any, n_columns: int) -> Ranges:
             "column, None for categories"
         )
     for k, width in enumerate(ranges):
-        if width is not None and not (isinstance(width, Real) and 0 <= width < np.inf):
+        if width is not None and not (
+            isinstance(width, int | float | np.number) and 0 <= width < np.inf
+        ):
             raise ValueError(f"ranges[{k}] must be a number from 0 on, got {width!r}")
     return tuple(None if width is None else float(width) for width in ranges)
 

@@ -62,7 +62,7 @@ def _inner_scale(X: Any, params: dict) -> float:
 
 # A tile stays in the cache until it is truncated and mirrored.
 _TL1_TILE = 256
-_INNER = {
+_INNER: dict[str, Any] = {
     "resolve": {"gamma": {"scale": _inner_scale}},
     "by_name": {"gamma": "scale"},
 }
