@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, nullcontext
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from math import ceil, isqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,18 +109,101 @@ def kernel_matrix(
     tiling = Tiling(
         n_rows, n_columns, max(1, min(size, pieces, _LARGEST_BLOCK)), symmetric
     )
+    work = Work(kernel, X, Y, n_jobs, progress)
     if out is None:
-        store: ArrayStore | FileStore = ArrayStore(tiling)
-    else:
-        store = FileStore(out, tiling, _key(kernel, X, None if symmetric else Y))
-    with store:
-        for tile, block in _evaluate(kernel, X, Y, store, n_jobs, progress):
-            store.write(tile, block)
-        return store.complete()
+        K = np.empty(tiling.shape)
+        blocks = list(tiling)
+        for block, numbers in zip(blocks, work.evaluate(blocks, tiling), strict=True):
+            tiling.place(K, block, numbers)
+        return K
+    return _write_file(work, out, tiling)
 
 
-def _key(kernel: Any, X: Any, Y: Any) -> str:
-    return fingerprint(krein.__version__, np.__version__, kernel, X, Y)
+@dataclass(frozen=True)
+class Work:
+    """What is evaluated, and how."""
+
+    kernel: Any
+    X: Any
+    Y: Any
+    n_jobs: int
+    progress: bool
+
+    @property
+    def key(self) -> str:
+        """What the matrix is computed from."""
+        Y = None if self.Y is self.X else self.Y
+        return fingerprint(krein.__version__, np.__version__, self.kernel, self.X, Y)
+
+    def evaluate(self, blocks: list[Block], tiling: Tiling) -> Iterator[np.ndarray]:
+        """Evaluate blocks, in order."""
+        kernel = self.kernel
+        threads = isinstance(kernel, Kernel) and kernel.facts.parallel == "threads"
+        parallel = Parallel(
+            n_jobs=self.n_jobs,
+            backend="threading" if threads else "loky",
+            return_as="generator",
+        )
+        label = kernel.name if isinstance(kernel, Kernel) else "kernel"
+        total = tiling.n_pairs
+        done = total - sum(tiling.pairs_of(block) for block in blocks)
+        # One thread of BLAS per job: jobs that each use all cores get in each other's
+        # way. For processes joblib sees to it, and looking for the libraries here takes
+        # 15 ms.
+        limit = threadpool_limits(1) if threads and self.n_jobs > 1 else nullcontext()
+        bar = progress_bar(label, total, unit="pairs", done=done, show=self.progress)
+        jobs = (delayed(_one_block)(kernel, *self._items(b, tiling)) for b in blocks)
+        with limit, bar as advance:
+            for block, numbers in zip(blocks, parallel(jobs), strict=True):
+                yield numbers
+                advance(tiling.pairs_of(block))
+
+    def _items(self, block: Block, tiling: Tiling) -> tuple[Any, Any]:
+        """Items of a block; the same object where half of the pairs are enough."""
+        rows, columns = block
+        A = take(self.X, rows)
+        same = tiling.symmetric and rows == columns
+        return A, A if same else take(self.Y, columns)
+
+
+def _write_file(work: Work, out: str | os.PathLike, tiling: Tiling) -> np.ndarray:
+    """Evaluate into a store, ``<out>.partial``, whose numbers become the file `out`.
+
+    A run killed at any moment loses the blocks in work and nothing else; blocks that
+    were damaged since are recognised and evaluated again.
+    """
+    path = check_writable(out)
+    if path.suffix != ".npy":
+        raise ValueError(f"out must be a .npy file, got {path.name!r}")
+    partial = path.with_name(path.name + ".partial")
+    if partial.is_file():
+        raise ValueError(
+            f"{partial} is a file of another version of krein; remove it to start anew"
+        )
+    with locked(partial):
+        store = _open_store(partial, tiling, work.key)
+        try:
+            numbers_of = range(len(store.blocks))
+            missing = [number for number in numbers_of if not store.is_sound(number)]
+            blocks = [store.blocks[number] for number in missing]
+            found = work.evaluate(blocks, store.tiling)
+            for number, numbers in zip(missing, found, strict=True):
+                store.write(number, numbers)
+            check_writable(path)
+            store.numbers.finish()
+            os.replace(store.numbers.path, path)
+        finally:
+            if path.exists() or not any(map(store.has, numbers_of)):
+                shutil.rmtree(partial, ignore_errors=True)
+    return np.load(path, mmap_mode="r")
+
+
+def _open_store(folder: Path, tiling: Tiling, key: str) -> BlockStore:
+    """Open a store; work that is continued keeps its own size of blocks."""
+    begun = described(folder)
+    if begun is not None and begun["key"] == key:
+        tiling = replace(tiling, size=begun["block"][0])
+    return BlockStore(folder, tiling, key)
 
 
 def _block_budget(
@@ -149,143 +233,3 @@ def _one_block(kernel: Any, X: Any, Y: Any) -> np.ndarray:
             f"{expected[1]} items, got {block.shape}"
         )
     return block
-
-
-def _evaluate(
-    kernel: Any,
-    X: Any,
-    Y: Any,
-    store: ArrayStore | FileStore,
-    n_jobs: int,
-    progress: bool,
-) -> Iterator[tuple[Block, np.ndarray]]:
-    """Evaluate the missing blocks, in order."""
-    missing = store.missing()
-
-    def jobs() -> Iterator[Any]:
-        for rows, columns in missing:
-            A = take(X, rows)
-            # The same object tells the kernel that it may evaluate half the pairs.
-            B = A if store.tiling.symmetric and rows == columns else take(Y, columns)
-            yield delayed(_one_block)(kernel, A, B)
-
-    threads = isinstance(kernel, Kernel) and kernel.facts.parallel == "threads"
-    parallel = Parallel(
-        n_jobs=n_jobs,
-        backend="threading" if threads else "loky",
-        return_as="generator",
-    )
-    label = kernel.name if isinstance(kernel, Kernel) else "kernel"
-    total = store.tiling.n_pairs
-    left = sum(store.tiling.pairs_of(tile) for tile in missing)
-    # One thread of BLAS per job: jobs that each use all cores get in each other's way.
-    # For processes joblib sees to it, and looking for the libraries here takes 15 ms.
-    limit = threadpool_limits(1) if threads and n_jobs > 1 else nullcontext()
-    bar = progress_bar(label, total, unit="pairs", done=total - left, show=progress)
-    with limit, bar as advance:
-        for tile, block in zip(missing, parallel(jobs()), strict=True):
-            yield tile, block
-            advance(store.tiling.pairs_of(tile))
-
-
-class ArrayStore:
-    """Blocks go into an array in memory."""
-
-    def __init__(self, tiling: Tiling) -> None:
-        self.tiling = tiling
-        self._K = np.empty(tiling.shape)
-
-    def __enter__(self) -> ArrayStore:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def missing(self) -> list[Block]:
-        """Blocks still to be evaluated: all."""
-        return list(self.tiling)
-
-    def write(self, block: Block, numbers: np.ndarray) -> None:
-        """Take a block."""
-        self.tiling.place(self._K, block, numbers)
-
-    def complete(self) -> np.ndarray:
-        """Return the matrix."""
-        return self._K
-
-
-class FileStore:
-    """Blocks go into a store, ``<path>.partial``, whose numbers become `path`.
-
-    A run killed at any moment loses the blocks in work and nothing else; blocks that
-    were damaged since are recognised and evaluated again.
-
-    Parameters
-    ----------
-    path : path-like
-        The .npy file to make; must not exist.
-    tiling : Tiling
-        Blocks of a new run; a run that is continued keeps its own block size.
-    key : str
-        Says what is being computed; a partial matrix with another key is refused.
-    """
-
-    def __init__(self, path: str | os.PathLike, tiling: Tiling, key: str) -> None:
-        self.path = check_writable(path)
-        if self.path.suffix != ".npy":
-            raise ValueError(f"out must be a .npy file, got {self.path.name!r}")
-        self.tiling = tiling
-        self.key = key
-        self.partial = self.path.with_name(self.path.name + ".partial")
-        self._held = ExitStack()
-
-    def __enter__(self) -> FileStore:
-        if self.partial.is_file():
-            raise ValueError(
-                f"{self.partial} is a file of another version of krein; remove it to "
-                "start anew"
-            )
-        self._held.enter_context(locked(self.partial))
-        try:
-            self._open()
-        except BaseException:
-            self._held.close()
-            raise
-        return self
-
-    def _open(self) -> None:
-        begun = described(self.partial)
-        if begun is not None and begun["key"] == self.key:
-            self.tiling = replace(self.tiling, size=begun["block"][0])
-        self._store = BlockStore(self.partial, self.tiling, self.key)
-        blocks = range(len(self._store.blocks))
-        self._done = {block for block in blocks if self._store.is_sound(block)}
-        self._number = {_corners(b): k for k, b in enumerate(self._store.blocks)}
-
-    def __exit__(self, *error: object) -> None:
-        if self.path.exists() or not self._done:
-            shutil.rmtree(self.partial, ignore_errors=True)
-        self._held.close()
-
-    def missing(self) -> list[Block]:
-        """Blocks that are not on disk yet."""
-        return [b for k, b in enumerate(self._store.blocks) if k not in self._done]
-
-    def write(self, block: Block, numbers: np.ndarray) -> None:
-        """Write a block."""
-        number = self._number[_corners(block)]
-        self._store.write(number, numbers)
-        self._done.add(number)
-
-    def complete(self) -> np.ndarray:
-        """Rename the file and return it as a memory map."""
-        check_writable(self.path)
-        self._store.numbers.finish()
-        os.replace(self._store.numbers.path, self.path)
-        return np.load(self.path, mmap_mode="r")
-
-
-def _corners(block: Block) -> tuple[int, int, int, int]:
-    """A block as a key (slices are hashable from Python 3.12 on)."""
-    rows, columns = block
-    return rows.start, rows.stop, columns.start, columns.stop
