@@ -186,6 +186,16 @@ def test_estimators_take_frames(patients, tmp_path, kernel):
         assert loaded.predict(frame[40:]).tolist() == labels.tolist()
 
 
+def test_estimators_know_the_columns_by_name(patients):
+    frame, y = patients
+    model = SpectrumSVC(kernel="gower").fit(frame, y)
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[frame.columns[::-1]])
+    rows = list(zip(*plain(frame).values(), strict=True))
+    assert not hasattr(model.fit(rows, y), "feature_names_in_")
+
+
 def test_compare_takes_a_frame(patients):
     frame, y = patients
     found = compare(frame, y, kernel="gower", methods=["clip"], cv=3)

@@ -20,6 +20,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
+    _check_feature_names,
     _check_n_features,
     _check_sample_weight,
     _check_y,
@@ -121,7 +122,9 @@ class KernelModel(Sparsifiable, BaseEstimator):
 
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate rows of numbers as scikit-learn does; keep objects as they are."""
-        X = items_for(self.kernel, X)
+        given, X = X, items_for(self.kernel, X)
+        if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
+            _check_feature_names(self, given, reset=reset)
         if scipy.sparse.issparse(X) and self._precomputed:
             return self._check_sparse(X, reset=reset)
         if self._precomputed:

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from krein.kernels.distances import (
+    check_both,
     check_items,
     fill_pairs,
     normalize_scores,
-    same_items,
 )
 from krein.kernels.registry import register_kernel
 from krein.notices import warn_user
@@ -97,7 +98,7 @@ def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
     return found, letters
 
 
-def check_sequences(X: Any, letters: str, name: str = "X") -> list[str]:
+def check_sequences(letters: str, X: Any, name: str = "X") -> list[str]:
     """Return upper-case sequences over `letters`, or name item, position and letter."""
     check_items(X, name)
     known = set(letters)
@@ -162,22 +163,19 @@ def _alignment_scores(
     gaps: tuple[int, int],
     normalize: bool,
 ) -> np.ndarray:
-    same = same_items(X, Y)
     check_items(X, "X")
     matrix = _default_matrix(X) if matrix is None else matrix
     found, letters = _substitution_matrix(matrix)
-    first = check_sequences(X, letters, "X")
-    second = first if same else check_sequences(Y, letters, "Y")
+    first, second, same = check_both(X, Y, partial(check_sequences, letters))
     scores = _row_scores(algorithm, found, gaps)
     # Scores are symmetric, and a profile costs as much as some alignments.
     turned = len(second) < len(first)
     queries, subjects = (second, first) if turned else (first, second)
-    K = fill_pairs(
-        len(queries),
-        len(subjects),
-        lambda i, start: scores(queries[i], subjects[start:] if start else subjects),
-        symmetric=same,
-    )
+
+    def row(i: int, start: int) -> list[int]:
+        return scores(queries[i], subjects[start:] if start else subjects)
+
+    K = fill_pairs(len(queries), len(subjects), row, symmetric=same)
     K = np.ascontiguousarray(K.T) if turned else K
     if not normalize:
         return K

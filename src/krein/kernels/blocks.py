@@ -106,9 +106,8 @@ def kernel_matrix(
     if out is None and n_jobs == 1 and not progress and size >= max(n_rows, n_columns):
         return _one_block(kernel, X, Y)
     pieces = ceil(max(n_rows, n_columns) / isqrt(2 * _TILES_PER_JOB * n_jobs))
-    tiling = Tiling(
-        n_rows, n_columns, max(1, min(size, pieces, _LARGEST_BLOCK)), symmetric
-    )
+    size = max(1, min(size, pieces, _LARGEST_BLOCK))
+    tiling = Tiling(n_rows, n_columns, size, symmetric)
     work = Work(kernel, X, Y, n_jobs, progress)
     if out is None:
         K = np.empty(tiling.shape)
@@ -139,11 +138,8 @@ class Work:
         """Evaluate blocks, in order."""
         kernel = self.kernel
         threads = isinstance(kernel, Kernel) and kernel.facts.parallel == "threads"
-        parallel = Parallel(
-            n_jobs=self.n_jobs,
-            backend="threading" if threads else "loky",
-            return_as="generator",
-        )
+        backend = "threading" if threads else "loky"
+        parallel = Parallel(self.n_jobs, backend=backend, return_as="generator")
         label = kernel.name if isinstance(kernel, Kernel) else "kernel"
         total = tiling.n_pairs
         done = total - sum(tiling.pairs_of(block) for block in blocks)

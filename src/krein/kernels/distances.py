@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,13 @@ def _same_item(x: Any, y: Any) -> bool:
             _same_item(a, b) for a, b in zip(x, y, strict=True)
         )
     return isinstance(x, str | bytes | int | float) and x == y
+
+
+def check_both(X: Any, Y: Any, check: Callable) -> tuple[Any, Any, bool]:
+    """Items by ``check(items, name)``, once where both are the same, and whether so."""
+    same = same_items(X, Y)
+    first = check(X, "X")
+    return first, first if same else check(Y, "Y"), same
 
 
 def fill_pairs(
@@ -154,14 +162,14 @@ class DoubleCentred:
 
 
 def similarity_of(
-    distance: Distance, X: Any, Y: Any, *, gamma: float, similarity: Any
+    distance: Distance, X: Any, Y: Any, gamma: float, similarity: Any, /, **own: Any
 ) -> np.ndarray:
     """Evaluate a distance on all pairs and turn it into a similarity.
 
     Parameters
     ----------
     distance : callable
-        ``distance(X, Y=None)`` returns the matrix of distances.
+        ``distance(X, Y=None, **own)`` returns the matrix of distances.
     X, Y : items
         Y may be None.
     gamma : float
@@ -169,6 +177,8 @@ def similarity_of(
     similarity : str or fitted form
         ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2), ``"inverse"``
         1 / (1 + gamma d), ``"negative"`` -gamma d.
+    **own
+        Parameters of the distance.
 
     Returns
     -------
@@ -179,6 +189,7 @@ def similarity_of(
     check_items(X, "X")
     if Y is not None:
         check_items(Y, "Y")
+    D = partial(distance, **own)
     if isinstance(similarity, str):
         if similarity in FITTED:
             raise ValueError(
@@ -190,13 +201,13 @@ def similarity_of(
                 f"similarity must be one of {', '.join([*POINTWISE, *FITTED])}, got "
                 f"{similarity!r}"
             )
-        return POINTWISE[similarity](distance(X, Y), float(gamma))
+        return POINTWISE[similarity](D(X, Y), float(gamma))
     if not isinstance(similarity, MaxMinus | DoubleCentred):
         raise TypeError(
             f"similarity must be a word, got {type(similarity).__name__}; one of "
             f"{', '.join([*POINTWISE, *FITTED])}"
         )
-    return float(gamma) * similarity(distance(X, Y), X, Y, distance)
+    return float(gamma) * similarity(D(X, Y), X, Y, D)
 
 
 def median_gamma(D: np.ndarray, similarity: Any = "exponential") -> float:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
 from krein.kernels.distances import (
+    check_both,
     check_items,
     fill_pairs,
     normalize_scores,
-    same_items,
 )
 from krein.kernels.registry import register_kernel
 from krein.notices import warn_user
@@ -142,16 +143,15 @@ def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list, bool]:
             "node_label must be the name of an attribute of nodes, 'degree' or None, "
             f"got {node_label!r}"
         )
-    same = same_items(X, Y)
-    check_items(X, "X")
-    check_items(X if same else Y, "Y")
+    graphs = check_both(X, Y, partial(_as_graphs, node_label))
     if node_label is None:
         _warn_of_ignored(X)
-    first = [_as_graph(item, f"X[{i}]", node_label) for i, item in enumerate(X)]
-    if same:
-        return first, first, True
-    second = [_as_graph(item, f"Y[{i}]", node_label) for i, item in enumerate(Y)]
-    return first, second, False
+    return graphs
+
+
+def _as_graphs(node_label: str | None, X: Any, name: str) -> list[LabelledGraph]:
+    check_items(X, name)
+    return [_as_graph(item, f"{name}[{i}]", node_label) for i, item in enumerate(X)]
 
 
 # ------------------------------------------------------------- Weisfeiler-Lehman
@@ -320,12 +320,11 @@ def optimal_assignment_kernel(
 
     A = [prepare(graph) for graph in first]
     B = A if same else [prepare(graph) for graph in second]
-    K = fill_pairs(
-        len(A),
-        len(B),
-        lambda i, start: [_assignment_score(A[i], h, decay) for h in B[start:]],
-        symmetric=same,
-    )
+
+    def row(i: int, start: int) -> list[float]:
+        return [_assignment_score(A[i], h, decay) for h in B[start:]]
+
+    K = fill_pairs(len(A), len(B), row, symmetric=same)
     if not normalize:
         return K
     own_A = np.array([_assignment_score(g, g, decay) for g in A])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.metrics.pairwise import haversine_distances
 from sklearn.utils.validation import check_array
 
 from krein.kernels.distances import (
+    check_both,
     check_items,
     distance_facts,
     fill_pairs,
@@ -27,6 +27,7 @@ _MEAN_RADIUS_KM = 6371.0088
 
 
 def _check_places(X: Any, name: str) -> np.ndarray:
+    """Return latitudes and longitudes in radians, or name the place at fault."""
     check_items(X, name)
     X = check_array(X, dtype=np.float64, input_name=name)
     if X.shape[1] != 2:
@@ -42,15 +43,13 @@ def _check_places(X: Any, name: str) -> np.ndarray:
                 f"{name}[{first}] has {word} {X[first, column]:g}; expected degrees, "
                 f"latitude first, at most {limit}"
             )
-    return X
+    return np.radians(X)
 
 
 def haversine_distance(X: Any, Y: Any = None) -> np.ndarray:
     """Great-circle distance in kilometres on a sphere of the earth's mean radius."""
-    same = same_items(X, Y)
-    X = np.radians(_check_places(X, "X"))
-    Y = X if same else np.radians(_check_places(Y, "Y"))
-    return _MEAN_RADIUS_KM * haversine_distances(X, Y)
+    first, second, _ = check_both(X, Y, _check_places)
+    return _MEAN_RADIUS_KM * haversine_distances(first, second)
 
 
 @register_kernel(
@@ -91,7 +90,7 @@ def haversine_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> haversine_kernel([paris], [berlin], similarity="negative").round()
     array([[-877.]])
     """
-    return similarity_of(haversine_distance, X, Y, gamma=gamma, similarity=similarity)
+    return similarity_of(haversine_distance, X, Y, gamma, similarity)
 
 
 def _check_samples(X: Any, name: str) -> list[np.ndarray]:
@@ -117,9 +116,7 @@ def wasserstein_1d_distance(X: Any, Y: Any = None) -> np.ndarray:
     For samples of one size it is the mean difference of sorted values; other pairs
     go to scipy.
     """
-    same = same_items(X, Y)
-    first = _check_samples(X, "X")
-    second = first if same else _check_samples(Y, "Y")
+    first, second, same = check_both(X, Y, _check_samples)
     if len({sample.size for sample in (*first, *second)}) == 1:
         return cdist(np.stack(first), np.stack(second), "cityblock") / first[0].size
 
@@ -173,9 +170,7 @@ def wasserstein_1d_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> wasserstein_1d_kernel([[0, 1, 3]], [[5, 6, 8], [2]], similarity="negative")
     array([[-5.        , -1.33333333]])
     """
-    return similarity_of(
-        wasserstein_1d_distance, X, Y, gamma=gamma, similarity=similarity
-    )
+    return similarity_of(wasserstein_1d_distance, X, Y, gamma, similarity)
 
 
 def _pointwise_distances(X: Any, Y: Any = None, *, distance: Any) -> np.ndarray:
@@ -241,5 +236,6 @@ def geodesic_rbf_kernel(X, Y=None, *, distance=None, gamma=1.0):
     array([[1.    , 0.3679],
            [0.3679, 1.    ]])
     """
-    pairwise = partial(_pointwise_distances, distance=distance)
-    return similarity_of(pairwise, X, Y, gamma=gamma, similarity="gaussian")
+    return similarity_of(
+        _pointwise_distances, X, Y, gamma, "gaussian", distance=distance
+    )

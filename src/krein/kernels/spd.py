@@ -54,9 +54,7 @@ def euclidean_spd_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     array([[1.    , 0.1353],
            [0.1353, 1.    ]])
     """
-    return similarity_of(
-        euclidean_spd_distance, X, Y, gamma=gamma, similarity=similarity
-    )
+    return similarity_of(euclidean_spd_distance, X, Y, gamma, similarity)
 
 
 @register_kernel(
@@ -93,9 +91,7 @@ def log_euclidean_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> log_euclidean_kernel([np.eye(1)], [np.e * np.eye(1)]).round(4)
     array([[0.3679]])
     """
-    return similarity_of(
-        log_euclidean_distance, X, Y, gamma=gamma, similarity=similarity
-    )
+    return similarity_of(log_euclidean_distance, X, Y, gamma, similarity)
 
 
 @register_kernel(
@@ -140,9 +136,7 @@ def affine_invariant_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> bool(np.allclose(K, moved))
     True
     """
-    return similarity_of(
-        affine_invariant_distance, X, Y, gamma=gamma, similarity=similarity
-    )
+    return similarity_of(affine_invariant_distance, X, Y, gamma, similarity)
 
 
 @register_kernel(
@@ -184,7 +178,7 @@ def stein_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> stein_kernel([np.eye(2)], [4 * np.eye(2)], similarity="gaussian").round(4)
     array([[0.64]])
     """
-    return similarity_of(stein_distance, X, Y, gamma=gamma, similarity=similarity)
+    return similarity_of(stein_distance, X, Y, gamma, similarity)
 
 
 @register_kernel(
@@ -226,4 +220,4 @@ def bures_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> bures_kernel([np.eye(1)], [4 * np.eye(1)], similarity="negative")
     array([[-1.]])
     """
-    return similarity_of(bures_distance, X, Y, gamma=gamma, similarity=similarity)
+    return similarity_of(bures_distance, X, Y, gamma, similarity)

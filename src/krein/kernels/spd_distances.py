@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.spatial.distance import cdist
 
-from krein.kernels.distances import check_items, fill_pairs, same_items
+from krein.kernels.distances import check_both, check_items, fill_pairs
 
 N_FEATURES = 9
 
@@ -23,17 +23,9 @@ def _pixel_features(image: np.ndarray) -> np.ndarray:
     y, x = np.mgrid[0:n_rows, 0:n_columns].astype(float)
     Gy, Gx = np.gradient(image)
     Gyy, Gxx = np.gradient(Gy, axis=0), np.gradient(Gx, axis=1)
-    features = [
-        x,
-        y,
-        image,
-        np.abs(Gx),
-        np.abs(Gy),
-        np.hypot(Gx, Gy),
-        np.abs(Gxx),
-        np.abs(Gyy),
-        np.arctan2(np.abs(Gx), np.abs(Gy)),
-    ]
+    Gx, Gy, length = np.abs(Gx), np.abs(Gy), np.hypot(Gx, Gy)
+    angle = np.arctan2(Gx, Gy)
+    features = [x, y, image, Gx, Gy, length, np.abs(Gxx), np.abs(Gyy), angle]
     return np.stack([feature.ravel() for feature in features])
 
 
@@ -135,9 +127,7 @@ def check_spd(X: Any, name: str = "X") -> np.ndarray:
 
 def _check_pair(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray, bool]:
     """Validate both stacks once; tell whether they are the same."""
-    same = same_items(X, Y)
-    X = check_spd(X, "X")
-    Y = X if same else check_spd(Y, "Y")
+    X, Y, same = check_both(X, Y, check_spd)
     if X.shape[1:] != Y.shape[1:]:
         raise ValueError(
             f"X has matrices of shape {X.shape[1:]}, Y of shape {Y.shape[1:]}; they "

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from krein.kernels.distances import (
+    check_both,
     check_items,
     distance_facts,
     normalize_scores,
-    same_items,
     similarity_of,
 )
 from krein.kernels.registry import register_kernel
@@ -37,9 +36,7 @@ def check_strings(X: Any, name: str = "X") -> list[str]:
 
 def _all_pairs(scorer: str, X: Any, Y: Any) -> np.ndarray:
     """Scores of all pairs as doubles (rapidfuzz would return single precision)."""
-    same = same_items(X, Y)
-    first = check_strings(X, "X")
-    second = first if same else check_strings(Y, "Y")
+    first, second, _ = check_both(X, Y, check_strings)
     library = import_optional(
         "rapidfuzz", extra="strings", needed_for="a kernel on strings"
     )
@@ -73,11 +70,16 @@ def damerau_distance(X: Any, Y: Any = None, *, normalize: bool = False) -> np.nd
     return _edit_distances("DamerauLevenshtein.distance", X, Y, normalize=normalize)
 
 
+_INDEFINITE: dict[str, Any] = {
+    "input": "strings",
+    "definiteness": "indefinite",
+    "extra": "strings",
+}
+
+
 @register_kernel(
     "edit",
-    input="strings",
-    definiteness="indefinite",
-    extra="strings",
+    **_INDEFINITE,
     reference="Levenshtein (1966), Soviet Physics Doklady 10",
     witness="all words of length 1 to 4 over {a, b}; gamma=0.1",
     **distance_facts(edit_distance),
@@ -113,15 +115,12 @@ def edit_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponentia
     >>> edit_kernel(["kitten"], ["sitting", "kitten"], similarity="negative") + 0.0
     array([[-3.,  0.]])
     """
-    distance = partial(edit_distance, normalize=normalize)
-    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
+    return similarity_of(edit_distance, X, Y, gamma, similarity, normalize=normalize)
 
 
 @register_kernel(
     "damerau",
-    input="strings",
-    definiteness="indefinite",
-    extra="strings",
+    **_INDEFINITE,
     reference="Damerau (1964), Communications of the ACM 7",
     witness="all words of length 1 to 4 over {a, b}; gamma=0.1",
     **distance_facts(damerau_distance),
@@ -155,15 +154,12 @@ def damerau_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponen
     >>> damerau_kernel(["form"], ["from"], similarity="negative")
     array([[-1.]])
     """
-    distance = partial(damerau_distance, normalize=normalize)
-    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
+    return similarity_of(damerau_distance, X, Y, gamma, similarity, normalize=normalize)
 
 
 @register_kernel(
     "jaro_winkler",
-    input="strings",
-    definiteness="indefinite",
-    extra="strings",
+    **_INDEFINITE,
     reference="Winkler (1990), Proceedings of the Section on Survey Research Methods",
     witness="all words of length 1 to 4 over {a, b}",
 )
@@ -195,9 +191,7 @@ def jaro_winkler_kernel(X, Y=None):
 
 @register_kernel(
     "lcs",
-    input="strings",
-    definiteness="indefinite",
-    extra="strings",
+    **_INDEFINITE,
     reference="Hirschberg (1975), Communications of the ACM 18",
     witness="all words of length 1 to 4 over {a, b}",
 )
