@@ -139,7 +139,7 @@ class Work:
         kernel = self.kernel
         threads = isinstance(kernel, Kernel) and kernel.facts.parallel == "threads"
         backend = "threading" if threads else "loky"
-        parallel = Parallel(self.n_jobs, backend=backend, return_as="generator")
+        parallel = Parallel(n_jobs=self.n_jobs, backend=backend, return_as="generator")
         label = kernel.name if isinstance(kernel, Kernel) else "kernel"
         total = tiling.n_pairs
         done = total - sum(tiling.pairs_of(block) for block in blocks)
