@@ -231,7 +231,7 @@ _BY_LETTERS: dict[str, Any] = {
 def smith_waterman_kernel(
     X, Y=None, *, matrix=None, gap_open=11, gap_extend=1, normalize=False
 ):
-    """Score of the best local alignment.
+    """Score of the best local alignment (Smith-Waterman).
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def smith_waterman_kernel(
 def needleman_wunsch_kernel(
     X, Y=None, *, matrix=None, gap_open=11, gap_extend=1, normalize=False
 ):
-    """Score of the best global alignment (end gaps cost as others).
+    """Score of the best global alignment (Needleman-Wunsch; end gaps cost as others).
 
     Parameters
     ----------

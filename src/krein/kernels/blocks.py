@@ -49,7 +49,7 @@ def kernel_matrix(
     out: str | os.PathLike | None = None,
     progress: bool = False,
 ) -> np.ndarray:
-    """Evaluate a kernel on all pairs, in blocks.
+    """Evaluate a kernel on all pairs (the precomputed Gram matrix), in blocks.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def haversine_distance(X: Any, Y: Any = None) -> np.ndarray:
     **distance_facts(haversine_distance),
 )
 def haversine_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
-    """Kernel of the great-circle distance in kilometres.
+    """Kernel of the great-circle (haversine) distance in kilometres.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _one_distance(x: np.ndarray, y: np.ndarray) -> float:
     **distance_facts(wasserstein_1d_distance),
 )
 def wasserstein_1d_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
-    """Kernel of the Wasserstein distance of order 1 between samples of one variable.
+    """Kernel of the Wasserstein (earth mover's) distance of samples of one variable.
 
     Parameters
     ----------

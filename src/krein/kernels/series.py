@@ -186,7 +186,7 @@ _INDEFINITE: dict[str, Any] = {
     **distance_facts(dtw_distance),
 )
 def dtw_kernel(X, Y=None, *, window=None, gamma=1.0, similarity="exponential"):
-    """Kernel of dynamic time warping.
+    """Kernel of dynamic time warping (DTW).
 
     The distance is the root of the smallest sum of squared differences over warping
     paths (channels warp together). dtaidistance does the work.
@@ -230,7 +230,7 @@ def dtw_kernel(X, Y=None, *, window=None, gamma=1.0, similarity="exponential"):
     **distance_facts(msm_distance),
 )
 def msm_kernel(X, Y=None, *, c=1.0, window=None, gamma=1.0, similarity="exponential"):
-    """Kernel of the move-split-merge metric.
+    """Kernel of the move-split-merge metric (MSM).
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def msm_kernel(X, Y=None, *, c=1.0, window=None, gamma=1.0, similarity="exponent
 def twe_kernel(
     X, Y=None, *, nu=0.001, lmbda=1.0, window=None, gamma=1.0, similarity="exponential"
 ):
-    """Kernel of the time warp edit distance.
+    """Kernel of the time warp edit distance (TWE, TWED).
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def twe_kernel(
     **distance_facts(erp_distance),
 )
 def erp_kernel(X, Y=None, *, g=0.0, window=None, gamma=1.0, similarity="exponential"):
-    """Kernel of the edit distance with real penalty.
+    """Kernel of the edit distance with real penalty (ERP).
 
     Parameters
     ----------

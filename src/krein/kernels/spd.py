@@ -104,7 +104,9 @@ def log_euclidean_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     **distance_facts(affine_invariant_distance),
 )
 def affine_invariant_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
-    """Kernel of the affine-invariant distance ``||log(A^-1/2 B A^-1/2)||_F``.
+    """Kernel of the Riemannian (affine-invariant) distance of SPD matrices.
+
+    ``d = ||log(A^-1/2 B A^-1/2)||_F``.
 
     The distance does not change under ``A -> W A W'``. The space is curved, so that
     the Gaussian is indefinite in general (Feragen, Lauze, Hauberg 2015).

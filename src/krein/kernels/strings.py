@@ -85,7 +85,7 @@ _INDEFINITE: dict[str, Any] = {
     **distance_facts(edit_distance),
 )
 def edit_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponential"):
-    """Kernel of the Levenshtein distance.
+    """Kernel of the edit distance (Levenshtein).
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def jaro_winkler_kernel(X, Y=None):
     witness="all words of length 1 to 4 over {a, b}",
 )
 def lcs_kernel(X, Y=None, *, normalize=False):
-    """Length of the longest common subsequence (gaps are free).
+    """Length of the longest common subsequence (LCS; gaps are free).
 
     Parameters
     ----------

@@ -139,7 +139,7 @@ def tl1_kernel(X, Y=None, *, tau=None):
     reference="scikit-learn, sklearn.metrics.pairwise.rbf_kernel",
 )
 def rbf_kernel(X, Y=None, *, gamma=None):
-    """Gaussian kernel ``exp(-gamma ||x - y||^2)``.
+    """Gaussian (RBF) kernel ``exp(-gamma ||x - y||^2)``.
 
     Parameters
     ----------
