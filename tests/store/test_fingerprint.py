@@ -192,6 +192,14 @@ def test_global_variables_count(monkeypatch, value):
     assert fingerprint(with_global) == before
 
 
+@pytest.mark.parametrize("value", [sys.__stderr__, threading.Lock(), threading.RLock()])
+def test_files_and_locks_of_a_module_do_not_count(monkeypatch, value):
+    monkeypatch.setitem(globals(), "FACTOR", value)
+    before = fingerprint(with_global)
+    monkeypatch.setitem(globals(), "FACTOR", threading.Lock())
+    assert fingerprint(with_global) == before
+
+
 def test_functions_that_a_function_calls_count(monkeypatch):
     before = fingerprint(with_global)
     monkeypatch.setattr(helper, "__code__", (lambda X: np.log(X)).__code__)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import copyreg
 import dis
 import hashlib
+import io
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock, RLock
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 _INSTALLED = tuple(sysconfig.get_paths()[k] for k in ("stdlib", "purelib", "platlib"))
+# Open files and locks of a module say nothing about what its functions compute.
+_RESOURCES = (io.IOBase, type(Lock()), type(RLock()))
 _OF_A_CLASS = FunctionType | bool | int | float | str | list | tuple | np.ndarray
 
 
@@ -31,9 +35,10 @@ def fingerprint(*parts: Any) -> str:
 
     Arrays count by type, shape and numbers, other objects by what pickle would store.
     Functions count by name, code, defaults, all that they enclose and the global
-    variables that they read; modules, functions and classes of installed packages by
-    name and version. State that changes while a kernel runs (a counter, a cache) makes
-    it another kernel, unless its class leaves it out in ``__getstate__``.
+    variables that they read (open files and locks apart); modules, functions and
+    classes of installed packages by name and version. State that changes while a
+    kernel runs (a counter, a cache) makes it another kernel, unless its class leaves it
+    out in ``__getstate__``.
 
     Parameters
     ----------
@@ -189,8 +194,8 @@ def _values_from_outside(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(names, function.__closure__ or (), strict=True):
         with suppress(ValueError):  # not bound yet
             yield name, cell.cell_contents
-    for name in sorted(_global_names(function.__code__)):
-        if name in function.__globals__:
+    for name in sorted(_global_names(function.__code__) & function.__globals__.keys()):
+        if not isinstance(function.__globals__[name], _RESOURCES):
             yield name, function.__globals__[name]
 
 
