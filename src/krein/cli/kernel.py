@@ -142,7 +142,7 @@ def _write(args: argparse.Namespace, out: Any, K: Any, read: Any, train: Any) ->
 
 def _list() -> dict[str, Any]:
     from krein.cli.parameters import kernel_parameters, shown_default
-    from krein.kernels import KERNELS
+    from krein.kernels import KERNELS, list_kernels
 
     return {
         "kernels": [
@@ -156,7 +156,8 @@ def _list() -> dict[str, Any]:
                     for p in kernel_parameters(name).values()
                 },
             }
-            for name, facts in sorted(KERNELS.items())
+            for name in list_kernels()
+            for facts in [KERNELS[name]]
         ]
     }
 

@@ -86,10 +86,10 @@ class _Digest:
         """Read a value of any kind."""
         if value is None or isinstance(value, bool | int | float | complex):
             self._bytes(f"{type(value).__name__} {value!r}".encode())
-        elif isinstance(value, str | bytes | bytearray):
-            text = isinstance(value, str)
-            self._bytes(b"text" if text else b"bytes")
-            self._bytes(value.encode("utf-8", "surrogatepass") if text else value)
+        elif isinstance(value, str):
+            self._bytes(b"text " + value.encode("utf-8", "surrogatepass"))
+        elif isinstance(value, bytes | bytearray):
+            self._bytes(b"bytes " + value)
         elif isinstance(value, np.ndarray | np.generic):
             self._array(np.asarray(value))
         elif isinstance(value, ModuleType | type | FunctionType):
