@@ -163,7 +163,8 @@ def _list() -> dict[str, Any]:
 
 
 def _first_line(facts: Any) -> str:
-    return (facts.function.__doc__ or "").strip().splitlines()[0].replace("``", "")
+    lines = (facts.function.__doc__ or "not described").strip().splitlines()
+    return lines[0].replace("``", "")
 
 
 def _show_kernel(name: str) -> None:

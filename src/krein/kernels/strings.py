@@ -85,7 +85,9 @@ _INDEFINITE: dict[str, Any] = {
     **distance_facts(edit_distance),
 )
 def edit_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponential"):
-    """Kernel of the edit distance (Levenshtein).
+    """Kernel of the Levenshtein distance.
+
+    This edit distance counts insertions, deletions and substitutions of letters.
 
     Parameters
     ----------
