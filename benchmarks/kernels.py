@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from krein import kernel_matrix, smith_waterman_kernel
 from krein.kernels import KERNELS
-from krein.kernels.items import fill_pairs
+from krein.kernels.distances import fill_pairs
 
 N = 500
 

@@ -76,6 +76,19 @@ PLACES = np.array([[48.9, 2.4], [52.5, 13.4], [-33.9, 151.2], [0.0, 0.0], [90.0,
 SAMPLES = [_draw.standard_normal(n) for n in (5, 8, 5, 3, 8)]
 
 
+FINGERPRINTS = np.array(
+    [[1, 0, 1, 1], [0, 1, 1, 0], [3, 0, 2, 0], [0, 0, 0, 0], [1, 0, 1, 1.0]]
+)
+TABLE = [
+    (20.0, "red", True, 1.0),
+    (35.0, "blue", False, 1.0),
+    (None, "red", None, 1.0),
+    (50.0, "green", True, None),
+    (22.0, None, False, 2.0),
+]
+GOWER_PARAMS = {"ranges": (25.0, None, None, 0.0)}
+
+
 def upper(reference):
     return lambda a, b, **params: reference(a.upper(), b.upper(), **params)
 
@@ -120,6 +133,8 @@ EXAMPLES = {
     "thin_plate_order": Example(VECTORS, vectors.thin_plate_order, {"order": 3}),
     "multiquadric": Example(VECTORS, vectors.multiquadric, {"c": 0.5, "power": 1.5}),
     "log": Example(VECTORS, vectors.log, {"power": 1.0, "c": 0.5}),
+    "tanimoto": Example(FINGERPRINTS, vectors.tanimoto),
+    "gower": Example(TABLE, objects.gower, GOWER_PARAMS),
     "sigmoid": Example(
         VECTORS, vectors.sigmoid, {"gamma": 0.7, "coef0": -1.0}, (VECTORS - 0.5, {})
     ),

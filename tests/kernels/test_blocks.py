@@ -106,16 +106,25 @@ def contents(folder):
     return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def stop_after(n_calls):
-    calls, state = [], {"stop": n_calls}
+class Stopping:
+    """A kernel that fails at some call; what it counts does not make it another one."""
 
-    def kernel(A, B):
-        if len(calls) == state["stop"]:
+    def __init__(self, n_calls):
+        self.n_calls, self.calls = n_calls, []
+
+    def __call__(self, A, B):
+        if len(self.calls) == self.n_calls:
             raise StopRunError
-        calls.append((len(A), len(B)))
+        self.calls.append((len(A), len(B)))
         return scaled_dot(A, B)
 
-    return kernel, calls
+    def __getstate__(self):
+        return {}
+
+
+def stop_after(n_calls):
+    kernel = Stopping(n_calls)
+    return kernel, kernel.calls
 
 
 def test_interrupted_run_goes_on(X, tmp_path):

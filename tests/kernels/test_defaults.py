@@ -34,6 +34,7 @@ def named(name):
     return as_kernel(name, needed)
 
 
+@pytest.mark.filterwarnings("ignore:the sequences are DNA")
 @pytest.mark.parametrize("name", sorted(KERNELS))
 def test_defaults_suit_the_example(name):
     items = EXAMPLES[name].items

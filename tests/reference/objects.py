@@ -80,3 +80,16 @@ def wasserstein(x, y):
         G = sum(value <= left for value in y) / len(y)
         area += abs(F - G) * (right - left)
     return area
+
+
+def gower(x, y, *, ranges):
+    """Mean similarity over the columns that both rows have."""
+    similar = []
+    for a, b, width in zip(x, y, ranges, strict=True):
+        if a is None or b is None:
+            continue
+        if width is None or width == 0:
+            similar.append(float(a == b))
+        else:
+            similar.append(max(0.0, 1 - abs(a - b) / width))
+    return sum(similar) / len(similar) if similar else 0.0

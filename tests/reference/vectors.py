@@ -21,6 +21,11 @@ def _dot(x, y):
     return sum(a * b for a, b in zip(x, y, strict=True))
 
 
+def tanimoto(x, y):
+    union = _dot(x, x) + _dot(y, y) - _dot(x, y)
+    return _dot(x, y) / union if union else 1.0
+
+
 def sigmoid(x, y, *, gamma, coef0):
     return math.tanh(gamma * _dot(x, y) + coef0)
 

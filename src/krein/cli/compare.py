@@ -247,6 +247,8 @@ def _write_page(
 
 def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
     """Where the data come from, for the lines that a reader may copy."""
+    from krein.cli.inputs import item_format
+
     given = problem.kernel is None and problem.conversion is not None
     kind = "distance" if given else "similarity"
     labels, title = args.labels, None
@@ -260,6 +262,7 @@ def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
         "labels": labels,
         "label_title": title,
         "items": args.items,
+        "format": item_format(problem.kernel) if problem.kernel else None,
         "label_column": args.label_column,
         "ignore_names": args.ignore_names,
         "options": repeated(args),

@@ -15,7 +15,7 @@ from krein.formats import FormatError, Named, read_items, read_labels, read_matr
 from krein.formats.tables import as_separator
 from krein.formats.text import file_head
 
-__all__ = ["Inputs", "check_symmetry", "read_inputs"]
+__all__ = ["Inputs", "check_symmetry", "item_format", "read_inputs"]
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
 _FEWEST = 4  # items from which "every item is a class of its own" is suspicious
@@ -86,6 +86,7 @@ def _read_data(args: argparse.Namespace, label_column: str | None) -> Named:
     how["separator"] = _separator_of(args.file, args)
     if options.get("kernel", "precomputed") != "precomputed":
         column = options.get("items")
+        how["format"] = item_format(args.kernel, how["format"])
         return read_items(args.file, column=column, label_column=label_column, **how)
     hits = read_if_hits(args.file, options.get("format"))
     if hits is not None:
@@ -98,6 +99,15 @@ def _read_data(args: argparse.Namespace, label_column: str | None) -> Named:
             "to themselves",
         )
     return replace(read, names=read.names or read.columns, columns=None)
+
+
+def item_format(kernel: Any, given: str | None = None) -> str | None:
+    """Format of items for a kernel: "table" where it compares rows of tables."""
+    from krein.kernels import Kernel, as_kernel
+
+    kernel = as_kernel(kernel, None)
+    tables = isinstance(kernel, Kernel) and kernel.facts.input == "tables"
+    return given or ("table" if tables else None)
 
 
 def _separator_of(path: str, args: argparse.Namespace) -> str | None:

@@ -83,9 +83,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         )
     kernel = make_kernel(args.name, args.param)
     out = _check_out(args)
+    from krein.cli.inputs import item_format
     from krein.formats import read_items
 
-    how = {"format": args.format, "separator": args.separator, "column": args.items}
+    form = item_format(kernel, args.format)
+    how = {"format": form, "separator": args.separator, "column": args.items}
     read = read_items(args.input, **how)
     train = read_items(args.against, **how) if args.against else read
     print_note(args, *read.notes, *(train.notes if args.against else []))
@@ -140,7 +142,7 @@ def _write(args: argparse.Namespace, out: Any, K: Any, read: Any, train: Any) ->
 
 def _list() -> dict[str, Any]:
     from krein.cli.parameters import kernel_parameters, shown_default
-    from krein.kernels import KERNELS
+    from krein.kernels import KERNELS, list_kernels
 
     return {
         "kernels": [
@@ -154,13 +156,15 @@ def _list() -> dict[str, Any]:
                     for p in kernel_parameters(name).values()
                 },
             }
-            for name, facts in sorted(KERNELS.items())
+            for name in list_kernels()
+            for facts in [KERNELS[name]]
         ]
     }
 
 
 def _first_line(facts: Any) -> str:
-    return (facts.function.__doc__ or "").strip().splitlines()[0].replace("``", "")
+    lines = (facts.function.__doc__ or "not described").strip().splitlines()
+    return lines[0].replace("``", "")
 
 
 def _show_kernel(name: str) -> None:

@@ -143,6 +143,7 @@ def _compare_ranges(data: Any, model: Any) -> None:
 def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """What the methods of the model take, by name, and the names of the new items."""
     from krein.cli.hits import new_hits
+    from krein.cli.inputs import item_format
     from krein.formats import read_items, read_matrix
     from krein.items import called
 
@@ -155,7 +156,8 @@ def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[st
         read = in_training_order(read, getattr(model, "item_names_", None), args)
         _compare_ranges(read.data, model)
     else:
-        read = read_items(args.file, column=args.items)
+        form = item_format(_last(model).kernel)
+        read = read_items(args.file, column=args.items, format=form)
     print_note(args, *read.notes)
     return {"X": read.data}, called(read.data, read.names)
 

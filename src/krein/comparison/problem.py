@@ -14,7 +14,7 @@ from krein.arrays import Array
 from krein.estimators.distances import DistanceTransformer
 from krein.items import take
 from krein.kernels.blocks import kernel_matrix
-from krein.kernels.registry import Kernel, as_kernel
+from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.store.sharing import once
 from krein.validation import (
     check_labels,
@@ -84,6 +84,7 @@ def make_problem(
     conversion: Any = None,
 ) -> Problem:
     """Check the data and evaluate the kernel, once if its settings allow it."""
+    X = items_for(kernel, X)
     sparse = scipy.sparse.issparse(X) and isinstance(kernel, str)
     if not (sparse and kernel == "precomputed"):
         refuse_odd_arrays(X)
@@ -111,6 +112,8 @@ def make_problem(
             "kernel on items was given; kernels of a distance have similarity="
         )
     found = as_kernel(kernel, kernel_params)
+    if isinstance(found, Kernel):
+        found = found.fit(X, only=found.facts.once)
     vectors = None
     if isinstance(found, Kernel) and found.facts.input == "vectors":
         X = vectors = np.asarray(X, dtype=float)

@@ -20,6 +20,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
+    _check_feature_names,
     _check_n_features,
     _check_sample_weight,
     _check_y,
@@ -32,9 +33,9 @@ from sklearn.utils.validation import (
 from krein.arrays import Array
 from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
-from krein.items import columns_of_rows, plain_items, take
+from krein.items import columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
-from krein.kernels.registry import Kernel, as_kernel
+from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.matrices.matrix import Matrix, Similarities
 from krein.matrices.memory import require_for_spectral_fit
 from krein.matrices.sparse import SparseSimilarity
@@ -104,7 +105,7 @@ class KernelModel(Sparsifiable, BaseEstimator):
     def _takes_vectors(self, X: Any) -> bool:
         """Tell rows of numbers from lists of strings, series, graphs, matrices."""
         kernel = self.kernel
-        if isinstance(kernel, str) and kernel != "precomputed":
+        if not self._precomputed:
             kernel = as_kernel(kernel, None)
         if isinstance(kernel, Kernel):
             return kernel.facts.input == "vectors"
@@ -121,7 +122,9 @@ class KernelModel(Sparsifiable, BaseEstimator):
 
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate rows of numbers as scikit-learn does; keep objects as they are."""
-        X = plain_items(X)
+        given, X = X, items_for(self.kernel, X)
+        if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
+            _check_feature_names(self, given, reset=reset)
         if scipy.sparse.issparse(X) and self._precomputed:
             return self._check_sparse(X, reset=reset)
         if self._precomputed:

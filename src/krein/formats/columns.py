@@ -6,7 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from krein.formats.cells import Row, as_labels, is_number, name_from_text, parse_number
+from krein.formats.cells import (
+    MISSING,
+    Row,
+    as_labels,
+    is_number,
+    name_from_text,
+    parse_number,
+    with_decimal_point,
+)
 from krein.formats.named import FormatError, Named, TooLargeError, unique_names
 from krein.formats.tables import find_separator, is_numbering, read_rows
 from krein.matrices.memory import available_memory
@@ -57,8 +65,13 @@ def read_columns(
     separator: str | None,
     column: str | None,
     label_column: str | None,
+    *,
+    mixed: bool = False,
 ) -> Named:
-    """Read the items of one column (text), or of all but the labels (numbers)."""
+    """Read the items of one column (text), or of all but the labels (numbers).
+
+    With `mixed` these may hold text, and entries may be missing: items are tuples.
+    """
     mark = separator or find_separator(path, numbers=False) or ","
     header, *rows = read_text_rows(path, mark)
     if not rows:
@@ -77,16 +90,52 @@ def read_columns(
             names = unique_names(own, path, [row.line for row in rows])
     if column is not None:
         place = column_at(header, column, path)
-        items: list[str] | np.ndarray = texts_at(rows, place, path, "item")
+        items: list | np.ndarray = texts_at(rows, place, path, "item")
         what = f"{len(rows)} items from column {column!r}"
         titles = None
     else:
         places = [k for k in range(len(header.fields)) if k not in used]
         titles = [header.text(k) for k in places]
-        items = _vectors(rows, places, titles, path)
-        what = f"{len(rows)} vectors of {len(places)} columns"
+        if mixed:
+            items = _mixed_rows(rows, places, path)
+            what = f"{len(rows)} rows: {_kinds_of_columns(items)}"
+        else:
+            items = _vectors(rows, places, titles, path)
+            what = f"{len(rows)} vectors of {len(places)} columns"
     note = f"read {what}" + (f", labels from {label_column!r}" if label_column else "")
     return Named(items, names, titles, target, [note])
+
+
+def _mixed_rows(rows: list[Row], places: list[int], path: Path) -> list[tuple]:
+    """Cells as numbers where all of their column are, else as text; None if missing."""
+    columns = []
+    for k in places:
+        texts = [with_decimal_point(row.text(k)) for row in rows]
+        gaps = [text.lower() in MISSING for text in texts]
+        numeric = all(map(lambda t, gap: gap or is_number(t), texts, gaps))
+        columns.append(
+            [
+                None
+                if gap
+                else parse_number(text, path, row.line, k + 1)
+                if numeric
+                else row.text(k)
+                for row, text, gap in zip(rows, texts, gaps, strict=True)
+            ]
+        )
+    return list(zip(*columns, strict=True))
+
+
+def _kinds_of_columns(items: list[tuple]) -> str:
+    categories = sum(
+        any(isinstance(cell, str) for cell in column)
+        for column in zip(*items, strict=True)
+    )
+    gaps = sum(cell is None for row in items for cell in row)
+    return (
+        f"{len(items[0]) - categories} columns of numbers, {categories} of categories, "
+        f"{gaps} missing entries"
+    )
 
 
 def texts_at(rows: list[Row], place: int, path: Path, what: str) -> list[str]:

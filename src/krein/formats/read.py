@@ -223,7 +223,8 @@ def read_items(
         by gzip. The format is recognised by content where it can be, else by name.
         ``-`` is standard input.
     format : str, optional
-        "fasta", "ts", "ucr", "arff", "libsvm", "csv", "lines", "npy" or "npz" instead.
+        "fasta", "ts", "ucr", "arff", "libsvm", "csv", "lines", "npy" or "npz" instead;
+        "table" for rows that mix numbers, text and missing entries (kernel "gower").
     separator : str, optional
         ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
     key : str, optional
@@ -253,8 +254,9 @@ def read_items(
     """
     mark = as_separator(separator)
     with readable(path) as file:
-        if column is not None or label_column is not None:
-            return read_columns(file, mark, column, label_column)
+        mixed = format == "table"
+        if mixed or column is not None or label_column is not None:
+            return read_columns(file, mark, column, label_column, mixed=mixed)
         found = choose_format(file, format, matrix=False)
 
         def text(read: Callable[[], Named]) -> Named:

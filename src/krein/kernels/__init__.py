@@ -2,17 +2,19 @@
 
 from krein.kernels.alignment import needleman_wunsch_kernel, smith_waterman_kernel
 from krein.kernels.blocks import kernel_matrix
-from krein.kernels.distributions import wasserstein_1d_kernel
-from krein.kernels.geodesic import geodesic_rbf_kernel
 from krein.kernels.graphs import optimal_assignment_kernel, wl_kernel
-from krein.kernels.images import covariance_descriptors
-from krein.kernels.places import haversine_kernel
+from krein.kernels.metric_spaces import (
+    geodesic_rbf_kernel,
+    haversine_kernel,
+    wasserstein_1d_kernel,
+)
 from krein.kernels.registry import (
     KERNELS,
     Kernel,
     KernelFacts,
     as_kernel,
     list_kernels,
+    register_kernel,
 )
 from krein.kernels.series import dtw_kernel, erp_kernel, msm_kernel, twe_kernel
 from krein.kernels.spd import (
@@ -22,6 +24,7 @@ from krein.kernels.spd import (
     log_euclidean_kernel,
     stein_kernel,
 )
+from krein.kernels.spd_distances import covariance_descriptors
 from krein.kernels.splines import (
     log_kernel,
     multiquadric_kernel,
@@ -34,11 +37,13 @@ from krein.kernels.strings import (
     jaro_winkler_kernel,
     lcs_kernel,
 )
+from krein.kernels.tables import gower_kernel
 from krein.kernels.vectors import (
     laplacian_kernel,
     polynomial_kernel,
     rbf_kernel,
     sigmoid_kernel,
+    tanimoto_kernel,
     tl1_kernel,
 )
 
@@ -56,6 +61,7 @@ __all__ = [
     "erp_kernel",
     "euclidean_spd_kernel",
     "geodesic_rbf_kernel",
+    "gower_kernel",
     "haversine_kernel",
     "jaro_winkler_kernel",
     "kernel_matrix",
@@ -70,9 +76,11 @@ __all__ = [
     "optimal_assignment_kernel",
     "polynomial_kernel",
     "rbf_kernel",
+    "register_kernel",
     "sigmoid_kernel",
     "smith_waterman_kernel",
     "stein_kernel",
+    "tanimoto_kernel",
     "thin_plate_kernel",
     "thin_plate_order_kernel",
     "tl1_kernel",

@@ -2,27 +2,73 @@
 
 A gap of k residues costs ``gap_open + k * gap_extend``, as BLAST counts (11 and 1 mean
 12 for the first residue); parasail itself counts the first residue as `gap_open`.
+
+``matrix="auto"`` looks at the letters of the training items: DNA and RNA are scored by
+DNAfull (EDNAFULL: match 5, mismatch -4, IUPAC codes), anything else by BLOSUM62. It is
+settled by `krein.Kernel.fit`, so that all blocks of a matrix have the same scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from krein.kernels.items import check_items, fill_pairs, normalize_scores, same_items
-from krein.kernels.registry import register
+from krein.kernels.distances import (
+    check_both,
+    check_items,
+    fill_pairs,
+    normalize_scores,
+)
+from krein.kernels.registry import register_kernel
+from krein.notices import warn_user
 from krein.optional import import_optional
-
-__all__ = ["needleman_wunsch_kernel", "smith_waterman_kernel"]
 
 _LARGEST_16_BIT = 2**15 - 1
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_BASES = "ACGTUN"
+_AMBIGUOUS_BASES = "RYKMSWBDHV"
+_LEAST_BASES = 0.9  # share of plain bases among the letters of DNA and RNA
+_LEAST_LETTERS = 10  # one protein in 10^6 begins with so many bases
 
 
 def _parasail() -> Any:
     return import_optional("parasail", extra="bio", needed_for="sequence alignment")
+
+
+def _is_nucleic(X: Any) -> bool:
+    """Whether sequences are DNA or RNA: plain bases, and few codes for several."""
+    counts: Counter[str] = Counter()
+    for item in X:
+        counts.update(item.upper() if isinstance(item, str) else "?")
+    few = counts.total() < _LEAST_LETTERS
+    if few or not counts.keys() <= {*_BASES, *_AMBIGUOUS_BASES}:
+        return False
+    return sum(counts[letter] for letter in _BASES) >= _LEAST_BASES * counts.total()
+
+
+def _choose_matrix(X: Any, params: Mapping[str, Any]) -> str:
+    """Return the matrix for the kind of the training items, and say which it is."""
+    if not _is_nucleic(X):
+        return "blosum62"
+    warn_user(
+        "the sequences are DNA or RNA and are aligned with matrix='dnafull' (match 5, "
+        "mismatch -4); matrix= chooses another"
+    )
+    return "dnafull"
+
+
+def _default_matrix(X: Any) -> str:
+    """BLOSUM62, with a warning where the items are no proteins."""
+    if _is_nucleic(X):
+        warn_user(
+            "the sequences are DNA or RNA and are aligned with blosum62, a matrix for "
+            "proteins: pass matrix='dnafull' (or matrix='blosum62' to insist)"
+        )
+    return "blosum62"
 
 
 def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
@@ -33,7 +79,8 @@ def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
         if not isinstance(found, library.Matrix):
             raise ValueError(
                 f"matrix must be the name of a substitution matrix (blosum62, pam250, "
-                f"dnafull, ...) or a pair (match, mismatch), got {matrix!r}"
+                f"dnafull, ...), a pair (match, mismatch), or 'auto' in a krein.Kernel "
+                f"that is fitted, got {matrix!r}"
             )
     elif isinstance(matrix, tuple) and len(matrix) == 2:
         found = library.matrix_create(_LETTERS, *(int(score) for score in matrix))
@@ -46,10 +93,12 @@ def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
     # parasail scores a letter it does not know as '*', without a word.
     unknown = codes[ord("!")]
     letters = "".join(letter for letter in _LETTERS if codes[ord(letter)] != unknown)
+    if found is library.dnafull:  # U, which is scored as T, is its last letter
+        letters += "U"
     return found, letters
 
 
-def check_sequences(X: Any, letters: str, name: str = "X") -> list[str]:
+def check_sequences(letters: str, X: Any, name: str = "X") -> list[str]:
     """Return upper-case sequences over `letters`, or name item, position and letter."""
     check_items(X, name)
     known = set(letters)
@@ -114,20 +163,19 @@ def _alignment_scores(
     gaps: tuple[int, int],
     normalize: bool,
 ) -> np.ndarray:
-    same = same_items(X, Y)
+    check_items(X, "X")
+    matrix = _default_matrix(X) if matrix is None else matrix
     found, letters = _substitution_matrix(matrix)
-    first = check_sequences(X, letters, "X")
-    second = first if same else check_sequences(Y, letters, "Y")
+    first, second, same = check_both(X, Y, partial(check_sequences, letters))
     scores = _row_scores(algorithm, found, gaps)
     # Scores are symmetric, and a profile costs as much as some alignments.
     turned = len(second) < len(first)
     queries, subjects = (second, first) if turned else (first, second)
-    K = fill_pairs(
-        len(queries),
-        len(subjects),
-        lambda i, start: scores(queries[i], subjects[start:] if start else subjects),
-        symmetric=same,
-    )
+
+    def row(i: int, start: int) -> list[int]:
+        return scores(queries[i], subjects[start:] if start else subjects)
+
+    K = fill_pairs(len(queries), len(subjects), row, symmetric=same)
     K = np.ascontiguousarray(K.T) if turned else K
     if not normalize:
         return K
@@ -163,50 +211,37 @@ def _self_scores(sequences: list[str], matrix: Any, scores: Any) -> np.ndarray:
     return own
 
 
-def smith_waterman_bounds(
-    X: Any,
-    Y: Any,
-    *,
-    matrix: Any = "blosum62",
-    gap_open: int = 11,
-    gap_extend: int = 1,
-    normalize: bool = False,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Zero, and the best of every letter of one sequence, of the one that has less."""
-    gaps = _check_gaps(gap_open, gap_extend)
-    found, letters = _substitution_matrix(matrix)
-    parts = check_sequences(X, letters, "X"), check_sequences(Y, letters, "Y")
-    most = [_sums(_letter_scores(found)[1], part) for part in parts]
-    high = np.minimum(most[0][:, None], most[1][None, :])
-    if normalize:
-        scores = _row_scores("sw", found, gaps)
-        own = [_self_scores(part, found, scores) for part in parts]
-        high = normalize_scores(high, *own)
-    return np.zeros_like(high), high
+_BY_LETTERS: dict[str, Any] = {
+    "resolve": {"matrix": {"auto": _choose_matrix}},
+    "by_name": {"matrix": "auto"},
+    "once": ("matrix",),
+}
 
 
-@register(
+@register_kernel(
     "smith_waterman",
     input="strings",
     definiteness="indefinite",
     extra="bio",
     parallel="processes",
-    bounds=smith_waterman_bounds,
+    **_BY_LETTERS,
     reference="Smith, Waterman (1981), Journal of Molecular Biology 147",
     witness="all DNA words of length 2 and 3; matrix=(1, -1), gaps 1 and 1",
 )
 def smith_waterman_kernel(
-    X, Y=None, *, matrix="blosum62", gap_open=11, gap_extend=1, normalize=False
+    X, Y=None, *, matrix=None, gap_open=11, gap_extend=1, normalize=False
 ):
-    """Score of the best local alignment.
+    """Score of the best local alignment (Smith-Waterman).
 
     Parameters
     ----------
     X, Y : lists of str
         Sequences in upper or lower case; Y defaults to X.
-    matrix : str or tuple
+    matrix : "auto", str or tuple, optional
         Substitution matrix by name ("blosum62", "pam250", "dnafull", ...), or
-        ``(match, mismatch)`` scores for letters A to Z.
+        ``(match, mismatch)`` scores for letters A to Z; "blosum62" when not given.
+        "auto", settled by `Kernel.fit`, is "dnafull" for DNA and RNA and "blosum62"
+        for proteins, and the default of a kernel given by name.
     gap_open, gap_extend : int
         A gap of k residues costs ``gap_open + k * gap_extend``, as in BLAST.
     normalize : bool
@@ -231,27 +266,30 @@ def smith_waterman_kernel(
     return _alignment_scores("sw", X, Y, matrix, gaps, normalize)
 
 
-@register(
+@register_kernel(
     "needleman_wunsch",
     input="strings",
     definiteness="indefinite",
     extra="bio",
     parallel="processes",
+    **_BY_LETTERS,
     reference="Needleman, Wunsch (1970), Journal of Molecular Biology 48",
     witness="all DNA words of length 2 and 3; matrix=(1, -1), gaps 1 and 1",
 )
 def needleman_wunsch_kernel(
-    X, Y=None, *, matrix="blosum62", gap_open=11, gap_extend=1, normalize=False
+    X, Y=None, *, matrix=None, gap_open=11, gap_extend=1, normalize=False
 ):
-    """Score of the best global alignment (end gaps cost as others).
+    """Score of the best global alignment (Needleman-Wunsch; end gaps cost as others).
 
     Parameters
     ----------
     X, Y : lists of str
         Sequences in upper or lower case; Y defaults to X.
-    matrix : str or tuple
+    matrix : "auto", str or tuple, optional
         Substitution matrix by name ("blosum62", "pam250", "dnafull", ...), or
-        ``(match, mismatch)`` scores for letters A to Z.
+        ``(match, mismatch)`` scores for letters A to Z; "blosum62" when not given.
+        "auto", settled by `Kernel.fit`, is "dnafull" for DNA and RNA and "blosum62"
+        for proteins, and the default of a kernel given by name.
     gap_open, gap_extend : int
         A gap of k residues costs ``gap_open + k * gap_extend``, as in BLAST.
     normalize : bool

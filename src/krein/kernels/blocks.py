@@ -8,9 +8,12 @@ continues where it stopped.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from math import ceil, isqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,16 +22,15 @@ from threadpoolctl import threadpool_limits
 
 import krein
 from krein.arrays import real_numbers
-from krein.items import plain_items, take
-from krein.kernels.block_store import ArrayStore, FileStore
-from krein.kernels.items import check_items, same_items
-from krein.kernels.registry import Kernel, as_kernel
+from krein.items import take
+from krein.kernels.distances import check_items, same_items
+from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.matrices.memory import available_memory, parse_bytes
 from krein.progress import progress_bar
-from krein.store.blocks import Block, Tiling
+from krein.store.blocks import Block, BlockStore, Tiling, described
+from krein.store.files import check_writable
 from krein.store.fingerprint import fingerprint
-
-__all__ = ["kernel_matrix"]
+from krein.store.lock import locked
 
 # Per job: one block in work with temporaries of the kernel, two waiting to be written.
 _BLOCKS_PER_JOB = 6
@@ -47,7 +49,7 @@ def kernel_matrix(
     out: str | os.PathLike | None = None,
     progress: bool = False,
 ) -> np.ndarray:
-    """Evaluate a kernel on all pairs, in blocks.
+    """Evaluate a kernel on all pairs (the precomputed Gram matrix), in blocks.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def kernel_matrix(
     True
     """
     kernel = Kernel(kernel) if isinstance(kernel, str) else as_kernel(kernel, None)
-    X, Y = plain_items(X), plain_items(Y)
+    X, Y = items_for(kernel, X), items_for(kernel, Y)
     X = np.asarray(X) if hasattr(X, "columns") else X
     Y = np.asarray(Y) if hasattr(Y, "columns") else Y
     n_rows = check_items(X, "X")
@@ -104,21 +106,100 @@ def kernel_matrix(
     if out is None and n_jobs == 1 and not progress and size >= max(n_rows, n_columns):
         return _one_block(kernel, X, Y)
     pieces = ceil(max(n_rows, n_columns) / isqrt(2 * _TILES_PER_JOB * n_jobs))
-    tiling = Tiling(
-        n_rows, n_columns, max(1, min(size, pieces, _LARGEST_BLOCK)), symmetric
-    )
+    size = max(1, min(size, pieces, _LARGEST_BLOCK))
+    tiling = Tiling(n_rows, n_columns, size, symmetric)
+    work = Work(kernel, X, Y, n_jobs, progress)
     if out is None:
-        store: ArrayStore | FileStore = ArrayStore(tiling)
-    else:
-        store = FileStore(out, tiling, _key(kernel, X, None if symmetric else Y))
-    with store:
-        for tile, block in _evaluate(kernel, X, Y, store, n_jobs, progress):
-            store.write(tile, block)
-        return store.complete()
+        K = np.empty(tiling.shape)
+        blocks = list(tiling)
+        for block, numbers in zip(blocks, work.evaluate(blocks, tiling), strict=True):
+            tiling.place(K, block, numbers)
+        return K
+    return _write_file(work, out, tiling)
 
 
-def _key(kernel: Any, X: Any, Y: Any) -> str:
-    return fingerprint(krein.__version__, np.__version__, kernel, X, Y)
+@dataclass(frozen=True)
+class Work:
+    """What is evaluated, and how."""
+
+    kernel: Any
+    X: Any
+    Y: Any
+    n_jobs: int
+    progress: bool
+
+    @property
+    def key(self) -> str:
+        """What the matrix is computed from."""
+        Y = None if self.Y is self.X else self.Y
+        return fingerprint(krein.__version__, np.__version__, self.kernel, self.X, Y)
+
+    def evaluate(self, blocks: list[Block], tiling: Tiling) -> Iterator[np.ndarray]:
+        """Evaluate blocks, in order."""
+        kernel = self.kernel
+        threads = isinstance(kernel, Kernel) and kernel.facts.parallel == "threads"
+        backend = "threading" if threads else "loky"
+        parallel = Parallel(n_jobs=self.n_jobs, backend=backend, return_as="generator")
+        label = kernel.name if isinstance(kernel, Kernel) else "kernel"
+        total = tiling.n_pairs
+        done = total - sum(tiling.pairs_of(block) for block in blocks)
+        # One thread of BLAS per job: jobs that each use all cores get in each other's
+        # way. For processes joblib sees to it, and looking for the libraries here takes
+        # 15 ms.
+        limit = threadpool_limits(1) if threads and self.n_jobs > 1 else nullcontext()
+        bar = progress_bar(label, total, unit="pairs", done=done, show=self.progress)
+        jobs = (delayed(_one_block)(kernel, *self._items(b, tiling)) for b in blocks)
+        with limit, bar as advance:
+            for block, numbers in zip(blocks, parallel(jobs), strict=True):
+                yield numbers
+                advance(tiling.pairs_of(block))
+
+    def _items(self, block: Block, tiling: Tiling) -> tuple[Any, Any]:
+        """Items of a block; the same object where half of the pairs are enough."""
+        rows, columns = block
+        A = take(self.X, rows)
+        same = tiling.symmetric and rows == columns
+        return A, A if same else take(self.Y, columns)
+
+
+def _write_file(work: Work, out: str | os.PathLike, tiling: Tiling) -> np.ndarray:
+    """Evaluate into a store, ``<out>.partial``, whose numbers become the file `out`.
+
+    A run killed at any moment loses the blocks in work and nothing else; blocks that
+    were damaged since are recognised and evaluated again.
+    """
+    path = check_writable(out)
+    if path.suffix != ".npy":
+        raise ValueError(f"out must be a .npy file, got {path.name!r}")
+    partial = path.with_name(path.name + ".partial")
+    if partial.is_file():
+        raise ValueError(
+            f"{partial} is a file of another version of krein; remove it to start anew"
+        )
+    with locked(partial):
+        store = _open_store(partial, tiling, work.key)
+        try:
+            numbers_of = range(len(store.blocks))
+            missing = [number for number in numbers_of if not store.is_sound(number)]
+            blocks = [store.blocks[number] for number in missing]
+            found = work.evaluate(blocks, store.tiling)
+            for number, numbers in zip(missing, found, strict=True):
+                store.write(number, numbers)
+            check_writable(path)
+            store.numbers.finish()
+            os.replace(store.numbers.path, path)
+        finally:
+            if path.exists() or not any(map(store.has, numbers_of)):
+                shutil.rmtree(partial, ignore_errors=True)
+    return np.load(path, mmap_mode="r")
+
+
+def _open_store(folder: Path, tiling: Tiling, key: str) -> BlockStore:
+    """Open a store; work that is continued keeps its own size of blocks."""
+    begun = described(folder)
+    if begun is not None and begun["key"] == key:
+        tiling = replace(tiling, size=begun["block"][0])
+    return BlockStore(folder, tiling, key)
 
 
 def _block_budget(
@@ -148,40 +229,3 @@ def _one_block(kernel: Any, X: Any, Y: Any) -> np.ndarray:
             f"{expected[1]} items, got {block.shape}"
         )
     return block
-
-
-def _evaluate(
-    kernel: Any,
-    X: Any,
-    Y: Any,
-    store: ArrayStore | FileStore,
-    n_jobs: int,
-    progress: bool,
-) -> Iterator[tuple[Block, np.ndarray]]:
-    """Evaluate the missing blocks, in order."""
-    missing = store.missing()
-
-    def jobs() -> Iterator[Any]:
-        for rows, columns in missing:
-            A = take(X, rows)
-            # The same object tells the kernel that it may evaluate half the pairs.
-            B = A if store.tiling.symmetric and rows == columns else take(Y, columns)
-            yield delayed(_one_block)(kernel, A, B)
-
-    threads = isinstance(kernel, Kernel) and kernel.facts.parallel == "threads"
-    parallel = Parallel(
-        n_jobs=n_jobs,
-        backend="threading" if threads else "loky",
-        return_as="generator",
-    )
-    label = kernel.name if isinstance(kernel, Kernel) else "kernel"
-    total = store.tiling.n_pairs
-    left = sum(store.tiling.pairs_of(tile) for tile in missing)
-    # One thread of BLAS per job: jobs that each use all cores get in each other's way.
-    # For processes joblib sees to it, and looking for the libraries here takes 15 ms.
-    limit = threadpool_limits(1) if threads and n_jobs > 1 else nullcontext()
-    bar = progress_bar(label, total, unit="pairs", done=total - left, show=progress)
-    with limit, bar as advance:
-        for tile, block in zip(missing, parallel(jobs()), strict=True):
-            yield tile, block
-            advance(store.tiling.pairs_of(tile))

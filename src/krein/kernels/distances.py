@@ -1,34 +1,23 @@
-"""From a distance to a similarity, in stated ways.
+"""All pairs of items: checking items, filling a matrix, turning distances around.
 
-Pointwise forms need nothing but the distance. What depends on the data shown
-(``gamma="median"``, ``similarity="centred"``, ``similarity="max"``) exists only
+Pointwise forms of a similarity need nothing but the distance. What depends on the data
+shown (``gamma="median"``, ``similarity="centred"``, ``similarity="max"``) exists only
 through `krein.Kernel.fit` on training data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from krein.items import take
-from krein.kernels.items import check_items, same_items
-
-__all__ = [
-    "DoubleCentred",
-    "MaxMinus",
-    "distance_facts",
-    "median_distance",
-    "median_gamma",
-    "similarity_of",
-    "some_items",
-]
 
 Distance = Callable[..., np.ndarray]
-Bounds = Callable[..., tuple[np.ndarray, np.ndarray]]
 
 POINTWISE: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
     "exponential": lambda D, gamma: np.exp(-gamma * D),
@@ -38,6 +27,101 @@ POINTWISE: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
 }
 FITTED = ("centred", "max")
 _MEDIAN_ITEMS = 300
+
+
+def check_items(X: Any, name: str = "X") -> int:
+    """Return the number of items; a single string or nothing at all is refused."""
+    if isinstance(X, str | bytes):
+        raise TypeError(
+            f"{name} must be a list of items, got one {type(X).__name__}; pass [{name}]"
+        )
+    n = int(_num_samples(X))
+    if n < 1:
+        raise ValueError(f"{name} has no items; at least one is required")
+    return n
+
+
+def same_items(X: Any, Y: Any) -> bool:
+    """Whether Y is missing, is X, or holds equal items in the same order.
+
+    A kernel then evaluates half of the pairs, and ``K(X) == K(X, X)`` holds to the
+    last bit although rounding may differ between d(x, y) and d(y, x).
+    """
+    if Y is None or Y is X:
+        return True
+    if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
+        return X.shape == Y.shape and bool(np.array_equal(X, Y))
+    if type(X) is not type(Y) or not isinstance(X, list | tuple) or len(X) != len(Y):
+        return False
+    return all(_same_item(x, y) for x, y in zip(X, Y, strict=True))
+
+
+def _same_item(x: Any, y: Any) -> bool:
+    if x is y:
+        return True
+    if type(x) is not type(y):
+        return False
+    if isinstance(x, np.ndarray):
+        return x.shape == y.shape and bool(np.array_equal(x, y))
+    if isinstance(x, list | tuple):
+        return len(x) == len(y) and all(
+            _same_item(a, b) for a, b in zip(x, y, strict=True)
+        )
+    return isinstance(x, str | bytes | int | float) and x == y
+
+
+def check_both(X: Any, Y: Any, check: Callable) -> tuple[Any, Any, bool]:
+    """Items by ``check(items, name)``, once where both are the same, and whether so."""
+    same = same_items(X, Y)
+    first = check(X, "X")
+    return first, first if same else check(Y, "Y"), same
+
+
+def fill_pairs(
+    n_rows: int,
+    n_columns: int,
+    row: Callable[[int, int], np.ndarray | Sequence[float]],
+    *,
+    symmetric: bool,
+) -> np.ndarray:
+    """Fill a matrix of pairs row by row.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Shape of the matrix.
+    row : callable
+        ``row(i, start)`` returns the entries of row i from column `start` on.
+    symmetric : bool
+        Ask for the upper half only and mirror it.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+    """
+    out = np.empty((n_rows, n_columns))
+    for i in range(n_rows):
+        start = i if symmetric else 0
+        out[i, start:] = row(i, start)
+        if symmetric:
+            out[i + 1 :, i] = out[i, i + 1 :]
+    return out
+
+
+def normalize_scores(
+    scores: np.ndarray, self_rows: np.ndarray, self_columns: np.ndarray
+) -> np.ndarray:
+    """Return s(a, b) / sqrt(s(a, a) s(b, b)); self scores must be positive."""
+    for values in (self_rows, self_columns):
+        if np.any(values <= 0):
+            worst = int(np.argmin(values))
+            raise ValueError(
+                f"normalize=True needs positive self scores, item {worst} has "
+                f"s(a, a) = {values[worst]:g}: leave such items out or use "
+                "normalize=False"
+            )
+    # A product of roots, not the root of a product: it cannot overflow.
+    return scores / np.sqrt(self_rows)[:, None] / np.sqrt(self_columns)[None, :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,14 +162,14 @@ class DoubleCentred:
 
 
 def similarity_of(
-    distance: Distance, X: Any, Y: Any, *, gamma: float, similarity: Any
+    distance: Distance, X: Any, Y: Any, gamma: float, similarity: Any, /, **own: Any
 ) -> np.ndarray:
     """Evaluate a distance on all pairs and turn it into a similarity.
 
     Parameters
     ----------
     distance : callable
-        ``distance(X, Y=None)`` returns the matrix of distances.
+        ``distance(X, Y=None, **own)`` returns the matrix of distances.
     X, Y : items
         Y may be None.
     gamma : float
@@ -93,6 +177,8 @@ def similarity_of(
     similarity : str or fitted form
         ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2), ``"inverse"``
         1 / (1 + gamma d), ``"negative"`` -gamma d.
+    **own
+        Parameters of the distance.
 
     Returns
     -------
@@ -103,6 +189,7 @@ def similarity_of(
     check_items(X, "X")
     if Y is not None:
         check_items(Y, "Y")
+    D = partial(distance, **own)
     if isinstance(similarity, str):
         if similarity in FITTED:
             raise ValueError(
@@ -114,13 +201,13 @@ def similarity_of(
                 f"similarity must be one of {', '.join([*POINTWISE, *FITTED])}, got "
                 f"{similarity!r}"
             )
-        return POINTWISE[similarity](distance(X, Y), float(gamma))
+        return POINTWISE[similarity](D(X, Y), float(gamma))
     if not isinstance(similarity, MaxMinus | DoubleCentred):
         raise TypeError(
             f"similarity must be a word, got {type(similarity).__name__}; one of "
             f"{', '.join([*POINTWISE, *FITTED])}"
         )
-    return float(gamma) * similarity(distance(X, Y), X, Y, distance)
+    return float(gamma) * similarity(D(X, Y), X, Y, D)
 
 
 def median_gamma(D: np.ndarray, similarity: Any = "exponential") -> float:
@@ -137,22 +224,18 @@ def median_gamma(D: np.ndarray, similarity: Any = "exponential") -> float:
     return 0.5 / middle**2 if similarity == "gaussian" else 1.0 / middle
 
 
-def distance_facts(distance: Distance, bounds: Bounds | None = None) -> dict[str, Any]:
+def distance_facts(distance: Distance) -> dict[str, Any]:
     """Registry entries that every kernel of a distance has.
 
     Parameters
     ----------
     distance : callable
         ``distance(X, Y=None, **params)``.
-    bounds : callable, optional
-        ``bounds(X, Y, **params)`` returns bounds of the distances; 0 and infinity when
-        not given.
 
     Returns
     -------
     dict
-        "distance", "bounds", "resolve", "by_name" and "order", to be passed to
-        `register`.
+        "distance", "resolve", "by_name" and "order", to be passed to `register_kernel`.
     """
 
     def training_distances(X: Any, params: Mapping[str, Any]) -> np.ndarray:
@@ -171,7 +254,6 @@ def distance_facts(distance: Distance, bounds: Bounds | None = None) -> dict[str
 
     return {
         "distance": distance,
-        "bounds": partial(_similarity_bounds, bounds or _not_negative),
         "resolve": {
             "gamma": {"median": median},
             "similarity": {"max": largest, "centred": centred},
@@ -179,32 +261,6 @@ def distance_facts(distance: Distance, bounds: Bounds | None = None) -> dict[str
         "by_name": {"gamma": "median"},
         "order": _order,
     }
-
-
-def _not_negative(X: Any, Y: Any, **params: Any) -> tuple[np.ndarray, np.ndarray]:
-    shape = check_items(X, "X"), check_items(Y, "Y")
-    return np.zeros(shape), np.full(shape, np.inf)
-
-
-def _similarity_bounds(
-    bounds: Bounds,
-    X: Any,
-    Y: Any,
-    *,
-    gamma: float = 1.0,
-    similarity: Any = "exponential",
-    **own: Any,
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Bounds of similarities that fall as the distance rises."""
-    if isinstance(similarity, DoubleCentred):
-        return None
-    ends = bounds(X, Y, **own)
-    with np.errstate(over="ignore"):
-        if isinstance(similarity, MaxMinus):
-            near, far = (gamma * (similarity.largest - D) for D in ends)
-        else:
-            near, far = (POINTWISE[similarity](D, float(gamma)) for D in ends)
-    return far, near
 
 
 def some_items(X: Any) -> Any:

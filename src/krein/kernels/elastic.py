@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["elastic_distances", "erp_costs", "msm_costs", "twe_costs"]
-
 # Numbers in one operation: enough that the work outweighs the call, few enough that the
 # ten arrays in use stay in the cache of one core (measured).
 _NUMBERS = 32768

@@ -2,8 +2,9 @@
 
 A graph is ``(nodes, edges, labels)``, undirected: nodes a number or a list of names,
 edges pairs of names (either direction or both), labels one per node, a mapping, or
-None; or a networkx graph whose nodes have an attribute ``label``. The record "Graph
-kernels in NumPy and SciPy" says why not a further package.
+None; or a networkx graph whose nodes have an attribute ``label``. Nodes without labels
+are compared by their degrees. The record "Graph kernels in NumPy and SciPy" says why
+not a further package.
 """
 
 from __future__ import annotations
@@ -11,16 +12,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
-from krein.kernels.items import check_items, fill_pairs, normalize_scores, same_items
-from krein.kernels.registry import register
-
-__all__ = ["optimal_assignment_kernel", "wl_kernel"]
+from krein.kernels.distances import (
+    check_both,
+    check_items,
+    fill_pairs,
+    normalize_scores,
+)
+from krein.kernels.registry import register_kernel
+from krein.notices import warn_user
 
 
 @dataclass(frozen=True)
@@ -39,11 +45,11 @@ class LabelledGraph:
         return P
 
 
-def _as_graph(item: Any, where: str) -> LabelledGraph:
+def _as_graph(item: Any, where: str, node_label: str | None) -> LabelledGraph:
     if hasattr(item, "nodes") and hasattr(item, "adj"):  # networkx
         nodes = list(item.nodes)
         edges = list(item.edges())
-        labels: Any = {node: item.nodes[node].get("label", 0) for node in nodes}
+        labels = _attribute(item, where, node_label)
     elif isinstance(item, tuple | list) and len(item) in (2, 3):
         nodes, edges = item[0], item[1]
         labels = item[2] if len(item) == 3 else None
@@ -58,9 +64,42 @@ def _as_graph(item: Any, where: str) -> LabelledGraph:
     position = {node: k for k, node in enumerate(nodes)}
     if len(position) < len(nodes):
         raise ValueError(f"{where} has a duplicated node name")
-    return LabelledGraph(
-        _node_labels(labels, nodes, where), _neighbours(edges, position, where)
-    )
+    neighbours = _neighbours(edges, position, where)
+    if labels is None or node_label == "degree":
+        # Marked, so that a degree never equals a label of another graph.
+        return LabelledGraph([("degree", len(n)) for n in neighbours], neighbours)
+    return LabelledGraph(_node_labels(labels, nodes, where), neighbours)
+
+
+def _attribute(graph: Any, where: str, node_label: str | None) -> dict | None:
+    """Labels of the nodes of a networkx graph that have some, or None."""
+    name = node_label or "label"
+    labels = {n: facts[name] for n, facts in graph.nodes(data=True) if name in facts}
+    if not labels and node_label not in (None, "degree"):
+        raise ValueError(
+            f"{where} has no node with the attribute {name!r} (node_label); its nodes "
+            f"have {', '.join(_attribute_names(graph)) or 'no attributes'}"
+        )
+    return labels or None
+
+
+def _attribute_names(graph: Any) -> list[str]:
+    return sorted({str(name) for _, facts in graph.nodes(data=True) for name in facts})
+
+
+def _warn_of_ignored(X: Any) -> None:
+    """Say once which attributes of nodes are not looked at, and what to do."""
+    for item in X:
+        names = _attribute_names(item) if hasattr(item, "adj") else []
+        ignored = [name for name in names if name != "label"]
+        if ignored:
+            used = "label" if "label" in names else "degree"
+            warn_user(
+                f"nodes have the attributes {', '.join(ignored)}, which are ignored; "
+                f"nodes are compared by their {used}. Choose one with node_label=NAME, "
+                f"or node_label={used!r} for what is done now"
+            )
+            return
 
 
 def _plain(values: Any) -> list:
@@ -68,14 +107,18 @@ def _plain(values: Any) -> list:
 
 
 def _node_labels(labels: Any, nodes: list, where: str) -> list[Hashable]:
-    if labels is None:
-        return [0] * len(nodes)
     if isinstance(labels, Mapping):
         missing = [node for node in nodes if node not in labels]
         if missing:
             raise ValueError(f"{where} has no label for the node {missing[0]!r}")
-        return [labels[node] for node in nodes]
+        labels = [labels[node] for node in nodes]
     labels = _plain(labels)
+    for label in labels:
+        if not isinstance(label, Hashable):
+            raise TypeError(
+                f"{where} has a {type(label).__name__} as label of a node; expected "
+                "text or numbers"
+            )
     if len(labels) != len(nodes):
         raise ValueError(f"{where} has {len(labels)} labels for {len(nodes)} nodes")
     return labels
@@ -94,14 +137,21 @@ def _neighbours(edges: Any, position: Mapping, where: str) -> list[list[int]]:
     return [sorted(others) for others in found]
 
 
-def _check_pair(X: Any, Y: Any) -> tuple[list, list, bool]:
-    same = same_items(X, Y)
-    check_items(X, "X")
-    first = [_as_graph(item, f"X[{i}]") for i, item in enumerate(X)]
-    if same:
-        return first, first, True
-    check_items(Y, "Y")
-    return first, [_as_graph(item, f"Y[{i}]") for i, item in enumerate(Y)], False
+def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list, bool]:
+    if not isinstance(node_label, str | None):
+        raise TypeError(
+            "node_label must be the name of an attribute of nodes, 'degree' or None, "
+            f"got {node_label!r}"
+        )
+    graphs = check_both(X, Y, partial(_as_graphs, node_label))
+    if node_label is None:
+        _warn_of_ignored(X)
+    return graphs
+
+
+def _as_graphs(node_label: str | None, X: Any, name: str) -> list[LabelledGraph]:
+    check_items(X, name)
+    return [_as_graph(item, f"{name}[{i}]", node_label) for i, item in enumerate(X)]
 
 
 # ------------------------------------------------------------- Weisfeiler-Lehman
@@ -129,13 +179,13 @@ def _subtree_counts(graphs: list[LabelledGraph], n_iter: int) -> scipy.sparse.cs
     return scipy.sparse.csr_array((np.array(values, float), (rows, columns)), shape)
 
 
-@register(
+@register_kernel(
     "wl",
     input="graphs",
     definiteness="pd",
     reference="Shervashidze, Schweitzer, van Leeuwen, Mehlhorn, Borgwardt (2011)",
 )
-def wl_kernel(X, Y=None, *, n_iter=3, normalize=False):
+def wl_kernel(X, Y=None, *, n_iter=3, normalize=False, node_label=None):
     """Weisfeiler-Lehman subtree kernel.
 
     The inner product of label counts over the rounds 0, ..., n_iter of relabelling a
@@ -149,6 +199,10 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False):
         Rounds of relabelling; 0 counts the labels themselves.
     normalize : bool
         Return ``k(g, h) / sqrt(k(g, g) k(h, h))``.
+    node_label : str, optional
+        Attribute of networkx nodes that is compared, or "degree" for the number of
+        neighbours. When not given: labels (the attribute ``label``), degrees where a
+        graph has none, and a warning if nodes have other attributes.
 
     Returns
     -------
@@ -169,7 +223,7 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False):
            [ 6., 10.]])
     """
     _check_count(n_iter, "n_iter")
-    first, second, same = _check_pair(X, Y)
+    first, second, same = _check_pair(X, Y, node_label)
     counts = _subtree_counts(first if same else [*first, *second], n_iter)
     own = np.asarray(counts.multiply(counts).sum(axis=1), dtype=float).ravel()
     A = counts[: len(first)]
@@ -202,7 +256,7 @@ def _assignment_score(g: Prepared, h: Prepared, decay: float) -> float:
     return float(node[linear_sum_assignment(node, maximize=True)].sum())
 
 
-@register(
+@register_kernel(
     "optimal_assignment",
     input="graphs",
     definiteness="indefinite",
@@ -210,7 +264,9 @@ def _assignment_score(g: Prepared, h: Prepared, decay: float) -> float:
     reference="Froehlich, Wegner, Sieker, Zell (2005), ICML; Vert (2008)",
     witness="all paths of 4 and 5 nodes with labels a and b",
 )
-def optimal_assignment_kernel(X, Y=None, *, depth=3, decay=0.5, normalize=False):
+def optimal_assignment_kernel(
+    X, Y=None, *, depth=3, decay=0.5, normalize=False, node_label=None
+):
     """Best one-to-one assignment of the nodes of one graph to those of the other.
 
     The similarity of nodes u, v is ``sum_l decay^l R_l(u, v)``: R_0 is 1 for equal
@@ -227,6 +283,10 @@ def optimal_assignment_kernel(X, Y=None, *, depth=3, decay=0.5, normalize=False)
         Weight of neighbours, between 0 and 1.
     normalize : bool
         Return ``k(g, h) / sqrt(k(g, g) k(h, h))``.
+    node_label : str, optional
+        Attribute of networkx nodes that is compared, or "degree" for the number of
+        neighbours. When not given: labels (the attribute ``label``), degrees where a
+        graph has none, and a warning if nodes have other attributes.
 
     Returns
     -------
@@ -249,7 +309,7 @@ def optimal_assignment_kernel(X, Y=None, *, depth=3, decay=0.5, normalize=False)
     _check_count(depth, "depth")
     if not 0 <= decay <= 1:
         raise ValueError(f"decay must be between 0 and 1, got {decay!r}")
-    first, second, same = _check_pair(X, Y)
+    first, second, same = _check_pair(X, Y, node_label)
     codes: dict[Hashable, int] = {}
 
     def prepare(graph: LabelledGraph) -> Prepared:
@@ -260,12 +320,11 @@ def optimal_assignment_kernel(X, Y=None, *, depth=3, decay=0.5, normalize=False)
 
     A = [prepare(graph) for graph in first]
     B = A if same else [prepare(graph) for graph in second]
-    K = fill_pairs(
-        len(A),
-        len(B),
-        lambda i, start: [_assignment_score(A[i], h, decay) for h in B[start:]],
-        symmetric=same,
-    )
+
+    def row(i: int, start: int) -> list[float]:
+        return [_assignment_score(A[i], h, decay) for h in B[start:]]
+
+    K = fill_pairs(len(A), len(B), row, symmetric=same)
     if not normalize:
         return K
     own_A = np.array([_assignment_score(g, g, decay) for g in A])

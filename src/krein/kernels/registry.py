@@ -8,18 +8,22 @@ data it is shown; what depends on data is settled by `Kernel.fit` on training da
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields
+from functools import partial
+from importlib.metadata import entry_points
 from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["KERNELS", "Kernel", "KernelFacts", "as_kernel", "list_kernels", "register"]
+from krein.items import plain_items
+from krein.words import did_you_mean
 
-Input = Literal[
-    "vectors", "strings", "series", "spd", "graphs", "places", "distributions", "any"
-]
-Definiteness = Literal["pd", "cpd", "indefinite", "depends"]
+INPUTS = (
+    "vectors", "tables", "strings", "series", "spd", "graphs", "places",
+    "distributions", "any",
+)  # fmt: skip
+DEFINITENESS = ("pd", "cpd", "indefinite", "depends")
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,9 @@ class KernelFacts:
     function : callable
         ``function(X, Y=None, **params) -> ndarray``.
     input : str
-        What an item is: a row of a matrix ("vectors"), a string, a series, ...
+        What an item is: a row of numbers ("vectors"), a row of a table with text
+        ("tables"), one of "strings", "series", "spd", "graphs", "places" or
+        "distributions"; "any" where the function itself checks its items.
     definiteness : {"pd", "cpd", "indefinite", "depends"}
         Positive definite for all parameters, conditionally positive definite of
         `order`, indefinite on the example named in `witness`, or depending on the
@@ -45,15 +51,18 @@ class KernelFacts:
     distance : callable or None
         For kernels of a distance: ``distance(X, Y=None, **params)``, before it is
         turned into a similarity; "pd" then speaks of the default, exp(-gamma d).
-    bounds : callable or None
-        ``bounds(X, Y, **params)`` returns a lower and an upper bound of every entry of
-        the matrix, at far less than its cost, or None where these parameters have
-        none. Entries must not depend on what else is evaluated with them.
     parallel : {"threads", "processes"}
         How blocks are evaluated side by side: threads where the library releases
         the interpreter lock and two threads were measured to be faster than one.
     resolve : mapping of parameter to callable
         Data-dependent settings: ``{"gamma": {"median": function(X, params)}}``.
+    once : tuple of str
+        Parameters in `resolve` that tell the kind of items and not their scale (DNA
+        or protein): `compare` settles them on all items, the others on each training
+        part.
+    convert : callable or None
+        Turns items as users give them (a frame) into a list that can be cut and
+        stored.
     by_name : mapping of parameter to word
         Settings of a kernel that is given by its name to an estimator, `compare` or
         the command line and settled on training items there, where the plain
@@ -64,20 +73,35 @@ class KernelFacts:
 
     name: str
     function: Callable[..., np.ndarray]
-    input: Input
-    definiteness: Definiteness
+    input: str = "any"
+    definiteness: str = "depends"
     order: int | Callable[..., int] = 0
     extra: str | None = None
     distance: Callable[..., np.ndarray] | None = None
-    bounds: Callable[..., tuple[np.ndarray, np.ndarray] | None] | None = None
     parallel: Literal["threads", "processes"] = "threads"
     resolve: Mapping[str, Mapping[str, Callable[..., Any]]] = field(
         default_factory=dict
     )
     by_name: Mapping[str, str] = field(default_factory=dict)
+    once: tuple[str, ...] = ()
+    convert: Callable[[Any], list] | None = None
     reference: str = ""
     note: str = ""
     witness: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be a kernel."""
+        if not callable(self.function):
+            raise TypeError(
+                "function must be a callable function(X, Y=None, **params), got "
+                f"{type(self.function).__name__}"
+            )
+        for what, known in (("input", INPUTS), ("definiteness", DEFINITENESS)):
+            if getattr(self, what) not in known:
+                raise ValueError(
+                    f"{what} must be one of {', '.join(known)}, got "
+                    f"{getattr(self, what)!r}"
+                )
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -90,23 +114,93 @@ class KernelFacts:
         }
 
 
-KERNELS: dict[str, KernelFacts] = {}
+class Registry(dict[str, KernelFacts]):
+    """Facts by name; a name that is not there is looked for in other packages."""
+
+    def __missing__(self, name: str) -> KernelFacts:
+        """Load the entry point of that name, which registers the kernel."""
+        for entry in entry_points(group=ENTRY_POINTS, name=name):
+            try:
+                function = entry.load()
+            except Exception as error:
+                raise ImportError(
+                    f"kernel {name!r} is brought by {entry.value}, which cannot be "
+                    f"loaded: {error}. Repair or remove that package"
+                ) from error
+            if name not in self:
+                register_kernel(name, function)
+            return self[name]
+        raise KeyError(name)
 
 
-def register(name: str, **facts: Any) -> Callable[[Callable], Callable]:
-    """Decorate a kernel function to put it and its facts into the registry."""
+ENTRY_POINTS = "krein.kernels"
+KERNELS = Registry()
 
-    def decorate(function: Callable) -> Callable:
-        if name in KERNELS:
-            raise ValueError(f"a kernel named {name!r} is registered already")
-        KERNELS[name] = KernelFacts(name=name, function=function, **facts)
-        return function
 
-    return decorate
+def register_kernel(
+    name: str, function: Callable[..., np.ndarray] | None = None, **facts: Any
+) -> Callable:
+    """Add a kernel to those known by name, with what is known about it.
+
+    The name then works in every estimator, in `compare`, `kernel_matrix` and model
+    files. A package brings its kernels by entry points of the group ``krein.kernels``
+    (name of the kernel = ``"module:function"``), which are found on first use.
+
+    Parameters
+    ----------
+    name : str
+        Name of the kernel: letters, digits and underscores.
+    function : callable, optional
+        ``function(X, Y=None, **params) -> ndarray``, where ``K(X) == K(X, X)``. When
+        not given, the call is a decorator.
+    **facts
+        Fields of `krein.kernels.KernelFacts`: ``input`` ("vectors" for rows of
+        numbers, which estimators check; "any" when not given), ``definiteness``
+        ("depends" when not given), ``reference``, ``resolve``, ...
+
+    Returns
+    -------
+    callable
+        The function itself (or the decorator).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import Kernel, register_kernel
+    >>> @register_kernel("shared_letters", input="strings", definiteness="pd")
+    ... def shared_letters_kernel(X, Y=None):
+    ...     Y = X if Y is None else Y
+    ...     return np.array([[len({*x} & {*y}) for y in Y] for x in X], float)
+    >>> Kernel("shared_letters")(["krein"], ["kernel", "k"])
+    array([[4., 1.]])
+    """
+    if function is None:
+        return partial(register_kernel, name, **facts)
+    if not (isinstance(name, str) and name.isidentifier()) or name == "precomputed":
+        raise ValueError(
+            "name must consist of letters, digits and underscores and must not be "
+            f"'precomputed', got {name!r}"
+        )
+    known = {item.name for item in fields(KernelFacts)} - {"name", "function"}
+    if unknown := sorted(set(facts) - known):
+        raise TypeError(
+            f"register_kernel has no argument {unknown[0]!r}; facts of a kernel are "
+            f"{', '.join(sorted(known))}"
+        )
+    new = KernelFacts(name=name, function=function, **facts)
+    if name in KERNELS and _home(KERNELS[name].function) != _home(function):
+        raise ValueError(f"a kernel named {name!r} is registered already")
+    KERNELS[name] = new
+    return function
+
+
+def _home(function: Any) -> tuple[str, str]:
+    """Where a function is defined: a cell that is run again may replace its kernel."""
+    return function.__module__, function.__qualname__
 
 
 def list_kernels() -> list[str]:
-    """Names of all registered kernels.
+    """Names of all registered kernels, those of installed packages included.
 
     Returns
     -------
@@ -118,7 +212,7 @@ def list_kernels() -> list[str]:
     >>> "tl1" in list_kernels()
     True
     """
-    return sorted(KERNELS)
+    return sorted({*KERNELS, *entry_points(group=ENTRY_POINTS).names})
 
 
 class Kernel:
@@ -144,11 +238,13 @@ class Kernel:
     """
 
     def __init__(self, name: str, **params: Any) -> None:
-        if name not in KERNELS:
+        try:
+            KERNELS[name]
+        except KeyError:
             raise ValueError(
                 f"kernel must be one of {', '.join(list_kernels())}, a Kernel or a "
-                f"callable, got {name!r}"
-            )
+                f"callable, got {name!r}{did_you_mean(str(name), list_kernels())}"
+            ) from None
         self.name = name
         self.params: dict[str, Any] = {}
         self.set_params(**params)
@@ -187,57 +283,49 @@ class Kernel:
         self.params.update(params)
         return self
 
-    def fit(self, X: Any) -> Kernel:
+    def _unsettled(self) -> dict[str, str]:
+        """Parameters whose word stands for something that depends on data."""
+        return {
+            parameter: value
+            for parameter, rules in self.facts.resolve.items()
+            for value in [self.params.get(parameter, self.facts.parameters[parameter])]
+            if isinstance(value, str) and value in rules
+        }
+
+    def fit(self, X: Any, only: Collection[str] | None = None) -> Kernel:
         """Return a copy whose data-dependent settings are settled on X.
 
         Parameters
         ----------
         X : training data
+        only : collection of str, optional
+            Settle these parameters and leave the others.
 
         Returns
         -------
         Kernel
         """
-        settled = {}
-        for parameter, rules in self.facts.resolve.items():
-            value = self.params.get(parameter, self.facts.parameters[parameter])
-            if isinstance(value, str) and value in rules:
-                settled[parameter] = rules[value](X, self.params)
+        settled = {
+            parameter: self.facts.resolve[parameter][word](X, self.params)
+            for parameter, word in self._unsettled().items()
+            if only is None or parameter in only
+        }
         return Kernel(self.name, **{**self.params, **settled})
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         """Evaluate the kernel matrix between X and Y (or X and X)."""
-        for parameter, rules in self.facts.resolve.items():
-            value = self.params.get(parameter, self.facts.parameters[parameter])
-            if isinstance(value, str) and value in rules:
-                raise ValueError(
-                    f"{parameter}={value!r} depends on training data: call "
-                    f"Kernel({self.name!r}, ...).fit(X_train) first (estimators do)"
-                )
+        for parameter, word in self._unsettled().items():
+            raise ValueError(
+                f"{parameter}={word!r} depends on training data: call "
+                f"Kernel({self.name!r}, ...).fit(X_train) first (estimators do)"
+            )
         return self.facts.function(X, Y, **self.params)
 
-    def bounds(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray] | None:
-        """Bounds of every entry of the matrix, without evaluating it.
-
-        Parameters
-        ----------
-        X, Y : items
-            As for the kernel itself.
-
-        Returns
-        -------
-        tuple of two ndarrays of shape (n_X, n_Y), or None
-            Lower and upper bounds; None where none are known.
-
-        Examples
-        --------
-        >>> from krein import Kernel
-        >>> Kernel("edit", similarity="negative").bounds(["krein"], ["kernel", "k"])
-        (array([[-6., -5.]]), array([[-1., -4.]]))
-        """
-        if self.facts.bounds is None:
-            return None
-        return self.facts.bounds(X, Y, **self.params)
+    def __reduce__(self) -> tuple:
+        """Send facts along that another process may not have registered."""
+        facts = self.facts
+        own = facts.function.__module__.startswith("krein.")
+        return _unpickled, (self.name, self.params, None if own else facts)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Kernel) and self.get_params() == other.get_params()
@@ -252,12 +340,29 @@ class Kernel:
         return f"Kernel({self.name!r}{params})"
 
 
+def _unpickled(name: str, params: dict[str, Any], facts: KernelFacts | None) -> Kernel:
+    if facts is not None:
+        KERNELS.setdefault(name, facts)
+    return Kernel(name, **params)
+
+
+def items_for(kernel: Any, X: Any) -> Any:
+    """Items as a kernel takes them, in a form that can be cut and stored.
+
+    `kernel` is what an estimator is given, "precomputed" included.
+    """
+    if not (isinstance(kernel, str) and kernel == "precomputed"):
+        kernel = as_kernel(kernel, None)
+    convert = kernel.facts.convert if isinstance(kernel, Kernel) else None
+    return plain_items(X) if convert is None or X is None else convert(X)
+
+
 def as_kernel(kernel: Any, kernel_params: Mapping[str, Any] | None) -> Any:
     """Turn an estimator's `kernel` argument into something callable.
 
     A name becomes a `Kernel`, with scales to be settled on training items unless they
-    are given; a `Kernel` is copied with `kernel_params`; a callable is returned with
-    them bound.
+    are given; a `Kernel` is copied with `kernel_params`, the function of a registered
+    kernel becomes one; another callable is returned with them bound.
     """
     params = dict(kernel_params or {})
     if isinstance(kernel, str):
@@ -266,11 +371,10 @@ def as_kernel(kernel: Any, kernel_params: Mapping[str, Any] | None) -> Any:
     if isinstance(kernel, Kernel):
         return Kernel(kernel.name, **{**kernel.params, **params})
     if callable(kernel):
-        if not params:
-            return kernel
-        from functools import partial
-
-        return partial(kernel, **params)
+        for facts in KERNELS.values():
+            if facts.function is kernel:
+                return Kernel(facts.name, **params)
+        return partial(kernel, **params) if params else kernel
     raise TypeError(
         "kernel must be 'precomputed', a registered name, a krein.Kernel or a callable "
         f"k(X, Y) -> matrix, got {type(kernel).__name__}"

@@ -16,14 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from krein.kernels.distances import distance_facts, similarity_of
+from krein.kernels.distances import (
+    check_both,
+    check_items,
+    distance_facts,
+    fill_pairs,
+    similarity_of,
+)
 from krein.kernels.elastic import elastic_distances, erp_costs, msm_costs, twe_costs
-from krein.kernels.items import check_items, fill_pairs, same_items
-from krein.kernels.registry import register
-from krein.kernels.warping import warping_bounds
+from krein.kernels.registry import register_kernel
 from krein.optional import import_optional
-
-__all__ = ["dtw_kernel", "erp_kernel", "msm_kernel", "twe_kernel"]
 
 
 def check_series(X: Any, name: str = "X") -> list[np.ndarray]:
@@ -60,9 +62,7 @@ def check_series(X: Any, name: str = "X") -> list[np.ndarray]:
 
 
 def _check_pair(X: Any, Y: Any) -> tuple[list, list, bool]:
-    same = same_items(X, Y)
-    first = check_series(X, "X")
-    second = first if same else check_series(Y, "Y")
+    first, second, same = check_both(X, Y, check_series)
     if first[0].shape[0] != second[0].shape[0]:
         raise ValueError(
             f"X has series of {first[0].shape[0]} channels, Y of "
@@ -133,14 +133,6 @@ def _dtw_block(
     return D + D.T
 
 
-def dtw_bounds(
-    X: Any, Y: Any, *, window: float | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of `dtw_distance`, in one pass over each pair."""
-    first, second, _ = _check_pair(X, Y)
-    return warping_bounds(first, second, partial(window_cells, window))
-
-
 def _elastic(X: Any, Y: Any, window: float | None, costs: Any) -> np.ndarray:
     first, second, same = _check_pair(X, Y)
 
@@ -178,18 +170,23 @@ def erp_distance(
     return _elastic(X, Y, window, partial(erp_costs, g=g))
 
 
-@register(
+_INDEFINITE: dict[str, Any] = {
+    "input": "series",
+    "definiteness": "indefinite",
+    "parallel": "processes",
+    "witness": "all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
+}
+
+
+@register_kernel(
     "dtw",
-    input="series",
-    definiteness="indefinite",
     extra="series",
-    parallel="processes",
     reference="Sakoe, Chiba (1978), IEEE Transactions on Acoustics 26",
-    witness="all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
-    **distance_facts(dtw_distance, dtw_bounds),
+    **_INDEFINITE,
+    **distance_facts(dtw_distance),
 )
 def dtw_kernel(X, Y=None, *, window=None, gamma=1.0, similarity="exponential"):
-    """Kernel of dynamic time warping.
+    """Kernel of dynamic time warping (DTW).
 
     The distance is the root of the smallest sum of squared differences over warping
     paths (channels warp together). dtaidistance does the work.
@@ -223,21 +220,17 @@ def dtw_kernel(X, Y=None, *, window=None, gamma=1.0, similarity="exponential"):
     >>> dtw_kernel([[0, 0, 1, 2]], [[0, 1, 1, 2], [3, 3]], similarity="negative")
     array([[-0.        , -4.79583152]])
     """
-    distance = partial(dtw_distance, window=window)
-    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
+    return similarity_of(dtw_distance, X, Y, gamma, similarity, window=window)
 
 
-@register(
+@register_kernel(
     "msm",
-    input="series",
-    definiteness="indefinite",
-    parallel="processes",
     reference="Stefan, Athitsos, Das (2013), TKDE 25",
-    witness="all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
+    **_INDEFINITE,
     **distance_facts(msm_distance),
 )
 def msm_kernel(X, Y=None, *, c=1.0, window=None, gamma=1.0, similarity="exponential"):
-    """Kernel of the move-split-merge metric.
+    """Kernel of the move-split-merge metric (MSM).
 
     Parameters
     ----------
@@ -266,30 +259,19 @@ def msm_kernel(X, Y=None, *, c=1.0, window=None, gamma=1.0, similarity="exponent
     >>> msm_kernel([[1, 2, 3]], [[1, 2, 2, 3], [4, 5, 6]], similarity="negative")
     array([[-1., -8.]])
     """
-    distance = partial(msm_distance, c=c, window=window)
-    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
+    return similarity_of(msm_distance, X, Y, gamma, similarity, c=c, window=window)
 
 
-@register(
+@register_kernel(
     "twe",
-    input="series",
-    definiteness="indefinite",
-    parallel="processes",
     reference="Marteau (2009), TPAMI 31",
-    witness="all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
+    **_INDEFINITE,
     **distance_facts(twe_distance),
 )
 def twe_kernel(
-    X,
-    Y=None,
-    *,
-    nu=0.001,
-    lmbda=1.0,
-    window=None,
-    gamma=1.0,
-    similarity="exponential",
+    X, Y=None, *, nu=0.001, lmbda=1.0, window=None, gamma=1.0, similarity="exponential"
 ):
-    """Kernel of the time warp edit distance.
+    """Kernel of the time warp edit distance (TWE, TWED).
 
     Parameters
     ----------
@@ -322,21 +304,19 @@ def twe_kernel(
     >>> twe_kernel([[1, 2, 3]], [[4, 5, 6]], similarity="negative").round(3)
     array([[-11.004]])
     """
-    distance = partial(twe_distance, nu=nu, lmbda=lmbda, window=window)
-    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
+    return similarity_of(
+        twe_distance, X, Y, gamma, similarity, nu=nu, lmbda=lmbda, window=window
+    )
 
 
-@register(
+@register_kernel(
     "erp",
-    input="series",
-    definiteness="indefinite",
-    parallel="processes",
     reference="Chen, Ng (2004), VLDB",
-    witness="all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
+    **_INDEFINITE,
     **distance_facts(erp_distance),
 )
 def erp_kernel(X, Y=None, *, g=0.0, window=None, gamma=1.0, similarity="exponential"):
-    """Kernel of the edit distance with real penalty.
+    """Kernel of the edit distance with real penalty (ERP).
 
     Parameters
     ----------
@@ -366,5 +346,4 @@ def erp_kernel(X, Y=None, *, g=0.0, window=None, gamma=1.0, similarity="exponent
     >>> erp_kernel([[0, 0, 5]], [[5], [4]], similarity="negative") + 0.0
     array([[ 0., -1.]])
     """
-    distance = partial(erp_distance, g=g, window=window)
-    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
+    return similarity_of(erp_distance, X, Y, gamma, similarity, g=g, window=window)

@@ -17,17 +17,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
 from krein.arrays import Array
-from krein.kernels.registry import register
-
-__all__ = [
-    "log_kernel",
-    "monomials",
-    "multiquadric_kernel",
-    "orthonormal_range",
-    "squared_distances",
-    "thin_plate_kernel",
-    "thin_plate_order_kernel",
-]
+from krein.kernels.registry import register_kernel
 
 # Up to this many features the plain loop over differences is as fast as a product.
 _FEW_FEATURES = 4
@@ -134,7 +124,7 @@ def thin_plate_order(exponent: float = 3) -> int:
     return ceil(exponent / 2)
 
 
-@register(
+@register_kernel(
     "thin_plate",
     input="vectors",
     definiteness="cpd",
@@ -177,7 +167,7 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
     return _radial(X, Y, lambda D: _polyharmonic(D, exponent))
 
 
-@register(
+@register_kernel(
     "thin_plate_order",
     input="vectors",
     definiteness="cpd",
@@ -227,7 +217,7 @@ def thin_plate_order_kernel(X, Y=None, *, order=2):
     return _radial(X, Y, lambda D: _polyharmonic(D, exponent))
 
 
-@register(
+@register_kernel(
     "multiquadric",
     input="vectors",
     definiteness="cpd",
@@ -276,7 +266,7 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     return _radial(X, Y, phi)
 
 
-@register(
+@register_kernel(
     "log",
     input="vectors",
     definiteness="cpd",

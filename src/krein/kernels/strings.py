@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from krein.kernels.distances import distance_facts, similarity_of
-from krein.kernels.items import check_items, normalize_scores, same_items
-from krein.kernels.registry import register
+from krein.kernels.distances import (
+    check_both,
+    check_items,
+    distance_facts,
+    normalize_scores,
+    similarity_of,
+)
+from krein.kernels.registry import register_kernel
 from krein.optional import import_optional
-
-__all__ = ["damerau_kernel", "edit_kernel", "jaro_winkler_kernel", "lcs_kernel"]
 
 
 def check_strings(X: Any, name: str = "X") -> list[str]:
@@ -34,9 +36,7 @@ def check_strings(X: Any, name: str = "X") -> list[str]:
 
 def _all_pairs(scorer: str, X: Any, Y: Any) -> np.ndarray:
     """Scores of all pairs as doubles (rapidfuzz would return single precision)."""
-    same = same_items(X, Y)
-    first = check_strings(X, "X")
-    second = first if same else check_strings(Y, "Y")
+    first, second, _ = check_both(X, Y, check_strings)
     library = import_optional(
         "rapidfuzz", extra="strings", needed_for="a kernel on strings"
     )
@@ -70,25 +70,24 @@ def damerau_distance(X: Any, Y: Any = None, *, normalize: bool = False) -> np.nd
     return _edit_distances("DamerauLevenshtein.distance", X, Y, normalize=normalize)
 
 
-def _edit_bounds(X: Any, Y: Any, *, normalize: bool = False) -> tuple:
-    """Each letter too many is an edit; none needs more than the longer string has."""
-    rows, columns = _lengths(check_strings(X, "X")), _lengths(check_strings(Y, "Y"))
-    longer = np.maximum(rows[:, None], columns[None, :])
-    scale = longer if normalize else 1.0
-    return np.abs(rows[:, None] - columns[None, :]) / scale, longer / scale
+_INDEFINITE: dict[str, Any] = {
+    "input": "strings",
+    "definiteness": "indefinite",
+    "extra": "strings",
+}
 
 
-@register(
+@register_kernel(
     "edit",
-    input="strings",
-    definiteness="indefinite",
-    extra="strings",
+    **_INDEFINITE,
     reference="Levenshtein (1966), Soviet Physics Doklady 10",
     witness="all words of length 1 to 4 over {a, b}; gamma=0.1",
-    **distance_facts(edit_distance, _edit_bounds),
+    **distance_facts(edit_distance),
 )
 def edit_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponential"):
     """Kernel of the Levenshtein distance.
+
+    This edit distance counts insertions, deletions and substitutions of letters.
 
     Parameters
     ----------
@@ -118,18 +117,15 @@ def edit_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponentia
     >>> edit_kernel(["kitten"], ["sitting", "kitten"], similarity="negative") + 0.0
     array([[-3.,  0.]])
     """
-    distance = partial(edit_distance, normalize=normalize)
-    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
+    return similarity_of(edit_distance, X, Y, gamma, similarity, normalize=normalize)
 
 
-@register(
+@register_kernel(
     "damerau",
-    input="strings",
-    definiteness="indefinite",
-    extra="strings",
+    **_INDEFINITE,
     reference="Damerau (1964), Communications of the ACM 7",
     witness="all words of length 1 to 4 over {a, b}; gamma=0.1",
-    **distance_facts(damerau_distance, _edit_bounds),
+    **distance_facts(damerau_distance),
 )
 def damerau_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponential"):
     """Kernel of the Damerau-Levenshtein distance (swaps of neighbours cost one).
@@ -160,23 +156,14 @@ def damerau_kernel(X, Y=None, *, normalize=False, gamma=1.0, similarity="exponen
     >>> damerau_kernel(["form"], ["from"], similarity="negative")
     array([[-1.]])
     """
-    distance = partial(damerau_distance, normalize=normalize)
-    return similarity_of(distance, X, Y, gamma=gamma, similarity=similarity)
+    return similarity_of(damerau_distance, X, Y, gamma, similarity, normalize=normalize)
 
 
-def _jaro_winkler_bounds(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
-    shape = len(check_strings(X, "X")), len(check_strings(Y, "Y"))
-    return np.zeros(shape), np.ones(shape)
-
-
-@register(
+@register_kernel(
     "jaro_winkler",
-    input="strings",
-    definiteness="indefinite",
-    extra="strings",
+    **_INDEFINITE,
     reference="Winkler (1990), Proceedings of the Section on Survey Research Methods",
     witness="all words of length 1 to 4 over {a, b}",
-    bounds=_jaro_winkler_bounds,
 )
 def jaro_winkler_kernel(X, Y=None):
     """Jaro-Winkler similarity of names, between 0 and 1 (prefix weight 0.1).
@@ -204,24 +191,14 @@ def jaro_winkler_kernel(X, Y=None):
     return _all_pairs("JaroWinkler.similarity", X, Y)
 
 
-def _lcs_bounds(X: Any, Y: Any, *, normalize: bool = False) -> tuple:
-    rows, columns = _lengths(check_strings(X, "X")), _lengths(check_strings(Y, "Y"))
-    high = np.minimum(rows[:, None], columns[None, :])
-    high = normalize_scores(high, rows, columns) if normalize else high
-    return np.zeros_like(high), high
-
-
-@register(
+@register_kernel(
     "lcs",
-    input="strings",
-    definiteness="indefinite",
-    extra="strings",
+    **_INDEFINITE,
     reference="Hirschberg (1975), Communications of the ACM 18",
     witness="all words of length 1 to 4 over {a, b}",
-    bounds=_lcs_bounds,
 )
 def lcs_kernel(X, Y=None, *, normalize=False):
-    """Length of the longest common subsequence (gaps are free).
+    """Length of the longest common subsequence (LCS; gaps are free).
 
     Parameters
     ----------

@@ -6,22 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from joblib import cpu_count
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.metrics import pairwise
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from krein.kernels.distances import median_distance, some_items
-from krein.kernels.items import same_items
-from krein.kernels.registry import register
+from krein.kernels.distances import median_distance, same_items, some_items
+from krein.kernels.registry import register_kernel
 from krein.store.blocks import Block, Tiling
-
-__all__ = [
-    "laplacian_kernel",
-    "polynomial_kernel",
-    "rbf_kernel",
-    "sigmoid_kernel",
-    "tl1_kernel",
-]
 
 
 def _same_or(X: Any, Y: Any) -> Any:
@@ -69,13 +62,13 @@ def _inner_scale(X: Any, params: dict) -> float:
 
 # A tile stays in the cache until it is truncated and mirrored.
 _TL1_TILE = 256
-_INNER = {
+_INNER: dict[str, Any] = {
     "resolve": {"gamma": {"scale": _inner_scale}},
     "by_name": {"gamma": "scale"},
 }
 
 
-@register(
+@register_kernel(
     "tl1",
     input="vectors",
     definiteness="indefinite",
@@ -138,7 +131,7 @@ def tl1_kernel(X, Y=None, *, tau=None):
     return K
 
 
-@register(
+@register_kernel(
     "rbf",
     input="vectors",
     definiteness="pd",
@@ -146,7 +139,7 @@ def tl1_kernel(X, Y=None, *, tau=None):
     reference="scikit-learn, sklearn.metrics.pairwise.rbf_kernel",
 )
 def rbf_kernel(X, Y=None, *, gamma=None):
-    """Gaussian kernel ``exp(-gamma ||x - y||^2)``.
+    """Gaussian (RBF) kernel ``exp(-gamma ||x - y||^2)``.
 
     Parameters
     ----------
@@ -169,7 +162,7 @@ def rbf_kernel(X, Y=None, *, gamma=None):
     return pairwise.rbf_kernel(X, _same_or(X, Y), gamma=gamma)
 
 
-@register(
+@register_kernel(
     "laplacian",
     input="vectors",
     definiteness="pd",
@@ -200,7 +193,7 @@ def laplacian_kernel(X, Y=None, *, gamma=None):
     return pairwise.laplacian_kernel(X, _same_or(X, Y), gamma=gamma)
 
 
-@register(
+@register_kernel(
     "sigmoid",
     input="vectors",
     definiteness="indefinite",
@@ -236,7 +229,7 @@ def sigmoid_kernel(X, Y=None, *, gamma=None, coef0=0.0):
     return pairwise.sigmoid_kernel(X, _same_or(X, Y), gamma=gamma, coef0=coef0)
 
 
-@register(
+@register_kernel(
     "polynomial",
     input="vectors",
     definiteness="depends",
@@ -274,3 +267,50 @@ def polynomial_kernel(X, Y=None, *, degree=3, gamma=None, coef0=1.0):
     return pairwise.polynomial_kernel(
         X, _same_or(X, Y), degree=degree, gamma=gamma, coef0=coef0
     )
+
+
+@register_kernel(
+    "tanimoto",
+    input="vectors",
+    definiteness="pd",
+    reference="Ralaivola, Swamidass, Saigo, Baldi (2005), Neural Networks 18",
+    note="a sum of products of the positive definite x'y and 1 / (|x|^2 + |y|^2)",
+)
+def tanimoto_kernel(X, Y=None):
+    """Tanimoto (Jaccard) similarity ``x'y / (|x|^2 + |y|^2 - x'y)``.
+
+    For binary vectors it is the Jaccard index: entries that both have over entries
+    that one of them has. For counts it is the form with inner products, not the one
+    with minima and maxima (Ruzicka). Two zero vectors have similarity 1, a zero vector
+    and another one 0.
+
+    Parameters
+    ----------
+    X, Y : array-like or sparse matrix of shape (n_X, n_features), (n_Y, n_features)
+        Fingerprints: binary vectors or counts; Y defaults to X.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+
+    References
+    ----------
+    Ralaivola et al. (2005), "Graph kernels for chemical informatics", Section 3.
+
+    Examples
+    --------
+    >>> from krein import tanimoto_kernel
+    >>> tanimoto_kernel([[1, 1, 0, 1], [0, 1, 1, 1]])
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+    sparse = scipy.sparse.issparse(X) or scipy.sparse.issparse(Y)
+    X, Y = pairwise.check_pairwise_arrays(
+        X, Y if sparse else _same_or(X, Y), dtype=np.float64, accept_sparse="csr"
+    )
+    K = np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
+    squares_X, squares_Y = (row_norms(part, squared=True) for part in (X, Y))
+    union = squares_X[:, None] + squares_Y[None, :] - K
+    empty = union == 0
+    K[empty], union[empty] = 1.0, 1.0
+    return K / union

@@ -139,7 +139,8 @@ def _reader(source: Mapping[str, Any]) -> str:
 
 
 def _column(source: Mapping[str, Any]) -> str:
-    return f", column={source['items']!r}" if source.get("items") else ""
+    table = f", format={source['format']!r}" if source.get("format") else ""
+    return table + (f", column={source['items']!r}" if source.get("items") else "")
 
 
 def _reading(source: Mapping[str, Any], imports: set[str]) -> list[str]:

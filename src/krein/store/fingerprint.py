@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import copyreg
+import dis
 import hashlib
+import io
+import sys
+import sysconfig
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import fields, is_dataclass
-from functools import partial
-from types import CodeType
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock, RLock
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import joblib
 import numpy as np
 
-__all__ = ["checksum", "fingerprint"]
+_INSTALLED = tuple(sysconfig.get_paths()[k] for k in ("stdlib", "purelib", "platlib"))
+# Open files and locks of a module say nothing about what its functions compute.
+_RESOURCES = (io.IOBase, type(Lock()), type(RLock()))
+_OF_A_CLASS = FunctionType | bool | int | float | str | list | tuple | np.ndarray
 
 
 def checksum(data: Any) -> str:
@@ -25,10 +33,12 @@ def checksum(data: Any) -> str:
 def fingerprint(*parts: Any) -> str:
     """128-bit digest of contents: equal for equal values, whoever made them.
 
-    Arrays count by type, shape and numbers; objects with `get_params` by class and
-    parameters, records by their fields; functions by name, code, defaults and the
-    plain values they enclose (what they read from global variables is not seen);
-    other objects by their pickle.
+    Arrays count by type, shape and numbers, other objects by what pickle would store.
+    Functions count by name, code, defaults, all that they enclose and the global
+    variables that they read (open files and locks apart); modules, functions and
+    classes of installed packages by name and version. State that changes while a
+    kernel runs (a counter, a cache) makes it another kernel, unless its class leaves it
+    out in ``__getstate__``.
 
     Parameters
     ----------
@@ -39,6 +49,12 @@ def fingerprint(*parts: Any) -> str:
     -------
     str
 
+    Raises
+    ------
+    TypeError
+        If a part cannot be recognised again (an open file, a lock); the message names
+        it.
+
     Examples
     --------
     >>> from krein.store.fingerprint import fingerprint
@@ -47,103 +63,144 @@ def fingerprint(*parts: Any) -> str:
     >>> fingerprint("tl1", [1.0, 2.0]) == fingerprint("tl1", [1.0, 3.0])
     False
     """
-    digest = hashlib.blake2b(digest_size=16)
-    for piece in _pieces(parts):
-        data = piece if isinstance(piece, memoryview) else memoryview(piece)
-        digest.update(b"%d:" % data.nbytes)
-        digest.update(data)
-    return digest.hexdigest()
+    digest = _Digest()
+    digest.add(parts)
+    return digest.hash.hexdigest()
 
 
-def _pieces(value: Any) -> Iterator[bytes | memoryview]:
-    """Contents as bytes, each kind of value with a mark of its own."""
-    if value is None or isinstance(value, bool | int | float | complex):
-        yield f"{type(value).__name__} {value!r}".encode()
-    elif isinstance(value, str):
-        yield b"text"
-        yield value.encode("utf-8", "surrogatepass")
-    elif isinstance(value, bytes | bytearray):
-        yield b"bytes"
-        yield bytes(value)
-    elif isinstance(value, np.ndarray | np.generic):
-        yield from _array(np.asarray(value))
-    elif isinstance(value, list | tuple):
-        yield b"list %d" % len(value)
-        for item in value:
-            yield from _pieces(item)
-    elif isinstance(value, Mapping):
-        yield b"mapping %d" % len(value)
-        for key in sorted(value, key=repr):
-            yield from _pieces((key, value[key]))
-    elif isinstance(value, Set):
-        yield from _pieces(["set", *sorted(value, key=repr)])
-    else:
-        yield from _object(value)
+class _Digest:
+    """Reads values into a digest, each kind with a mark of its own."""
 
+    def __init__(self) -> None:
+        self.hash = hashlib.blake2b(digest_size=16)
+        self._open: list[int] = []  # containers that are being read
+        self._read: dict[int, Any] = {}  # definitions; kept, so that no id is reused
+        self._inside: list[str] = []  # functions that lead to a value, for messages
 
-def _array(array: np.ndarray) -> Iterator[bytes | memoryview]:
-    if array.dtype.hasobject:
-        yield f"objects {array.shape}".encode()
-        for item in array.ravel():
-            yield from _pieces(item)
-        return
-    yield f"array {array.dtype.str} {array.shape}".encode()
-    if array.size:
-        yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    def _bytes(self, data: bytes | memoryview) -> None:
+        data = memoryview(data)
+        self.hash.update(b"%d:" % data.nbytes)
+        self.hash.update(data)
 
-
-def _object(value: Any) -> Iterator[bytes | memoryview]:
-    if isinstance(value, partial):
-        yield from _pieces(["partial", value.func, value.args, value.keywords])
-    elif hasattr(value, "__code__"):
-        yield from _function(value)
-    elif hasattr(value, "__qualname__"):
-        yield f"name {value.__module__}.{value.__qualname__}".encode()
-    elif hasattr(value, "to_numpy") and hasattr(value, "shape"):
-        yield from _pieces([list(getattr(value, "columns", [])), np.asarray(value)])
-    else:
-        yield f"object {type(value).__module__}.{type(value).__qualname__}".encode()
-        yield from _pieces(_contents(value))
-
-
-def _contents(value: Any) -> Any:
-    if hasattr(value, "get_params"):
-        return value.get_params()
-    if hasattr(value, "tocsr"):  # SciPy's sparse matrices
-        sparse = value.tocsr()
-        return [sparse.shape, sparse.data, sparse.indices, sparse.indptr]
-    if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
-    try:
-        return joblib.hash(value)
-    except Exception as error:
-        raise ValueError(
-            f"{value!r} cannot be pickled, so work on it cannot be recognised in a "
-            "store: give objects of classes that stand at the top of a module"
-        ) from error
-
-
-def _function(function: Any) -> Iterator[bytes | memoryview]:
-    yield f"function {function.__module__}.{function.__qualname__}".encode()
-    yield from _code(function.__code__)
-    for fact in ("__defaults__", "__kwdefaults__", "__self__"):
-        yield from _pieces(getattr(function, fact, None))
-    for cell in getattr(function, "__closure__", None) or ():
-        try:
-            content = cell.cell_contents
-        except ValueError:  # not bound yet
-            continue
-        # Counters, caches and open files that a function carries along say nothing
-        # about what it computes.
-        if isinstance(content, bool | int | float | str | tuple | np.ndarray):
-            yield from _pieces(content)
-
-
-def _code(code: CodeType) -> Iterator[bytes | memoryview]:
-    yield code.co_code
-    yield repr(code.co_names).encode()
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _code(constant)
+    def add(self, value: Any) -> None:
+        """Read a value of any kind."""
+        if value is None or isinstance(value, bool | int | float | complex):
+            self._bytes(f"{type(value).__name__} {value!r}".encode())
+        elif isinstance(value, str):
+            self._bytes(b"text " + value.encode("utf-8", "surrogatepass"))
+        elif isinstance(value, bytes | bytearray):
+            self._bytes(b"bytes " + value)
+        elif isinstance(value, np.ndarray | np.generic):
+            self._array(np.asarray(value))
+        elif isinstance(value, ModuleType | type | FunctionType):
+            self._definition(value)
+        elif id(value) in self._open:  # it leads back to itself
+            self.add(["again", self._open.index(id(value))])
         else:
-            yield from _pieces(constant)
+            self._open.append(id(value))
+            self._container(value)
+            self._open.pop()
+
+    def _array(self, array: np.ndarray) -> None:
+        if array.dtype.hasobject:
+            self.add(["objects", array.shape, array.ravel().tolist()])
+            return
+        self._bytes(f"array {array.dtype.str} {array.shape}".encode())
+        if array.size:
+            self._bytes(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+
+    def _container(self, value: Any) -> None:
+        if isinstance(value, list | tuple):
+            self._bytes(b"list %d" % len(value))
+            for item in value:
+                self.add(item)
+        elif isinstance(value, Mapping):
+            self.add(["mapping", *((k, value[k]) for k in sorted(value, key=repr))])
+        elif isinstance(value, Set):
+            self.add(["set", *sorted(fingerprint(item) for item in value)])
+        elif isinstance(value, CodeType):
+            self.add([value.co_code, value.co_names, value.co_consts])
+        elif hasattr(value, "to_numpy") and hasattr(value, "shape"):
+            self.add(["frame", list(getattr(value, "columns", [])), np.asarray(value)])
+        elif hasattr(value, "tocsr"):  # SciPy's sparse matrices
+            sparse = value.tocsr()
+            self.add([sparse.shape, sparse.data, sparse.indices, sparse.indptr])
+        else:
+            self._object(value)
+
+    def _definition(self, value: Any) -> None:
+        """Read a module, class or function, by version where it is installed."""
+        name = value.__name__ if isinstance(value, ModuleType) else value.__module__
+        module = sys.modules.get(str(name))
+        self.add([type(value).__name__, str(name), getattr(value, "__qualname__", "")])
+        if id(value) in self._read:
+            return
+        self._read[id(value)] = value
+        if _is_installed(value, module):
+            package = sys.modules[str(name).partition(".")[0]]
+            self.add(str(getattr(package, "__version__", "")))
+        elif isinstance(value, ModuleType):
+            self.add(Path(str(value.__file__)).read_bytes())
+        elif isinstance(value, type):
+            own = {name: getattr(value, name, None) for name in vars(value)}
+            methods = {k: v for k, v in own.items() if isinstance(v, _OF_A_CLASS)}
+            self.add([value.__bases__, methods])
+        else:
+            self._function(value)
+
+    def _function(self, function: FunctionType) -> None:
+        self.add([function.__code__, vars(function)])
+        for name, content in _values_from_outside(function):
+            self._inside.append(f"{name!r} of the function {function.__qualname__}")
+            self.add(content)
+            self._inside.pop()
+
+    def _object(self, value: Any) -> None:
+        """Read what pickle would store of an object."""
+        kind = type(value)
+        reduce = copyreg.dispatch_table.get(kind)
+        try:
+            state = reduce(value) if reduce else value.__reduce_ex__(4)
+        except Exception as error:
+            where = f"{self._inside[-1]}, " if self._inside else ""
+            raise TypeError(
+                f"{where}{value!r}, is a {kind.__module__}.{kind.__qualname__}, which "
+                "cannot be recognised again: finished work in a store could be mixed "
+                "with that of another kernel. Pass a krein.Kernel, or a function at "
+                "the top of a module that does without it"
+            ) from error
+        if isinstance(state, str):  # a name
+            state = [value.__module__, state, getattr(value, "__wrapped__", None)]
+        parts = [list(part) if isinstance(part, Iterator) else part for part in state]
+        self.add(["object", kind, *parts])
+
+
+def _is_installed(value: Any, module: ModuleType | None) -> bool:
+    """Whether a definition belongs to Python, to krein or to an installed package."""
+    if module is None or "<" in getattr(
+        value, "__qualname__", ""
+    ):  # <locals>, <lambda>
+        return False
+    file = getattr(module, "__file__", None)
+    if module.__name__.partition(".")[0] == "krein" or file is None:
+        return module.__name__ != "__main__"
+    return file.startswith(_INSTALLED)
+
+
+def _values_from_outside(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Defaults, enclosed variables, and global ones that the code reads."""
+    yield "defaults", [function.__defaults__, function.__kwdefaults__]
+    names = function.__code__.co_freevars
+    for name, cell in zip(names, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # not bound yet
+            yield name, cell.cell_contents
+    for name in sorted(_global_names(function.__code__) & function.__globals__.keys()):
+        if not isinstance(function.__globals__[name], _RESOURCES):
+            yield name, function.__globals__[name]
+
+
+def _global_names(code: CodeType) -> set[str]:
+    steps = dis.get_instructions(code)
+    names = {step.argval for step in steps if step.opname == "LOAD_GLOBAL"}
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    return names.union(*map(_global_names, inner))

@@ -1,0 +1,240 @@
+"""Kernels on rows of tables that mix numbers, categories, booleans and gaps.
+
+A table is a frame of pandas or polars, an array, or a list of rows. Inside krein it is
+a list of tuples: numbers as float, booleans, categories as text, None where an entry is
+missing. Such rows can be cut, compared and stored in model files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from krein.kernels.distances import check_items, same_items
+from krein.kernels.registry import register_kernel
+
+Row = tuple[float | bool | str | None, ...]
+Ranges = tuple[float | None, ...]
+
+
+def table_rows(X: Any, name: str = "X") -> list[Row]:
+    """Rows of a table as tuples of plain values, or name the cell at fault."""
+    check_items(X, name)
+    if hasattr(X, "columns"):
+        cells = [_column_values(column) for column in _frame_columns(X)]
+        rows: Iterable[Any] = zip(*cells, strict=True)
+    else:
+        rows = X.tolist() if isinstance(X, np.ndarray) else X
+    found = []
+    for i, row in enumerate(rows):
+        if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__"):
+            raise TypeError(
+                f"{name}[{i}] must be a row of a table, got {type(row).__name__}; pass "
+                "a frame, a two-dimensional array or a list of rows"
+            )
+        found.append(tuple(_cell(v, f"{name}[{i}][{k}]") for k, v in enumerate(row)))
+        if len(found[-1]) != len(found[0]) or not found[-1]:
+            raise ValueError(
+                f"{name}[{i}] has {len(found[-1])} entries, {name}[0] has "
+                f"{len(found[0])}; all rows need the same columns, at least one"
+            )
+    return found
+
+
+def _frame_columns(X: Any) -> list[Any]:
+    if hasattr(X, "iloc"):
+        return [X.iloc[:, k] for k in range(X.shape[1])]
+    return X.get_columns()  # polars
+
+
+def _column_values(column: Any) -> list[Any]:
+    """Values of a column of a frame; numbers that stand for categories as text."""
+    values = column.to_list()
+    if str(column.dtype) != "category":
+        return values
+    return [None if _is_missing(value) else str(value) for value in values]
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, and what pandas has for missing entries."""
+    if isinstance(value, float | np.floating):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _cell(value: Any, where: str) -> float | bool | str | None:
+    if _is_missing(value):
+        return None
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if not isinstance(value, Real):
+        raise TypeError(
+            f"{where} is a {type(value).__name__}; a table holds numbers, text, "
+            "booleans and missing entries. Turn dates into numbers first"
+        )
+    if math.isinf(value):
+        raise ValueError(f"{where} is infinite; a table holds finite numbers")
+    return float(value)
+
+
+def _column_ranges(rows: list[Row]) -> Ranges:
+    """Largest minus smallest number of each column; None for categories."""
+    return tuple(
+        max(values) - min(values)
+        if values and all(type(value) is float for value in values)
+        else None
+        for column in zip(*rows, strict=True)
+        for values in [[value for value in column if value is not None]]
+    )
+
+
+def _check_ranges(ranges: Any, n_columns: int) -> Ranges:
+    """Return one range per column: a number, or None for categories."""
+    if isinstance(ranges, str) or not isinstance(ranges, Sequence | np.ndarray):
+        raise TypeError(
+            'ranges must be "observed" or one entry per column (a number, or None for '
+            f"categories), got {ranges!r}"
+        )
+    if len(ranges) != n_columns:
+        raise ValueError(
+            f"ranges has {len(ranges)} entries for {n_columns} columns; give one per "
+            "column, None for categories"
+        )
+    for k, width in enumerate(ranges):
+        if width is not None and not (
+            isinstance(width, int | float | np.number) and 0 <= width < np.inf
+        ):
+            raise ValueError(f"ranges[{k}] must be a number from 0 on, got {width!r}")
+    return tuple(None if width is None else float(width) for width in ranges)
+
+
+def _settled_ranges(ranges: Any, X: list[Row], Y: list[Row]) -> Ranges:
+    if not (isinstance(ranges, str) and ranges == "observed"):
+        return _check_ranges(ranges, len(X[0]))
+    found = _column_ranges(Y)
+    if X is not Y and any(width is not None for width in found):
+        raise ValueError(
+            "ranges of numbers are needed to compare two tables: call "
+            'krein.Kernel("gower").fit(training_table) (estimators do), or give '
+            "ranges=[...] with one entry per column, None for categories"
+        )
+    return found
+
+
+def _column_similarity(x: Sequence, y: Sequence, width: float | None) -> np.ndarray:
+    """Similarities of the entries of one column; NaN where one is missing."""
+    if width is None:
+        codes: dict[str | None, float] = {None: np.nan}
+        a, b = (
+            np.array([codes.setdefault(_as_text(v), len(codes)) for v in values])
+            for values in (x, y)
+        )
+    else:
+        a, b = (np.array(values, dtype=float) for values in (x, y))
+    apart = np.abs(a[:, None] - b[None, :])
+    if not width:  # equal or not: categories, and numbers that are all the same
+        return np.where(np.isnan(apart), np.nan, apart == 0)
+    return np.maximum(0.0, 1.0 - apart / width)
+
+
+def _as_text(value: Any) -> str | None:
+    """A category as text: 1 and "1" are the same, whoever read the file."""
+    if value is None:
+        return None
+    return str(value).removesuffix(".0") if type(value) is float else str(value)
+
+
+def _check_columns(X: Any, Y: Any) -> None:
+    """Refuse frames whose columns are not the same."""
+    if hasattr(X, "columns") and hasattr(Y, "columns"):
+        first, second = list(X.columns), list(Y.columns)
+        if first != second:
+            raise ValueError(
+                f"X has the columns {first}, Y has {second}; they must be the same, in "
+                "the same order"
+            )
+
+
+def _check_numbers(rows: list[Row], ranges: Ranges, name: str) -> None:
+    if len(rows[0]) != len(ranges):
+        raise ValueError(
+            f"{name} has {len(rows[0])} columns, {len(ranges)} are expected; all "
+            "tables need the same columns"
+        )
+    for k, width in enumerate(ranges):
+        for i, row in enumerate(rows):
+            if width is not None and not isinstance(row[k], float | None):
+                raise ValueError(
+                    f"{name}[{i}][{k}] is {row[k]!r}, but column {k} holds numbers "
+                    f"(its range is {width:g})"
+                )
+
+
+@register_kernel(
+    "gower",
+    input="tables",
+    definiteness="depends",
+    convert=table_rows,
+    resolve={"ranges": {"observed": lambda X, params: _column_ranges(table_rows(X))}},
+    note="positive definite where no entry is missing, indefinite in general otherwise",
+    reference="Gower (1971), Biometrics 27",
+)
+def gower_kernel(X, Y=None, *, ranges="observed"):
+    """Gower similarity of rows of a mixed table (1 - Gower distance).
+
+    The mean over columns of ``max(0, 1 - |x - y| / range)`` for numbers and of 1 or 0
+    for equal or different categories, text and booleans. A pair of rows is compared on
+    the columns where neither has a missing entry; a pair without such a column has
+    similarity 0.
+
+    Parameters
+    ----------
+    X, Y : frames of pandas or polars, arrays, or lists of rows
+        Columns of numbers, text, categories or booleans; None and NaN are missing. Y
+        defaults to X.
+    ranges : "observed" or tuple
+        For each column the range of its numbers, None for categories. "observed",
+        settled by `Kernel.fit` on training rows, is the largest minus the smallest
+        number of each column; called directly, the function takes the ranges of X,
+        and refuses to compare X with another table.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+
+    References
+    ----------
+    Gower (1971), "A general coefficient of similarity and some of its properties".
+
+    Examples
+    --------
+    >>> from krein import Kernel, gower_kernel
+    >>> table = [(20, "red", True), (40, "red", None), (30, "blue", True)]
+    >>> gower_kernel(table).round(2)
+    array([[1.  , 0.5 , 0.5 ],
+           [0.5 , 1.  , 0.25],
+           [0.5 , 0.25, 1.  ]])
+    >>> Kernel("gower").fit(table)([(25, "red", False)], table).round(2)
+    array([[0.58, 0.62, 0.25]])
+    """
+    _check_columns(X, Y)
+    rows = table_rows(X, "X")
+    columns = rows if same_items(X, Y) else table_rows(Y, "Y")
+    columns = rows if columns == rows else columns
+    widths = _settled_ranges(ranges, rows, columns)
+    for name, part in (("X", rows), ("Y", columns)):
+        _check_numbers(part, widths, name)
+    total, known = np.zeros((2, len(rows), len(columns)))
+    for k, width in enumerate(widths):
+        x, y = [row[k] for row in rows], [row[k] for row in columns]
+        similar = _column_similarity(x, y, width)
+        both = ~np.isnan(similar)
+        total[both] += similar[both]
+        known += both
+    return np.divide(total, known, out=np.zeros_like(total), where=known > 0)
