@@ -18,7 +18,6 @@ import numpy as np
 from krein.arrays import Array
 from krein.problems.cpd import CPDProblem
 from krein.result import Result
-from krein.solvers._contract import needs
 from krein.solvers._cpd_factor import Factor
 from krein.solvers._cpd_gradients import Gradients, Point, System
 from krein.solvers._loop import Iterate, run
@@ -37,7 +36,6 @@ _FARTHEST = 10.0  # longest step along a path, in units of the last one
 _COARSE, _NEAR, _FINE = 1e-6, 1e-5, 1e-6
 
 
-@needs("columns", "null", "loss", "lam", "outputs", "dual", "certificate")
 def cpd_newton(
     problem: CPDProblem,
     *,

@@ -9,7 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from krein import KreinLogisticRegression, tl1_kernel
 from krein.problems.logistic import IndefiniteLogistic
 from krein.problems.unbounded import theorem1_bound
-from krein.solvers.cccp import CCCP_DEFAULTS, CCCPSettings, _Procedure, cccp_logistic
+from krein.published.concave_convex import (
+    CCCP_DEFAULTS,
+    CCCPSettings,
+    _Procedure,
+    cccp_logistic,
+)
 from krein.solvers.newton_logistic import newton_logistic
 from krein.spectrum import Spectrum
 

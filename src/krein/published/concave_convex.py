@@ -52,8 +52,6 @@ from krein.result import Result
 from krein.solvers._loop import Iterate, run
 from krein.spectrum import Spectrum
 
-__all__ = ["CCCP_DEFAULTS", "CCCPSettings", "cccp_logistic"]
-
 _DIVERGED = 1e3  # times the largest size that a fixed point can have
 
 

@@ -5,14 +5,12 @@ import pytest
 
 from krein.domain import BalancedBox
 from krein.estimators.proxy import SOLVERS
-from krein.problems.mkl import MKLWeights
 from krein.problems.proxy import ProxySVM
-from krein.solvers._conic import restricted_master
-from krein.solvers.accpm import accpm
-from krein.solvers.gradient import smm, spgm
-from krein.solvers.mkl import kernel_weights, svm_at
+from krein.published.cutting_planes import accpm
+from krein.published.gradient_methods import smm, spgm
+from krein.published.semi_infinite import restricted_master, siqclp
+from krein.solvers.mkl import MKLWeights, kernel_weights, svm_at
 from krein.solvers.second_order import second_order
-from krein.solvers.siqclp import siqclp
 from krein.spectrum import Spectrum
 
 N = 30
@@ -228,11 +226,12 @@ def test_kernel_weights_against_the_conic_master(rng, y):
         random_kernels(rng, 4), rng.uniform(0, 2, 4), BalancedBox(np.full(N, 0.7), y)
     )
     result = kernel_weights(problem, tol=1e-7)
-    alpha, value = restricted_master(problem)
+    alpha, weights = restricted_master(problem)
+    value = problem.cut(alpha).min()
     assert result.converged
     assert result.value == pytest.approx(value, rel=1e-6)
+    assert svm_at(problem, weights)[0] == pytest.approx(value, rel=1e-6)
     assert result.info["bound"] <= result.value
-    assert problem.cut(alpha).min() == pytest.approx(value, rel=1e-6)
     assert np.sum(result.x) == pytest.approx(1.0)
     assert np.all(result.x >= 0)
 

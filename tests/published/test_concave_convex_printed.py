@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from krein import KreinLogisticRegression
 from krein.problems.logistic import IndefiniteLogistic
-from krein.solvers.cccp import CCCPSettings, _Procedure, cccp_logistic
+from krein.published.concave_convex import CCCPSettings, _Procedure, cccp_logistic
 from krein.spectrum import Spectrum
 
 ALPHA, ETA, DECAY, EPSILON = 0.05, 0.02, 0.8, 1e-3
