@@ -59,6 +59,21 @@ class MKLWeights:
     costs: Array
     domain: BalancedBox
 
+    def with_unit_traces(self) -> tuple[MKLWeights, Array]:
+        """Return the problem with ``sum_i w_i tr K_i = 1``, eq. (25), and the traces.
+
+        It is this problem for the kernels K_i / tr K_i and costs c_i / tr K_i, whose
+        weights are ``w_i tr K_i``.
+        """
+        traces = np.array([float(np.trace(K)) for K in self.kernels])
+        if traces.min() <= 0.0:
+            raise ValueError(
+                f"kernel {int(traces.argmin())} has trace {traces.min():.3g}; kernels "
+                "must be positive semidefinite and not zero"
+            )
+        scaled = [K / t for K, t in zip(self.kernels, traces, strict=True)]
+        return MKLWeights(scaled, self.costs / traces, self.domain), traces
+
     def combined(self, weights: Array) -> Array:
         """Return the kernel ``sum_i w_i K_i``."""
         used = np.flatnonzero(weights)
