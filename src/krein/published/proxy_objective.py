@@ -164,10 +164,14 @@ def relative_gap(gap: float, rise: float) -> Certificate:
 def _not_smoothed(problem: ProxySVM, result: Result) -> Result:
     """Objective and gap of f itself at the point found for f_eps."""
     rise, gradient = problem.rise_grad(result.x)
-    certificate = problem.certificate(result.x, rise, gradient)
+    own = problem.certificate(result.x, rise, gradient)
+    gap = min(own.value, result.certificate.value)  # both bound max f - f(x)
     info = {**result.info, "smoothed_value": result.value}
     return replace(
-        result, value=problem.constant + rise, certificate=certificate, info=info
+        result,
+        value=problem.constant + rise,
+        certificate=relative_gap(gap, rise),
+        info=info,
     )
 
 
