@@ -21,16 +21,17 @@ many, with which it gives minus the solution; line 33 needs R of full rank, the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg
 import scipy.optimize
 
 from krein.arrays import Array
+from krein.problems.cpd import CPDProblem, SquaredHinge
 from krein.result import Certificate, Result
 from krein.solvers._loop import Iterate, run
 
@@ -95,7 +96,7 @@ class CPDMatrices:
             if self.beta_zero:
                 return self._without_polynomials(s), np.zeros(r)
             Qs = self.Q[s]
-            if np.linalg.matrix_rank(Qs) < r:
+            if r > 0 and np.linalg.matrix_rank(Qs) < r:
                 raise _SingularError
             shifted = self.Phi[np.ix_(s, s)] + np.diag(self.lam / self.weight[s])
             system = np.block([[shifted, Qs], [Qs.T, np.zeros((r, r))]])
@@ -157,6 +158,34 @@ def algorithm_1(problem: CPDMatrices, *, max_iter: int = 200) -> Result:
         model.
     """
     return run(_newton_steps(problem), tol=0.0, max_iter=max_iter, keep="last")
+
+
+def as_printed(
+    problem: CPDProblem, *, tol: float, max_iter: int, start: Sequence[Any] = ()
+) -> Result:
+    """Run Algorithm 1 on the problem of an estimator, in place of `cpd_newton`.
+
+    In these coordinates (K positive semidefinite, Q orthonormal) the iterates are those
+    on the raw kernel; without polynomials line 17 gives the solution of (18). There are
+    no warm starts: `start` is not used. Status "converged" also needs the gap `tol`.
+    """
+    if not isinstance(problem.loss, SquaredHinge):
+        raise ValueError(
+            "solver='published' is for loss='squared_hinge', eq. (14); use "
+            "solver='newton' for other losses"
+        )
+    rows, loss = np.arange(problem.n), problem.loss
+    K = problem.columns.block(rows, rows)
+    matrices = CPDMatrices(K, problem.null, loss.y, problem.lam, loss.weight)
+    result = algorithm_1(matrices, max_iter=max_iter)
+    c, b = result.x, result.info["beta"]
+    missed = result.status == "converged" and result.certificate.relative > tol
+    return replace(
+        result,
+        x=np.append(c, b),
+        status="max_iter" if missed else result.status,
+        info={"c": c, "b": b, "f": matrices.outputs(c, b)},
+    )
 
 
 Point = tuple[Array, Array]
