@@ -36,7 +36,7 @@ from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_similarity, check_square
 
 # Name of a solver -> solver(problem, *, tol, max_iter, start).
-SOLVERS = {"newton": cpd_newton, "published": as_printed}
+_SOLVERS = {"newton": cpd_newton, "published": as_printed}
 # Kernels of so many samples are evaluated once more for their certificate.
 _SMALL = 500
 
@@ -365,7 +365,7 @@ def solve_path(
     start: list[tuple[Array, ...]] = []
     for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
         problem = CPDProblem(space.columns, space.null, loss, float(alphas[i]))
-        result = SOLVERS[solver](problem, tol=tol, max_iter=max_iter, start=start)
+        result = _SOLVERS[solver](problem, tol=tol, max_iter=max_iter, start=start)
         start = [*start[-1:], tuple(result.info[key] for key in ("c", "b", "f"))]
         results[int(i)] = _on_raw_kernel(problem, result, space, training, tol)
     return [results[i] for i in range(len(results))]

@@ -13,13 +13,7 @@ from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
-from krein.estimators._cpd_model import (
-    SOLVERS,
-    CPDModel,
-    CPDTraining,
-    cpd_row,
-    solve_path,
-)
+from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._probability import fit_sigmoids
 from krein.estimators._search import check_grid, inner_folds, out_of_fold
 from krein.estimators._training import (
@@ -80,8 +74,7 @@ class CPDSVC(CPDModel, KernelClassifier):
     loss : {"squared_hinge", "logistic", "squared"}
         ``max(0, 1 - y f)^2``, ``log(1 + exp(-y f))`` or ``(y - f)^2``.
     solver : {"newton", "published"}
-        ``published``: Algorithm 1 of the paper as printed, faults included (see
-        `krein.published`); for the squared hinge.
+        ``published``: Algorithm 1 as printed, for the squared hinge only.
     kernel_params, symmetrize, class_weight, probability, random_state, verbose
         As in `SpectrumSVC`. With ``loss="logistic"`` probabilities are the model's own.
     tol : float
@@ -112,11 +105,10 @@ class CPDSVC(CPDModel, KernelClassifier):
     -----
     The paper is wrong in places: equation (17) exchanges P and P'; (18) has a minus
     sign too many and squares the condition number; in Appendix B the block A equals H
-    exactly once p_a = 0, so that the factor needs bordering, not one update and two
-    downdates; Algorithm 1 stops after damped steps (line 32), above the optimum in a
-    few percent of random problems, and meets singular systems when the polynomials are
-    dependent on the violators (line 17). Definition 5.1 with m = 2 exists for three
-    features or fewer only; in higher dimension the polyharmonic kernels are meant.
+    exactly once p_a = 0, so that bordering the factor is enough; Algorithm 1 stops
+    after damped steps (line 32), above the optimum in a few percent of random problems,
+    and line 17 is singular where the polynomials depend on the violators. Definition
+    5.1 with m = 2 exists for three features or fewer; polyharmonic kernels are meant.
 
     References
     ----------
@@ -140,7 +132,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         **CPDModel._parameter_constraints,
         "polynomial": [StrOptions({"free", "zero", "auto"})],
         "loss": [StrOptions(set(LOSSES))],
-        "solver": [StrOptions(set(SOLVERS))],
+        "solver": [StrOptions({"newton", "published"})],
     }
 
     def __init__(
