@@ -83,8 +83,8 @@ class KreinLogisticRegression(KernelClassifier):
         ``init``: starting coefficients, "zeros", "ones", "minus-ones", "uniform" (those
         of the paper's Table VI) or an array (n_rows, n_train). newton: ``linear`` is
         "auto", "cholesky" or "cg". The paper's solvers: ``epsilon`` (1 with ccicp-sgd
-        is the paper's SGD-I), ``eta, decay, reset_eta, step, tau, max_inner``, and
-        ``equations`` ("corrected" or, as a study of the paper, "printed"), see
+        is the paper's SGD-I), ``eta, decay, reset_eta, step, tau, max_inner, batch``,
+        and ``equations`` ("corrected" or, as a study of the paper, "printed"), see
         `krein.published.concave_convex.CCCPSettings`.
     tol : float
         On the stationarity residual.

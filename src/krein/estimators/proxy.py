@@ -148,8 +148,9 @@ class ProxySVC(KernelClassifier):
         Ctrl-C gives the best feasible point), ``max_exact`` (largest n for a full
         eigendecomposition, 8000) and ``rank`` (eigenpairs known beyond it, 300;
         `duality_gap_` is that of the whole problem all the same, the maps of
-        `new_points` are those of the eigenpairs known); ``monotone``, ``line_search``,
-        ``stop``, ``prune``, ``master`` for the published solvers.
+        `new_points` are those of the eigenpairs known); options of the published
+        solvers, such as ``stop``, ``domain``, ``line_search``, ``prune``, ``smoothing``
+        (see `krein.published`).
     tol : float
         Certified gap to reach, relative to f(alpha) - f(0).
     max_iter : int

@@ -81,112 +81,93 @@ def accpm(
 def _centres(
     f: Oracle, polytope: _Polytope, x0: Array | None, max_cuts: int
 ) -> Iterator[Iterate]:
-    a, bound = polytope.inner_point(x0), _Bound(f.problem)
+    a, upper = polytope.inner_point(x0), np.inf
     while True:
         try:
             a = polytope.centre(a)
             rise, g = f(a)
-            bound.lower_at(a, rise, g, polytope.slack(a))
-            yield bound.iterate(f, a, rise)
-            size = float(np.linalg.norm(polytope.balanced(g)))
-            if size == 0.0:
-                return
-            cut = polytope.balanced(g) / size
-            if bound.size >= max_cuts:
-                kept = np.argsort(polytope.slack(a))[: max_cuts - 1]
-                polytope.keep(kept)
-                bound.keep(kept)
-            step = polytope.step_into(a, cut)
+            upper = min(upper, _upper(f.problem, polytope, a, rise, g))
+            yield _iterate(f, a, rise, upper, polytope.levels.size)
+            if polytope.levels.size >= max_cuts:
+                polytope.keep(np.argsort(polytope.slack(a))[: max_cuts - 1])
+            step = polytope.cut_at(a, rise, g)
         except _TooThinError:
             return
-        polytope.add(cut, float(cut @ a))
-        bound.add(a, rise, g, size)
         a = a + step
 
 
-class _Bound:
-    """Upper bounds of max f - f(0) by linear functions above f."""
+def _upper(
+    problem: ProxySVM | SmoothedProxySVM,
+    polytope: _Polytope,
+    a: Array,
+    rise: float,
+    g: Array,
+) -> float:
+    """Upper bound of max f - f(0) by the gradient at the centre `a`, or by the cuts."""
+    error, worth = problem.rounding(a)
+    upper = rise + problem.domain.gap(a, g, error) + worth
+    if polytope.levels.size == 0:
+        return upper
+    weights = 1.0 / (polytope.slack(a) * polytope.sizes)
+    weights /= weights.sum()
+    # Every linear function lies above f, also at a: nothing cancels but rounding.
+    heights = np.maximum(polytope.heights(a), rise)
+    mixed = problem.domain.gap(a, weights @ polytope.gradients, error) + worth
+    return min(upper, float(weights @ heights) + mixed)
 
-    def __init__(self, problem: ProxySVM | SmoothedProxySVM) -> None:
-        self.problem, n = problem, problem.box.n
-        self.upper = np.inf
-        self.sizes, self.gradients = np.empty(0), np.empty((0, n))
-        self.points, self.rises = np.empty((0, n)), np.empty(0)
 
-    @property
-    def size(self) -> int:
-        """Number of cuts."""
-        return self.sizes.size
-
-    def add(self, a: Array, rise: float, g: Array, size: float) -> None:
-        """Remember a cut; `size` is the length of the gradient along y'x = 0."""
-        self.sizes, self.rises = (
-            np.append(self.sizes, size),
-            np.append(self.rises, rise),
-        )
-        self.points = np.vstack([self.points, a])
-        self.gradients = np.vstack([self.gradients, g])
-
-    def keep(self, kept: np.ndarray) -> None:
-        """Drop all other cuts."""
-        self.sizes, self.rises = self.sizes[kept], self.rises[kept]
-        self.points, self.gradients = self.points[kept], self.gradients[kept]
-
-    def lower_at(self, a: Array, rise: float, g: Array, slack: Array) -> None:
-        """Lower the bound, if it can be, at the centre `a`."""
-        self.upper = min(self.upper, rise + self._room(a, rise, g))
-        if self.size == 0:
-            return
-        weights = 1.0 / (slack * self.sizes)
-        weights /= weights.sum()
-        # Every linear function lies above f, also at a: nothing cancels but rounding.
-        above = self.rises + np.sum(self.gradients * (a - self.points), axis=1)
-        mixed = weights @ self.gradients
-        height = float(weights @ np.maximum(above, rise))
-        self.upper = min(self.upper, height + self._room(a, rise, mixed))
-
-    def _room(self, a: Array, rise: float, gradient: Array) -> float:
-        """Bound of ``gradient'(b - a)`` over the domain, rounding counted."""
-        error, worth = self.problem.rounding(a)
-        return self.problem.domain.gap(a, gradient, error) + worth
-
-    def iterate(self, f: Oracle, a: Array, rise: float) -> Iterate:
-        """Return the centre, certified by the bound."""
-        excess = getattr(self.problem, "excess", 0.0)
-        gap = max(0.0, self.upper - rise) + excess
-        constant = self.problem.constant
-        return Iterate(
-            a,
-            constant + rise,
-            relative_gap(gap, rise - excess),
-            bound=constant + self.upper,
-            facts={"size": self.size, "evaluations": f.calls},
-        )
+def _iterate(f: Oracle, a: Array, rise: float, upper: float, size: int) -> Iterate:
+    excess = getattr(f.problem, "excess", 0.0)
+    gap = max(0.0, upper - rise) + excess
+    constant = f.problem.constant
+    return Iterate(
+        a,
+        constant + rise,
+        relative_gap(gap, rise - excess),
+        bound=constant + upper,
+        facts={"size": size, "evaluations": f.calls},
+    )
 
 
 class _Polytope:
-    """Q1 and the half-spaces ``cuts x >= levels``, cuts of unit length."""
+    """Q1 and the half-spaces ``cuts x >= levels``, cuts of unit length.
+
+    With each cut the linear function above f that it comes from: its gradient, the
+    length of that along y'x = 0, and its value at 0.
+    """
 
     def __init__(self, domain: BalancedBox) -> None:
         self.domain, self.y, self.upper = domain, domain.y, domain.upper
-        self.cuts, self.levels = np.empty((0, domain.n)), np.empty(0)
+        self.cuts = self.gradients = np.empty((0, domain.n))
+        self.levels = self.sizes = self.offsets = np.empty(0)
 
-    def add(self, cut: Array, level: float) -> None:
-        """Cut off the points with ``cut'x < level``."""
+    def cut_at(self, a: Array, rise: float, g: Array) -> Array:
+        """Cut at the centre `a`; returns a step from there to the inside."""
+        along = g - self.y * float(self.y @ g) / self.domain.n
+        size = float(np.linalg.norm(along))
+        if size == 0.0:
+            raise _TooThinError
+        cut = along / size
+        step = self._step_into(a, cut)
         self.cuts = np.vstack([self.cuts, cut])
-        self.levels = np.append(self.levels, level)
+        self.gradients = np.vstack([self.gradients, g])
+        self.levels = np.append(self.levels, cut @ a)
+        self.sizes = np.append(self.sizes, size)
+        self.offsets = np.append(self.offsets, rise - g @ a)
+        return step
 
     def keep(self, kept: np.ndarray) -> None:
         """Drop all other cuts."""
-        self.cuts, self.levels = self.cuts[kept], self.levels[kept]
+        for name in ("cuts", "gradients", "levels", "sizes", "offsets"):
+            setattr(self, name, getattr(self, name)[kept])
+
+    def heights(self, a: Array) -> Array:
+        """Values of the linear functions at `a`."""
+        return self.offsets + self.gradients @ a
 
     def slack(self, a: Array) -> Array:
         """Distances to the cuts."""
         return self.cuts @ a - self.levels
-
-    def balanced(self, g: Array) -> Array:
-        """Part of the gradient along y'x = 0."""
-        return g - self.y * float(self.y @ g) / self.domain.n
 
     def inner_point(self, x0: Array | None) -> Array:
         """Return a strictly feasible point: class sums equal, away from all bounds."""
@@ -219,7 +200,7 @@ class _Polytope:
         falling = change < 0.0
         return float(np.min(-slack[falling] / change[falling], initial=np.inf))
 
-    def step_into(self, a: Array, cut: Array) -> Array:
+    def _step_into(self, a: Array, cut: Array) -> Array:
         """Step inside Dikin's ellipsoid that makes ``cut'x`` as large as possible."""
         direction = _Barrier(self, a).solve(cut)
         square = float(cut @ direction)

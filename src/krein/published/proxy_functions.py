@@ -48,16 +48,7 @@ def _proxy(K: Any, y: Any, C: float, rho: float) -> ProxySVM:
     return ProxySVM(Spectrum.exact(K), BalancedBox(np.full(y.size, float(C)), y), rho)
 
 
-def spgm(
-    K: Any,
-    y: Any,
-    *,
-    C: float = 1.0,
-    rho: float = 1.0,
-    tol: float = 1e-6,
-    max_iter: int = 10_000,
-    **options: Any,
-) -> Result:
+def spgm(K: Any, y: Any, *, C: float = 1.0, rho: float = 1.0, **options: Any) -> Result:
     """Simplified projected gradient method (SPGM) for the proxy-kernel SVM.
 
     Ying, Campbell, Girolami (2009), Table 1, for problem (2):
@@ -73,12 +64,9 @@ def spgm(
         Upper bound of a.
     rho : float
         Price of the distance between the proxy M and K.
-    tol : float
-        Relative certified gap; with ``stop="change"`` (the published rule, at 1e-6)
-        relative change of the objective.
-    max_iter : int
-        Largest number of steps.
     **options
+        ``tol`` (1e-6 unless given): relative certified gap, or with ``stop="change"``,
+        the published rule, relative change of the objective; ``max_iter`` (10 000),
         ``gamma`` (at least 1, in units of L), ``line_search``, ``constant`` ("printed"
         or "sharp" L of Theorem 2), ``smoothing`` (above 0: the objective of Luss and
         d'Aspremont, 2007), ``stop``, ``callback``, ``on_interrupt``, ``x0``. See
@@ -97,31 +85,22 @@ def spgm(
     >>> result.status, bool(result.certificate.relative <= 1e-6)
     ('converged', True)
     """
-    problem = _proxy(K, y, C, rho)
-    return gradient_methods.spgm(problem, tol=tol, max_iter=max_iter, **options)
+    return gradient_methods.spgm(_proxy(K, y, C, rho), **options)
 
 
-def smm(
-    K: Any,
-    y: Any,
-    *,
-    C: float = 1.0,
-    rho: float = 1.0,
-    tol: float = 1e-6,
-    max_iter: int = 10_000,
-    **options: Any,
-) -> Result:
+def smm(K: Any, y: Any, *, C: float = 1.0, rho: float = 1.0, **options: Any) -> Result:
     """Nesterov's smooth optimization method (SMM) for the proxy-kernel SVM.
 
     Ying, Campbell, Girolami (2009), Table 2; the problem is that of `spgm`.
 
     Parameters
     ----------
-    K, y, C, rho, tol, max_iter
+    K, y, C, rho
         As in `spgm`.
     **options
-        ``monotone``, ``line_search``, ``constant``, ``stop``, ``callback``,
-        ``on_interrupt``, ``x0``. See `krein.published.gradient_methods`.
+        ``tol``, ``max_iter``, ``stop`` as in `spgm`, ``monotone``, ``line_search``,
+        ``constant``, ``callback``, ``on_interrupt``, ``x0``. See
+        `krein.published.gradient_methods`.
 
     Returns
     -------
@@ -137,20 +116,11 @@ def smm(
     >>> fast.status, bool(abs(fast.value - slow.value) < 1e-5)
     ('converged', True)
     """
-    problem = _proxy(K, y, C, rho)
-    return gradient_methods.smm(problem, tol=tol, max_iter=max_iter, **options)
+    return gradient_methods.smm(_proxy(K, y, C, rho), **options)
 
 
 def accpm(
-    K: Any,
-    y: Any,
-    *,
-    C: float = 1.0,
-    rho: float = 1.0,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-    domain: Literal["paper", "cut"] = "paper",
-    **options: Any,
+    K: Any, y: Any, *, C: float = 1.0, rho: float = 1.0, **options: Any
 ) -> Result:
     """Analytic centre cutting planes (ACCPM) for the proxy-kernel SVM.
 
@@ -159,13 +129,13 @@ def accpm(
 
     Parameters
     ----------
-    K, y, C, rho, tol, max_iter
+    K, y, C, rho
         As in `spgm`.
-    domain : {"paper", "cut"}
-        Q1 as printed, or cut by a bound on all solutions.
     **options
-        ``max_cuts``, ``smoothing``, ``stop``, ``callback``, ``on_interrupt``, ``x0``.
-        See `krein.published.cutting_planes`.
+        ``tol``, ``max_iter`` (1000 unless given), ``stop`` as in `spgm`, ``domain``
+        ("paper", Q1 as printed, or "cut" by a bound on all solutions), ``max_cuts``,
+        ``smoothing``, ``callback``, ``on_interrupt``, ``x0``. See
+        `krein.published.cutting_planes`.
 
     Returns
     -------
@@ -179,21 +149,12 @@ def accpm(
     >>> krein.published.accpm(K, [1, 1, -1], C=10.0).status
     'converged'
     """
-    problem = _proxy(K, y, C, rho)
-    rules = {"tol": tol, "max_iter": max_iter, "domain": domain}
-    return cutting_planes.accpm(problem, **rules, **options)
+    options = {"domain": "paper", "max_iter": 1000, **options}
+    return cutting_planes.accpm(_proxy(K, y, C, rho), **options)
 
 
 def siqclp(
-    K: Any,
-    y: Any,
-    *,
-    C: float = 1.0,
-    rho: float = 1.0,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
-    domain: Literal["paper", "cut"] = "paper",
-    **options: Any,
+    K: Any, y: Any, *, C: float = 1.0, rho: float = 1.0, **options: Any
 ) -> Result:
     """Semi-infinite program (SIQCLP) for the proxy-kernel SVM.
 
@@ -201,15 +162,13 @@ def siqclp(
 
     Parameters
     ----------
-    K, y, C, rho, max_iter
+    K, y, C, rho
         As in `spgm`.
-    tol : float
-        Gap u - l between the bounds (11) and (13), relative to l - f(0).
-    domain : {"paper", "cut"}
-        Q1 as printed, or cut by a bound on all solutions.
     **options
-        ``prune`` (section 4.2), ``master`` ("mkl", Theorem 5.1, or "clarabel", which
-        solves (7) exactly), ``stop``, ``callback``, ``on_interrupt``, ``x0``. See
+        ``tol`` (1e-6 unless given) on the gap u - l between the bounds (11) and (13),
+        relative to l - f(0); ``max_iter`` (1000), ``domain`` as in `accpm`, ``prune``
+        (section 4.2), ``master`` ("mkl", Theorem 5.1, or "clarabel", which solves (7)
+        exactly), ``stop``, ``callback``, ``on_interrupt``, ``x0``. See
         `krein.published.semi_infinite`.
 
     Returns
@@ -225,9 +184,8 @@ def siqclp(
     >>> krein.published.siqclp(K, [1, 1, -1], C=10.0).status
     'converged'
     """
-    problem = _proxy(K, y, C, rho)
-    rules = {"tol": tol, "max_iter": max_iter, "domain": domain}
-    return semi_infinite.siqclp(problem, **rules, **options)
+    options = {"domain": "paper", "max_iter": 1000, **options}
+    return semi_infinite.siqclp(_proxy(K, y, C, rho), **options)
 
 
 def mkl(

@@ -200,15 +200,7 @@ def krein_gd(
     return replace(result, x=result.x[:, 0])
 
 
-def tdca(
-    K: Any,
-    y: Any,
-    *,
-    C: float = 1.0,
-    tol: float = 1e-4,
-    max_iter: int = 10_000,
-    **options: Any,
-) -> Result:
+def tdca(K: Any, y: Any, *, C: float = 1.0, **options: Any) -> Result:
     """Truncated DCA by blocks (TDCASVM) for the SVM dual on a raw indefinite kernel.
 
     Akoa (2008): ``max e'a - a'YKYa / 2`` over 0 <= a <= C, y'a = 0.
@@ -217,12 +209,9 @@ def tdca(
     ----------
     K, y, C
         As in `spgm`.
-    tol : float
-        On the maximal violating pair of the KKT conditions.
-    max_iter : int
-        Blocks.
     **options
-        ``block``, ``mu``, ``start``, ``callback``; see
+        ``tol`` (1e-4 unless given) on the maximal violating pair of the KKT conditions,
+        ``max_iter`` (10 000 blocks), ``block``, ``mu``, ``start``, ``callback``; see
         `krein.published.indefinite_dual`.
 
     Returns
@@ -241,18 +230,10 @@ def tdca(
     check_positive(C=C)
     box = BalancedBox(np.full(y.size, float(C)), y)
     problem = indefinite_dual.IndefiniteDual(K, box)
-    return indefinite_dual.tdca(problem, tol=tol, max_iter=max_iter, **options)
+    return indefinite_dual.tdca(problem, **options)
 
 
-def dc_primal(
-    K: Any,
-    y: Any,
-    *,
-    C: float = 1.0,
-    tol: float = 1e-4,
-    max_iter: int = 300,
-    **options: Any,
-) -> Result:
+def dc_primal(K: Any, y: Any, *, C: float = 1.0, **options: Any) -> Result:
     """IKSVM-DC: DCA on the SVM primal with a raw indefinite kernel.
 
     Xu, Xue, Chen, Wang (2017): minimise
@@ -263,12 +244,10 @@ def dc_primal(
     ----------
     K, y, C
         As in `spgm`.
-    tol : float
-        On the norm of the gradient, relative to that at the origin.
-    max_iter : int
-        Steps, 300 in the paper.
     **options
-        ``published_stop``, ``callback``; see `krein.published.indefinite_primal`.
+        ``tol`` (1e-4 unless given) on the norm of the gradient, relative to that at the
+        origin, ``max_iter`` (300 steps, as in the paper), ``published_stop``,
+        ``callback``; see `krein.published.indefinite_primal`.
 
     Returns
     -------
@@ -288,7 +267,7 @@ def dc_primal(
     K, y = matrix_and_labels(K, y)
     check_positive(C=C)
     problem = indefinite_primal.PrimalDC(K, y, 1.0 / C)
-    return indefinite_primal.dc_primal(problem, tol=tol, max_iter=max_iter, **options)
+    return indefinite_primal.dc_primal(problem, **options)
 
 
 def walder_algorithm_1(
