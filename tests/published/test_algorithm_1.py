@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from krein.problems.cpd import CPDProblem, SquaredHinge
+from krein.problems.cpd_columns import DenseColumns
 from krein.published import walder_algorithm_1
-from krein.published.algorithm_1 import CPDMatrices, algorithm_1, separable
+from krein.published.algorithm_1 import (
+    CPDMatrices,
+    _SingularError,
+    algorithm_1,
+    as_printed,
+    separable,
+)
 
 
 def thin_plate(seed, n=25, d=2, noise=1.0):
@@ -126,6 +134,35 @@ def test_line_17_is_singular_where_violators_do_not_determine_the_polynomials():
     ]
     assert "diverged" in statuses
     assert statuses.count("converged") > 30
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_too_few_violators_are_a_singular_system(seed):
+    """Two violators do not determine three polynomials, whatever rounding says."""
+    Phi, P, y = thin_plate(seed)
+    problem = CPDMatrices(Phi, np.linalg.qr(P)[0], y, 0.1, np.ones(y.size))
+    for s in ([0, 1], [3], []):
+        with pytest.raises(_SingularError):
+            problem.newton(np.array(s, dtype=int))
+    problem.newton(np.arange(3))
+
+
+def test_in_place_of_the_estimators_solver_it_says_when_the_gap_is_large():
+    statuses = set()
+    for seed in range(60):
+        Phi, P, y = small(seed)
+        Q = np.linalg.qr(P)[0]
+        centre = np.eye(y.size) - Q @ Q.T
+        loss = SquaredHinge(y, np.ones(y.size))
+        problem = CPDProblem(DenseColumns(centre @ Phi @ centre), Q, loss, 1e-3)
+        result = as_printed(problem, tol=1e-6, max_iter=100)
+        plain = walder_algorithm_1(Phi, y, P, lam=1e-3)
+        reached = plain.status == "converged" and plain.certificate.relative <= 1e-6
+        assert (result.status == "converged") == reached
+        statuses.add(result.status)
+        f = problem.outputs(result.info["c"], result.info["b"])
+        np.testing.assert_allclose(result.info["f"], f, atol=1e-6)
+    assert statuses == {"converged", "max_iter", "diverged"}
 
 
 def test_the_first_half_hands_over_its_violators_above_500_samples():

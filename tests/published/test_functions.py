@@ -1,6 +1,8 @@
 """krein.published: algorithms called on a matrix, against independent code."""
 
 import importlib
+import inspect
+import re
 
 import numpy as np
 import pytest
@@ -51,6 +53,20 @@ def test_the_room_is_reached_from_krein_and_lists_its_functions():
     assert set(published.__all__) <= set(dir(published))
     with pytest.raises(AttributeError, match="no attribute 'spgn'"):
         published.spgn  # noqa: B018
+
+
+@pytest.mark.parametrize("name", published.__all__)
+def test_every_function_is_documented(name):
+    """Source, parameters, result and an example."""
+    call = getattr(published, name)
+    text = inspect.getdoc(call)
+    for heading in ("Parameters", "Returns", "Examples"):
+        assert f"\n{heading}\n---" in text
+    explained = text.split("Parameters\n")[1].split("Returns\n")[0]
+    for parameter in inspect.signature(call).parameters:
+        assert re.search(rf"^(.*, )?(\*\*)?{parameter}\b", explained, re.MULTILINE)
+    assert re.search(r"\((19|20)\d\d\)|et\s+al\.", text)
+    assert f"krein.published.{name}(" in text
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))

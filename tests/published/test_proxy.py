@@ -475,3 +475,12 @@ def test_the_options_of_a_published_solver_are_in_its_signature():
     names = inspect.signature(accpm).parameters
     assert {"tol", "max_iter", "stop", "max_cuts", "domain", "smoothing"} <= set(names)
     assert "options" not in names
+
+
+@pytest.mark.parametrize("domain", ["paper", "cut"])
+def test_pruning_does_not_go_round_in_circles(domain):
+    """An inexact master far from the solution must not drop what it needs again."""
+    problem = instance(6, n=16)
+    result = siqclp(problem, tol=1e-2, max_iter=300, domain=domain)
+    assert result.converged
+    assert np.all(np.diff(result.history["bound"]) <= 0)

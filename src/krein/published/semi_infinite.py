@@ -35,7 +35,8 @@ _MASTER_SHARE = 0.2  # of the gap u - l, where that is more
 _PRUNE_SHARE = 3.0
 _PRUNE_TOL = 1e-7  # relative to f - f(0)
 _CONIC_TOL = 1e-10
-_PATIENCE = 20  # kernels that lower nothing, in a row: rounding allows no more
+# Near the solution, so many kernels in a row that lower nothing end the run: rounding.
+_PATIENCE, _NEAR = 20, 1e-5
 
 
 @published_solver
@@ -90,7 +91,7 @@ def _kernels_added(
     alpha = _clipped_svm(problem) if x0 is None else problem.domain.project(x0)
     best, lower, upper, least = alpha, -np.inf, np.inf, np.inf
     localisation, idle = _Localisation(problem, master, alpha), 0
-    while idle < _PATIENCE:
+    while idle < _PATIENCE or upper - lower > _NEAR * max(lower, 0.0):
         rise, gradient = problem.rise_grad(alpha)
         if rise > lower:
             best, lower = alpha, rise
