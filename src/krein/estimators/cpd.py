@@ -112,8 +112,7 @@ class CPDSVC(CPDModel, KernelClassifier):
 
     References
     ----------
-    Walder, Chapelle (2007), "Learning with Transformation Invariant Kernels", equation
-    (14) and Algorithm 1.
+    Walder, Chapelle (2007), "Learning with Transformation Invariant Kernels", eq. (14).
 
     Examples
     --------
