@@ -270,7 +270,7 @@ def _siqclp(pruning: str, rho: float, quick: bool) -> Any:
         solver="siqclp",
         tol=1e-6,
         max_iter=5 if quick else 450 if rho in (14.0, 20.0) else 200,
-        solver_options={"prune": pruning == "with pruning"},
+        solver_options={"prune": pruning == "with pruning", "domain": "paper"},
     )
 
 

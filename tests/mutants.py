@@ -85,10 +85,10 @@ MUTANTS = [
            "return 0.5 * self.lam * float(c @ (f - self.null @ b))",
            "tests/certificates"),
     # solvers
-    Mutant("solvers/dca.py", "max(0.0, -float(values[0]))", "0.0",
-           "tests/solvers/test_dca.py"),
-    Mutant("solvers/_loop.py", "done = iterate.certificate.relative <= tol",
-           "done = iterate.certificate.relative <= 100 * tol", "tests/solvers"),
+    Mutant("published/indefinite_dual.py", "max(0.0, -float(values[0]))", "0.0",
+           "tests/published/test_dc.py"),
+    Mutant("solvers/_loop.py", "done = iterate.certificate.relative <= self.tol",
+           "done = iterate.certificate.relative <= 100 * self.tol", "tests/solvers"),
     # estimators
     Mutant("estimators/_training.py", "(values[:, 0] > 0)", "(values[:, 0] >= 1e-3)",
            "tests/estimators/test_equivalences.py tests/estimators/test_krein_svm.py"),

@@ -104,7 +104,16 @@ def reference_page():
         lines += [title, "-" * len(title), "", words.replace("`", "``"), ""]
         lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
         lines += [f"   {name}" for name in names] + [""]
-    return "\n".join(lines)
+    return "\n".join([*lines, *published_functions()])
+
+
+def published_functions():
+    """Return the section on the papers' algorithms."""
+    title = "Algorithms of the papers"
+    lines = [title, "-" * len(title), "", "In ``krein.published``; see the guide.", ""]
+    lines += [".. currentmodule:: krein.published", ""]
+    lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
+    return [*lines, *(f"   {name}" for name in krein.published.__all__), ""]
 
 
 def kernel_table():

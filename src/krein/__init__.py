@@ -118,6 +118,8 @@ __all__ = sorted(_WHERE)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "published":
+        return importlib.import_module("krein.published")
     if name not in _WHERE:
         raise AttributeError(f"module 'krein' has no attribute {name!r}")
     value = getattr(importlib.import_module(_WHERE[name]), name)

@@ -56,6 +56,17 @@ def test_the_best_point_by_certificate_is_returned():
     assert run(iterates, tol=0.0, max_iter=10).x[0] == 0.1
 
 
+def test_the_point_at_which_a_rule_held_is_returned():
+    """Also where an earlier point had the better certificate."""
+    pairs = [(5.0, 0.1), (7.0, 0.5), (7.0, 0.4)]
+    iterates = (
+        Iterate(np.array([float(i)]), value, Certificate("gap", r, r))
+        for i, (value, r) in enumerate(pairs)
+    )
+    result = run(iterates, tol=1e-6, max_iter=10, stop="change")
+    assert (result.status, result.x[0]) == ("converged", 2.0)
+
+
 def test_what_is_not_finite_is_divergence_and_is_not_returned():
     def diverging():
         for x in (1.0, 2.0, np.inf):
@@ -84,15 +95,20 @@ def test_ctrl_c_raises_unless_the_best_point_was_asked_for():
     assert (result.status, result.x[0]) == ("interrupted", 1.0)
 
 
-def test_a_callback_stops_the_run_and_is_not_timed():
+def test_a_callback_stops_the_run_and_is_not_timed(monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr("krein.solvers._loop.time.perf_counter", lambda: next(clock))
     seen = []
 
     def callback(iterate):
+        for _ in range(10):
+            next(clock)
         seen.append(iterate.value)
         return len(seen) == 3
 
     result = run(halving(), tol=0.0, max_iter=50, callback=callback)
     assert (result.status, seen) == ("interrupted", [1.0, 0.5, 0.25])
+    np.testing.assert_array_equal(result.history["seconds"], [1, 2, 3])
 
 
 def test_history_reads_by_column_with_gaps_as_nan():

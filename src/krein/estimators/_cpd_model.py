@@ -29,11 +29,14 @@ from krein.problems.cpd_space import (
     leverage,
     subspace,
 )
+from krein.published.algorithm_1 import as_printed
 from krein.result import Result, Status
 from krein.solvers.cpd_newton import cpd_newton
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_similarity, check_square
 
+# Name of a solver -> solver(problem, *, tol, max_iter, start).
+_SOLVERS = {"newton": cpd_newton, "published": as_printed}
 # Kernels of so many samples are evaluated once more for their certificate.
 _SMALL = 500
 
@@ -352,6 +355,7 @@ def solve_path(
     tol: float,
     max_iter: int,
     training: CPDTraining,
+    solver: str = "newton",
 ) -> list[Result]:
     """Solve for several values of alpha, the largest first, each from the last two.
 
@@ -361,7 +365,7 @@ def solve_path(
     start: list[tuple[Array, ...]] = []
     for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
         problem = CPDProblem(space.columns, space.null, loss, float(alphas[i]))
-        result = cpd_newton(problem, tol=tol, max_iter=max_iter, start=start)
+        result = _SOLVERS[solver](problem, tol=tol, max_iter=max_iter, start=start)
         start = [*start[-1:], tuple(result.info[key] for key in ("c", "b", "f"))]
         results[int(i)] = _on_raw_kernel(problem, result, space, training, tol)
     return [results[i] for i in range(len(results))]

@@ -14,8 +14,8 @@ from krein.matrices.matrix import FeatureKernel, Matrix
 from krein.matrices.treated import TreatedKernel
 from krein.notices import warn_user
 from krein.problems.logistic import uniqueness_ratio
+from krein.published.concave_convex import CCCPSettings
 from krein.result import Result
-from krein.solvers.cccp import CCCPSettings
 from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State
 

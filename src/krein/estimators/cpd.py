@@ -73,6 +73,8 @@ class CPDSVC(CPDModel, KernelClassifier):
         symmetry for free polynomials and for odd exponents, up to the value of alpha.
     loss : {"squared_hinge", "logistic", "squared"}
         ``max(0, 1 - y f)^2``, ``log(1 + exp(-y f))`` or ``(y - f)^2``.
+    solver : {"newton", "published"}
+        ``published``: Algorithm 1 as printed, for the squared hinge only.
     kernel_params, symmetrize, class_weight, probability, random_state, verbose
         As in `SpectrumSVC`. With ``loss="logistic"`` probabilities are the model's own.
     tol : float
@@ -103,16 +105,14 @@ class CPDSVC(CPDModel, KernelClassifier):
     -----
     The paper is wrong in places: equation (17) exchanges P and P'; (18) has a minus
     sign too many and squares the condition number; in Appendix B the block A equals H
-    exactly once p_a = 0, so that the factor needs bordering, not one update and two
-    downdates; Algorithm 1 stops after damped steps (line 32), above the optimum in 7 %
-    of random problems, and meets singular systems when the polynomials are dependent on
-    the violators (line 17). Definition 5.1 with m = 2 exists for three features or
-    fewer only; in higher dimension the polyharmonic kernels are meant.
+    exactly once p_a = 0, so that bordering the factor is enough; Algorithm 1 stops
+    after damped steps (line 32), above the optimum in a few percent of random problems,
+    and line 17 is singular where the polynomials depend on the violators. Definition
+    5.1 with m = 2 exists for three features or fewer; polyharmonic kernels are meant.
 
     References
     ----------
-    Walder, Chapelle (2007), "Learning with Transformation Invariant Kernels", equation
-    (14) and Algorithm 1.
+    Walder, Chapelle (2007), "Learning with Transformation Invariant Kernels", eq. (14).
 
     Examples
     --------
@@ -131,6 +131,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         **CPDModel._parameter_constraints,
         "polynomial": [StrOptions({"free", "zero", "auto"})],
         "loss": [StrOptions(set(LOSSES))],
+        "solver": [StrOptions({"newton", "published"})],
     }
 
     def __init__(
@@ -145,6 +146,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         basis="random",
         scale=True,
         loss="squared_hinge",
+        solver="newton",
         kernel_params=None,
         symmetrize=False,
         class_weight=None,
@@ -163,6 +165,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         self.basis = basis
         self.scale = scale
         self.loss = loss
+        self.solver = solver
         self.kernel_params = kernel_params
         self.symmetrize = symmetrize
         self.class_weight = class_weight
@@ -279,6 +282,7 @@ class CPDSVC(CPDModel, KernelClassifier):
                 tol=self.tol if tol is None else tol,
                 max_iter=self.max_iter,
                 training=training,
+                solver=getattr(self, "solver", "newton"),
             )
             for signs in target.signs()
         ]

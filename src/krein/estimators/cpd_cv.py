@@ -72,7 +72,11 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
     _fitted_state: State = SEARCHED
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **{k: v for k, v in CPDSVC._parameter_constraints.items() if k != "alpha"},
+        **{
+            name: constraint
+            for name, constraint in CPDSVC._parameter_constraints.items()
+            if name not in ("alpha", "solver")
+        },
         "alphas": ["array-like", None],
         "cv": ["cv_object"],
         "scoring": [str, callable, None],

@@ -16,9 +16,9 @@ from krein.estimators._classifier import KernelClassifier
 from krein.estimators._search import CS
 from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import Classes, FittedRows, Row, Training
-from krein.problems.dc import IndefiniteDual, PrimalDC
+from krein.published.indefinite_dual import IndefiniteDual, tdca
+from krein.published.indefinite_primal import PrimalDC, dc_primal
 from krein.result import Result
-from krein.solvers.dca import dc_primal, tdca
 from krein.solvers.libsvm import svm_dual
 from krein.store.state import Fitted, State
 

@@ -33,8 +33,8 @@ from krein.problems.logistic import (
     IndefiniteLogistic,
     uniqueness_threshold,
 )
+from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.result import Result
-from krein.solvers.cccp import CCCP_DEFAULTS, cccp_logistic
 from krein.solvers.newton_logistic import krein_gd, newton_logistic
 from krein.spectrum import norm_bound
 from krein.store.state import State
@@ -83,9 +83,9 @@ class KreinLogisticRegression(KernelClassifier):
         ``init``: starting coefficients, "zeros", "ones", "minus-ones", "uniform" (those
         of the paper's Table VI) or an array (n_rows, n_train). newton: ``linear`` is
         "auto", "cholesky" or "cg". The paper's solvers: ``epsilon`` (1 with ccicp-sgd
-        is the paper's SGD-I), ``eta, decay, reset_eta, step, tau, max_inner``, and
-        ``equations`` ("corrected" or, as a study of the paper, "printed"), see
-        `krein.solvers.cccp.CCCPSettings`.
+        is the paper's SGD-I), ``eta, decay, reset_eta, step, tau, max_inner, batch``,
+        and ``equations`` ("corrected" or, as a study of the paper, "printed"), see
+        `krein.published.concave_convex.CCCPSettings`.
     tol : float
         On the stationarity residual.
     max_iter : int, optional

@@ -21,8 +21,7 @@ from krein.estimators._training import (
 )
 from krein.kernels.registry import Kernel, as_kernel
 from krein.matrices.matrix import Views, as_views
-from krein.problems.mkl import MKLWeights
-from krein.solvers.mkl import kernel_weights, svm_at
+from krein.solvers.mkl import MKLWeights, kernel_weights, svm_at
 from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State
 from krein.validation import check_similarity

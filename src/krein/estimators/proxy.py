@@ -25,14 +25,14 @@ from krein.estimators._training import (
 from krein.estimators.nystroem import KreinNystroem
 from krein.problems.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.problems.proxy import ProxySVM
+from krein.published.cutting_planes import accpm
+from krein.published.gradient_methods import smm, spgm
+from krein.published.semi_infinite import siqclp
 from krein.result import Result
 from krein.solvers._loop import report
 from krein.solvers._warm_up import balanced_ray
-from krein.solvers.accpm import accpm
 from krein.solvers.corrected import on_whole
-from krein.solvers.gradient import smm, spgm
 from krein.solvers.second_order import second_order
-from krein.solvers.siqclp import siqclp
 from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State
 
@@ -148,8 +148,9 @@ class ProxySVC(KernelClassifier):
         Ctrl-C gives the best feasible point), ``max_exact`` (largest n for a full
         eigendecomposition, 8000) and ``rank`` (eigenpairs known beyond it, 300;
         `duality_gap_` is that of the whole problem all the same, the maps of
-        `new_points` are those of the eigenpairs known); ``monotone``, ``line_search``,
-        ``stop``, ``prune``, ``master`` for the published solvers.
+        `new_points` are those of the eigenpairs known); options of the published
+        solvers, such as ``stop``, ``domain``, ``line_search``, ``prune``, ``smoothing``
+        (see `krein.published`).
     tol : float
         Certified gap to reach, relative to f(alpha) - f(0).
     max_iter : int

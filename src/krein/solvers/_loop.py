@@ -7,18 +7,17 @@ divergence, interruption and the best point are written once.
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from krein.arrays import Array
 from krein.result import Certificate, History, Result, Status
-
-__all__ = ["Iterate", "Stop", "report", "run"]
 
 Stop = Literal["gap", "change"]
 
@@ -97,67 +96,86 @@ def run(
     """
     if stop not in ("gap", "change"):
         raise ValueError(f"stop must be 'gap' or 'change', got {stop!r}")
-    history = History()
+    progress = _Progress(tol, max_iter, stop, callback)
+    try:
+        progress.follow(iterates)
+    except KeyboardInterrupt:
+        if on_interrupt == "raise" or progress.best is None:
+            raise
+        progress.status = "interrupted"
+    return progress.result(keep)
+
+
+@dataclass
+class _Progress:
+    """What a run knows so far: the best and the last point, the history, the status."""
+
+    tol: float
+    max_iter: int
+    stop: Stop
+    callback: Callable[[Iterate], bool | None] | None
     best: Iterate | None = None
     last: Iterate | None = None
     status: Status = "max_iter"
-    n_iter = -1
-    clock = 0.0
-    started = time.perf_counter()
-    try:
+    n_iter: int = -1
+    history: History = field(default_factory=History)
+
+    def follow(self, iterates: Iterable[Iterate]) -> None:
+        """Take iterates until the run ends; the clock stands still in between."""
+        seconds, started = 0.0, time.perf_counter()
         for iterate in iterates:
-            clock += time.perf_counter() - started
-            n_iter += 1
-            if not (np.isfinite(iterate.value) and np.isfinite(iterate.x).all()):
-                status = "diverged"
-                break
-            _record(history, iterate, clock)
-            if best is None or not (
-                iterate.certificate.relative > best.certificate.relative
-            ):
-                best = iterate
-            before, last = last, iterate
-            if callback is not None and callback(iterate):
-                status = "interrupted"
-                break
-            ended = _ended(iterate, before, stop, tol)
-            if ended is not None:
-                status = ended
-                best = iterate if ended == "converged" else best
-                break
-            if n_iter >= max_iter:
-                break
+            seconds += time.perf_counter() - started
+            if self._ends_at(iterate, seconds):
+                return
             started = time.perf_counter()
-    except KeyboardInterrupt:
-        if on_interrupt == "raise" or best is None:
-            raise
-        status = "interrupted"
-    if best is None or last is None:
-        raise ValueError("the starting point of the solver is not finite")
-    if keep == "last" and status != "diverged":
-        best = last
-    return Result(
-        x=best.x,
-        value=best.value,
-        certificate=best.certificate,
-        status=status,
-        n_iter=max(n_iter, 0),
-        history=history,
-        info=dict(best.info),
-    )
+
+    def _ends_at(self, iterate: Iterate, seconds: float) -> bool:
+        self.n_iter += 1
+        if not (np.isfinite(iterate.value) and np.isfinite(iterate.x).all()):
+            self.status = "diverged"
+            return True
+        _record(self.history, iterate, seconds)
+        before, self.last = self.last, iterate
+        if self.best is None or not _worse(iterate, self.best):
+            self.best = iterate
+        ended = self._verdict(iterate, before)
+        if ended is None:
+            return self.n_iter >= self.max_iter
+        self.status = ended
+        self.best = iterate if ended == "converged" else self.best
+        return True
+
+    def _verdict(self, iterate: Iterate, before: Iterate | None) -> Status | None:
+        """How the run ends here, by the solver's own rule or by the one asked for."""
+        if self.callback is not None and self.callback(iterate):
+            return "interrupted"
+        if iterate.stop is not None:
+            return iterate.stop
+        if self.stop == "change":
+            done = before is not None and _unchanged(iterate, before, self.tol)
+        else:
+            done = iterate.certificate.relative <= self.tol
+        return "converged" if done else None
+
+    def result(self, keep: Literal["best", "last"]) -> Result:
+        """Return the last point, or the best one by certificate."""
+        last = keep == "last" and self.status != "diverged"
+        chosen = self.last if last else self.best
+        if chosen is None:
+            raise ValueError("the starting point of the solver is not finite")
+        return Result(
+            x=chosen.x,
+            value=chosen.value,
+            certificate=chosen.certificate,
+            status=self.status,
+            n_iter=max(self.n_iter, 0),
+            history=self.history,
+            info=dict(chosen.info),
+        )
 
 
-def _ended(
-    iterate: Iterate, before: Iterate | None, stop: Stop, tol: float
-) -> Status | None:
-    """How the run ends here, by the solver's own rule or by the one asked for."""
-    if iterate.stop is not None:
-        return iterate.stop
-    if stop == "change":
-        done = before is not None and _unchanged(iterate, before, tol)
-    else:
-        done = iterate.certificate.relative <= tol
-    return "converged" if done else None
+def _worse(iterate: Iterate, best: Iterate) -> bool:
+    return iterate.certificate.relative > best.certificate.relative
 
 
 def _unchanged(iterate: Iterate, before: Iterate, tol: float) -> bool:
@@ -187,3 +205,39 @@ def report(iterate: Iterate) -> None:
         f"objective {iterate.value:.8g}  bound {iterate.bound:.8g}  "
         f"relative {iterate.certificate.kind} {iterate.certificate.relative:.2g}\n"
     )
+
+
+# --------------------------------------------------------------------------------------
+
+
+def in_units(solver: Callable[..., Result]) -> Callable[..., Result]:
+    """Solve ``problem.unit()`` and bring the result back to the problem's units."""
+
+    @functools.wraps(solver)
+    def scaled(problem: Any, x0: Any = None, **options: Any) -> Result:
+        unit, size = problem.unit()
+        if size == 1.0:
+            return solver(problem, x0, **options)
+        result = solver(unit, None if x0 is None else x0 / size, **options)
+        old = result.certificate
+        return replace(
+            result,
+            x=result.x * size,
+            value=result.value * size,
+            certificate=Certificate(old.kind, old.value * size, old.relative),
+            history=_rescaled(result.history, size),
+        )
+
+    return scaled
+
+
+def _rescaled(history: History, size: float) -> History:
+    """History with values, bounds and gaps times `size`."""
+    new = History()
+    columns = {
+        name: history[name] * (size if name in ("value", "bound", "gap") else 1.0)
+        for name in history
+    }
+    for row in range(history.n_rows):
+        new.record(**{name: column[row] for name, column in columns.items()})
+    return new

@@ -20,7 +20,6 @@ from krein.arrays import Array
 from krein.problems.proxy import ProxySVM
 from krein.problems.truncated import Measured, TruncatedProxySVM
 from krein.result import History, Result, Status
-from krein.solvers._contract import needs
 from krein.solvers.second_order import second_order
 
 __all__ = ["corrected", "on_whole"]
@@ -33,7 +32,6 @@ _PATIENCE = 3  # idle rounds before the method gives up
 _ROUNDS = 30
 
 
-@needs("domain", "model", "measure")
 def corrected(
     problem: TruncatedProxySVM,
     x0: Array | None = None,

@@ -2,10 +2,10 @@
 
 Source: Walder, Chapelle (2007), Algorithm 1, corrected in four places: equation (17)
 with P and P' exchanged; a run ends only after an undamped step (line 32 also stops
-after a damped one, above the optimum in about 7 % of random problems); polynomials that
-are dependent on the violators get the step of least norm (line 17 is singular there);
-and a smaller problem hands over its point, with lam in proportion to its size, not
-only its violators. The line search is exact. Many violators are solved for by
+after a damped one, above the optimum in a few percent of random problems); polynomials
+that are dependent on the violators get the step of least norm (line 17 is singular
+there); and a smaller problem hands over its point, with lam in proportion to its size,
+not only its violators. The line search is exact. Many violators are solved for by
 conjugate gradients; otherwise one Cholesky factor is kept as their set changes.
 """
 
@@ -18,7 +18,6 @@ import numpy as np
 from krein.arrays import Array
 from krein.problems.cpd import CPDProblem
 from krein.result import Result
-from krein.solvers._contract import needs
 from krein.solvers._cpd_factor import Factor
 from krein.solvers._cpd_gradients import Gradients, Point, System
 from krein.solvers._loop import Iterate, run
@@ -37,7 +36,6 @@ _FARTHEST = 10.0  # longest step along a path, in units of the last one
 _COARSE, _NEAR, _FINE = 1e-6, 1e-5, 1e-6
 
 
-@needs("columns", "null", "loss", "lam", "outputs", "dual", "certificate")
 def cpd_newton(
     problem: CPDProblem,
     *,

@@ -24,7 +24,6 @@ from krein.domain import BalancedBox
 from krein.problems.svm import SVMDual, SVMPoint
 from krein.result import Certificate, History, Result, Status
 from krein.solvers._active_set import QuadraticModel
-from krein.solvers._contract import needs
 from krein.solvers._svm_interior import interior_points
 
 __all__ = ["libsvm_options", "one_class_dual", "solve_dual", "svm_dual", "svr_dual"]
@@ -172,7 +171,6 @@ def libsvm_options(given: dict[str, Any] | None) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------
 
 
-@needs("K", "domain", "margin", "unit", "at", "intercept")
 def solve_dual(
     problem: SVMDual,
     *,

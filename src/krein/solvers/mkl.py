@@ -1,27 +1,94 @@
-"""Kernel weights by cutting planes: LIBSVM as oracle, a small LP over the cuts."""
+"""Weights of several kernels, learned together with the SVM, by cutting planes.
+
+Problem (eq. 27 of Chen and Ye, 2008, the regularised form of Lanckriet et al., 2004):
+
+    min over w >= 0, sum w = 1, of  phi(w) = SVM(sum_i w_i K_i) + sum_i w_i c_i,
+    SVM(K) = max over Q of e'a - a'YKYa / 2,     c_i = rho ||K_i - K0||_F^2.
+
+(25) and (27) as printed lack w >= 0, which Theorem 5.1 needs. phi is convex, and a
+maximum of linear functions: every a in Q gives the cut
+``phi(w) >= e'a + sum_i w_i (c_i - a'YK_iYa / 2)``. By Theorem 5.1 there, the dual is
+the restricted master problem ``max t, t <= e'a - a'YK_iYa / 2 + c_i``. LIBSVM finds the
+cuts; a small linear program over them gives the next weights and the lower bound.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import scipy.optimize
 
 from krein.arrays import Array
-from krein.problems.mkl import MKLWeights
+from krein.domain import BalancedBox
 from krein.result import Certificate, Result
-from krein.solvers._contract import needs
 from krein.solvers._loop import Iterate, run
 from krein.solvers.libsvm import svm_dual
-
-__all__ = ["kernel_weights", "svm_at"]
 
 _SVM_TOL = 1e-8
 _PATIENCE = 40  # cuts without a smaller gap: rounding allows no more
 
 
-@needs("kernels", "costs", "domain", "combined", "cut")
+@dataclass
+class MKLWeights:
+    """The convex minimisation over kernel weights.
+
+    Parameters
+    ----------
+    kernels : sequence of ndarray of shape (n, n)
+        Positive semidefinite.
+    costs : ndarray of shape (n_kernels,)
+        c_i.
+    domain : BalancedBox
+        Q: bounds and labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein.domain import BalancedBox
+    >>> from krein.solvers.mkl import MKLWeights
+    >>> box = BalancedBox(np.ones(2), np.array([1.0, -1.0]))
+    >>> problem = MKLWeights([np.eye(2), 4 * np.eye(2)], np.zeros(2), box)
+    >>> problem.cut(np.array([0.25, 0.25]))
+    array([0.4375, 0.25  ])
+    """
+
+    kernels: Sequence[Array]
+    costs: Array
+    domain: BalancedBox
+
+    def with_unit_traces(self) -> tuple[MKLWeights, Array]:
+        """Return the problem with ``sum_i w_i tr K_i = 1``, eq. (25), and the traces.
+
+        It is this problem for the kernels K_i / tr K_i and costs c_i / tr K_i, whose
+        weights are ``w_i tr K_i``.
+        """
+        traces = np.array([float(np.trace(K)) for K in self.kernels])
+        if traces.min() <= 0.0:
+            raise ValueError(
+                f"kernel {int(traces.argmin())} has trace {traces.min():.3g}; kernels "
+                "must be positive semidefinite and not zero"
+            )
+        scaled = [K / t for K, t in zip(self.kernels, traces, strict=True)]
+        return MKLWeights(scaled, self.costs / traces, self.domain), traces
+
+    def combined(self, weights: Array) -> Array:
+        """Return the kernel ``sum_i w_i K_i``."""
+        used = np.flatnonzero(weights)
+        K = weights[used[0]] * self.kernels[used[0]]
+        for i in used[1:]:
+            K += weights[i] * self.kernels[i]
+        return K
+
+    def cut(self, alpha: Array) -> Array:
+        """Values ``e'a - a'YK_iYa / 2 + c_i`` at the corners of the simplex."""
+        v = self.domain.y * alpha
+        bends = np.array([float(v @ (K @ v)) for K in self.kernels])
+        return float(alpha.sum()) - 0.5 * bends + self.costs
+
+
 def kernel_weights(
     problem: MKLWeights,
     x0: Array | None = None,
@@ -138,10 +205,12 @@ def _solve_lp(table: Array) -> tuple[Array, Array]:
             "dual_feasibility_tolerance": 1e-10,
         },
     )
-    weights = np.maximum(solution.x[:p], 0.0)
-    shares = np.maximum(-solution.ineqlin.marginals, 0.0)
-    total = float(shares.sum())
-    if total <= 0.0:  # one cut lies above all others
+    if solution.x is None:  # numbers of very different size: the best single kernel
+        weights = np.eye(p)[np.argmin(table.max(axis=0))]
+        shares = np.zeros(m)
+    else:
+        weights = np.maximum(solution.x[:p], 0.0)
+        shares = np.maximum(-solution.ineqlin.marginals, 0.0)
+    if not shares.any():  # one cut lies above all others
         shares = (table @ weights == (table @ weights).max()).astype(float)
-        total = float(shares.sum())
-    return weights / weights.sum(), shares / total
+    return weights / weights.sum(), shares / shares.sum()

@@ -25,7 +25,6 @@ from krein.arrays import Array
 from krein.matrices.matrix import FeatureKernel
 from krein.problems.logistic import Curvature, IndefiniteLogistic, Point
 from krein.result import Result
-from krein.solvers._contract import needs
 from krein.solvers._loop import Iterate, run
 from krein.solvers.low_rank_logistic import solve_by_features
 
@@ -42,7 +41,6 @@ NewtonStep = Callable[
 ]
 
 
-@needs("K", "targets", "point", "curvature", "intercept", "certificate")
 def newton_logistic(
     problem: IndefiniteLogistic,
     start: Array | None = None,
@@ -323,7 +321,6 @@ def _projector(
 # --------------------------------------------------------------------------------------
 
 
-@needs("K", "targets", "alpha", "intercept", "scores", "certificate")
 def krein_gd(
     problem: IndefiniteLogistic,
     start: Array | None = None,

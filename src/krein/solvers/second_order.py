@@ -18,8 +18,7 @@ from krein.arrays import Array
 from krein.problems.proxy import ProxySVM
 from krein.result import Result
 from krein.solvers._active_set import QuadraticModel
-from krein.solvers._contract import in_units, needs
-from krein.solvers._loop import Iterate, run
+from krein.solvers._loop import Iterate, in_units, run
 from krein.solvers._warm_up import accelerated_steps, balanced_ray
 
 __all__ = ["second_order"]
@@ -32,7 +31,6 @@ _CREEP = 1e-6  # relative rise of f in a step that counts as progress
 _PATIENCE = 15  # steps without progress or a better gap before the method gives up
 
 
-@needs("domain", "rise_grad", "certificate", "hessian_block")
 @in_units
 def second_order(
     problem: ProxySVM,

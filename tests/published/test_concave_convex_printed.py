@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from krein import KreinLogisticRegression
 from krein.problems.logistic import IndefiniteLogistic
-from krein.solvers.cccp import CCCPSettings, _Procedure, cccp_logistic
+from krein.published.concave_convex import CCCPSettings, _Procedure, cccp_logistic
 from krein.spectrum import Spectrum
 
 ALPHA, ETA, DECAY, EPSILON = 0.05, 0.02, 0.8, 1e-3
@@ -114,7 +114,7 @@ def test_the_printed_stochastic_step_descends_the_convex_part_alone(rng, monkeyp
     Z = p.V.T @ a[:, None]
     steps = []
     for j in range(len(y)):
-        monkeypatch.setattr(p, "_draw", lambda j=j: j)
+        monkeypatch.setattr(p, "_draw", lambda j=j: np.array([j]))
         steps.append(p._gradient(Z))
     plus = p.V @ (p.plus * p.V.T)
 

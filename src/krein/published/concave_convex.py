@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -51,8 +52,6 @@ from krein.problems.unbounded import theorem1_bound
 from krein.result import Result
 from krein.solvers._loop import Iterate, run
 from krein.spectrum import Spectrum
-
-__all__ = ["CCCP_DEFAULTS", "CCCPSettings", "cccp_logistic"]
 
 _DIVERGED = 1e3  # times the largest size that a fixed point can have
 
@@ -68,6 +67,10 @@ class CCCPSettings:
         0.0001 for CCCP-GD and CCICP-SGD.
     stochastic : bool
         Use the gradient of one random sample, eq. (12).
+    batch : int
+        Random samples per stochastic step. The paper names mini-batches and uses one
+        sample; the mean of several takes its place in (12). They are drawn with
+        replacement, by weight.
     eta : float
         Step length, 0.02 as printed. On data with large eigenvalues it exceeds
         2 / L_F and overflows.
@@ -90,6 +93,7 @@ class CCCPSettings:
 
     epsilon: float = 1.0
     stochastic: bool = False
+    batch: int = 1
     eta: float = 0.02
     decay: float = 0.8
     reset_eta: bool = True
@@ -152,7 +156,7 @@ def cccp_logistic(
     ----------
     Liu et al., Algorithm 1, eqs. (8)-(12), Theorem 1.
     """
-    _check_equations(settings, problem)
+    _check_settings(settings, problem)
     A = np.zeros(problem.targets.shape) if start is None else start
     random = np.random.RandomState(0) if random_state is None else random_state
     procedure = _Procedure(problem, spectrum, settings, random)
@@ -165,8 +169,12 @@ def cccp_logistic(
     )
 
 
-def _check_equations(settings: CCCPSettings, problem: IndefiniteLogistic) -> None:
+def _check_settings(settings: CCCPSettings, problem: IndefiniteLogistic) -> None:
     """Refuse unknown equations, and printed ones beyond the paper's model."""
+    if not (isinstance(settings.batch, Integral) and settings.batch >= 1):
+        raise ValueError(
+            f"batch must be an integer of 1 or more, got {settings.batch!r}"
+        )
     known = ("corrected", "printed")
     if settings.equations not in known:
         raise ValueError(
@@ -300,7 +308,7 @@ class _Procedure:
         problem = self.problem
         ridge = problem.alpha * self.plus * Z
         if self.settings.stochastic and not problem.fit_intercept:
-            return ridge - self._one_sample(Z)
+            return ridge - self._few_samples(Z)
         H = self.outputs(Z)
         G = problem.scores(H + problem.intercept(H))
         if self.settings.equations == "printed":
@@ -308,22 +316,22 @@ class _Procedure:
             return ridge - self.V.T @ (y * (problem.K @ (y * G))) / problem.total
         if self.settings.stochastic:
             j = self._draw()
-            return ridge - self.mu * self.V[j][:, None] * (G[j] / self.root[j])
+            return ridge - self.mu * (self.V[j].T @ (G[j] / self.root[j])) / j.size
         return ridge - self.mu * (self.V.T @ (self.root * G)) / problem.total
 
-    def _one_sample(self, Z: Array) -> Array:
-        """K_j (t_j - p_j) for a random j, in O(n)."""
+    def _few_samples(self, Z: Array) -> Array:
+        """Mean of K_j (t_j - p_j) over random j, in O(n) each."""
         j = self._draw()
-        output = (self.V[j] @ (self.mu * Z)) / self.root[j]
-        target = self.problem.targets[j : j + 1]
-        G = target - self.problem.probabilities(output[None, :])
-        return self.mu * self.V[j][:, None] * (G / self.root[j])
+        outputs = (self.V[j] @ (self.mu * Z)) / self.root[j]
+        G = self.problem.targets[j] - self.problem.probabilities(outputs)
+        return self.mu * (self.V[j].T @ (G / self.root[j])) / j.size
 
-    def _draw(self) -> int:
+    def _draw(self) -> np.ndarray:
+        batch = self.settings.batch
         if self.problem.weight is None:
-            return int(self.random.randint(self.V.shape[0]))
+            return self.random.randint(self.V.shape[0], size=batch)
         share = self.problem.weight / self.problem.total
-        return int(self.random.choice(share.size, p=share))
+        return self.random.choice(share.size, size=batch, p=share)
 
     def _majoriser(self, Z: Array, linear: Array) -> float:
         """F_k up to a constant."""

@@ -1,177 +1,97 @@
-"""Difference-of-convex algorithms for SVMs on a raw indefinite kernel."""
+"""IKSVM-DC: the SVM primal on a raw indefinite kernel (Xu, Xue, Chen, Wang, 2017).
+
+    F(b, b0) = gamma / 2 b'Kb + 1/2 sum_i w_i max(0, 1 - y_i (Kb + b0)_i)^2,
+
+minimised; gamma = 1 / C. Sums, no means; b is signed, as coefficients on the raw
+kernel are. F is not convex, and unbounded below on real data too, which
+`PrimalDC.recession` detects.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.domain import BalancedBox
-from krein.problems.dc import IndefiniteDual, PrimalDC
-from krein.result import Result
-from krein.solvers._contract import needs
+from krein.result import Certificate, Result
 from krein.solvers._loop import Iterate, run
 
-__all__ = ["dc_primal", "tdca"]
 
-_INNER = 60  # steps of the accelerated gradient method on a block
+@dataclass(frozen=True)
+class PrimalDC:
+    """F in coordinates that make weights act as repetition.
 
-
-@needs("K", "domain", "gradient", "value", "certificate")
-def tdca(
-    problem: IndefiniteDual,
-    start: Array | None = None,
-    *,
-    block: int = 64,
-    mu: float = 1e-6,
-    tol: float = 1e-4,
-    max_iter: int = 10_000,
-    callback: Callable[[Iterate], bool | None] | None = None,
-) -> Result:
-    """Truncated DCA by blocks (TDCASVM).
-
-    A block B of the most violating pairs is taken, ``Q_BB = (Q_BB + rI) - rI`` with
-    ``r = max(0, -lmin(Q_BB)) + mu lmax``, and one DCA step done: minimise ``d'(Q_BB +
-    rI)d / 2 + (Qa - e)_B'd`` over the moves d that keep a feasible. The dual falls by
-    at least ``mu lmax ||d||^2 / 2``.
+    With b = W^1/2 x, M = W^1/2 K W^1/2 and e = sqrt(w) the objective is
+    ``gamma/2 x'Mx + 1/2 sum max(0, e - y (Mx + e b0))^2``. Points are vectors (x, b0).
 
     Parameters
     ----------
-    problem : IndefiniteDual
-        The dual.
-    start : ndarray of shape (n,), optional
-        Feasible starting point, zeros by default.
-    block : int
-        Size of B. Two is SMO; larger blocks let BLAS work.
-    mu : float
-        Strong convexity that is added, relative to the largest eigenvalue of Q_BB.
-    tol : float
-        On the maximal violating pair.
-    max_iter : int
-        Blocks.
-    callback : callable, optional
-        See `krein.solvers._loop.run`.
-
-    Returns
-    -------
-    Result
-        ``x`` is alpha in the box, ``value`` the maximised dual.
-
-    References
-    ----------
-    Akoa (2008), "Combining DC algorithms and decomposition techniques for the training
-    of nonpositive-semidefinite kernels", IEEE TNN 19.
+    K : ndarray of shape (n, n)
+        Raw similarity.
+    y : ndarray of shape (n,)
+        Labels -1 and +1.
+    gamma : float
+        Penalty, 1 / C.
+    weight : ndarray of shape (n,), optional
+        Sample weights.
     """
-    a = np.zeros(problem.domain.n) if start is None else start
-    return run(
-        _tdca(problem, a, min(block, problem.domain.n), mu),
-        tol=tol,
-        max_iter=max_iter,
-        callback=callback,
-    )
+
+    K: Array
+    y: Array
+    gamma: float
+    weight: Array | None = None
+
+    @cached_property
+    def root(self) -> Array:
+        """e, the square roots of the weights."""
+        n = self.y.shape[0]
+        return np.ones(n) if self.weight is None else np.sqrt(self.weight)
+
+    @cached_property
+    def M(self) -> Array:
+        """The weighted kernel."""
+        if self.weight is None:
+            return self.K
+        return self.root[:, None] * self.K * self.root
+
+    def slack(self, point: Array) -> Array:
+        """max(0, e - y (Mx + e b0))."""
+        outputs = self.M @ point[:-1] + self.root * point[-1]
+        return np.maximum(0.0, self.root - self.y * outputs)
+
+    def value(self, point: Array) -> float:
+        """F at (x, b0)."""
+        x = point[:-1]
+        quadratic = float(x @ (self.M @ x))
+        return 0.5 * (self.gamma * quadratic + float(np.sum(self.slack(point) ** 2)))
+
+    def gradient(self, point: Array) -> Array:
+        """Gradient in (x, b0)."""
+        pull = self.y * self.slack(point)
+        x = self.M @ (self.gamma * point[:-1] - pull)
+        return np.append(x, -float(self.root @ pull))
+
+    def recession(self, point: Array) -> float:
+        """Coefficient of t^2 in F(t x, t b0) for large t; negative: F is unbounded.
+
+        It is negative whenever F is: max(0, -y f) <= max(0, e - y f).
+        """
+        x = point[:-1]
+        image = self.M @ x
+        against = np.maximum(0.0, -self.y * (image + self.root * point[-1]))
+        return 0.5 * (self.gamma * float(x @ image) + float(np.sum(against**2)))
+
+    def certificate(self, point: Array) -> Certificate:
+        """Norm of the gradient; relative to that at the origin."""
+        norm = float(np.linalg.norm(self.gradient(point)))
+        origin = float(np.linalg.norm(self.gradient(np.zeros_like(point))))
+        return Certificate("stationarity", norm, norm / max(origin, 1e-300))
 
 
-def _tdca(
-    problem: IndefiniteDual, a: Array, block: int, mu: float
-) -> Iterator[Iterate]:
-    domain = problem.domain
-    gradient = problem.gradient(a)
-    while True:
-        yield Iterate(
-            x=a,
-            value=problem.value(a, gradient),
-            certificate=problem.certificate(a, gradient),
-        )
-        B = _most_violating(domain, a, gradient, block)
-        y = domain.y[B]
-        Q = y[:, None] * problem.K[np.ix_(B, B)] * y
-        part = BalancedBox(domain.upper[B], y, float(y @ a[B]))
-        values = scipy.linalg.eigvalsh(Q)
-        shift = max(0.0, -float(values[0])) + mu * max(float(np.abs(values).max()), 1.0)
-        Q[np.diag_indices_from(Q)] += shift
-        x = _block_minimum(Q, gradient[B], a[B], part, float(values[-1]) + shift)
-        move = x - a[B]
-        a = a.copy()
-        a[B] = x
-        gradient = gradient - domain.y * (problem.K[:, B] @ (y * move))
-
-
-def _most_violating(
-    domain: BalancedBox, a: Array, gradient: Array, size: int
-) -> np.ndarray:
-    """The variables that violate the KKT conditions most, half from each side."""
-    slack = 1e-12 * domain.upper
-    can_grow, can_fall = a < domain.upper - slack, a > slack
-    positive = domain.y > 0
-    signed = domain.y * gradient
-    up = np.flatnonzero(np.where(positive, can_grow, can_fall))
-    low = np.flatnonzero(np.where(positive, can_fall, can_grow))
-    half = max(1, size // 2)
-    best_up = up[np.argsort(-signed[up], kind="stable")[:half]]
-    best_low = low[np.argsort(signed[low], kind="stable")[:half]]
-    return np.union1d(best_up, best_low)
-
-
-def _block_minimum(
-    Q: Array, gradient: Array, a: Array, domain: BalancedBox, lipschitz: float
-) -> Array:
-    """Minimise d'Qd/2 - gradient'd, d = x - a, over the block; never worse than a.
-
-    Accelerated projected gradient, restarted when the objective rises, finds the face;
-    linear systems then find the minimum on it.
-    """
-    x = z = a
-    t, value = 1.0, 0.0
-    for _ in range(_INNER):
-        new = domain.project(z - (Q @ (z - a) - gradient) / lipschitz)
-        d = new - a
-        new_value = float(0.5 * d @ (Q @ d) - gradient @ d)
-        if new_value >= value:
-            if t == 1.0:
-                break
-            z, t = x, 1.0
-            continue
-        t_new = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-        z = new + (t - 1.0) / t_new * (new - x)
-        x, t, value = new, t_new, new_value
-    return _face_minimum(Q, gradient, a, x, domain)
-
-
-def _face_minimum(
-    Q: Array, gradient: Array, a: Array, x: Array, domain: BalancedBox
-) -> Array:
-    """Minimise over the variables off their bounds, which drop out as they meet one."""
-    x = x.copy()
-    slack = 1e-12 * domain.upper
-    for _ in range(domain.n):
-        free = np.flatnonzero((x > slack) & (x < domain.upper - slack))
-        if free.size < 2:
-            break
-        y = domain.y[free]
-        slope = (Q @ (x - a) - gradient)[free]
-        system = np.block([[Q[np.ix_(free, free)], y[:, None]], [y, np.zeros(1)]])
-        try:
-            move = np.linalg.solve(system, -np.append(slope, 0.0))[:-1]
-        except np.linalg.LinAlgError:
-            break
-        room = np.where(move > 0, domain.upper[free] - x[free], x[free])
-        with np.errstate(divide="ignore"):
-            reach = room / np.abs(move)
-        length = min(1.0, float(reach.min()))
-        x[free] = np.clip(x[free] + length * move, 0.0, domain.upper[free])
-        if length == 1.0:
-            break
-        hit = free[reach <= length]
-        x[hit] = np.where(x[hit] > 0.5 * domain.upper[hit], domain.upper[hit], 0.0)
-    return domain.rebalance(x)
-
-
-# --------------------------------------------------------------------------------------
-
-
-@needs("M", "y", "root", "gamma", "slack", "value", "recession", "certificate")
 def dc_primal(
     problem: PrimalDC,
     *,

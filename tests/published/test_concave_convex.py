@@ -9,7 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from krein import KreinLogisticRegression, tl1_kernel
 from krein.problems.logistic import IndefiniteLogistic
 from krein.problems.unbounded import theorem1_bound
-from krein.solvers.cccp import CCCP_DEFAULTS, CCCPSettings, _Procedure, cccp_logistic
+from krein.published.concave_convex import (
+    CCCP_DEFAULTS,
+    CCCPSettings,
+    _Procedure,
+    cccp_logistic,
+)
 from krein.solvers.newton_logistic import newton_logistic
 from krein.spectrum import Spectrum
 
@@ -84,9 +89,26 @@ def test_one_random_sample_gives_the_gradient_on_average(
     Z = rng.standard_normal((20, 1))
     mean = np.zeros_like(Z)
     for j in range(20):
-        monkeypatch.setattr(one, "_draw", lambda j=j: j)
+        monkeypatch.setattr(one, "_draw", lambda j=j: np.array([j]))
         mean += problem.weight[j] / problem.total * one._gradient(Z)
     np.testing.assert_allclose(mean, procedure(problem, spectrum)._gradient(Z))
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_batch_is_the_mean_of_its_samples(fit_intercept, rng, monkeypatch):
+    problem, spectrum = make(weighted=True, fit_intercept=fit_intercept)
+    settings = replace(EXACT, stochastic=True, batch=3)
+    few = procedure(problem, spectrum, settings)
+    assert few._draw().shape == (3,)
+    Z, picks = rng.standard_normal((20, 1)), np.array([4, 4, 17])
+    single = []
+    for j in picks:
+        monkeypatch.setattr(few, "_draw", lambda j=j: np.array([j]))
+        single.append(few._gradient(Z))
+    monkeypatch.setattr(few, "_draw", lambda: picks)
+    np.testing.assert_allclose(few._gradient(Z), np.mean(single, axis=0), atol=1e-12)
+    with pytest.raises(ValueError, match="batch must be an integer"):
+        cccp_logistic(problem, spectrum, replace(settings, batch=0))
 
 
 def test_one_inner_step_is_gradient_descent_on_the_objective():

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from krein.domain import BalancedBox
-from krein.problems.dc import IndefiniteDual, PrimalDC
-from krein.solvers.dca import _block_minimum, _Majoriser, dc_primal, tdca
+from krein.published.indefinite_dual import IndefiniteDual, _block_minimum, tdca
+from krein.published.indefinite_primal import PrimalDC, _Majoriser, dc_primal
 from krein.solvers.libsvm import svm_dual
 
 

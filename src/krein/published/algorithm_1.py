@@ -1,0 +1,266 @@
+"""Algorithm 1 of Walder and Chapelle (2007): the c.p.d. SVM, as printed.
+
+Eq. (14), for f = Phi a + P b with P'a = 0; sums, no means; a signed, on the raw kernel:
+
+    minimise  lam a'Phi a + sum_i w_i max(0, 1 - y_i f_i)^2.
+
+Newton steps on the set s of margin violators, line 17,
+
+    [lam I + Phi_ss, Q_s; Q_s', 0] [a_s; b] = [y_s; 0],     P = QR,
+
+halved until the objective does not rise (lines 22 to 28), until s is that of the step
+before (line 32). With ``beta_zero`` (section 6.2) steps are those of (18).
+
+As printed means: line 32 also ends the run after a halved step, where the point need
+not be the optimum; line 17 is singular where Q_s lacks full rank; above 500 samples a
+run on the first half hands over its violators only. `krein.CPDSVC` mends all three.
+Not as printed: (17) exchanges P and P', line 17 does not; (18) has a minus sign too
+many, with which it gives minus the solution; line 33 needs R of full rank, the text
+(section 6.1) says the pseudo-inverse; sample weights w are krein's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+from krein.arrays import Array
+from krein.problems.cpd import CPDProblem, SquaredHinge
+from krein.result import Certificate, Result
+from krein.solvers._loop import Iterate, run
+
+_RECURSE = 500  # line 2
+_HALVINGS = 60  # line 28 may never hold to rounding
+
+
+class _SingularError(Exception):
+    """Line 17 or (18) has no inverse."""
+
+
+@dataclass(frozen=True)
+class CPDMatrices:
+    """The problem (14) by its matrices.
+
+    Parameters
+    ----------
+    Phi : ndarray of shape (n, n)
+        Kernel, conditionally positive definite with respect to Q.
+    Q : ndarray of shape (n, r)
+        Orthonormal columns that span the polynomials.
+    y : ndarray of shape (n,)
+        Labels -1 and +1.
+    lam : float
+        Regularisation.
+    weight : ndarray of shape (n,)
+        Sample weights.
+    beta_zero : bool
+        Leave the polynomials out, section 6.2.
+    """
+
+    Phi: Array
+    Q: Array
+    y: Array
+    lam: float
+    weight: Array
+    beta_zero: bool = False
+
+    def first_half(self) -> CPDMatrices:
+        """Return the problem of line 4."""
+        h = self.y.size // 2
+        parts = {name: getattr(self, name)[:h] for name in ("Q", "y", "weight")}
+        return replace(self, Phi=self.Phi[:h, :h], **parts)
+
+    def outputs(self, a: Array, b: Array) -> Array:
+        """Return f = Phi a + Q b."""
+        return self.Phi @ a + self.Q @ b
+
+    def value(self, a: Array, b: Array) -> float:
+        """Objective, line 26."""
+        slack = np.maximum(1.0 - self.y * self.outputs(a, b), 0.0)
+        return float(self.lam * a @ (self.Phi @ a) + self.weight @ (slack * slack))
+
+    def violators(self, a: Array, b: Array) -> np.ndarray:
+        """s, line 25."""
+        return np.flatnonzero(self.y * self.outputs(a, b) < 1.0)
+
+    def newton(self, s: np.ndarray) -> tuple[Array, Array]:
+        """Return (a, b) that minimise the objective if s are the violators."""
+        a, r = np.zeros(self.y.size), self.Q.shape[1]
+        try:
+            if self.beta_zero:
+                return self._without_polynomials(s), np.zeros(r)
+            Qs = self.Q[s]
+            if r > 0 and np.linalg.matrix_rank(Qs) < r:
+                raise _SingularError
+            shifted = self.Phi[np.ix_(s, s)] + np.diag(self.lam / self.weight[s])
+            system = np.block([[shifted, Qs], [Qs.T, np.zeros((r, r))]])
+            solution = np.linalg.solve(system, np.append(self.y[s], np.zeros(r)))
+        except np.linalg.LinAlgError as error:
+            raise _SingularError from error
+        a[s] = solution[: s.size]
+        return a, solution[s.size :]
+
+    @cached_property
+    def _null(self) -> Array:
+        """P_perp of (18): an orthonormal basis of the a with Q'a = 0."""
+        full, _ = np.linalg.qr(self.Q, mode="complete")
+        return full[:, self.Q.shape[1] :]
+
+    def _without_polynomials(self, s: np.ndarray) -> Array:
+        """Right-hand side of (18), without its minus sign."""
+        rows = self.Phi[s] * np.sqrt(self.weight[s])[:, None]
+        H = self._null.T @ (self.lam * self.Phi + rows.T @ rows) @ self._null
+        pull = self._null.T @ (self.Phi[s].T @ (self.weight[s] * self.y[s]))
+        return self._null @ scipy.linalg.solve(H, pull, assume_a="pos")
+
+    def dual(self, a: Array, f: Array) -> float:
+        """Lower bound of the optimum, ``2 lam y'c - lam c'Kc - lam^2 sum c^2 / w``.
+
+        For c with ``y * c >= 0`` and ``Q'c = 0``, K = Phi: the full Newton step `a`
+        where its signs are right. Without polynomials K is the kernel of the smaller
+        space and c need not be orthogonal to Q: the residuals of the outputs `f` do.
+        """
+        if self.beta_zero:
+            c = self.y * self.weight * np.maximum(1.0 - self.y * f, 0.0) / self.lam
+            inner = self._null.T @ (self.Phi @ c)
+            core = self._null.T @ self.Phi @ self._null
+            energy = float(inner @ scipy.linalg.solve(core, inner, assume_a="pos"))
+        else:
+            c, energy = a, float(a @ (self.Phi @ a))
+        if np.any(self.y * c < 0.0):
+            return 0.0  # the loss is not negative
+        linear = 2.0 * float(self.y @ c) - self.lam * float(c * c @ (1.0 / self.weight))
+        return self.lam * (linear - energy)
+
+
+def algorithm_1(problem: CPDMatrices, *, max_iter: int = 200) -> Result:
+    """Run Algorithm 1 and say how good its last point is.
+
+    Parameters
+    ----------
+    problem : CPDMatrices
+        Kernel, polynomials, labels, regularisation.
+    max_iter : int
+        Newton steps.
+
+    Returns
+    -------
+    Result
+        ``x`` is a; ``info["beta"]`` is b on Q. Status "converged": line 32 held, which
+        does not say that the optimum was reached; the certificate does. Status
+        "diverged": line 17 had no inverse; then the best point so far, which is no
+        model.
+    """
+    return run(_newton_steps(problem), tol=0.0, max_iter=max_iter, keep="last")
+
+
+def as_printed(
+    problem: CPDProblem, *, tol: float, max_iter: int, start: Sequence[Any] = ()
+) -> Result:
+    """Run Algorithm 1 on the problem of an estimator, in place of `cpd_newton`.
+
+    In these coordinates (K positive semidefinite, Q orthonormal) the iterates are those
+    on the raw kernel; without polynomials line 17 gives the solution of (18). There are
+    no warm starts: `start` is not used. Status "converged" also needs the gap `tol`.
+    """
+    if not isinstance(problem.loss, SquaredHinge):
+        raise ValueError(
+            "solver='published' is for loss='squared_hinge', eq. (14); use "
+            "solver='newton' for other losses"
+        )
+    rows, loss = np.arange(problem.n), problem.loss
+    K = problem.columns.block(rows, rows)
+    matrices = CPDMatrices(K, problem.null, loss.y, problem.lam, loss.weight)
+    result = algorithm_1(matrices, max_iter=max_iter)
+    c, b = result.x, result.info["beta"]
+    missed = result.status == "converged" and result.certificate.relative > tol
+    return replace(
+        result,
+        x=np.append(c, b),
+        status="max_iter" if missed else result.status,
+        info={"c": c, "b": b, "f": matrices.outputs(c, b)},
+    )
+
+
+Point = tuple[Array, Array]
+
+
+def _newton_steps(problem: CPDMatrices) -> Iterator[Iterate]:
+    point: Point | None = (np.zeros(problem.y.size), np.zeros(problem.Q.shape[1]))
+    at_old, bound = np.inf, 0.0
+    while point is not None:
+        old = point
+        yield _iterate(problem, old, bound)
+        first = at_old == np.inf
+        try:
+            s = _first_violators(problem) if first else problem.violators(*old)
+            step = problem.newton(s)
+        except _SingularError:
+            yield _iterate(problem, old, bound, "diverged")
+            return
+        point = _halved(problem, step, old, at_old)
+        if point is None:
+            return
+        at_old = problem.value(*point)
+        bound = max(bound, problem.dual(step[0], problem.outputs(*point)))
+        if np.array_equal(problem.violators(*point), s):
+            yield _iterate(problem, point, bound, "converged")
+
+
+def _halved(
+    problem: CPDMatrices, step: Point, old: Point, at_old: float
+) -> Point | None:
+    """Lines 22 to 28; None where no halved step is as good as the old point."""
+    for t in range(_HALVINGS):
+        share = 0.5**t
+        a = share * step[0] + (1.0 - share) * old[0]
+        b = share * step[1] + (1.0 - share) * old[1]
+        if problem.value(a, b) <= at_old:
+            return a, b
+    return None
+
+
+def _first_violators(problem: CPDMatrices) -> np.ndarray:
+    """Lines 2 to 8: all samples, or the violators of the first half."""
+    if problem.y.size <= _RECURSE or problem.beta_zero:
+        return np.arange(problem.y.size)
+    half = algorithm_1(problem.first_half())
+    if half.status == "diverged":
+        raise _SingularError
+    return np.flatnonzero(half.x)
+
+
+def _iterate(
+    problem: CPDMatrices,
+    point: Point,
+    bound: float,
+    stop: Literal["converged", "diverged"] | None = None,
+) -> Iterate:
+    value = problem.value(*point)
+    gap = max(0.0, value - bound)
+    certificate = Certificate("gap", gap, gap / max(value, 1e-300))
+    info = {"beta": point[1]}
+    return Iterate(point[0], value, certificate, bound, stop=stop, info=info)
+
+
+def separable(P: Array, y: Array) -> bool:
+    """Tell whether the polynomials alone separate the classes, ``y * (P b) >= 1``.
+
+    Section 6.2 is for this case: the free problem then has the optimum 0 for every
+    regularisation.
+    """
+    r = P.shape[1]
+    answer = scipy.optimize.linprog(
+        np.zeros(r),
+        A_ub=-y[:, None] * P,
+        b_ub=-np.ones(y.size),
+        bounds=[(None, None)] * r,
+        method="highs",
+    )
+    return answer.status == 0

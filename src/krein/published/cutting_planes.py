@@ -1,0 +1,241 @@
+"""ACCPM: analytic centre cutting planes (Luss and d'Aspremont, 2007).
+
+Objective, signs and scaling as in `krein.published.gradient_methods`. As f is concave,
+its maximiser lies in ``{b in Q1 : g_k'(b - a_k) >= 0}`` for the gradient g_k at every
+point a_k tried; the next point is the analytic centre of this polytope. Ying et al.
+(2009), section 4.3, describe the method; the cuts are those of f itself, which they
+showed to be differentiable, or with ``smoothing`` those of the 2007 paper's objective.
+
+Two upper bounds of max f are kept. One is the gap of the SVM on the kernel K*(a_k), as
+in the paper. The other is the usual bound of centre methods: the cuts, weighted by the
+multipliers of the barrier at the centre, make one linear function above f. The first
+does not become small at centres, which stay inside; the second does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from krein.arrays import Array
+from krein.domain import BalancedBox
+from krein.problems.proxy import ProxySVM
+from krein.published.proxy_objective import (
+    Domain,
+    Oracle,
+    SmoothedProxySVM,
+    on_domain,
+    published_solver,
+    relative_gap,
+)
+from krein.solvers._loop import Iterate
+
+_NEWTON_STEPS = 50
+
+
+class _TooThinError(Exception):
+    """What is left of the polytope cannot be told from a point in double precision."""
+
+
+@published_solver
+def accpm(
+    problem: ProxySVM,
+    x0: Array | None = None,
+    *,
+    max_cuts: int | None = None,
+    domain: Domain = "cut",
+    smoothing: float = 0.0,
+) -> Iterator[Iterate]:
+    """ACCPM: each step cuts the polytope of possible solutions at its analytic centre.
+
+    Parameters
+    ----------
+    problem : ProxySVM
+        The problem.
+    x0 : ndarray of shape (n,), optional
+        Start, inside the box; the centre of Q1 unless given.
+    max_cuts : int, optional
+        Largest number of cuts kept, those with least slack; 3 n unless given.
+    domain : {"cut", "paper"}
+        ``"paper"``: the first polytope is Q1 as printed; ``"cut"``: Q1 cut by a bound
+        on all solutions.
+    smoothing : float
+        Above 0 the smoothed objective of Luss and d'Aspremont (2007); see
+        `SmoothedProxySVM`.
+
+    Returns
+    -------
+    Result
+        ``history["size"]``: cuts in use; ``history["evaluations"]``: gradients so far.
+        The run also ends (status ``"max_iter"``, fewer steps) when the polytope has
+        become too thin for double precision. With ``stop="change"`` the objective at
+        the centres is watched, which goes up and down.
+    """
+    f = Oracle(on_domain(problem, domain), smoothing)
+    most = 3 * problem.box.n if max_cuts is None else max_cuts
+    return _centres(f, _Polytope(f.problem.domain), x0, most)
+
+
+def _centres(
+    f: Oracle, polytope: _Polytope, x0: Array | None, max_cuts: int
+) -> Iterator[Iterate]:
+    a, upper = polytope.inner_point(x0), np.inf
+    while True:
+        try:
+            a = polytope.centre(a)
+            rise, g = f(a)
+            upper = min(upper, _upper(f.problem, polytope, a, rise, g))
+            yield _iterate(f, a, rise, upper, polytope.levels.size)
+            if polytope.levels.size >= max_cuts:
+                polytope.keep(np.argsort(polytope.slack(a))[: max_cuts - 1])
+            step = polytope.cut_at(a, rise, g)
+        except _TooThinError:
+            return
+        a = a + step
+
+
+def _upper(
+    problem: ProxySVM | SmoothedProxySVM,
+    polytope: _Polytope,
+    a: Array,
+    rise: float,
+    g: Array,
+) -> float:
+    """Upper bound of max f - f(0) by the gradient at the centre `a`, or by the cuts."""
+    error, worth = problem.rounding(a)
+    upper = rise + problem.domain.gap(a, g, error) + worth
+    if polytope.levels.size == 0:
+        return upper
+    weights = 1.0 / (polytope.slack(a) * polytope.sizes)
+    weights /= weights.sum()
+    # Every linear function lies above f, also at a: nothing cancels but rounding.
+    heights = np.maximum(polytope.heights(a), rise)
+    mixed = problem.domain.gap(a, weights @ polytope.gradients, error) + worth
+    return min(upper, float(weights @ heights) + mixed)
+
+
+def _iterate(f: Oracle, a: Array, rise: float, upper: float, size: int) -> Iterate:
+    excess = getattr(f.problem, "excess", 0.0)
+    gap = max(0.0, upper - rise) + excess
+    constant = f.problem.constant
+    return Iterate(
+        a,
+        constant + rise,
+        relative_gap(gap, rise - excess),
+        bound=constant + upper,
+        facts={"size": size, "evaluations": f.calls},
+    )
+
+
+class _Polytope:
+    """Q1 and the half-spaces ``cuts x >= levels``, cuts of unit length.
+
+    With each cut the linear function above f that it comes from: its gradient, the
+    length of that along y'x = 0, and its value at 0.
+    """
+
+    def __init__(self, domain: BalancedBox) -> None:
+        self.domain, self.y, self.upper = domain, domain.y, domain.upper
+        self.cuts = self.gradients = np.empty((0, domain.n))
+        self.levels = self.sizes = self.offsets = np.empty(0)
+
+    def cut_at(self, a: Array, rise: float, g: Array) -> Array:
+        """Cut at the centre `a`; returns a step from there to the inside."""
+        along = g - self.y * float(self.y @ g) / self.domain.n
+        size = float(np.linalg.norm(along))
+        if size == 0.0:
+            raise _TooThinError
+        cut = along / size
+        step = self._step_into(a, cut)
+        self.cuts = np.vstack([self.cuts, cut])
+        self.gradients = np.vstack([self.gradients, g])
+        self.levels = np.append(self.levels, cut @ a)
+        self.sizes = np.append(self.sizes, size)
+        self.offsets = np.append(self.offsets, rise - g @ a)
+        return step
+
+    def keep(self, kept: np.ndarray) -> None:
+        """Drop all other cuts."""
+        for name in ("cuts", "gradients", "levels", "sizes", "offsets"):
+            setattr(self, name, getattr(self, name)[kept])
+
+    def heights(self, a: Array) -> Array:
+        """Values of the linear functions at `a`."""
+        return self.offsets + self.gradients @ a
+
+    def slack(self, a: Array) -> Array:
+        """Distances to the cuts."""
+        return self.cuts @ a - self.levels
+
+    def inner_point(self, x0: Array | None) -> Array:
+        """Return a strictly feasible point: class sums equal, away from all bounds."""
+        positive = self.y > 0
+        middle = 0.5 * self.upper
+        totals = middle[positive].sum(), middle[~positive].sum()
+        middle = np.where(positive, middle / totals[0], middle / totals[1])
+        middle = middle * min(totals)
+        return middle if x0 is None else 0.9 * self.domain.project(x0) + 0.1 * middle
+
+    def centre(self, a: Array) -> Array:
+        """Analytic centre, by Newton's method from a strictly feasible point."""
+        for _ in range(_NEWTON_STEPS):
+            barrier = _Barrier(self, a)
+            step = -barrier.solve(barrier.gradient)
+            decrement = -float(barrier.gradient @ step)
+            if decrement < 1e-6:
+                break
+            length = min(1.0, 0.95 * self._reach(a, step))
+            if decrement > 0.25:
+                damped = 1.0 / (1.0 + np.sqrt(decrement))
+                length = min(length, max(0.5 * length, damped))
+            a = a + length * step
+        return a
+
+    def _reach(self, a: Array, step: Array) -> float:
+        """Largest multiple of the step that stays inside."""
+        slack = np.concatenate([a, self.upper - a, self.slack(a)])
+        change = np.concatenate([step, -step, self.cuts @ step])
+        falling = change < 0.0
+        return float(np.min(-slack[falling] / change[falling], initial=np.inf))
+
+    def _step_into(self, a: Array, cut: Array) -> Array:
+        """Step inside Dikin's ellipsoid that makes ``cut'x`` as large as possible."""
+        direction = _Barrier(self, a).solve(cut)
+        square = float(cut @ direction)
+        if not square > 0.0:
+            raise _TooThinError
+        return (0.7 / np.sqrt(square)) * direction
+
+
+class _Barrier:
+    """Newton system of ``-sum log`` of all slacks, restricted to y'x = 0."""
+
+    def __init__(self, polytope: _Polytope, a: Array) -> None:
+        self.y = polytope.y
+        room, slack, cuts = polytope.upper - a, polytope.slack(a), polytope.cuts
+        if min(a.min(), room.min(), slack.min(initial=np.inf)) <= 0.0:
+            raise _TooThinError
+        self.gradient = -1.0 / a + 1.0 / room - cuts.T @ (1.0 / slack)
+        self.diagonal = 1.0 / a**2 + 1.0 / room**2
+        self.rows = cuts / slack[:, None]
+        # Woodbury: the Hessian is diagonal plus one rank-one term per cut.
+        core = (self.rows / self.diagonal) @ self.rows.T
+        core[np.diag_indices_from(core)] += 1.0
+        try:
+            self.core = cho_factor(core) if slack.size else None
+        except (LinAlgError, ValueError) as error:  # indefinite by rounding, or inf
+            raise _TooThinError from error
+        self.border = self._solve(self.y)
+
+    def _solve(self, b: Array) -> Array:
+        x = b / self.diagonal
+        if self.core is not None:
+            x -= (self.rows.T @ cho_solve(self.core, self.rows @ x)) / self.diagonal
+        return x
+
+    def solve(self, b: Array) -> Array:
+        """Solve for x with ``H x + mu y = b`` and ``y'x = 0``."""
+        x = self._solve(b)
+        return x - self.border * (float(self.y @ x) / float(self.y @ self.border))

@@ -1,0 +1,226 @@
+"""SPGM and SMM: the gradient methods of Ying, Campbell and Girolami (2009).
+
+Objective, eqs. (3) and (6), with v = y * a and A = K0 + vv' / (4 rho):
+
+    f(a) = e'a - rho ||A_+||_F^2 + rho ||K0||_F^2,    gradient e - Y A_+ v,
+
+maximised over Q1 = {0 <= a <= C, y'a = 0}. Sums, no means; a >= 0, labels in v.
+Both methods step by 1 / L with ``L = lambda_max(K0) + n C^2 / rho`` (Theorem 2) and
+stop, as published, when f changes by less than 1e-6 of itself (``stop="change"``). That
+rule stops early: it says nothing about the distance to the optimum, and depends on the
+constant f(0). ``stop="gap"``, the default here, asks for a certified gap.
+
+The proof of Theorem 2 adds ``n C^2 / (2 rho)`` of (9) and ``n C^2 / (4 rho)`` of Lemma
+1: it shows the smaller ``L = lambda_max(K0) + 3 n C^2 / (4 rho)``, here
+``constant="sharp"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+
+from krein.arrays import Array
+from krein.problems.proxy import ProxySVM
+from krein.published.proxy_objective import Oracle, published_solver
+from krein.solvers._loop import Iterate
+
+Constant = Literal["printed", "sharp"]
+
+_FIRST = 16.0  # line searches start from L / 16
+
+
+@published_solver
+def spgm(
+    problem: ProxySVM,
+    x0: Array | None = None,
+    *,
+    gamma: float = 1.0,
+    line_search: bool = False,
+    constant: Constant = "printed",
+    smoothing: float = 0.0,
+) -> Iterator[Iterate]:
+    """Simplified projected gradient method (SPGM), Table 1 of Ying et al. (2009).
+
+    Parameters
+    ----------
+    problem : ProxySVM
+        The problem.
+    x0 : ndarray of shape (n,), optional
+        Start; 0 unless given.
+    gamma : float
+        Table 1's gamma in units of L, at least 1; steps are 1 / (gamma L).
+    line_search : bool
+        Find gamma by doubling until (11) holds, and halve it after each step; f still
+        rises as in (12). `gamma` is not used.
+    constant : {"printed", "sharp"}
+        L of Theorem 2, or the smaller one that its proof shows.
+    smoothing : float
+        Above 0 the projected gradient method of Luss and d'Aspremont (2007) on their
+        smoothed objective; see `SmoothedProxySVM`.
+
+    Returns
+    -------
+    Result
+        ``history["evaluations"]``: gradients so far, that is eigendecompositions in
+        the published form.
+    """
+    if not gamma >= 1.0:
+        raise ValueError(
+            f"gamma must be at least 1 (in units of L), got {gamma!r}; for longer "
+            "steps use line_search=True"
+        )
+    f, L = Oracle(problem, smoothing), _lipschitz(problem, constant, smoothing)
+    a = _start(problem, x0)
+    return _spgm_line_search(f, a, L) if line_search else _spgm(f, a, gamma * L)
+
+
+@published_solver
+def smm(
+    problem: ProxySVM,
+    x0: Array | None = None,
+    *,
+    monotone: bool = False,
+    line_search: bool = False,
+    constant: Constant = "printed",
+) -> Iterator[Iterate]:
+    """Nesterov's smooth optimization method (SMM), Table 2 of Ying et al. (2009).
+
+    Parameters
+    ----------
+    problem : ProxySVM
+        The problem.
+    x0 : ndarray of shape (n,), optional
+        Start alpha_0; 0 unless given.
+    monotone : bool
+        Keep the best of gamma_k and its predecessor (Nesterov, 2005), the first
+        improvement that the paper names; one more evaluation per step.
+    line_search : bool
+        Find L by doubling and halving instead of Theorem 2, the improvement that the
+        paper leaves as future work.
+    constant : {"printed", "sharp"}
+        L of Theorem 2, or the smaller one that its proof shows.
+
+    Returns
+    -------
+    Result
+        As `spgm`: the best alpha_k by its certificate. The published bound O(1 / k^2)
+        is of gamma_k, whose objective costs one more evaluation a step; with `monotone`
+        or `line_search` these are the points.
+    """
+    L = _lipschitz(problem, constant)
+    if line_search:
+        return _smm_line_search(problem, x0, monotone, L)
+    return _smm(problem, x0, monotone, L)
+
+
+def _start(problem: ProxySVM, x0: Array | None) -> Array:
+    return np.zeros(problem.box.n) if x0 is None else problem.box.project(x0)
+
+
+def _lipschitz(problem: ProxySVM, constant: str, smoothing: float = 0.0) -> float:
+    """L of Theorem 2, or with 3/4 of its second term."""
+    if constant not in ("printed", "sharp"):
+        raise ValueError(f"constant must be 'printed' or 'sharp', got {constant!r}")
+    if constant == "printed":
+        return problem.lipschitz
+    if smoothing > 0.0:
+        raise ValueError(
+            "constant='sharp' is not proved for the smoothed objective; use "
+            "constant='printed' or smoothing=0"
+        )
+    root = problem.spectrum.sqrt_weight
+    least = 1.0 if root is None else float(root.min()) ** 2
+    largest = max(0.0, float(problem.spectrum.eigenvalues.max(initial=0.0))) / least
+    return largest + 0.75 * (problem.lipschitz - largest)
+
+
+def _spgm(f: Oracle, a: Array, gamma: float) -> Iterator[Iterate]:
+    while True:
+        rise, g = f(a)
+        yield f.iterate(a, rise, g)
+        a = f.problem.box.project(a + g / gamma)
+
+
+def _step(
+    f: Oracle, a: Array, rise: float, g: Array, L: float
+) -> tuple[Array, float, Array, bool]:
+    """Projected step from `a`: the point, f and gradient there, and whether (11) holds.
+
+    Inequality (11): ``f(new) >= f(a) + g'(new - a) - L ||new - a||^2 / 2``.
+    """
+    new = f.problem.box.project(a + g / L)
+    at_new, g_new = f(new)
+    move = new - a
+    floor = rise + float(g @ move) - 0.5 * L * float(move @ move)
+    return new, at_new, g_new, at_new >= floor - 1e-12 * abs(rise)
+
+
+def _spgm_line_search(f: Oracle, a: Array, largest: float) -> Iterator[Iterate]:
+    """SPGM with gamma doubled until (11) holds, and halved after each step."""
+    rise, g = f(a)
+    L = largest / _FIRST
+    while True:
+        yield f.iterate(a, rise, g)
+        while True:
+            new, at_new, g_new, enough = _step(f, a, rise, g, L)
+            if enough or L >= largest:
+                break
+            L *= 2.0
+        a, rise, g = new, at_new, g_new
+        L *= 0.5
+
+
+def _smm(
+    problem: ProxySVM, x0: Array | None, monotone: bool, L: float
+) -> Iterator[Iterate]:
+    f, box = Oracle(problem), problem.box
+    start = a = _start(problem, x0)
+    total = np.zeros_like(a)
+    best = -np.inf
+    gamma = a
+    k = 0
+    while True:
+        rise, g = f(a)
+        if not monotone:
+            yield f.iterate(a, rise, g)
+            gamma = box.project(a + g / L)
+        else:
+            candidate = box.project(a + g / L)
+            at_candidate, g_candidate = f(candidate)
+            if at_candidate > best:
+                gamma, best, g_gamma = candidate, at_candidate, g_candidate
+            yield f.iterate(gamma, best, g_gamma)
+        total = total + 0.5 * (k + 1) * g
+        beta = box.project(start + total / L)
+        a = (2.0 * beta + (k + 1) * gamma) / (k + 3)
+        k += 1
+
+
+def _smm_line_search(
+    problem: ProxySVM, x0: Array | None, monotone: bool, largest: float
+) -> Iterator[Iterate]:
+    """Dual averaging with weights a_k, ``L a_k^2 = A_k + a_k``; L by backtracking."""
+    f, box = Oracle(problem), problem.box
+    start = gamma = beta = _start(problem, x0)
+    rise, g_gamma = f(gamma)
+    yield f.iterate(gamma, rise, g_gamma)
+    total, A, L = np.zeros_like(start), 0.0, largest / _FIRST
+    while True:
+        while True:
+            a = (1.0 + np.sqrt(1.0 + 4.0 * A * L)) / (2.0 * L)
+            point = (A * gamma + a * beta) / (A + a)
+            at_point, g = f(point)
+            new, at_new, g_new, enough = _step(f, point, at_point, g, L)
+            if enough or L >= largest:
+                break
+            L *= 2.0
+        A += a
+        total += a * g
+        beta = box.project(start + total)
+        if not monotone or at_new >= rise:
+            gamma, rise, g_gamma = new, at_new, g_new
+        yield f.iterate(gamma, rise, g_gamma)
+        L *= 0.5
