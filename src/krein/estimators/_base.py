@@ -32,7 +32,7 @@ from sklearn.utils.validation import (
 from krein.arrays import Array
 from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
-from krein.items import columns_of_rows, plain_items, take
+from krein.items import LazyRows, columns_of_rows, plain_items, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel
 from krein.matrices.matrix import Matrix, Similarities
@@ -121,6 +121,9 @@ class KernelModel(Sparsifiable, BaseEstimator):
 
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate rows of numbers as scikit-learn does; keep objects as they are."""
+        if isinstance(X, LazyRows):  # checked where they are computed
+            _check_n_features(self, X, reset=reset)
+            return X
         X = plain_items(X)
         if scipy.sparse.issparse(X) and self._precomputed:
             return self._check_sparse(X, reset=reset)

@@ -106,10 +106,8 @@ class FileStore:
         self._done.add(number)
 
     def complete(self) -> np.ndarray:
-        """Rename the file and return it as a memory map."""
-        check_writable(self.path)
-        self._store.numbers.finish()
-        os.replace(self._store.numbers.path, self.path)
+        """Put the blocks together in one file and return it as a memory map."""
+        self._store.assemble(self.path)
         return np.load(self.path, mmap_mode="r")
 
 

@@ -1,9 +1,16 @@
-"""Tall matrices whose tiles lie in a store, and the work that fills it."""
+"""Tall matrices whose tiles lie in a store, and the work that fills it.
+
+Tiles are computed in this process or on the workers of dask.distributed. A worker gets
+the items of a tile with its task, or computes them from the blocks of a dask array,
+writes the tile itself and answers with nothing. One that dies costs the tiles it was
+working on. Sums run along the same tree whoever computes.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +18,18 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
-from krein.items import take
+from krein.items import LazyRows, take
 from krein.matrices.matrix import Similarities, evaluate
-from krein.matrices.tiles import TiledMatrix, row_slices
+from krein.matrices.tiles import (
+    TiledMatrix,
+    combine_triangles,
+    row_slices,
+    tree_reduce,
+    triangular,
+)
+from krein.scale.client import gathered, map_in_order
 from krein.store.blocks import BlockStore, DamagedBlockError, Tiling
 from krein.store.fingerprint import fingerprint
-from krein.store.numbers import Backend
-
-__all__ = ["StoredTiles", "rows_that_fit", "stored_columns", "work_key"]
 
 # Doubles held at a time: per row of a tile the tile itself, its mapped or scaled copy
 # and what a kernel needs; per item the vectors of the interior-point method; per pair
@@ -61,10 +72,11 @@ def rows_that_fit(n: int, m: int, memory: int) -> int:
 def work_key(source: Similarities, landmarks: np.ndarray) -> str:
     """What a landmark block is computed from: kernel, landmarks, items, version."""
     at_landmarks = landmarks if source.kernel is None else take(source.items, landmarks)
-    items = [
-        fingerprint(take(source.items, rows))
-        for rows in row_slices(source.n, _KEY_ROWS)
-    ]
+    if isinstance(source.items, LazyRows):
+        items = source.items.each(fingerprint, _KEY_ROWS)
+    else:
+        parts = row_slices(source.n, _KEY_ROWS)
+        items = [fingerprint(take(source.items, rows)) for rows in parts]
     return fingerprint(krein.__version__, source.kernel, at_landmarks, items)
 
 
@@ -82,21 +94,22 @@ class StoredTiles(TiledMatrix):
         Where the tiles lie.
     compute : callable
         ``compute(tile) -> ndarray``, the numbers of a tile.
+    client : dask.distributed.Client, optional
+        Who computes the triangular factor.
     """
 
-    def __init__(self, store: BlockStore, compute: Callable[[int], Array]) -> None:
+    def __init__(
+        self, store: BlockStore, compute: Callable[[int], Array], client: Any = None
+    ) -> None:
         self.store = store
         self.compute = compute
+        self.client = client
         self.shape = store.tiling.shape
         self.slices = [rows for rows, _ in store.blocks]
 
-    def missing(self) -> list[int]:
-        """Tiles that have yet to be computed."""
-        return [i for i in range(len(self.slices)) if not self.store.has(i)]
-
     def fill(self) -> None:
         """Compute all tiles that are missing, one after the other."""
-        for tile in self.missing():
+        for tile in self.store.missing():
             self.store.write(tile, self.compute(tile))
 
     def tile(self, tile: int) -> Array:
@@ -123,6 +136,21 @@ class StoredTiles(TiledMatrix):
             start = self.slices[tile].start
             out[here] = self.tile(int(tile))[indices[here] - start]
         return out
+
+    def triangle(self, scale: Array | None = None) -> Array:
+        """Triangular factor, reduced along the fixed tree; on workers if there are."""
+        if self.client is None:
+            return super().triangle(scale)
+        import dask
+
+        factor = dask.delayed(tile_triangle, pure=False)
+        parts = [
+            factor(self.store, tile, None if scale is None else scale[rows])
+            for tile, rows in enumerate(self.slices)
+        ]
+        root = tree_reduce(parts, dask.delayed(combine_triangles, pure=False))
+        future = self.client.compute(root)
+        return next(gathered(self.client, {future: "the triangular factor"}))
 
     def mapped(self, projection: Array) -> StoredTiles:
         """Return ``A @ projection`` in a store beside this one, for this process."""
@@ -154,19 +182,51 @@ class StoredTiles(TiledMatrix):
         return found
 
 
+def tile_triangle(store: BlockStore, tile: int, scale: Array | None) -> Array:
+    """Triangular factor of a tile; on a worker."""
+    numbers = store.read(tile)
+    return triangular(numbers if scale is None else numbers * scale[:, None])
+
+
+# --------------------------------------------------------------------- landmark blocks
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is needed to compute tiles, beside their items; sent to workers."""
+
+    store: BlockStore
+    kernel: Callable[[Any, Any], Any]
+    landmarks: Any
+
+    def name(self, tile: int) -> str:
+        """Return what messages call a tile."""
+        rows = self.store.blocks[tile][0]
+        return f"tile {tile} (rows {rows.start} to {rows.stop - 1})"
+
+
+def compute_tile(work: Work, given: tuple[int, Any]) -> None:
+    """Compute a tile from its number and its items, and write it."""
+    tile, items = given
+    work.store.write(tile, evaluate(work.kernel, items, work.landmarks))
+
+
 def stored_columns(
-    folder: str | os.PathLike[str], memory: int, backend: Backend = "npy"
+    folder: str | os.PathLike[str], memory: int, client: Any = None, key: str = ""
 ) -> Callable[[Similarities, np.ndarray], StoredTiles]:
-    """How landmark blocks are made in a store, tile by tile in this process.
+    """How landmark blocks are made in a store, by workers where there is a client.
 
     Parameters
     ----------
     folder : path-like
-        Folder of the store.
+        Folder of the store, which all workers must see.
     memory : int
-        Bytes that training may use.
-    backend : {"npy", "zarr"}
-        See `krein.store.blocks.BlockStore`.
+        Bytes that the driver and each worker may use.
+    client : dask.distributed.Client, optional
+        Where to compute.
+    key : str
+        What the block is computed from, where nobody will take it up again; made from
+        the contents of everything by default.
 
     Returns
     -------
@@ -175,31 +235,53 @@ def stored_columns(
     """
 
     def columns_of(source: Similarities, landmarks: np.ndarray) -> StoredTiles:
-        columns = open_columns(folder, source, landmarks, memory, backend)
-        columns.fill()
-        return columns
+        n, m = source.n, landmarks.size
+        tiling = tall(n, m, rows_that_fit(n, m, memory))
+        place = Path(folder).absolute() / "block"
+        store = BlockStore(place, tiling, key or work_key(source, landmarks))
+        if source.kernel is None:  # a matrix lies here: copying is all the work
+            rows_of = [rows for rows, _ in store.blocks]
+            columns = StoredTiles(store, lambda i: source.block(rows_of[i], landmarks))
+            columns.fill()
+            return columns
+        work = Work(store, source.kernel, take(source.items, landmarks))
+        _fill(work, source.items, client)
+
+        def compute(tile: int) -> Array:
+            items = take(source.items, store.blocks[tile][0])
+            return evaluate(work.kernel, items, work.landmarks)
+
+        return StoredTiles(store, compute, client)
 
     return columns_of
 
 
-def open_columns(
-    folder: str | os.PathLike[str],
-    source: Similarities,
-    landmarks: np.ndarray,
-    memory: int,
-    backend: Backend,
-) -> StoredTiles:
-    """Landmark block in a store, nothing computed yet."""
-    n, m = source.n, landmarks.size
-    rows = rows_that_fit(n, m, memory)
-    key = work_key(source, landmarks)
-    store = BlockStore(Path(folder) / "block", tall(n, m, rows), key, backend=backend)
-    right: Any = None if source.kernel is None else take(source.items, landmarks)
+def _fill(work: Work, items: Any, client: Any) -> None:
+    """Compute all tiles that are missing, each from its own items."""
+    missing = work.store.missing()
+    if isinstance(items, LazyRows):
+        _fill_from_blocks(work, items, client, missing)
+        return
+    tasks = (
+        (work.name(tile), (tile, take(items, work.store.blocks[tile][0])))
+        for tile in missing
+    )
+    for _ in map_in_order(client, compute_tile, work, tasks):
+        pass
 
-    def compute(tile: int) -> Array:
-        rows = store.blocks[tile][0]
-        if source.kernel is None:
-            return source.block(rows, landmarks)
-        return evaluate(source.kernel, take(source.items, rows), right)
 
-    return StoredTiles(store, compute)
+def _fill_from_blocks(
+    work: Work, items: LazyRows, client: Any, missing: list[int]
+) -> None:
+    """Compute tiles where the blocks of a dask array are, each of them once."""
+    import dask
+
+    parts, sent = items.parts(work.store.tiling.size), dask.delayed(work)
+    compute = dask.delayed(compute_tile, pure=False)
+    tasks = [compute(sent, (tile, parts[tile])) for tile in missing]
+    if client is None:
+        dask.compute(*tasks)
+        return
+    names = [work.name(tile) for tile in missing]
+    for _ in gathered(client, dict(zip(client.compute(tasks), names, strict=True))):
+        pass
