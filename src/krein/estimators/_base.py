@@ -370,6 +370,10 @@ class KernelModel(Sparsifiable, BaseEstimator):
     def _approximation(self) -> Any:
         return getattr(self, "approximation", None)
 
+    @property
+    def _blas_threads(self) -> int | None:
+        return None if self._approximation is None else 1
+
     def _prepared(
         self,
         items: Any,
