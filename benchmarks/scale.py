@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -212,26 +211,24 @@ def watched(n_workers):
 def on_workers(client, folder, source, landmarks):
     """Seconds of the wall, of the workers and of the driver; imports are done."""
     from krein.matrices.matrix import evaluate
-    from krein.scale.cluster import cluster_columns
+    from krein.scale.tiles import stored_columns
 
     client.run(evaluate, source.kernel, source.items[:2], source.items[:2])
-    client.run(import_module, "zarr")
-    columns_of = cluster_columns(folder, 10**9, client)
+    columns_of = stored_columns(folder, 10**9, client)
     before = sum(client.run(time.process_time).values())
-    _, wall, cpu = clocked(lambda: columns_of(source, landmarks))
+    with client.as_current():
+        _, wall, cpu = clocked(lambda: columns_of(source, landmarks))
     return wall, sum(client.run(time.process_time).values()) - before, cpu
 
 
 def dask(n=2048, m=16, length=20):
     from krein.matrices.matrix import Similarities, evaluate
     from krein.scale.client import local
-    from krein.scale.stream import stored_columns
+    from krein.scale.tiles import stored_columns
 
     X = np.random.default_rng(0).standard_normal((n, length)).cumsum(axis=1)
     landmarks = np.arange(0, n, n // m)[:m]
     source = Similarities(X, sys.modules["scale"].dtw)
-    _, wall, cpu = clocked(lambda: import_module("zarr"))
-    show("import zarr, not counted", wall, cpu)
     plain, times = [], {}
     with tempfile.TemporaryDirectory() as folder:
 

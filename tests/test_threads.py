@@ -8,7 +8,9 @@ from krein import KreinNystroem, KreinRidge, SpectrumSVC
 
 
 def blas():
-    return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+    return {
+        lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"
+    }
 
 
 @pytest.fixture

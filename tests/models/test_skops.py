@@ -68,4 +68,6 @@ def test_steps_of_plain_arrays_are_in_model_files(step, problem, tmp_path):
     X, y = problem
     model = make_pipeline(step, SpectrumSVC("flip", kernel="tl1")).fit(X, y)
     again = load_model(save_model(model, tmp_path / "m.krein"))
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(
+        again.decision_function(X), model.decision_function(X)
+    )
