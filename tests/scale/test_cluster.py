@@ -23,7 +23,6 @@ from tests.scale import kernels
 distributed = pytest.importorskip(
     "distributed", reason="dask.distributed (extra 'dask') is not installed"
 )
-dask = pytest.importorskip("dask")
 
 
 def mark_as_worker():
@@ -273,19 +272,6 @@ def test_grid_search_through_joblib(client, problem):
     with joblib.parallel_config("dask"):
         grid.fit(X[:600], y[:600])
     assert grid.best_score_ > 0.85
-
-
-@pytest.mark.slow
-def test_own_cluster_does_not_profile_itself():
-    before = profiles()
-    with client_module.local(1) as client:
-        assert list(client.run(profiles).values()) == [False]
-        assert profiles() == before
-    assert before
-
-
-def profiles():
-    return dask.config.get("distributed.worker.profile.enabled")
 
 
 @pytest.mark.slow

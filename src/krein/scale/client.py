@@ -14,32 +14,10 @@ from krein.optional import import_optional
 _IN_FLIGHT = 4  # tasks a worker has waiting, at most
 _ASK_EVERY = 1.0  # seconds; asking the scheduler for its workers costs milliseconds
 NO_WORKER_SECONDS = 120.0  # longer than dask takes to replace a worker
-# Of a cluster that nobody watches: what dask measures of itself, many times a second.
-_UNWATCHED = {
-    "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.admin.tick.cycle": "10s",
-    "distributed.admin.system-monitor.interval": "5s",
-}
 
 
 def _distributed() -> Any:
     return import_optional("distributed", extra="dask", needed_for="a cluster")
-
-
-@contextlib.contextmanager
-def local(n_workers: int | None = None) -> Iterator[Any]:
-    """Yield a client of an own cluster of processes, one a core unless told."""
-    distributed = _distributed()
-    _require_guard()
-    import dask
-
-    with dask.config.set(_UNWATCHED):  # it is read at the start, for workers too
-        cluster = distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
-        )
-    with cluster, distributed.Client(cluster, set_as_default=False) as client:
-        yield client
 
 
 def _require_guard() -> None:
@@ -63,7 +41,8 @@ def as_client(client: Any) -> Iterator[Any]:
         yield _current()
         return
     if isinstance(client, str) and client == "local":
-        with local() as own, own.as_current():
+        _require_guard()
+        with _distributed().Client(threads_per_worker=1, dashboard_address=":0") as own:
             yield own
         return
     if not isinstance(client, _distributed().Client):
@@ -110,12 +89,6 @@ def gathered(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
                 raise ImportError(
                     f"a worker that computed {futures[future]} lacks a package: "
                     f"{error}. Install it on all workers"
-                ) from error
-            except distributed.client.FutureCancelledError as error:
-                raise RuntimeError(
-                    f"{futures[future]} was cancelled: the client was closed or lost "
-                    "its scheduler. Complete tiles stay in the store; run the same "
-                    "call again"
                 ) from error
     finally:
         with contextlib.suppress(Exception):

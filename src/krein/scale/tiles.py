@@ -20,13 +20,7 @@ import krein
 from krein.arrays import Array
 from krein.items import LazyRows, take
 from krein.matrices.matrix import Similarities, evaluate
-from krein.matrices.tiles import (
-    TiledMatrix,
-    combine_triangles,
-    row_slices,
-    tree_reduce,
-    triangular,
-)
+from krein.matrices.tiles import TiledMatrix, row_slices
 from krein.scale.client import gathered, map_in_order
 from krein.store.blocks import BlockStore, DamagedBlockError, Tiling
 from krein.store.fingerprint import fingerprint
@@ -94,16 +88,11 @@ class StoredTiles(TiledMatrix):
         Where the tiles lie.
     compute : callable
         ``compute(tile) -> ndarray``, the numbers of a tile.
-    client : dask.distributed.Client, optional
-        Who computes the triangular factor.
     """
 
-    def __init__(
-        self, store: BlockStore, compute: Callable[[int], Array], client: Any = None
-    ) -> None:
+    def __init__(self, store: BlockStore, compute: Callable[[int], Array]) -> None:
         self.store = store
         self.compute = compute
-        self.client = client
         self.shape = store.tiling.shape
         self.slices = [rows for rows, _ in store.blocks]
 
@@ -137,21 +126,6 @@ class StoredTiles(TiledMatrix):
             out[here] = self.tile(int(tile))[indices[here] - start]
         return out
 
-    def triangle(self, scale: Array | None = None) -> Array:
-        """Triangular factor, reduced along the fixed tree; on workers if there are."""
-        if self.client is None:
-            return super().triangle(scale)
-        import dask
-
-        factor = dask.delayed(tile_triangle, pure=False)
-        parts = [
-            factor(self.store, tile, None if scale is None else scale[rows])
-            for tile, rows in enumerate(self.slices)
-        ]
-        root = tree_reduce(parts, dask.delayed(combine_triangles, pure=False))
-        future = self.client.compute(root)
-        return next(gathered(self.client, {future: "the triangular factor"}))
-
     def mapped(self, projection: Array) -> StoredTiles:
         """Return ``A @ projection`` in a store beside this one, for this process."""
         shape, key = (self.shape[0], projection.shape[1]), fingerprint(projection)
@@ -182,33 +156,31 @@ class StoredTiles(TiledMatrix):
         return found
 
 
-def tile_triangle(store: BlockStore, tile: int, scale: Array | None) -> Array:
-    """Triangular factor of a tile; on a worker."""
-    numbers = store.read(tile)
-    return triangular(numbers if scale is None else numbers * scale[:, None])
-
-
 # --------------------------------------------------------------------- landmark blocks
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is needed to compute tiles, beside their items; sent to workers."""
+    """What is needed to compute tiles, beside their items; sent to workers.
+
+    Without a kernel items are rows of a matrix, and landmarks the columns to take.
+    """
 
     store: BlockStore
-    kernel: Callable[[Any, Any], Any]
+    kernel: Callable[[Any, Any], Any] | None
     landmarks: Any
 
-    def name(self, tile: int) -> str:
-        """Return what messages call a tile."""
-        rows = self.store.blocks[tile][0]
-        return f"tile {tile} (rows {rows.start} to {rows.stop - 1})"
+    def numbers(self, items: Any) -> Array:
+        """Similarities of items to the landmarks."""
+        if self.kernel is None:
+            return np.asarray(items[:, self.landmarks], dtype=np.float64)
+        return evaluate(self.kernel, items, self.landmarks)
 
 
 def compute_tile(work: Work, given: tuple[int, Any]) -> None:
     """Compute a tile from its number and its items, and write it."""
     tile, items = given
-    work.store.write(tile, evaluate(work.kernel, items, work.landmarks))
+    work.store.write(tile, work.numbers(items))
 
 
 def stored_columns(
@@ -239,19 +211,13 @@ def stored_columns(
         tiling = tall(n, m, rows_that_fit(n, m, memory))
         place = Path(folder).absolute() / "block"
         store = BlockStore(place, tiling, key or work_key(source, landmarks))
-        if source.kernel is None:  # a matrix lies here: copying is all the work
-            rows_of = [rows for rows, _ in store.blocks]
-            columns = StoredTiles(store, lambda i: source.block(rows_of[i], landmarks))
-            columns.fill()
-            return columns
-        work = Work(store, source.kernel, take(source.items, landmarks))
-        _fill(work, source.items, client)
-
-        def compute(tile: int) -> Array:
-            items = take(source.items, store.blocks[tile][0])
-            return evaluate(work.kernel, items, work.landmarks)
-
-        return StoredTiles(store, compute, client)
+        by_position = source.kernel is None
+        right = landmarks if by_position else take(source.items, landmarks)
+        work = Work(store, source.kernel, right)
+        # Copying is all the work on a matrix that lies here.
+        _fill(work, source.items, None if by_position else client)
+        rows = [rows for rows, _ in store.blocks]
+        return StoredTiles(store, lambda i: work.numbers(take(source.items, rows[i])))
 
     return columns_of
 
@@ -259,29 +225,20 @@ def stored_columns(
 def _fill(work: Work, items: Any, client: Any) -> None:
     """Compute all tiles that are missing, each from its own items."""
     missing = work.store.missing()
-    if isinstance(items, LazyRows):
-        _fill_from_blocks(work, items, client, missing)
+    rows = [rows for rows, _ in work.store.blocks]
+    names = [f"tile {i} (rows {rows[i].start} to {rows[i].stop - 1})" for i in missing]
+    if not isinstance(items, LazyRows):
+        given = ((i, take(items, rows[i])) for i in missing)
+        done = map_in_order(client, compute_tile, work, zip(names, given, strict=True))
+        list(done)
         return
-    tasks = (
-        (work.name(tile), (tile, take(items, work.store.blocks[tile][0])))
-        for tile in missing
-    )
-    for _ in map_in_order(client, compute_tile, work, tasks):
-        pass
-
-
-def _fill_from_blocks(
-    work: Work, items: LazyRows, client: Any, missing: list[int]
-) -> None:
-    """Compute tiles where the blocks of a dask array are, each of them once."""
     import dask
 
+    # One graph, so that a block of the array that several tiles need is computed once.
     parts, sent = items.parts(work.store.tiling.size), dask.delayed(work)
     compute = dask.delayed(compute_tile, pure=False)
-    tasks = [compute(sent, (tile, parts[tile])) for tile in missing]
+    tasks = [compute(sent, (i, parts[i])) for i in missing]
     if client is None:
         dask.compute(*tasks)
-        return
-    names = [work.name(tile) for tile in missing]
-    for _ in gathered(client, dict(zip(client.compute(tasks), names, strict=True))):
-        pass
+    else:
+        list(gathered(client, dict(zip(client.compute(tasks), names, strict=True))))

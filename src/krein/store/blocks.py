@@ -156,10 +156,8 @@ class BlockStore:
 
     def _require_disk(self) -> None:
         n, m = self.tiling.shape
-        folder = self.path
-        while not folder.exists():
-            folder = folder.parent
-        free = shutil.disk_usage(folder).free
+        self.path.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(self.path).free
         if 8 * n * m > free:
             raise OSError(
                 f"{n} x {m} similarities need {8 * n * m / 1e9:.3g} GB, the disk of "
