@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Write the script from the parser itself, which gets the values it does not list."""
+    """Write the script from the parser, with the values that it does not list."""
     from krein.cli import build_parser
     from krein.optional import import_optional
 
