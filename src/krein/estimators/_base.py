@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from sklearn.base import (
-    BaseEstimator,
     clone,
 )
 from sklearn.exceptions import ConvergenceWarning
@@ -30,6 +29,7 @@ from sklearn.utils.validation import (
 )
 
 from krein.arrays import Array
+from krein.estimators._documented import Documented
 from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import LazyRows, columns_of_rows, plain_items, take
@@ -54,7 +54,7 @@ from krein.validation import (
 __all__ = ["KernelModel", "landmark_columns"]
 
 
-class KernelModel(Sparsifiable, BaseEstimator):
+class KernelModel(Sparsifiable, Documented):
     """Shared by classifiers and regressors: kernel, validation, decision values.
 
     A subclass has a pure function ``fit_rows(training, target) -> FittedRows`` that
