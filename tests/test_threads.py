@@ -5,6 +5,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from krein import KreinNystroem, KreinRidge, SpectrumSVC
+from krein.estimators._search import in_folds
 
 
 def blas():
@@ -42,4 +43,18 @@ def test_other_fits_keep_theirs(seen, rng):
     kernel, found = seen
     X = rng.random((60, 3))
     KreinRidge(kernel=kernel).fit(X, X[:, 0])
+    assert found == {2}
+
+
+def test_searches_in_threads_take_one_each(seen):
+    _, found = seen
+
+    def ask(train, test):
+        found.update(blas())
+
+    folds = [(np.arange(30), np.arange(30, 60))] * 2
+    list(in_folds(ask, folds, n_jobs=2, prefer="threads"))
+    assert found == {1}
+    found.clear()
+    list(in_folds(ask, folds, n_jobs=1, prefer="threads"))
     assert found == {2}
