@@ -125,7 +125,7 @@ def test_unusable_clients_are_refused(client, problem, tmp_path):
     X, y = problem
     with pytest.raises(TypeError, match="Client or 'local', got int"):
         fit(model("tl1"), X, y, store=tmp_path / "s", client=3)
-    with pytest.raises(TypeError, match="'local', got 'remote'"):
+    with pytest.raises(ValueError, match="'local', got 'remote'"):
         fit(model("tl1"), X, y, store=tmp_path / "s", client="remote")
     closed = distributed.Client(client.scheduler.address)
     closed.close()

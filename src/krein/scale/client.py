@@ -46,8 +46,9 @@ def as_client(client: Any) -> Iterator[Any]:
             yield own
         return
     if not isinstance(client, _distributed().Client):
-        given = repr(client) if isinstance(client, str) else type(client).__name__
-        raise TypeError(
+        text = isinstance(client, str)
+        given = repr(client) if text else type(client).__name__
+        raise (ValueError if text else TypeError)(
             f"client must be a dask.distributed.Client or 'local', got {given}"
         )
     if client.status != "running":
