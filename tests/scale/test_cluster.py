@@ -23,6 +23,7 @@ from tests.scale import kernels
 distributed = pytest.importorskip(
     "distributed", reason="dask.distributed (extra 'dask') is not installed"
 )
+dask_array = pytest.importorskip("dask.array")
 
 
 def mark_as_worker():
@@ -133,7 +134,8 @@ def test_unusable_clients_are_refused(client, problem, tmp_path):
         fit(model("tl1"), X, y, store=tmp_path / "s", client=closed)
 
 
-def test_killed_worker_changes_nothing(client, problem, tmp_path):
+@pytest.mark.parametrize("lazy", [False, True])
+def test_killed_worker_changes_nothing(client, problem, tmp_path, lazy):
     """The worker's process is killed by its id after some tiles, before the last."""
     X, y = problem
     reference = fit(model(kernels.slow_tl1), X, y, store=tmp_path / "reference")
@@ -150,7 +152,8 @@ def test_killed_worker_changes_nothing(client, problem, tmp_path):
 
     thread = threading.Thread(target=kill_midway)
     thread.start()
-    found = fit(model(kernels.slow_tl1), X, y, store=store, client=client)
+    items = dask_array.from_array(X, chunks=(300, 3)) if lazy else X
+    found = fit(model(kernels.slow_tl1), items, y, store=store, client=client)
     thread.join()
     n_tiles = len(list((store / "block" / "blocks").glob("0*")))
     assert 5 <= killed[0] < n_tiles
