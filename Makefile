@@ -3,7 +3,8 @@
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(SCRIPTS)
 VERSIONS := 3.11 3.12 3.13 3.14
 DEMO_EXTRAS := cli,plot,bio
 OLDEST := numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* joblib==1.3.* threadpoolctl==3.2.*
@@ -21,7 +22,7 @@ endif
 endif
 
 .PHONY: help demo test test-all test-oldest test-versions coverage fuzz mutants lint docs
-.PHONY: bench bench-check papers dist clean
+.PHONY: bench bench-check papers dist lines clean
 .DELETE_ON_ERROR:
 .SECONDARY: $(VENV)/.made $(VENV)-oldest/.made
 
@@ -35,6 +36,7 @@ help:
 	@echo "make fuzz         random trials for MINUTES=30, resumable; failures in .fuzz/failures.txt"
 	@echo "make mutants      plant mistakes one by one and see which no test notices"
 	@echo "make lint         ruff, mypy, codespell"
+	@echo "make lines        lines of code by room, length of functions, rooms in a cycle"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make bench        print the measured figures, write them to benchmarks/speed/results.txt"
 	@echo "make bench-check  measure again and name the ratios that got worse"
@@ -52,7 +54,7 @@ test-all: $(VENV)/.with-test
 	$(ONE_THREAD) HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2
 
 test-oldest: $(VENV)-oldest/.with-test
-	$(ONE_THREAD) $(VENV)-oldest/bin/python -m pytest -n 2 -m "not slow"
+	$(ONE_THREAD) $(VENV)-oldest/$(SCRIPTS)/python -m pytest -n 2 -m "not slow"
 
 # Each interpreter in an environment of its own; what is not installed is named.
 test-versions:
@@ -80,6 +82,9 @@ lint: $(VENV)/.with-lint
 	$(BIN)/mypy
 	$(BIN)/codespell
 
+lines:
+	@$(PYTHON) tools/lines.py
+
 docs: $(VENV)/.with-docs
 	$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
@@ -100,8 +105,8 @@ dist: $(VENV)/.with-dev
 	rm -rf dist $(VENV)-dist
 	$(BIN)/python -m build --outdir dist
 	$(PYTHON) -m venv $(VENV)-dist
-	$(VENV)-dist/bin/pip install --quiet "$$(ls dist/*.whl)[$(DEMO_EXTRAS)]"
-	cd dist && ../$(VENV)-dist/bin/krein demo
+	$(VENV)-dist/$(SCRIPTS)/pip install --quiet "$$(ls dist/*.whl)[$(DEMO_EXTRAS)]"
+	cd dist && ../$(VENV)-dist/$(SCRIPTS)/krein demo
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest $(VENV)-dist $(addprefix $(VENV)-,$(VERSIONS)) build dist docs/_build docs/api docs/auto_examples krein-demo
@@ -118,7 +123,7 @@ $(VENV)/.with-%: pyproject.toml | $(VENV)/.made
 
 $(VENV)-oldest/.with-%: pyproject.toml | $(VENV)-oldest/.made
 	@echo "installing krein[$*] and the oldest supported versions into $(VENV)-oldest"
-	@$(VENV)-oldest/bin/pip install --quiet --editable ".[$*]" $(patsubst %,'%',$(OLDEST))
+	@$(VENV)-oldest/$(SCRIPTS)/pip install --quiet --editable ".[$*]" $(patsubst %,'%',$(OLDEST))
 	@touch $@
 
 %/.made:

@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -196,7 +195,7 @@ def dtw(X, Y):
 
 
 @contextmanager
-def watched(n_workers):
+def workers(n_workers):
     """A cluster as dask starts it."""
     from distributed import Client, LocalCluster
 
@@ -212,26 +211,23 @@ def watched(n_workers):
 def on_workers(client, folder, source, landmarks):
     """Seconds of the wall, of the workers and of the driver; imports are done."""
     from krein.matrices.matrix import evaluate
-    from krein.scale.cluster import cluster_columns
+    from krein.scale.tiles import stored_columns
 
     client.run(evaluate, source.kernel, source.items[:2], source.items[:2])
-    client.run(import_module, "zarr")
-    columns_of = cluster_columns(folder, 10**9, client)
+    columns_of = stored_columns(folder, 10**9, client)
     before = sum(client.run(time.process_time).values())
-    _, wall, cpu = clocked(lambda: columns_of(source, landmarks))
+    with client.as_current():
+        _, wall, cpu = clocked(lambda: columns_of(source, landmarks))
     return wall, sum(client.run(time.process_time).values()) - before, cpu
 
 
 def dask(n=2048, m=16, length=20):
     from krein.matrices.matrix import Similarities, evaluate
-    from krein.scale.client import local
-    from krein.scale.stream import stored_columns
+    from krein.scale.tiles import stored_columns
 
     X = np.random.default_rng(0).standard_normal((n, length)).cumsum(axis=1)
     landmarks = np.arange(0, n, n // m)[:m]
     source = Similarities(X, sys.modules["scale"].dtw)
-    _, wall, cpu = clocked(lambda: import_module("zarr"))
-    show("import zarr, not counted", wall, cpu)
     plain, times = [], {}
     with tempfile.TemporaryDirectory() as folder:
 
@@ -244,24 +240,17 @@ def dask(n=2048, m=16, length=20):
             lambda: stored_columns(f"{folder}/local", 10**9)(source, landmarks)
         )
         show("store, this process", *spent)
-        for start, label, k in (
-            (watched, "dask's defaults", 1),
-            (local, "krein's cluster", 1),
-            (local, "krein's cluster", 2),
-        ):
-            with start(k) as client:
-                spent = on_workers(client, f"{folder}/{label}{k}", source, landmarks)
-            times[label, k] = show(f"{k} worker(s), {label}", *spent)
+        for k in (1, 2):
+            with workers(k) as client:
+                spent = on_workers(client, f"{folder}/{k}", source, landmarks)
+            times[k] = show(f"{k} worker(s)", *spent)
             plain_loop()  # in turns: the speed of a machine changes
     wall, cpu = np.mean(plain, axis=0)
-    one, two = (times["krein's cluster", k] for k in (1, 2))
-    print(f"2 workers against 1: {one[0] / two[0]:.2f} times")
-    theirs = times["dask's defaults", 1]
-    for label, spent in (("1 worker", one), ("1 worker, dask's defaults", theirs)):
-        print(
-            f"{label} / plain loop: {spent[1] / cpu:.2f} in processor time, "
-            f"{spent[0] / wall:.2f} in wall time"
-        )
+    print(f"2 workers against 1: {times[1][0] / times[2][0]:.2f} times")
+    print(
+        f"1 worker / plain loop: {times[1][1] / cpu:.2f} in processor time, "
+        f"{times[1][0] / wall:.2f} in wall time"
+    )
 
 
 def show(label, wall, cpu, driver=None):

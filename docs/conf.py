@@ -24,10 +24,19 @@ extensions = [
     "reference",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
+# Links to the documentation of others need their inventories, so the network.
+if os.environ.get("KREIN_INTERSPHINX"):
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy", None),
+        "sklearn": ("https://scikit-learn.org/stable", None),
+    }
 exclude_patterns = [
     "_build",
     "api/kernel_facts.md",

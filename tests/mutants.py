@@ -115,6 +115,11 @@ MUTANTS = [
     Mutant("kernels/distances.py", "np.exp(-gamma * D**2)", "np.exp(-gamma * D)",
            "tests/kernels"),
     # files and stores
+    Mutant("store/lock.py", "        yield\n",
+           "        yield\n    (folder / LOCK).unlink(missing_ok=True)\n",
+           "tests/store/test_lock.py"),
+    Mutant("store/blocks.py", "digest == self._digest(numbers)", "True",
+           "tests/store/test_blocks.py"),
     Mutant("store/files.py", "os.replace(temporary, path)",
            "__import__('shutil').copyfile(temporary, path)", "tests/store"),
     Mutant("validation.py", "if worst > rtol * largest:", "if worst > 0.1 * largest:",

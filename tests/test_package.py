@@ -30,7 +30,6 @@ OPTIONAL = [
     "pyriemann",
     "rapidfuzz",
     "rich",
-    "zarr",
 ]
 
 

@@ -104,6 +104,7 @@ _WHERE = {
     "ModelFileError": "krein.models",
     "load_model": "krein.models",
     "save_model": "krein.models",
+    "trusted_types": "krein.models.registry",
     # results
     "CertificateReport": "krein.certificates",
     "check_certificate": "krein.certificates",

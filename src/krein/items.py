@@ -2,22 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-__all__ = ["called", "columns_of_rows", "plain_items", "take"]
+from sklearn.utils import _safe_indexing, check_array
 
 
 def take(items: Any, rows: Any) -> Any:
-    """Items at the given positions (indices or a slice), whatever holds them."""
-    if hasattr(items, "iloc"):
-        return items.iloc[rows]
-    if isinstance(items, np.ndarray):
+    """Items at the given positions (indices or a slice), whatever holds them.
+
+    Arrays, frames and columns of NumPy, pandas, polars and Arrow stay what they are;
+    of dask's collections and `LazyRows` the rows are computed; others become lists.
+    """
+    if isinstance(items, np.ndarray | LazyRows):
         return items[rows]
-    if isinstance(rows, slice):
-        return list(items[rows])
-    return [items[i] for i in rows]
+    if hasattr(items, "to_pylist"):  # Arrow
+        return items.take(np.arange(len(items))[rows])
+    taken = _safe_indexing(items, rows)
+    if isinstance(taken, tuple):
+        return list(taken)
+    return taken.compute() if hasattr(taken, "compute") else taken
+
+
+class LazyRows:
+    """Rows of a dask array or frame, of which only those asked for are computed.
+
+    Parameters
+    ----------
+    X : dask array of shape (n, n_features), or dask frame
+        Numbers; sizes of parts that are not known are found out.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n, n_features).
+    """
+
+    def __init__(self, X: Any) -> None:
+        if hasattr(X, "to_dask_array"):
+            X = X.to_dask_array(lengths=True)
+        if np.isnan(X.shape[0]):
+            X = X.compute_chunk_sizes()
+        if X.ndim != 2:
+            raise ValueError(
+                f"X is a dask array of shape {X.shape}: expected rows of numbers, of "
+                "shape (n, n_features)"
+            )
+        self.rows = X.astype(np.float64)
+        self.shape: tuple[int, int] = X.shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Compute the rows at a slice or at positions, in any order."""
+        if isinstance(rows, slice):
+            return _finite(self.rows[rows].compute())
+        places, back = np.unique(rows, return_inverse=True)
+        return _finite(self.rows[places].compute())[back]
+
+    def __array__(self, *given: Any, **options: Any) -> np.ndarray:
+        """Refuse: nothing here may bring all rows into the memory of one process."""
+        raise TypeError(
+            "this needs all rows of a dask array in memory, e.g. for a parameter that "
+            "is settled on the items: give such parameters as numbers, or pass "
+            "X.compute()"
+        )
+
+    def parts(self, size: int) -> list[Any]:
+        """Return the rows as delayed arrays of `size` rows each."""
+        import dask
+
+        blocks = self.rows.rechunk((size, -1)).to_delayed().ravel()
+        checked = dask.delayed(_finite, pure=True)
+        return [checked(block) for block in blocks]
+
+    def each(self, function: Callable[[np.ndarray], Any], size: int) -> list[Any]:
+        """Return what a function makes of each `size` rows, computed where they are."""
+        import dask
+
+        tasks = map(dask.delayed(function, pure=True), self.parts(size))
+        return list(dask.compute(*tasks))
+
+
+def _finite(rows: np.ndarray) -> np.ndarray:
+    return check_array(rows, input_name="X")
 
 
 def plain_items(X: Any) -> Any:

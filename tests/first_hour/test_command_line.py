@@ -120,17 +120,27 @@ def test_numbers_have_sensible_digits(tmp_path, krein):
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_bash_completes(krein, tmp_path):
+    pytest.importorskip("shtab", reason="completion needs the extra krein[cli]")
     script = tmp_path / "krein.bash"
     script.write_text(krein("completion", "bash").out)
-    ask = (
-        f"source {script}; COMP_WORDS=(krein compare --lab); COMP_CWORD=2; _krein; "
-        'echo "${COMPREPLY[@]}"; COMP_WORDS=(krein ins); COMP_CWORD=1; _krein; '
-        'echo "${COMPREPLY[@]}"'
-    )
-    shown = subprocess.run(["bash", "-c", ask], capture_output=True, text=True).stdout
-    assert shown.splitlines() == ["--labels --label-column", "inspect"]
-    fish = krein("completion", "fish").out
-    assert all(command in fish for command in COMMANDS)
+
+    def completed(*words):
+        ask = (
+            f"source {script}; COMP_WORDS=(krein {' '.join(words)}); "
+            f"COMP_CWORD={len(words)}; _shtab_krein; echo ${{COMPREPLY[@]}}"
+        )
+        done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True)
+        return done.stdout.split()
+
+    assert completed("ins") == ["inspect"]
+    assert set(completed("compare", "--lab")) >= {"--labels", "--label-column"}
+    assert completed("fit", "--kernel", "smith") == ["smith_waterman"]
+    assert completed("fit", "--method", "fl") == ["flip"]
+    assert completed("compare", "--scoring", "bal") == ["balanced_accuracy"]
+    assert completed("fit", "--transform", "exp") == ["exponential"]
+    for shell in ("zsh", "fish"):
+        script = krein("completion", shell).out
+        assert all(command in script for command in COMMANDS)
 
 
 SLOW_WORK = """

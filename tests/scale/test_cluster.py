@@ -16,7 +16,6 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import krein.scale.client as client_module
-import krein.scale.cluster as cluster_module
 from krein import KreinNystroem, SpectrumSVC
 from krein.scale import decision_function, fit, predict
 from tests.scale import kernels
@@ -24,8 +23,7 @@ from tests.scale import kernels
 distributed = pytest.importorskip(
     "distributed", reason="dask.distributed (extra 'dask') is not installed"
 )
-dask = pytest.importorskip("dask")
-pytest.importorskip("zarr", reason="zarr (extra 'dask') is not installed")
+dask_array = pytest.importorskip("dask.array")
 
 
 def mark_as_worker():
@@ -38,7 +36,8 @@ def client():
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
-        distributed.Client(cluster) as client,
+        # Not the current client: what is fitted without one is fitted here.
+        distributed.Client(cluster, set_as_default=False) as client,
     ):
         client.run(mark_as_worker)
         yield client
@@ -62,7 +61,8 @@ def test_waiting_asks_for_the_workers_once_a_second(client, monkeypatch):
         client, "scheduler_info", lambda **given: asked.append(1) or original(**given)
     )
     future = client.submit(time.sleep, 1.3, pure=False)
-    assert list(client_module._completed(client, {future: "a nap"})) == [future]
+    with client_module.as_client(client):
+        assert list(client_module._completed(client, {future: "a nap"})) == [future]
     assert len(asked) <= 2
 
 
@@ -75,41 +75,6 @@ def test_workers_give_the_same_model_bit_by_bit(client, problem, tmp_path):
     scores = decision_function(together, X, client=client)
     np.testing.assert_allclose(scores, alone.decision_function(X), atol=1e-10)
     np.testing.assert_array_equal(predict(together, X, client=client), alone.predict(X))
-
-
-def test_short_tiles_share_tasks_and_an_open_store(
-    client, problem, tmp_path, monkeypatch
-):
-    X, y = problem
-    asked = []
-    original = client.submit
-
-    def counted(function, *given, **more):
-        asked.extend([given[1]] if function is cluster_module.compute_tiles else [])
-        return original(function, *given, **more)
-
-    monkeypatch.setattr(client, "submit", counted)
-    opened = client.run(times_opened)
-    fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
-    n_tiles = len(list((tmp_path / "s" / "block" / "markers").glob("*.json")))
-    assert sorted(tile for tiles in asked for tile in tiles) == list(range(n_tiles))
-    assert len(asked) < 0.5 * n_tiles
-    assert [len(tiles) for tiles in asked[:2]] == [1, 1]
-    assert all(client.run(times_opened)[w] <= opened[w] + 1 for w in opened)
-
-
-def times_opened():
-    return cluster_module._opened.cache_info().misses
-
-
-@pytest.mark.parametrize("threads", [1, 2, 7])
-@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.6, 30.0])
-def test_tasks_take_all_tiles_and_end_small(threads, seconds):
-    sizes = list(cluster_module.task_sizes(100, seconds, threads))
-    assert sum(sizes) == 100
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] == 1
-    assert max(sizes) * seconds <= max(1.0, seconds)
 
 
 def test_store_that_was_removed_is_made_again(client, problem, tmp_path):
@@ -127,18 +92,28 @@ def test_strings_on_workers(client, tmp_path):
     found = fit(
         model(kernels.shared_letters), words, y, store=tmp_path / "s", client=client
     )
-    assert (tmp_path / "s" / "items" / "landmarks.json").exists()
     assert np.mean(predict(found, words, client=client) == y) > 0.9
 
 
-def test_damaged_zarr_chunk_is_computed_again(client, problem, tmp_path):
+def test_damaged_tile_is_computed_again(client, problem, tmp_path):
     X, y = problem
     first = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
-    chunk = tmp_path / "s" / "block" / "block.zarr" / "c" / "3" / "0"
-    chunk.write_bytes(bytes(len(chunk.read_bytes())))
+    tile = tmp_path / "s" / "block" / "blocks" / "00000003"
+    sound = tile.read_bytes()
+    tile.write_bytes(bytes(len(sound)))
     second = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
     np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
-    assert any(chunk.read_bytes())
+    assert tile.read_bytes() == sound
+
+
+def test_nothing_in_a_store_is_run(client, tmp_path):
+    """Items go to the workers in messages; on 0.2.0 the store held pickles."""
+    items = [{"letter": letter} for letter in "abcdefgh" * 30]
+    y = [item["letter"] < "c" for item in items]
+    fit(model(kernels.same_letter, 5), items, y, store=tmp_path / "s", client=client)
+    files = [path for path in (tmp_path / "s").rglob("*") if path.is_file()]
+    assert {path.parent.name for path in files if path.suffix == ""} >= {"blocks"}
+    assert not any(b"letter" in path.read_bytes() for path in files)
 
 
 def test_missing_package_is_named(client, problem, tmp_path):
@@ -159,7 +134,8 @@ def test_unusable_clients_are_refused(client, problem, tmp_path):
         fit(model("tl1"), X, y, store=tmp_path / "s", client=closed)
 
 
-def test_killed_worker_changes_nothing(client, problem, tmp_path):
+@pytest.mark.parametrize("lazy", [False, True])
+def test_killed_worker_changes_nothing(client, problem, tmp_path, lazy):
     """The worker's process is killed by its id after some tiles, before the last."""
     X, y = problem
     reference = fit(model(kernels.slow_tl1), X, y, store=tmp_path / "reference")
@@ -168,71 +144,22 @@ def test_killed_worker_changes_nothing(client, problem, tmp_path):
     killed = []
 
     def kill_midway(dask_worker=None):
-        markers = store / "block" / "markers"
-        while len(list(markers.glob("*.json"))) < 5:
+        tiles = store / "block" / "blocks"
+        while len(list(tiles.glob("0*"))) < 5:
             time.sleep(0.02)
         os.kill(victim, signal.SIGKILL)
-        killed.append(len(list(markers.glob("*.json"))))
+        killed.append(len(list(tiles.glob("0*"))))
 
     thread = threading.Thread(target=kill_midway)
     thread.start()
-    found = fit(model(kernels.slow_tl1), X, y, store=store, client=client)
+    items = dask_array.from_array(X, chunks=(300, 3)) if lazy else X
+    found = fit(model(kernels.slow_tl1), items, y, store=store, client=client)
     thread.join()
-    n_tiles = len(list((store / "block" / "markers").glob("*.json")))
+    n_tiles = len(list((store / "block" / "blocks").glob("0*")))
     assert 5 <= killed[0] < n_tiles
     assert victim not in client.run(os.getpid).values()
     np.testing.assert_array_equal(found.dual_coef_, reference.dual_coef_)
     client.run(mark_as_worker)
-
-
-def flip(path):
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
-
-
-def cut(path):
-    path.write_bytes(path.read_bytes()[:-8])
-
-
-@pytest.mark.parametrize("damage", [flip, cut, Path.unlink])
-@pytest.mark.parametrize("name", ["landmarks.npy", "landmarks.json", "00000000.npy"])
-def test_damaged_items_are_written_again(damage, name, tmp_path, rng):
-    kept = {"landmarks": rng.random((5, 3)), "00000000": rng.random((9, 3))}
-    for which, items in kept.items():
-        cluster_module.write_items(tmp_path, which, items, "key")
-    damage(tmp_path / name)
-    damaged = name.split(".")[0]
-    with pytest.raises(RuntimeError, match="damaged while a run was at work"):
-        cluster_module.read_items(tmp_path, damaged, "key")
-    for which, items in kept.items():
-        cluster_module.write_items(tmp_path, which, items, "key")
-        found = cluster_module.read_items(tmp_path, which, "key")
-        np.testing.assert_array_equal(found, items)
-
-
-@pytest.mark.parametrize("items", [["ACGT", "AC"], [{"a": 1}], np.eye(2)])
-def test_items_of_all_kinds_come_back(items, tmp_path):
-    cluster_module.write_items(tmp_path, "landmarks", items, "key")
-    found = cluster_module.read_items(tmp_path, "landmarks", "key")
-    np.testing.assert_array_equal(found, items)
-    with pytest.raises(RuntimeError, match="run the same call again"):
-        cluster_module.read_items(tmp_path, "landmarks", "other key")
-
-
-def test_damage_between_two_runs_changes_nothing(client, problem, tmp_path):
-    X, y = problem
-    first = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
-    block = tmp_path / "s" / "block"
-    flip(tmp_path / "s" / "items" / "landmarks.npy")
-    (block / "block.zarr" / "zarr.json").write_text("{")
-    second = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
-    np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
-    # Items are needed again for one tile whose marker is gone.
-    flip(tmp_path / "s" / "items" / "landmarks.npy")
-    (block / "markers" / "00000003.json").unlink()
-    third = fit(model("tl1"), X, y, store=tmp_path / "s", client=client)
-    np.testing.assert_array_equal(first.dual_coef_, third.dual_coef_)
 
 
 @pytest.mark.slow
@@ -306,17 +233,17 @@ def test_killed_driver_resumes(tmp_path):
     store = tmp_path / "s"
     command = [sys.executable, str(script), str(store)]
     environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
-    markers = store / "block" / "markers"
+    tiles = store / "block" / "blocks"
     driver = subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        wait_for_markers(markers, driver)
+        wait_for_tiles(tiles, driver)
     finally:
         driver.kill()
         driver.wait()
     time.sleep(1.0)  # orphaned workers notice that their scheduler is gone
-    old = {p.name: p.stat().st_mtime_ns for p in markers.glob("*.json")}
+    old = {p.name: p.stat().st_mtime_ns for p in tiles.glob("0*")}
     done = subprocess.run(
         command,
         env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE,
@@ -326,14 +253,14 @@ def test_killed_driver_resumes(tmp_path):
     # One process, never interrupted, gives the same numbers to the last bit.
     whole = fit(model(kernels.fast_tl1), X, X[:, 0] > X[:, 1], store=tmp_path / "whole")
     assert json.loads(done.stdout) == whole.dual_coef_[0].tolist()
-    assert 5 <= len(old) < len(list(markers.glob("*.json")))
-    assert all(Path(markers / name).stat().st_mtime_ns == t for name, t in old.items())
+    assert 5 <= len(old) < len(list(tiles.glob("0*")))
+    assert all(Path(tiles / name).stat().st_mtime_ns == t for name, t in old.items())
 
 
-def wait_for_markers(markers, driver):
+def wait_for_tiles(tiles, driver):
     """Return when some tiles are there; fail if that never happens."""
     deadline = time.monotonic() + PATIENCE
-    while len(list(markers.glob("*.json"))) < 5:
+    while len(list(tiles.glob("0*"))) < 5:
         assert driver.poll() is None, "the driver ended before it could be killed"
         assert time.monotonic() < deadline, "no tiles after a long time"
         time.sleep(0.02)
@@ -348,19 +275,6 @@ def test_grid_search_through_joblib(client, problem):
     with joblib.parallel_config("dask"):
         grid.fit(X[:600], y[:600])
     assert grid.best_score_ > 0.85
-
-
-@pytest.mark.slow
-def test_own_cluster_does_not_profile_itself():
-    before = profiles()
-    with client_module.local(1) as client:
-        assert list(client.run(profiles).values()) == [False]
-        assert profiles() == before
-    assert before
-
-
-def profiles():
-    return dask.config.get("distributed.worker.profile.enabled")
 
 
 @pytest.mark.slow

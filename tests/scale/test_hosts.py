@@ -12,7 +12,7 @@ import pytest
 distributed = pytest.importorskip(
     "distributed", reason="dask.distributed (extra 'dask') is not installed"
 )
-pytest.importorskip("zarr", reason="zarr (extra 'dask') is not installed")
+
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from sklearn.base import (
-    BaseEstimator,
     clone,
 )
 from sklearn.exceptions import ConvergenceWarning
@@ -31,9 +30,10 @@ from sklearn.utils.validation import (
 )
 
 from krein.arrays import Array
+from krein.estimators._documented import Documented
 from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
-from krein.items import columns_of_rows, take
+from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.matrices.matrix import Matrix, Similarities
@@ -55,7 +55,7 @@ from krein.validation import (
 __all__ = ["KernelModel", "landmark_columns"]
 
 
-class KernelModel(Sparsifiable, BaseEstimator):
+class KernelModel(Sparsifiable, Documented):
     """Shared by classifiers and regressors: kernel, validation, decision values.
 
     A subclass has a pure function ``fit_rows(training, target) -> FittedRows`` that
@@ -122,6 +122,9 @@ class KernelModel(Sparsifiable, BaseEstimator):
 
     def _check_items(self, X: Any, *, reset: bool) -> Any:
         """Validate rows of numbers as scikit-learn does; keep objects as they are."""
+        if isinstance(X, LazyRows):  # checked where they are computed
+            _check_n_features(self, X, reset=reset)
+            return X
         given, X = X, items_for(self.kernel, X)
         if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
             _check_feature_names(self, given, reset=reset)
@@ -369,6 +372,10 @@ class KernelModel(Sparsifiable, BaseEstimator):
     @property
     def _approximation(self) -> Any:
         return getattr(self, "approximation", None)
+
+    @property
+    def _blas_threads(self) -> int | None:
+        return None if self._approximation is None else 1
 
     def _prepared(
         self,

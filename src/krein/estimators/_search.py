@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring
@@ -37,6 +37,7 @@ from krein.estimators._training import (
 from krein.notices import warn_user
 from krein.store.sharing import shared_work
 from krein.store.state import Fitted, State
+from krein.threads import blas_threads
 
 Fold = tuple[np.ndarray, np.ndarray]
 Candidate = dict[str, Any]
@@ -56,9 +57,12 @@ def in_folds(
     prefer: str | None = None,
 ) -> Iterator[Any]:
     """Yield ``ask(train, test)`` fold by fold; what is shared goes with its fold."""
-    return Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
-        delayed(_in_fold)(ask, *fold) for fold in folds
-    )
+    # Threads that each use all threads of BLAS get in each other's way.
+    beside = prefer == "threads" and effective_n_jobs(n_jobs) > 1
+    with blas_threads(1 if beside else None):
+        yield from Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
+            delayed(_in_fold)(ask, *fold) for fold in folds
+        )
 
 
 def _in_fold(ask: Callable[..., Any], train: np.ndarray, test: np.ndarray) -> Any:

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     clone,
 )
@@ -19,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
+from krein.estimators._documented import Documented
 from krein.estimators.hits import HitSimilarity
 from krein.store.state import Fitted, State, replaces_state
 
@@ -31,7 +31,7 @@ def _has_probabilities(model: HitClassifier) -> bool:
     return True
 
 
-class HitClassifier(ClassifierMixin, BaseEstimator):
+class HitClassifier(ClassifierMixin, Documented):
     """A classifier on hits: similarity, model, and an answer for "no hit at all".
 
     Parameters

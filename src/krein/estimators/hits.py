@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 from sklearn.base import (
-    BaseEstimator,
     TransformerMixin,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array, compressed_rows
+from krein.estimators._documented import Documented
 from krein.formats.hit_objects import checked_scores
 from krein.formats.named import Named
 from krein.store.state import Fitted, State, replaces_state
@@ -25,7 +25,7 @@ _RULES = ("max", "mean", "min")
 _ROWS = 65536
 
 
-class HitSimilarity(TransformerMixin, BaseEstimator):
+class HitSimilarity(TransformerMixin, Documented):
     """A sparse symmetric similarity made of directed hits.
 
     A hit of score s between items with the self scores a and b becomes

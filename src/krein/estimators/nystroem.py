@@ -117,6 +117,8 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         Fitted("n_features_out", "integer", attribute="_n_features_out"),
     )
 
+    _blas_threads = 1
+
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "kernel": KernelModel._parameter_constraints["kernel"],

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
@@ -15,6 +14,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from krein.arrays import Array
+from krein.estimators._documented import Documented
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.matrices.matrix import Similarities
 from krein.matrices.treated import TreatedKernel
@@ -26,7 +26,7 @@ from krein.validation import check_similarity, numbers_that_fit, refuse_odd_arra
 __all__ = ["PseudoEuclideanEmbedding", "SpectrumTransformer"]
 
 
-class _SquareInput(TransformerMixin, BaseEstimator):
+class _SquareInput(TransformerMixin, Documented):
     """A transformer whose input is a square similarity in fit, rows later."""
 
     _fitted_state: State = (

@@ -185,9 +185,7 @@ def _write_file(work: Work, out: str | os.PathLike, tiling: Tiling) -> np.ndarra
             found = work.evaluate(blocks, store.tiling)
             for number, numbers in zip(missing, found, strict=True):
                 store.write(number, numbers)
-            check_writable(path)
-            store.numbers.finish()
-            os.replace(store.numbers.path, path)
+            store.assemble(path)
         finally:
             if path.exists() or not any(map(store.has, numbers_of)):
                 shutil.rmtree(partial, ignore_errors=True)

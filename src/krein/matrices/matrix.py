@@ -174,7 +174,8 @@ class Similarities(Matrix):
                 else self.items[np.ix_(rows, columns)]
             )
             return np.asarray(cut, dtype=np.float64)
-        left, right = take(self.items, rows), take(self.items, columns)
+        left = take(self.items, rows)
+        right = left if columns is rows else take(self.items, columns)
         return evaluate(self.kernel, left, right)
 
     def dense(self) -> Array:

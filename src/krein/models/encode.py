@@ -108,7 +108,9 @@ class Writer:
         raise TypeError(
             f"{where} is a {type(value).__module__}.{name}, which a model file cannot "
             "hold; save_model takes fitted estimators of krein whose parameters are "
-            "numbers, text, kernels or functions"
+            "numbers, text, kernels or functions. For other steps, searches and "
+            "calibration: skops.io.dump, and skops.io.load with "
+            "trusted=krein.trusted_types()"
         )
 
     def _estimator(self, value: Any, where: str) -> Any:

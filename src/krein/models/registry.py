@@ -62,6 +62,8 @@ _ABOUT_ITEMS = (
     Fitted("item_labels_", "names", needed=False),
     Fitted("item_range_", "numbers", needed=False),
 )
+_RANGE = ("min", "max", "range")
+_VARIANCES = ("explained_variance", "explained_variance_ratio", "singular_values")
 # Of scikit-learn: where the class is, parameters that are not kept, the fitted state.
 _FOREIGN: dict[str, tuple[str, set[str], tuple[Fitted, ...]]] = {
     # A folder that a file chooses is no place to write to.
@@ -78,6 +80,29 @@ _FOREIGN: dict[str, tuple[str, set[str], tuple[Fitted, ...]]] = {
         ),
     ),
     "Normalizer": ("sklearn.preprocessing", set(), _NAMES),
+    "MinMaxScaler": (
+        "sklearn.preprocessing",
+        set(),
+        (
+            *_NAMES,
+            *(Fitted(name, "numbers", "p") for name in ("min_", "scale_")),
+            *(Fitted(f"data_{name}_", "numbers", "p") for name in _RANGE),
+            Fitted("n_samples_seen_", "integer"),
+        ),
+    ),
+    "PCA": (
+        "sklearn.decomposition",
+        set(),
+        (
+            *_NAMES,
+            Fitted("mean_", "numbers", "p"),
+            Fitted("components_", "numbers", "kp"),
+            *(Fitted(f"{name}_", "numbers", "k") for name in _VARIANCES),
+            Fitted("noise_variance_", "number"),
+            Fitted("n_components_", "integer"),
+            Fitted("n_samples_", "integer"),
+        ),
+    ),
     "LinearSVC": ("sklearn.svm", set(), (*_NAMES, *_LINEAR)),
     "LogisticRegression": ("sklearn.linear_model", set(), (*_NAMES, *_LINEAR)),
     "FunctionTransformer": ("sklearn.preprocessing", set(), _NAMES),
@@ -161,6 +186,33 @@ def params_of(estimator: BaseEstimator) -> dict[str, Any]:
 def dropped_params(name: str) -> set[str]:
     """Parameters that are not kept."""
     return _FOREIGN[name][1] if name in _FOREIGN else set()
+
+
+def trusted_types() -> list[str]:
+    """Return the names of krein's classes, for ``skops.io.load(..., trusted=)``.
+
+    Model files (`krein.save_model`) hold krein's estimators and a few steps of
+    scikit-learn. For searches, calibration and other steps there is skops, whose files
+    name the types that the reader has to trust. Unlike a model file, such a file is
+    not checked against what a fitted estimator consists of: load your own.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from krein import trusted_types
+    >>> "krein.estimators.krein_svm.KreinSVC" in trusted_types()
+    True
+    """
+    from krein.kernels.registry import Kernel
+    from krein.result import History
+
+    found = [known_class(name) for name in krein._WHERE]
+    classes = [*filter(None, found), *RECORDS.values(), Kernel, History]
+    classes.append(placed_kernel())
+    return sorted({f"{c.__module__}.{c.__qualname__}" for c in classes})
 
 
 def placed_kernel() -> Any:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Iterator
+import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._training import as_labels, ravel_rows
-from krein.items import take
-from krein.matrices.matrix import evaluate
+from krein.items import LazyRows, take
 from krein.matrices.memory import parse_bytes, require_memory
 from krein.matrices.tiles import row_slices
 from krein.scale.client import as_client, map_in_order
-from krein.scale.cluster import cluster_columns
-from krein.scale.stream import stored_columns
+from krein.scale.tiles import stored_columns
 from krein.store.lock import locked
-
-__all__ = ["decision_function", "fit", "predict"]
+from krein.store.state import replaces_state
 
 _PREDICT_ROWS = 8192
 
@@ -33,7 +28,7 @@ def fit(
     X: Any,
     y: Any,
     *,
-    store: str | os.PathLike[str],
+    store: str | os.PathLike[str] | None = None,
     sample_weight: Any = None,
     memory: str | int = "1GB",
     client: Any = None,
@@ -49,29 +44,31 @@ def fit(
     estimator : estimator with a parameter ``approximation``
         E.g. ``SpectrumSVC(kernel="tl1", approximation=KreinNystroem(500,
         random_state=0))``; `random_state` must be an int, so that a second run chooses
-        the same landmarks. It is not changed.
-    X : array-like or list of objects
-        Training items (a memory map of numbers will do).
+        the same landmarks. It is fitted in place.
+    X : array-like, list of objects, dask array or dask frame
+        Training items (a memory map of numbers will do). The blocks of a dask
+        collection stay on the workers.
     y : array-like of shape (n,)
         Class labels.
-    store : path-like
+    store : path-like, optional
         Working folder, new or of an earlier run on the same items, landmarks and
         kernel; it belongs to one run at a time. With a cluster all workers must see
-        it. Its size is 16 n m bytes.
+        it. Its size is 16 n m bytes. By default a temporary folder, removed at the
+        end: an interrupted run starts anew then.
     sample_weight : array-like of shape (n,), optional
         As in the estimator's `fit`.
     memory : str or int
         What training may use beside X, e.g. ``"2GB"`` or bytes; sets the tile size.
     client : dask.distributed.Client or "local", optional
-        Compute on its workers; ``"local"`` starts one for the time of the call.
+        Compute on its workers; ``"local"`` starts one for the time of the call. By
+        default the current client, if there is one.
 
     Returns
     -------
-    fitted clone of `estimator`
+    `estimator`, fitted
 
     Examples
     --------
-    >>> import tempfile
     >>> import numpy as np
     >>> from krein import KreinNystroem, SpectrumSVC
     >>> from krein.scale import fit, predict
@@ -79,30 +76,38 @@ def fit(
     >>> y = X[:, 0] > X[:, 1]
     >>> nystroem = KreinNystroem(50, random_state=0)
     >>> model = SpectrumSVC("flip", kernel="tl1", approximation=nystroem)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model = fit(model, X, y, store=folder + "/tiles")
-    >>> bool(np.mean(predict(model, X) == y) > 0.95)
+    >>> bool(np.mean(predict(fit(model, X, y), X) == y) > 0.95)
     True
     """
-    model = clone(estimator)
-    _check_estimator(model)
+    _check_estimator(estimator, X, sample_weight)
     budget = parse_bytes(memory) if isinstance(memory, str) else int(memory)
     require_memory(budget, f"memory={memory!r}", "Pass a smaller memory=.")
-    with locked(store), ExitStack() as stack:
-        if client is None:
-            columns_of = stored_columns(store, budget)
-        else:
-            running = stack.enter_context(as_client(client))
-            columns_of = cluster_columns(store, budget, running)
-        return _fitted(model, columns_of, X, y, sample_weight)
+    with ExitStack() as stack:
+        running = stack.enter_context(as_client(client))
+        key = ""
+        if store is None:
+            store, key = stack.enter_context(tempfile.TemporaryDirectory()), "one run"
+        stack.enter_context(locked(store))
+        columns_of = stored_columns(store, budget, running, key)
+        y, sample_weight = _in_memory(y), _in_memory(sample_weight)
+        items = LazyRows(X) if _is_lazy(X) else X
+        replaces_state(type(estimator)._fit)(
+            estimator, items, y, sample_weight, columns_of
+        )
+    if _is_lazy(X) and hasattr(X, "columns"):
+        estimator.feature_names_in_ = np.asarray(X.columns, dtype=object)
+    return estimator
 
 
-def _fitted(model: Any, columns_of: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    model._validate_params()
-    return model._fit(X, y, sample_weight, columns_of)
+def _is_lazy(X: Any) -> bool:
+    return hasattr(X, "__dask_graph__")
 
 
-def _check_estimator(model: Any) -> None:
+def _in_memory(y: Any) -> Any:
+    return y.compute() if _is_lazy(y) else y
+
+
+def _check_estimator(model: Any, X: Any, sample_weight: Any) -> None:
     approximation = getattr(model, "approximation", None)
     if approximation is None:
         raise ValueError(
@@ -120,62 +125,42 @@ def _check_estimator(model: Any) -> None:
             "probability=True needs fits on parts of the data in memory: calibrate "
             "scores of krein.scale.decision_function on held-out items instead"
         )
+    if _is_lazy(X) and model.kernel == "precomputed":
+        raise ValueError(
+            "a dask matrix of similarities cannot be checked for symmetry on the "
+            "workers: pass the items as X and a kernel, or X.compute()"
+        )
+    if _is_lazy(X) and sample_weight is not None and not np.all(sample_weight):
+        raise ValueError(
+            "sample_weight has zeros: leave these rows out of the dask collection X"
+        )
 
 
 # ----------------------------------------------------------------------------- predict
 
 
-@dataclass(frozen=True)
-class _Scorer:
-    """The part of a model that scores need: landmarks, coefficients, intercepts."""
-
-    kernel: Any
-    landmarks: Any
-    coef: Array
-    intercept: Array
-
-    def __call__(self, items: Any) -> Array:
-        K = (
-            items
-            if self.kernel is None
-            else evaluate(self.kernel, items, self.landmarks)
-        )
-        return K @ self.coef + self.intercept
-
-
-def decision_function(model: Any, X: Any, *, client: Any = None) -> Array:
+def decision_function(model: Any, X: Any, *, client: Any = None) -> Any:
     """Scores of many items, part by part, on workers when there is a client.
 
     Parameters
     ----------
-    model : fitted estimator with landmarks
+    model : fitted estimator
         From `krein.scale.fit` or its own `fit`.
-    X : array-like or list of objects
+    X : array-like, list of objects, dask array or dask frame
         Items; for ``kernel="precomputed"`` rows of similarities.
     client : dask.distributed.Client or "local", optional
-        Compute on its workers.
+        Compute on its workers; by default on those of the current client, if any.
 
     Returns
     -------
-    ndarray of shape (n_new,) for two classes, (n_new, n_classes) otherwise
+    array of shape (n_new,) for two classes, (n_new, n_classes) otherwise
+        A dask array, not computed yet, where X is a dask collection.
     """
-    check_is_fitted(model, "dual_coef_")
-    slices = row_slices(_num_samples(X), _PREDICT_ROWS)
-    if client is None:
-        parts = [model._decision_rows(take(X, rows)) for rows in slices]
-    else:
-        scorer = _scorer(model)
-        arguments: Iterator[tuple[Any, ...]] = (
-            (scorer, _part(model, take(X, rows))) for rows in slices
-        )
-        with as_client(client) as running:
-            parts = list(map_in_order(running, _score, arguments))
-    values = np.concatenate(parts)
-    return ravel_rows(values)
+    return _answers("decision_function", model, X, client)
 
 
-def predict(model: Any, X: Any, *, client: Any = None) -> np.ndarray:
-    """Class labels of many items, part by part.
+def predict(model: Any, X: Any, *, client: Any = None) -> Any:
+    """Class labels (or values) of many items, part by part.
 
     Parameters
     ----------
@@ -184,28 +169,78 @@ def predict(model: Any, X: Any, *, client: Any = None) -> np.ndarray:
 
     Returns
     -------
-    ndarray of shape (n_new,)
+    array of shape (n_new,)
     """
-    values = decision_function(model, X, client=client)
-    return as_labels(values.reshape(len(values), -1), model.classes_)
+    return _answers("predict", model, X, client)
 
 
-def _score(scorer: _Scorer, items: Any) -> Array:
-    return scorer(items)
+def predict_proba(model: Any, X: Any, *, client: Any = None) -> Any:
+    """Class probabilities of many items, part by part.
+
+    Parameters
+    ----------
+    model, X, client
+        As in `decision_function`; the model has ``probability=True``.
+
+    Returns
+    -------
+    array of shape (n_new, n_classes)
+    """
+    return _answers("predict_proba", model, X, client)
 
 
-def _part(model: Any, items: Any) -> Any:
-    """Checked items, or the columns of the landmarks."""
-    if model._precomputed:
-        return model._similarities(items)
-    return model._check_items(items, reset=False)
+def _answers(method: str, model: Any, X: Any, client: Any) -> Any:
+    check_is_fitted(model)
+    if _is_lazy(X):
+        return _lazy_answers(method, model, X)
+    slices = row_slices(_num_samples(X), _PREDICT_ROWS) or [slice(0, 0)]
+    parts = (
+        (f"rows {rows.start} to {rows.stop - 1}", take(X, rows)) for rows in slices
+    )
+    with as_client(client) as running:
+        common = (model if running is None else _small(model), method)
+        return np.concatenate(list(map_in_order(running, _answer, common, parts)))
 
 
-def _scorer(model: Any) -> _Scorer:
-    coef = np.ascontiguousarray(model.dual_coef_[:, model.support_].T)
-    if model._precomputed:
-        return _Scorer(None, None, coef, model.intercept_)
-    landmarks = model.X_fit_
-    if model.support_.size < _num_samples(landmarks):
-        landmarks = take(landmarks, model.support_)
-    return _Scorer(model.kernel_, landmarks, coef, model.intercept_)
+def _answer(common: tuple[Any, str], items: Any) -> Array:
+    model, method = common
+    return getattr(model, method)(items)
+
+
+def _lazy_answers(method: str, model: Any, X: Any) -> Any:
+    """Answers as a dask array with the parts of X."""
+    import dask
+
+    small = _small(model)
+    nameless = copy.copy(small)
+    vars(nameless).pop("feature_names_in_", None)
+    precomputed = model.kernel == "precomputed"
+    first = np.zeros((1, model.n_features_in_)) if precomputed else small.X_fit_[:1]
+    example = getattr(nameless, method)(first)[:0]
+    common = dask.delayed((small, method))
+    if hasattr(X, "map_partitions"):
+        return X.map_partitions(_answer_part, common=common, meta=example)
+    rows = X.chunks[0]
+    chunks = (rows,) if example.ndim == 1 else (rows, example.shape[1:])
+    return X.rechunk({1: -1}).map_blocks(
+        _answer_part,
+        common=common,
+        chunks=chunks,
+        drop_axis=[1] if example.ndim == 1 else [],
+        meta=example,
+    )
+
+
+def _answer_part(items: Any, common: tuple[Any, str]) -> Array:
+    return _answer(common, items)
+
+
+def _small(model: Any) -> Any:
+    """A copy for workers, without what is as long as the training set."""
+    small = copy.copy(model)
+    if model.kernel != "precomputed" and hasattr(model, "support_"):
+        small.X_fit_ = model._support_items()
+        small.dual_coef_ = model.dual_coef_[:, model.support_]
+        small.support_ = np.arange(model.support_.size)
+        vars(small).pop("alpha_", None)
+    return small

@@ -17,8 +17,6 @@ from krein.formats import hits as tables
 from krein.formats.named import Named
 from krein.scale.client import as_client, map_in_order
 
-__all__ = ["predict_hits", "read_hits"]
-
 Paths = Sequence[str | os.PathLike[str]]
 
 
@@ -34,7 +32,8 @@ def read_hits(
     several : {"max", "sum"}
         What several hits of one pair amount to, also in different files.
     client : dask.distributed.Client or "local", optional
-        Read on its workers; ``"local"`` starts one for the time of the call.
+        Read on its workers; ``"local"`` starts one for the time of the call. By
+        default the current client, if there is one.
     **options
         Of `krein.read_hits`.
 
@@ -107,16 +106,12 @@ def _checked(paths: Paths) -> Paths:
 
 
 def _each(
-    function: Callable[..., Any], paths: Paths, with_: Any, client: Any
+    function: Callable[..., Any], paths: Paths, common: Any, client: Any
 ) -> Iterator[Any]:
-    """Yield ``function(with_, path)`` in order; `with_` is sent to a worker once."""
-    if client is None:
-        yield from (function(with_, path) for path in _checked(paths))
-        return
+    """Yield ``function(common, path)`` in order; `common` is sent to a worker once."""
+    tasks = [(str(path), path) for path in _checked(paths)]
     with as_client(client) as running:
-        sent = running.scatter([with_], broadcast=True, hash=False)[0]
-        tasks = ((sent, path) for path in _checked(paths))
-        yield from map_in_order(running, function, tasks)
+        yield from map_in_order(running, function, common, tasks)
 
 
 def _read(options: dict[str, Any], path: Any) -> Named:

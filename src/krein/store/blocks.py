@@ -1,11 +1,10 @@
-"""A matrix on disk in blocks, each written once and checked when read.
+"""A matrix on disk in blocks, each written whole and checked when read.
 
-Layout of a store (a folder): ``store.json`` with the key of the work (what the matrix
-is computed from), shape and block size, the numbers in ``block.npy`` (one machine) or
-``block.zarr`` (workers), and one marker a block. A marker is written after its block
-and holds the key and a checksum of the numbers. So a block without a marker, with
-another key or with another checksum counts as missing: work may be repeated after any
-interruption, and is never trusted when half done. See docs/decisions/0012.
+A store is a folder: ``store.json`` says what the matrix is computed from (the key of
+the work), its shape and the size of a block, and each block is a file with a digest of
+the key and the numbers. A file is written beside its place and renamed, so that any
+number of workers can write. A block that is missing or damaged is computed again;
+nothing but numbers is ever read from a store. See docs/decisions/0012.
 """
 
 from __future__ import annotations
@@ -14,24 +13,25 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.store.fingerprint import checksum
-from krein.store.numbers import Backend, NpyNumbers, ZarrNumbers
+from krein.store.files import atomic_write, replace_file
+from krein.store.lock import HOLDER, LOCK
 from krein.store.records import RecordStore, read_record
 
-__all__ = ["Block", "BlockStore", "DamagedBlockError", "Tiling"]
-
 Block = tuple[slice, slice]
-_FORMAT = 2
+_FORMAT = 3
+_DIGEST = 16  # bytes of a digest, at the beginning of a file
+_OWN = {LOCK, HOLDER, "blocks"}
 
 
 class DamagedBlockError(RuntimeError):
-    """The numbers of a block are not those that were written."""
+    """The numbers of a block are missing or not those that were written."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,16 @@ class Tiling:
             return self.n_rows * (self.n_rows + 1) // 2
         return self.n_rows * self.n_columns
 
+    def mirrored(self, block: Block, numbers: Array) -> Iterator[tuple[Block, Array]]:
+        """Yield a block and, where there is one, its mirror image."""
+        yield block, numbers
+        if self.symmetric and block[0] != block[1]:
+            yield block[::-1], numbers.T
+
     def place(self, K: np.ndarray, block: Block, numbers: np.ndarray) -> None:
         """Put a block, and its mirror image, into the matrix."""
-        rows, columns = block
-        K[rows, columns] = numbers
-        if self.symmetric and rows != columns:
-            K[columns, rows] = numbers.T
+        for where, part in self.mirrored(block, numbers):
+            K[where] = part
 
 
 class BlockStore:
@@ -104,12 +108,8 @@ class BlockStore:
         Blocks; a store of the same work in other blocks is replaced.
     key : str
         What the matrix is computed from, see `krein.store.fingerprint`.
-    backend : {"npy", "zarr"}
-        One .npy file for one machine, zarr for several (needs the extra "dask").
     replace : bool
         Take the folder over from other work instead of refusing it.
-    prepare : bool
-        False for helpers of a run: the store must be there as described.
 
     Examples
     --------
@@ -120,8 +120,8 @@ class BlockStore:
     ...     tiling = Tiling(5, 2, 3, symmetric=False)
     ...     store = BlockStore(folder + "/block", tiling, "key")
     ...     store.write(1, np.ones((2, 2)))
-    ...     store.has(0), store.has(1), store.read(1).sum()
-    (False, True, np.float64(4.0))
+    ...     store.missing(), store.read(1).sum()
+    ([0], np.float64(4.0))
     """
 
     def __init__(
@@ -130,61 +130,34 @@ class BlockStore:
         tiling: Tiling,
         key: str,
         *,
-        backend: Backend = "npy",
         replace: bool = False,
-        prepare: bool = True,
     ) -> None:
         self.path = Path(path)
         self.tiling = tiling
         self.key = key
         self.blocks = list(tiling)
         self._checked: set[int] = set()  # blocks read and found sound
-        kind = ZarrNumbers if backend == "zarr" else NpyNumbers
-        chunk = (tiling.size, tiling.width or tiling.size)
-        self.numbers = kind(self.path, tiling.shape, chunk)
-        layout = {
-            "format": _FORMAT,
-            "key": key,
-            "shape": list(tiling.shape),
-            "block": list(chunk),
-            "symmetric": tiling.symmetric,
-            "backend": backend,
-        }
-        if prepare:
-            self._prepare(layout, replace)
-        elif described(self.path) != layout:
-            raise ValueError(f"{self.path} was changed while a run was at work in it")
-        self._markers = RecordStore(self.path / "markers")
-
-    def _prepare(self, layout: dict[str, Any], replace: bool) -> None:
+        size = [tiling.size, tiling.width or tiling.size]
+        layout = {"key": key, "format": _FORMAT, "block": size}
+        layout |= {"shape": list(tiling.shape), "symmetric": tiling.symmetric}
         found = described(self.path)
-        if found is not None and found["key"] != self.key and not replace:
+        if found is not None and found["key"] != key and not replace:
             raise ValueError(
                 f"{self.path} belongs to other work: it was begun with another kernel, "
                 "other items, other landmarks or another version of krein; remove it "
                 "to start anew, or choose another place"
             )
         if found != layout:
-            self.clear()
+            (self.path / "store.json").unlink(missing_ok=True)
+            shutil.rmtree(self.path / "blocks", ignore_errors=True)
             self._require_disk()
-            self.numbers.path.parent.mkdir(parents=True, exist_ok=True)
-        self.numbers.prepare()
-        if found != layout:
-            RecordStore(self.path).write("store", self.key, layout)
-
-    def clear(self) -> None:
-        """Remove everything that belongs to the store."""
-        for name in ("markers", "block.zarr"):
-            shutil.rmtree(self.path / name, ignore_errors=True)
-        for name in ("store.json", "block.npy"):
-            (self.path / name).unlink(missing_ok=True)
+            RecordStore(self.path).write("store", key, layout)
+        (self.path / "blocks").mkdir(exist_ok=True)
 
     def _require_disk(self) -> None:
         n, m = self.tiling.shape
-        folder = self.path
-        while not folder.exists():
-            folder = folder.parent
-        free = shutil.disk_usage(folder).free
+        self.path.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(self.path).free
         if 8 * n * m > free:
             raise OSError(
                 f"{n} x {m} similarities need {8 * n * m / 1e9:.3g} GB, the disk of "
@@ -192,15 +165,13 @@ class BlockStore:
                 "fewer items or landmarks"
             )
 
-    def marker(self, block: int) -> Path:
-        """File that says that a block is complete."""
-        return self._markers.path(f"{block:08d}")
+    def file(self, block: int) -> Path:
+        """Where a block lies."""
+        return self.path / "blocks" / f"{block:08d}"
 
-    def has(self, block: int) -> bool:
-        """True if the block was written (`read` tells whether it is still sound)."""
-        if block in self._checked:
-            return True
-        return self._markers.read(f"{block:08d}", self.key) is not None
+    def missing(self) -> list[int]:
+        """Blocks that have yet to be computed, or were damaged."""
+        return [k for k in range(len(self.blocks)) if not self.is_sound(k)]
 
     def is_sound(self, block: int) -> bool:
         """True if the block can be read as it was written."""
@@ -211,9 +182,8 @@ class BlockStore:
         return True
 
     def write(self, block: int, numbers: Array) -> None:
-        """Write a block and its mirror image, then its marker."""
-        rows, columns = self.blocks[block]
-        expected = (rows.stop - rows.start, columns.stop - columns.start)
+        """Write a block."""
+        expected, rows = self._shape(block), self.blocks[block][0]
         if numbers.shape != expected:
             raise ValueError(
                 f"block {block} has shape {expected}, got numbers of shape "
@@ -221,13 +191,8 @@ class BlockStore:
             )
         numbers = np.ascontiguousarray(numbers, dtype="<f8")
         try:
-            # The old marker goes first: its checksum may not stand for new numbers.
-            self.marker(block).unlink(missing_ok=True)
-            self.numbers.write(rows, columns, numbers)
-            if self._has_mirror(block):
-                self.numbers.write(columns, rows, numbers.T)
-            facts = {"numbers": checksum(numbers)}
-            self._markers.write(f"{block:08d}", self.key, facts)
+            content = b"".join([self._digest(numbers), numbers.data])
+            replace_file(self.file(block), content)
         except OSError as error:
             raise OSError(
                 error.errno,
@@ -239,31 +204,46 @@ class BlockStore:
 
     def read(self, block: int) -> Array:
         """Numbers of a complete block; checked when a process reads it first."""
-        rows, columns = self.blocks[block]
-        if block in self._checked:
-            return self.numbers.read(rows, columns)
-        facts = self._markers.read(f"{block:08d}", self.key)
-        if facts is None:
-            raise DamagedBlockError(f"block {block} of {self.path} has no marker")
+        shape = self._shape(block)
         try:
-            numbers = self.numbers.read(rows, columns)
-            sums = {checksum(numbers), facts.get("numbers")}
-            if self._has_mirror(block):
-                sums.add(checksum(self.numbers.read(columns, rows).T))
-        except Exception as error:
+            with self.file(block).open("rb") as file:
+                digest, numbers = file.read(_DIGEST), np.fromfile(file, "<f8")
+        except OSError as error:
             raise DamagedBlockError(
                 f"block {block} of {self.path} cannot be read: {error}"
             ) from error
-        if len(sums) != 1:
+        known = block in self._checked or digest == self._digest(numbers)
+        if not known or numbers.size != shape[0] * shape[1]:
             raise DamagedBlockError(
                 f"block {block} of {self.path} was changed after it was written"
             )
         self._checked.add(block)
-        return numbers
+        return numbers.reshape(shape)
 
-    def _has_mirror(self, block: int) -> bool:
+    def assemble(self, path: Path) -> None:
+        """Write the whole matrix to a .npy file, block by block."""
+        layout: Any = {"descr": "<f8", "fortran_order": False}
+        layout["shape"] = self.tiling.shape
+        with atomic_write(path) as file:
+            np.lib.format.write_array_header_1_0(file, layout)
+            start = file.tell()
+            for k, block in enumerate(self.blocks):
+                for where, numbers in self.tiling.mirrored(block, self.read(k)):
+                    self._put(file, start, where, numbers)
+
+    def _put(self, file: IO[bytes], start: int, where: Block, numbers: Array) -> None:
+        rows, columns = where
+        for row, line in zip(range(rows.start, rows.stop), numbers, strict=True):
+            file.seek(start + 8 * (self.tiling.n_columns * row + columns.start))
+            file.write(line.tobytes())
+
+    def _shape(self, block: int) -> tuple[int, int]:
         rows, columns = self.blocks[block]
-        return self.tiling.symmetric and rows != columns
+        return rows.stop - rows.start, columns.stop - columns.start
+
+    def _digest(self, numbers: Array) -> bytes:
+        key = self.key.encode()[:64]
+        return blake2b(numbers.data, key=key, digest_size=_DIGEST).digest()
 
 
 def described(path: Path) -> dict[str, Any] | None:
@@ -285,6 +265,3 @@ def described(path: Path) -> dict[str, Any] | None:
             f"the folder {path} to start anew, or choose another place"
         )
     return found
-
-
-_OWN = {"lock.json", "markers", "block.npy", "block.zarr"}

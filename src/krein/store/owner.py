@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-__all__ = ["Owner"]
 
 
 @dataclass(frozen=True)
@@ -19,66 +16,45 @@ class Owner:
 
     Attributes
     ----------
-    host, machine : str
-        Name of the computer, and its number where the system has one.
-    boot, space : str
-        Which start of the system, and which container, the number belongs to.
+    place : str
+        Short digest of the computer, the start of its system and the container.
     pid : int
         Number of the process.
     started : str
         When it was started, in ticks since the start of the system.
     """
 
-    host: str
-    machine: str
-    boot: str
-    space: str
+    place: str
     pid: int
     started: str
 
     @classmethod
     def this_process(cls) -> Owner:
         """Return the owner that stands for the calling process."""
-        return cls(*_place(), os.getpid(), _start_of(os.getpid()))
-
-    @classmethod
-    def from_facts(cls, facts: Any) -> Owner | None:
-        """Read what `facts` wrote; None for anything else."""
-        try:
-            return cls(**facts)
-        except TypeError:
-            return None
-
-    def facts(self) -> dict[str, Any]:
-        """Plain values for a file."""
-        return asdict(self)
-
-    @property
-    def place(self) -> str:
-        """Short digest of all but the process."""
-        words = "\n".join([self.host, self.machine, self.boot, self.space])
-        return hashlib.blake2b(words.encode(), digest_size=4).hexdigest()
+        return cls(_place(), os.getpid(), _start_of(os.getpid()))
 
     def is_alive(self) -> bool | None:
         """Whether the process still runs; None where that cannot be seen from here."""
-        here = Owner.this_process()
-        if (self.host, self.machine) != (here.host, here.machine):
+        if self.place != _place() or os.name != "posix":
             return None
-        if self.boot != here.boot:
-            return False  # the system was started anew since then
-        if self.space != here.space or os.name != "posix":
-            return None
-        return _exists(self.pid) and _start_of(self.pid) == self.started
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except (PermissionError, OverflowError):
+            pass  # it exists
+        return _start_of(self.pid) == self.started
 
 
 @cache
-def _place() -> tuple[str, str, str, str]:
+def _place() -> str:
     try:
         space = os.readlink("/proc/self/ns/pid")
     except OSError:
         space = ""
-    boot = _line("/proc/sys/kernel/random/boot_id")
-    return socket.gethostname(), _line("/etc/machine-id"), boot, space
+    system = [_line("/etc/machine-id"), _line("/proc/sys/kernel/random/boot_id")]
+    words = "\n".join([socket.gethostname(), *system, space])
+    return hashlib.blake2b(words.encode(), digest_size=4).hexdigest()
 
 
 def _line(path: str) -> str:
@@ -92,13 +68,3 @@ def _start_of(pid: int) -> str:
     """Field 22 of /proc/PID/stat; what stands before it may contain anything."""
     fields = _line(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True

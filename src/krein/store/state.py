@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import _fit_context
 
+from krein.threads import blas_threads
+
 
 def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate `fit`: check the parameters, then replace the fitted state as a whole.
@@ -34,7 +36,8 @@ def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
     def replacing(self: Any, *args: Any, **kwargs: Any) -> Any:
         fresh = object.__new__(type(self))
         fresh.__dict__ = without_state(self)
-        result = checked(fresh, *args, **kwargs)
+        with blas_threads(getattr(fresh, "_blas_threads", None)):
+            result = checked(fresh, *args, **kwargs)
         self.__dict__ = fresh.__dict__
         return self if result is fresh else result
 

@@ -1,9 +1,16 @@
-"""Tall matrices whose tiles lie in a store, and the work that fills it."""
+"""Tall matrices whose tiles lie in a store, and the work that fills it.
+
+Tiles are computed in this process or on the workers of dask.distributed. A worker gets
+the items of a tile with its task, or computes them from the blocks of a dask array,
+writes the tile itself and answers with nothing. One that dies costs the tiles it was
+working on. Sums run along the same tree whoever computes.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +18,12 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
-from krein.items import take
+from krein.items import LazyRows, take
 from krein.matrices.matrix import Similarities, evaluate
 from krein.matrices.tiles import TiledMatrix, row_slices
+from krein.scale.client import gathered, map_in_order
 from krein.store.blocks import BlockStore, DamagedBlockError, Tiling
 from krein.store.fingerprint import fingerprint
-from krein.store.numbers import Backend
-
-__all__ = ["StoredTiles", "rows_that_fit", "stored_columns", "work_key"]
 
 # Doubles held at a time: per row of a tile the tile itself, its mapped or scaled copy
 # and what a kernel needs; per item the vectors of the interior-point method; per pair
@@ -61,10 +66,11 @@ def rows_that_fit(n: int, m: int, memory: int) -> int:
 def work_key(source: Similarities, landmarks: np.ndarray) -> str:
     """What a landmark block is computed from: kernel, landmarks, items, version."""
     at_landmarks = landmarks if source.kernel is None else take(source.items, landmarks)
-    items = [
-        fingerprint(take(source.items, rows))
-        for rows in row_slices(source.n, _KEY_ROWS)
-    ]
+    if isinstance(source.items, LazyRows):
+        items = source.items.each(fingerprint, _KEY_ROWS)
+    else:
+        parts = row_slices(source.n, _KEY_ROWS)
+        items = [fingerprint(take(source.items, rows)) for rows in parts]
     return fingerprint(krein.__version__, source.kernel, at_landmarks, items)
 
 
@@ -90,13 +96,9 @@ class StoredTiles(TiledMatrix):
         self.shape = store.tiling.shape
         self.slices = [rows for rows, _ in store.blocks]
 
-    def missing(self) -> list[int]:
-        """Tiles that have yet to be computed."""
-        return [i for i in range(len(self.slices)) if not self.store.has(i)]
-
     def fill(self) -> None:
         """Compute all tiles that are missing, one after the other."""
-        for tile in self.missing():
+        for tile in self.store.missing():
             self.store.write(tile, self.compute(tile))
 
     def tile(self, tile: int) -> Array:
@@ -154,19 +156,49 @@ class StoredTiles(TiledMatrix):
         return found
 
 
+# --------------------------------------------------------------------- landmark blocks
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is needed to compute tiles, beside their items; sent to workers.
+
+    Without a kernel items are rows of a matrix, and landmarks the columns to take.
+    """
+
+    store: BlockStore
+    kernel: Callable[[Any, Any], Any] | None
+    landmarks: Any
+
+    def numbers(self, items: Any) -> Array:
+        """Similarities of items to the landmarks."""
+        if self.kernel is None:
+            return np.asarray(items[:, self.landmarks], dtype=np.float64)
+        return evaluate(self.kernel, items, self.landmarks)
+
+
+def compute_tile(work: Work, given: tuple[int, Any]) -> None:
+    """Compute a tile from its number and its items, and write it."""
+    tile, items = given
+    work.store.write(tile, work.numbers(items))
+
+
 def stored_columns(
-    folder: str | os.PathLike[str], memory: int, backend: Backend = "npy"
+    folder: str | os.PathLike[str], memory: int, client: Any = None, key: str = ""
 ) -> Callable[[Similarities, np.ndarray], StoredTiles]:
-    """How landmark blocks are made in a store, tile by tile in this process.
+    """How landmark blocks are made in a store, by workers where there is a client.
 
     Parameters
     ----------
     folder : path-like
-        Folder of the store.
+        Folder of the store, which all workers must see.
     memory : int
-        Bytes that training may use.
-    backend : {"npy", "zarr"}
-        See `krein.store.blocks.BlockStore`.
+        Bytes that the driver and each worker may use.
+    client : dask.distributed.Client, optional
+        Where to compute.
+    key : str
+        What the block is computed from, where nobody will take it up again; made from
+        the contents of everything by default.
 
     Returns
     -------
@@ -175,31 +207,38 @@ def stored_columns(
     """
 
     def columns_of(source: Similarities, landmarks: np.ndarray) -> StoredTiles:
-        columns = open_columns(folder, source, landmarks, memory, backend)
-        columns.fill()
-        return columns
+        n, m = source.n, landmarks.size
+        tiling = tall(n, m, rows_that_fit(n, m, memory))
+        place = Path(folder).absolute() / "block"
+        store = BlockStore(place, tiling, key or work_key(source, landmarks))
+        by_position = source.kernel is None
+        right = landmarks if by_position else take(source.items, landmarks)
+        work = Work(store, source.kernel, right)
+        # Copying is all the work on a matrix that lies here.
+        _fill(work, source.items, None if by_position else client)
+        rows = [rows for rows, _ in store.blocks]
+        return StoredTiles(store, lambda i: work.numbers(take(source.items, rows[i])))
 
     return columns_of
 
 
-def open_columns(
-    folder: str | os.PathLike[str],
-    source: Similarities,
-    landmarks: np.ndarray,
-    memory: int,
-    backend: Backend,
-) -> StoredTiles:
-    """Landmark block in a store, nothing computed yet."""
-    n, m = source.n, landmarks.size
-    rows = rows_that_fit(n, m, memory)
-    key = work_key(source, landmarks)
-    store = BlockStore(Path(folder) / "block", tall(n, m, rows), key, backend=backend)
-    right: Any = None if source.kernel is None else take(source.items, landmarks)
+def _fill(work: Work, items: Any, client: Any) -> None:
+    """Compute all tiles that are missing, each from its own items."""
+    missing = work.store.missing()
+    rows = [rows for rows, _ in work.store.blocks]
+    names = [f"tile {i} (rows {rows[i].start} to {rows[i].stop - 1})" for i in missing]
+    if not isinstance(items, LazyRows):
+        given = ((i, take(items, rows[i])) for i in missing)
+        done = map_in_order(client, compute_tile, work, zip(names, given, strict=True))
+        list(done)
+        return
+    import dask
 
-    def compute(tile: int) -> Array:
-        rows = store.blocks[tile][0]
-        if source.kernel is None:
-            return source.block(rows, landmarks)
-        return evaluate(source.kernel, take(source.items, rows), right)
-
-    return StoredTiles(store, compute)
+    # One graph, so that a block of the array that several tiles need is computed once.
+    parts, sent = items.parts(work.store.tiling.size), dask.delayed(work)
+    compute = dask.delayed(compute_tile, pure=False)
+    tasks = [compute(sent, (i, parts[i])) for i in missing]
+    if client is None:
+        dask.compute(*tasks)
+    else:
+        list(gathered(client, dict(zip(client.compute(tasks), names, strict=True))))
