@@ -8,8 +8,11 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from krein import diagnose, load_dataset, rbf_kernel, sigmoid_kernel
-from krein.diagnostics.distances import triangle_violations
-from krein.diagnostics.spectrum_facts import estimated_facts, exact_facts
+from krein.diagnostics.spectrum_facts import (
+    estimated_facts,
+    exact_facts,
+    triangle_violations,
+)
 
 mpl.use("Agg")
 

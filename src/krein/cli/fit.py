@@ -116,8 +116,7 @@ def _warn_if_diagonal(args: argparse.Namespace, problem: Any) -> None:
     """Say before the fit that a kernel is nearly the identity."""
     import numpy as np
 
-    from krein.diagnostics.evidence import Evidence
-    from krein.diagnostics.findings import find
+    from krein.diagnostics.findings import Evidence, find
 
     K = problem.on(np.arange(problem.codes.size))
     if not isinstance(K, np.ndarray):

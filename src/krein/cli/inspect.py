@@ -87,7 +87,7 @@ def repairs(
 
     What the reader found stands behind errors of the numbers, before their warnings.
     """
-    from krein.diagnostics.evidence import Finding
+    from krein.diagnostics.findings import Finding
 
     words = {
         "FILE": shlex.quote(args.file),

@@ -11,16 +11,20 @@ import scipy.sparse
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from krein.arrays import Array
-from krein.diagnostics.advice import Confidence, advise
-from krein.diagnostics.definiteness import cpd_order
-from krein.diagnostics.distances import similarity_forms, triangle_violations
-from krein.diagnostics.evidence import Evidence, Finding
-from krein.diagnostics.findings import find
-from krein.diagnostics.negative_part import NegativePart, examine_negative_part
+from krein.diagnostics.findings import Evidence, Finding, find
+from krein.diagnostics.negative_part import (
+    Confidence,
+    NegativePart,
+    advise,
+    examine_negative_part,
+)
 from krein.diagnostics.spectrum_facts import (
     SpectrumFacts,
+    cpd_order,
     estimated_facts,
     exact_facts,
+    similarity_forms,
+    triangle_violations,
 )
 from krein.kernels.distances import median_distance
 from krein.matrices.memory import require_for
@@ -32,8 +36,6 @@ from krein.validation import (
     numbers_that_fit,
     refuse_odd_arrays,
 )
-
-__all__ = ["Diagnosis", "diagnose"]
 
 _EXACT_UP_TO = 5000
 _NEARLY_PSD = 0.01

@@ -2,21 +2,115 @@
 
 Every check looks at one thing and returns a `Finding` or nothing. A finding says in
 one sentence what was seen, and carries the line of Python and the command that repair
-it.
+it; ``K`` and ``FILE`` in these lines stand for what the reader has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
-from krein.diagnostics.evidence import Evidence, Finding
-from krein.diagnostics.labels import label_p_value
+from krein.arrays import Array
+from krein.diagnostics.spectrum_facts import label_p_value
 from krein.splitting import duplicate_groups, looks_like_hits, near_duplicate_share
-from krein.validation import ROUNDING, looks_like_distances
+from krein.validation import ROUNDING, is_continuous, wrong_direction
 
-__all__ = ["find"]
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was seen, and how to repair it.
+
+    Attributes
+    ----------
+    severity : {"error", "warning", "note"}
+        Results are meaningless; results suffer; good to know.
+    key : str
+        A stable name, such as ``"nearly-diagonal"``.
+    text : str
+        One sentence or two.
+    python, command : str
+        The line of Python and the command that repair it; empty where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import diagnose
+    >>> D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.5], [2.0, 1.5, 0.0]])
+    >>> [(finding.severity, finding.key) for finding in diagnose(D).findings]
+    [('error', 'looks-like-distances')]
+    """
+
+    severity: Severity
+    key: str
+    text: str
+    python: str = ""
+    command: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Plain strings, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the checks look at.
+
+    Attributes
+    ----------
+    given : ndarray of shape (n, n)
+        The matrix as it was given, missing entries filled.
+    similarity : ndarray of shape (n, n)
+        Symmetric similarities: those given, or those made from distances.
+    kind : {"similarity", "distance"}
+        What the matrix was said to be.
+    y : ndarray of shape (n,) or None
+        Labels.
+    asymmetry : float
+        Largest ``|K_ij - K_ji|`` over the largest entry.
+    filled : int
+        Missing entries that were taken from the mirror entry.
+    cpd_order : int or None
+        Order of conditional positive definiteness: splines of distances, such as d^3,
+        are similarities with a zero diagonal.
+    """
+
+    given: Array
+    similarity: Array
+    kind: str = "similarity"
+    y: np.ndarray | None = None
+    asymmetry: float = 0.0
+    filled: int = 0
+    cpd_order: int | None = None
+
+    @cached_property
+    def self_similarity(self) -> float:
+        """Mean |k(x, x)|."""
+        return float(np.abs(np.diagonal(self.similarity)).mean())
+
+    @cached_property
+    def has_self_similarity(self) -> bool:
+        """Whether the diagonal means anything (that of -d is zero)."""
+        return self.self_similarity > 1e-9 * float(np.abs(self.similarity).max())
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Number of items of each class, the rarest first."""
+        assert self.y is not None
+        return np.sort(np.unique(self.y, return_counts=True)[1])
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the labels are two classes or more, with more than one item each."""
+        if self.y is None or is_continuous(self.y):
+            return False
+        return 1 < self.counts.size <= self.y.size // 2
+
 
 _SEVERITIES = ("error", "warning", "note")
 _NEARLY = 0.05  # of the self-similarity: what counts as nothing, or as no difference
@@ -34,47 +128,36 @@ def find(evidence: Evidence) -> list[Finding]:
 # ------------------------------------------------------------------------- the numbers
 
 
-def _distances(seen: Evidence) -> Finding | None:
-    if seen.kind != "similarity" or seen.cpd_order is not None:
+def _direction(seen: Evidence) -> Finding | None:
+    if seen.cpd_order and seen.kind == "similarity":
+        return None  # d^3 and the like: a zero diagonal is right
+    found = wrong_direction(seen.given, seen.kind, seen.y if seen.has_classes else None)
+    if found is None:
         return None
-    if not looks_like_distances(seen.given):
-        return None
+    kind = "distance" if seen.kind == "similarity" else "similarity"
+    python = "diagnose(K, y)"
+    if kind == "distance":
+        python = (
+            "diagnose(K, y, kind='distance'); "
+            "K = np.exp(-K / np.median(K[np.triu_indices_from(K, 1)]))"
+        )
     return Finding(
         "error",
-        "looks-like-distances",
-        "These look like distances: the diagonal is zero and nothing is negative. "
-        "Methods for similarities need large to mean alike, and advice for "
-        "similarities would be wrong.",
-        "diagnose(K, y, kind='distance'); "
-        "K = np.exp(-K / np.median(K[np.triu_indices_from(K, 1)]))",
-        "krein inspect FILE --kind distance",
-    )
-
-
-def _similarities(seen: Evidence) -> Finding | None:
-    if seen.kind != "distance" or not np.diagonal(seen.given).all():
-        return None
-    largest = np.diagonal(seen.given) >= seen.given.max(axis=1)
-    if largest.mean() < 0.9:
-        return None
-    return Finding(
-        "error",
-        "looks-like-similarities",
-        "These look like similarities, not distances: items have the largest number "
-        "with themselves, where a distance is zero.",
-        "diagnose(K, y)",
-        "krein inspect FILE --kind similarity",
+        found.key,
+        f"These look like {found.seems}: {found.reason}. Results would be meaningless.",
+        python,
+        f"krein inspect FILE --kind {kind}",
     )
 
 
 def _missing(seen: Evidence) -> Finding | None:
     if not seen.filled:
         return None
+    many = "entry" if seen.filled == 1 else "entries"
     return Finding(
         "warning",
         "missing-filled",
-        f"{seen.filled} missing {_s(seen.filled, 'entry', 'entries')} taken from the "
-        "mirror entry.",
+        f"{seen.filled} missing {many} taken from the mirror entry.",
         "K = np.where(np.isnan(K), K.T, K)",
     )
 
@@ -178,6 +261,7 @@ def _duplicates(seen: Evidence) -> Finding | None:
         "groups = np.unique(np.round(K / abs(K).max(), 9), axis=0, "
         "return_inverse=True)[1].ravel(); "
         "compare(K, y, groups=groups)",
+        "krein compare FILE --labels LABELS --groups twins",
     )
 
 
@@ -230,12 +314,20 @@ def _constant_labels(seen: Evidence) -> Finding | None:
 def _all_different(seen: Evidence) -> Finding | None:
     if seen.y is None or seen.counts.size < 2 or seen.has_classes:
         return None
+    many = f"{seen.counts.size} different labels for {seen.y.size} items"
+    if is_continuous(seen.y):
+        return Finding(
+            "note",
+            "regression-target",
+            f"{many}, all of them numbers: taken as numbers to be predicted, not as "
+            "classes.",
+            "SpectrumSVRCV().fit(K, y)",
+            "krein compare FILE --labels LABELS --task regression",
+        )
     return Finding(
         "error",
         "labels-all-different",
-        f"{seen.counts.size} different labels for {seen.y.size} items: is it the "
-        "wrong column, or another separator? Numbers to be predicted are no classes: "
-        "leave y out, and use SpectrumSVR or KreinRidge.",
+        f"{many}: is it the wrong column, or another separator?",
         _OTHER_COLUMN_IN_PYTHON,
         _OTHER_COLUMN,
     )
@@ -253,9 +345,8 @@ def _small_class(seen: Evidence) -> Finding | None:
     return Finding(
         "error" if counts.min() < 2 else "warning",
         "small-class",
-        f"{int(rare.sum())} {_s(int(rare.sum()), 'class has', 'classes have')} fewer "
-        f"than {_FEW_ITEMS} items: {named}. Fewer folds are used; a class of one item "
-        "cannot be tested.",
+        f"Classes with fewer than {_FEW_ITEMS} items: {int(rare.sum())} ({named}). "
+        "A class of one item cannot be tested.",
         "keep = pd.Series(y).map(pd.Series(y).value_counts()) >= 5; "
         "K, y = K[np.ix_(keep, keep)], y[keep]",
     )
@@ -294,13 +385,8 @@ def _unrelated(seen: Evidence) -> Finding | None:
     )
 
 
-def _s(count: int, one: str, many: str) -> str:
-    return one if count == 1 else many
-
-
 _CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
-    _distances,
-    _similarities,
+    _direction,
     _constant_labels,
     _all_different,
     _missing,

@@ -1,8 +1,10 @@
-"""Whether the negative part is noise or structure, and knows the labels.
+"""The negative part: noise or structure, related to the labels or not, and what to use.
 
 Three views: the semicircle of symmetric noise (Wigner), agreement of the negative
 eigenvectors between random halves of the items, and alignment with the labels against
-permutations.
+permutations. Structure is a reason to keep the negative part only where it has to do
+with the labels: a repeatable direction that says nothing about the classes is as
+useless to a classifier as noise.
 """
 
 from __future__ import annotations
@@ -14,16 +16,15 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.diagnostics.labels import centred_indicators
-from krein.diagnostics.spectrum_facts import SpectrumFacts
-
-__all__ = ["NegativePart", "examine_negative_part"]
+from krein.diagnostics.findings import Finding
+from krein.diagnostics.spectrum_facts import SpectrumFacts, centred_indicators
 
 # |x| <= 0.404 R holds for half of a semicircle distribution of radius R.
 _SEMICIRCLE_MEDIAN = 0.4040
 _HALVES = 5
 _PERMUTATIONS = 200
-RELATED = 0.01  # p-value
+RELATED = 0.01  # p-values of a relation, and of a hint of one
+_HINT = 0.05
 
 Verdict = Literal["none", "noise", "structure", "unclear"]
 
@@ -144,3 +145,113 @@ def label_alignment(
         for _ in range(_PERMUTATIONS)
     )
     return (1 + at_least) / (1 + _PERMUTATIONS)
+
+
+# ------------------------------------------------------------------------------ advice
+
+
+Confidence = Literal["certain", "likely", "open"]
+
+# Findings after which no method is worth naming.
+_REPAIR_FIRST = (
+    "looks-like-distances",
+    "looks-like-similarities",
+    "inverted-similarity",
+    "inverted-distance",
+    "constant-labels",
+    "labels-all-different",
+    "nearly-diagonal",
+    "nearly-constant",
+)
+_COMPARE = "krein.compare(K, y) decides by cross-validation."
+
+
+def advise(
+    verdict: str,
+    part: NegativePart,
+    order: int | None,
+    findings: list[Finding],
+    forms: dict[str, float],
+) -> tuple[list[str], Confidence]:
+    """Return the lines of advice, most important first, and how sure they are."""
+    for finding in findings:
+        if finding.key in _REPAIR_FIRST:
+            return [f"First repair this: {finding.text}"], "certain"
+    line, confidence = _method(verdict, part, order)
+    lines = [line]
+    if verdict == "indefinite" and not order:
+        lines.append(
+            "Whatever the fix, map new rows by the one fitted on training data "
+            "(krein's estimators do); raw test rows on a fixed model are wrong."
+        )
+    if forms and verdict != "psd":
+        best = min(forms, key=lambda name: forms[name])
+        lines.append(
+            f"Of the similarities of this distance {best} has the least negative mass "
+            f"({forms[best]:.2g}); changing the form comes before spectrum surgery."
+        )
+    return lines, confidence
+
+
+def _method(
+    verdict: str, part: NegativePart, order: int | None
+) -> tuple[str, Confidence]:
+    if verdict == "psd":
+        return (
+            "Positive semidefinite to rounding: no fix is needed, a plain "
+            "SVC(kernel='precomputed') is right.",
+            "certain",
+        )
+    if verdict == "nearly psd":
+        return (
+            "Nearly positive semidefinite: a plain SVC will do; SpectrumSVC('clip') "
+            "removes the doubt at the cost of one eigendecomposition.",
+            "likely",
+        )
+    if order is not None:
+        return (
+            f"Conditionally positive definite of order {order}: CPDSVC uses it as it "
+            "is, without any fix.",
+            "certain",
+        )
+    return _indefinite(part)
+
+
+def _indefinite(part: NegativePart) -> tuple[str, Confidence]:
+    """Keep the negative part only if it is known to have to do with the labels."""
+    if part.related:
+        return (
+            "The negative part has to do with the labels (permutation p = "
+            f"{part.label_p_value:.2g}): likely worth keeping, by SpectrumSVC('flip') "
+            f"or KreinSVC; clip would throw it away. {_COMPARE}",
+            "likely",
+        )
+    if part.related is None and part.verdict == "structure":
+        return (
+            "The negative part has structure. Whether that helps depends on the "
+            "labels, which were not given: diagnose(K, y) looks at them. Until then "
+            "open.",
+            "open",
+        )
+    if part.verdict == "noise":
+        known = "" if part.related is None else " and does not show the labels"
+        return (
+            f"The negative part looks like noise{known}: likely best removed, by "
+            "SpectrumSVC('clip') or ProxySVC.",
+            "likely",
+        )
+    if part.related is None:
+        return (
+            "Not clear whether the negative part is noise, and there are no labels to "
+            f"judge it by: open. {_COMPARE}",
+            "open",
+        )
+    structure = " has structure but" if part.verdict == "structure" else ""
+    relation = "no relation to the labels"
+    if part.label_p_value is not None and part.label_p_value <= _HINT:
+        relation = "a hint of a relation to the labels, which is not sure,"
+    return (
+        f"The negative part{structure} shows {relation} (permutation p = "
+        f"{part.label_p_value:.2g}): start with SpectrumSVC('clip'). Open: {_COMPARE}",
+        "open",
+    )
