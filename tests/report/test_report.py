@@ -3,6 +3,7 @@
 import json
 import zlib
 from base64 import b64decode
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,13 +13,11 @@ from hypothesis import strategies as st
 
 from krein import PseudoEuclideanEmbedding
 from krein.comparison.columns import SCORES
+from krein.comparison.recommendation import free_scores as levels
 from krein.progress import seconds_in_words
-from krein.report.charts import spectrum_chart, ticks
-from krein.report.data import case, embedding, heat_map, levels
-from krein.report.glossary import GLOSSARY
-from krein.report.png import heat_png
-from krein.report.render import _classes, render
-from krein.report.tables import score_table
+from krein.report.charts import heat_png, spectrum_chart, ticks
+from krein.report.data import case, embedding, heat_map
+from krein.report.render import _classes, glossary, render, score_table
 from krein.spectrum import Spectrum
 from tests.report.conftest import HOSTILE
 
@@ -146,7 +145,7 @@ def test_the_page_has_everything(page, found):
     assert page.stat().st_size < 3_000_000
     assert "http:" not in text
     assert "https:" not in text
-    for word, _ in GLOSSARY:
+    for word, _ in glossary():
         assert f"<dt>{word}</dt>" in text
     for method in found["comparison"]["methods"].values():
         assert method["title"] in text
@@ -198,9 +197,15 @@ def test_levels_that_cost_nothing():
 def test_only_the_deciding_column_is_bold(found):
     table = score_table(found["comparison"])
     assert table.count("deciding") == len(found["comparison"]["table"])
-    few = score_table({**found["comparison"], "splits": 4})
-    assert "p-values are left out" in few
-    assert '<th scope="col" class="number">p</th>' not in few
+    assert '<th scope="col" class="number">p</th>' in table  # over items
+    assert "p (splits)" not in table  # four splits cannot tell
+
+
+def test_p_values_are_left_out_where_they_cannot_be_small(comparison):
+    few = case(replace(comparison, scoring="roc_auc"))
+    table = score_table(few["comparison"])
+    assert "p-values are left out" in table
+    assert '<th scope="col" class="number">p</th>' not in table
 
 
 def test_heat_map_uses_all_its_colours(rng):
@@ -216,7 +221,7 @@ def test_heat_map_uses_all_its_colours(rng):
 
 
 def test_every_word_of_the_facts_is_in_the_glossary():
-    words = " ".join(word for word, _ in GLOSSARY).lower()
+    words = " ".join(word for word, _ in glossary()).lower()
     for term in (
         "halves agree", "label alignment", "negative mass", "signature", "chance",
         "largest class", "log-loss", "auc", "holm", "confidence", "noise band", "clip",

@@ -14,14 +14,10 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
-from krein.comparison import compare
-from krein.datasets import load_dataset
 from krein.progress import progress_bar
 from krein.report.data import case
 from krein.report.render import render
 from krein.store.files import atomic_write
-
-__all__ = ["demo_report", "write_demo"]
 
 # The quick ones: the demo has to end within 20 seconds on two processors.
 _METHODS = ("average", "svc", "clip", "flip", "square", "neighbors", "features")
@@ -73,7 +69,7 @@ def demo_report(*, show: bool = False) -> dict[str, Any]:
 
 
 def _digits(show: bool) -> dict[str, Any]:
-    shapes = load_dataset("digit_shapes")
+    shapes = krein.load_dataset("digit_shapes")
     return _case(
         "Shapes of handwritten digits",
         "How alike the shapes are: exp(-d / 2), where d is the Hausdorff distance, "
@@ -85,7 +81,7 @@ def _digits(show: bool) -> dict[str, Any]:
 
 
 def _promoters(show: bool) -> dict[str, Any]:
-    promoters = load_dataset("promoters")
+    promoters = krein.load_dataset("promoters")
     letters = np.array([list(sequence) for sequence in promoters.data])
     return _case(
         "Promoter sequences",
@@ -109,7 +105,7 @@ def _case(
             advance(percent - done, what)
             done = percent
 
-        comparison = compare(
+        comparison = krein.compare(
             K, y, methods=_METHODS, cv=_FOLDS, n_jobs=_jobs(), progress=progress
         )
     return case(

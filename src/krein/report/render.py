@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from importlib import resources
 from string import Template
@@ -9,17 +10,15 @@ from typing import Any
 
 from krein.progress import seconds_in_words
 from krein.report.charts import (
+    heat_png,
     interval_chart,
     legend_mark,
     scatter_chart,
     spectrum_chart,
     time_chart,
 )
-from krein.report.glossary import GLOSSARY
-from krein.report.png import heat_png
-from krein.report.tables import mistake_table, score_table
 
-__all__ = ["render"]
+_FEW_CLASSES = 12
 
 
 def render(report: dict[str, Any]) -> str:
@@ -29,45 +28,49 @@ def render(report: dict[str, Any]) -> str:
     ----------
     report : dict
         ``title``, ``intro``, ``footer`` and ``cases``, a list of
-        `krein.report.data.case`; ``finding``, where there is one, comes first.
+        `krein.report.data.case`; ``finding``, where there is one, is the headline.
     """
     cases = report["cases"]
+    headline = report.get("finding") or cases[0]["headline"]
     return Template(_file("template.html")).substitute(
         title=escape(report["title"]),
-        heading=_heading(report),
+        headline=escape(_capital(headline)),
         intro=escape(report["intro"]),
         footer=escape(report["footer"]),
         style=_file("style.css"),
         script=_file("script.js"),
         contents=_contents(cases),
-        cases="\n".join(
-            _section(case, i, report.get("finding", "")) for i, case in enumerate(cases)
-        ),
-        glossary=_glossary(),
+        cases="\n".join(_section(c, i, len(cases)) for i, c in enumerate(cases)),
+        glossary=_definitions(glossary()),
     )
-
-
-def _heading(report: dict[str, Any]) -> str:
-    title, finding = escape(report["title"]), escape(report.get("finding", ""))
-    if not finding:
-        return f"<h1>{title}</h1>"
-    return f'<p class="title">{title}</p>\n<h1>{finding}</h1>'
 
 
 def _file(name: str) -> str:
     return (resources.files("krein.report") / name).read_text("utf-8")
 
 
+def glossary() -> list[tuple[str, str]]:
+    """The words of the report with their meanings."""
+    lines = _file("glossary.txt").splitlines()
+    return [(word, text) for word, _, text in (line.partition(": ") for line in lines)]
+
+
+def _definitions(words: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"<dt>{escape(w)}</dt><dd>{escape(text)}</dd>" for w, text in words)
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
 def _contents(cases: list[dict[str, Any]]) -> str:
-    links = [(f"case{i}", case["title"]) for i, case in enumerate(cases)]
-    links.append(("glossary", "Glossary"))
+    if len(cases) == 1:
+        return ""
     items = "".join(
-        f'<li><a href="#{where}">{escape(title)}</a></li>' for where, title in links
+        f'<li><a href="#case{i}">{escape(case["title"])}</a></li>'
+        for i, case in enumerate(cases)
     )
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
-
-
-_FEW_CLASSES = 12
 
 
 def _classes(classes: list[dict[str, Any]]) -> str:
@@ -78,25 +81,33 @@ def _classes(classes: list[dict[str, Any]]) -> str:
     return f"{len(counts)} classes of {min(counts)} to {max(counts)} items"
 
 
-def _section(case: dict[str, Any], index: int, said: str) -> str:
-    """One similarity; what the heading `said` is not said again."""
+def _section(case: dict[str, Any], index: int, cases: int) -> str:
+    """One similarity, the answer first."""
     comparison, spectrum = case["comparison"], case["spectrum"]
-    rows = comparison["table"]
-    about = f"{case['about']} {case['items']} items; {_classes(case['classes'])}."
-    edge = spectrum["noise_edge"]
+    edge, classes = spectrum["noise_edge"], _classes(case["classes"])
+    if case["task"] == "regression":
+        classes = "numbers to be predicted, drawn in fifths"
+    about = f"{case['about']} {case['items']} items; {classes}."
+    heading = ""
+    if cases > 1:
+        heading = f"<h2>{escape(case['title'])}</h2>"
+        heading += f'<p class="finding">{escape(_capital(case["headline"]))}</p>'
     return f"""<section id="case{index}">
-<h2>{escape(case["title"])}</h2>
-{_finding("" if case["finding"] in said else case["finding"])}
-<p class="about">{escape(about)}</p>
+{heading}
+<p class="about">{escape(about.strip())}</p>
 {alerts(case["findings"])}
-{_answer(comparison)}
+<div class="answer{"" if comparison["useful"] else " bad"}"><p>
+{escape(comparison["recommendation"])}</p></div>
 {_copy(case["copy"])}
+{_kernels(case)}
 <h3>Scores</h3>
 {_score_chart(case)}
 {score_table(comparison)}
 {_failed(comparison["failed"])}
 <h3>Items that were not recognised</h3>
 {mistake_table(case)}
+<h3>What each method got wrong</h3>
+{_picker(comparison, case["classes"])}
 <h3>The similarity</h3>
 {_facts(spectrum["facts"])}
 {_advice(spectrum["advice"], case["findings"])}
@@ -107,20 +118,14 @@ below zero in red{_band_words(edge)}.</figcaption></figure>
 {_heat(case["heat"], case["classes"])}
 <h3>Items in pseudo-Euclidean space</h3>
 {_embedding(case)}
-<h3>What each method got wrong</h3>
-{_picker(comparison, case["classes"])}
 <h3>Time</h3>
-<figure>{time_chart(rows)}
+<figure>{time_chart(comparison["table"])}
 <figcaption>Median time of one fit with chosen hyperparameters (dark) and one
 prediction of the test part (light). Choosing them by cross-validation is not
 included.</figcaption></figure>
 <h3>What was run</h3>
 {_run(case["run"], comparison)}
 </section>"""
-
-
-def _finding(text: str) -> str:
-    return f'<p class="finding">{escape(_capital(text))}</p>' if text else ""
 
 
 def alerts(findings: list[dict[str, Any]]) -> str:
@@ -140,26 +145,31 @@ def _repair(finding: dict[str, Any]) -> str:
     return "".join(f"<code>{escape(line)}</code>" for line in lines if line)
 
 
-def _answer(comparison: dict[str, Any]) -> str:
-    title = comparison["methods"][comparison["recommended"]]["title"]
-    short = f"Use {title}" + ("." if comparison["clear"] else " (no clear winner).")
-    why = comparison["recommendation"].removeprefix(f"Use {title}: ")
+def _copy(copy: dict[str, str]) -> str:
+    """Commands and Python for the recommended model."""
+    parts = [copy["shell"], copy["python"]]
+    body = "".join(f"<pre>{escape(part)}</pre>" for part in parts if part)
     return (
-        f'<div class="answer"><p class="short">{escape(short)}</p>'
-        f"<p>{escape(_capital(why))}</p></div>"
+        "<details open><summary>Copy this to fit it and predict new items</summary>"
+        f"{body}</details>"
     )
 
 
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+# ------------------------------------------------------------------------------ scores
 
 
-def _copy(copy: dict[str, str]) -> str:
-    """Python and commands for the recommended model."""
-    shell = f"<pre>{escape(copy['shell'])}</pre>" if copy["shell"] else ""
+def _kernels(case: dict[str, Any]) -> str:
+    """Several kernels, each with the method that is recommended for it."""
+    rows, comparison = case["kernels"], case["comparison"]
+    if not rows:
+        return ""
+    label = comparison["label"]
+    chart = interval_chart(rows, comparison["scoring"], label, rows[0]["method"])
+    by = "; ".join(f"{row['title']} by {row['by']}" for row in rows)
     return (
-        "<details><summary>Copy this: fit the recommended model and predict new items"
-        f"</summary>{shell}<pre>{escape(copy['python'])}</pre></details>"
+        f"<h3>Kernels</h3><figure>{chart}<figcaption>Mean {escape(label)} with 95 % "
+        f"intervals, {escape(by)}. What follows is about "
+        f"{escape(rows[0]['title'])}.</figcaption></figure>"
     )
 
 
@@ -175,10 +185,9 @@ def _score_chart(case: dict[str, Any]) -> str:
     )
     lines = ", ".join(f"{name} {value:.3g}" for name, value in levels)
     return (
-        f"<figure>{chart}<figcaption>Mean {escape(label)} over {case['run']['splits']} "
-        "splits with 95 % intervals, corrected for overlapping training sets. The "
-        f"recommended method is coloured; dashed: {escape(lines)}.</figcaption>"
-        "</figure>"
+        f"<figure>{chart}<figcaption>Means with 95 % intervals, corrected for "
+        "overlapping training sets. The recommended method is coloured; in red: "
+        f"{escape(lines)}.</figcaption></figure>"
     )
 
 
@@ -189,11 +198,140 @@ def _failed(failed: dict[str, str]) -> str:
     )
 
 
-def _facts(facts: dict[str, str]) -> str:
-    rows = "".join(
-        f'<tr><th scope="row">{escape(k)}</th><td>{escape(v)}</td></tr>'
-        for k, v in facts.items()
+def _scrolling(table: str, label: str) -> str:
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{label}">'
+        f"{table}</div>"
     )
+
+
+def _row(name: str, cells: Iterable[str], kind: str = "") -> str:
+    return f'<tr{kind}><th scope="row">{escape(name)}</th>{"".join(cells)}</tr>'
+
+
+def _cell(column: dict[str, Any], row: dict[str, Any], deciding: bool) -> str:
+    value = row[column["key"]]
+    text = format(value, column["format"])
+    if column["key"].endswith("_seconds"):
+        text = seconds_in_words(value)
+    kind = "number deciding" if deciding else "number"
+    return f'<td class="{kind}" data-value="{value!r}">{escape(text)}</td>'
+
+
+def score_table(comparison: dict[str, Any]) -> str:
+    """All methods; the column that decides is bold for the recommended one."""
+    columns = comparison["columns"]
+    head = "".join(
+        f'<th scope="col" class="number">{escape(c["title"].removesuffix(" s"))}</th>'
+        for c in columns
+    )
+    body = "".join(
+        _row(
+            row["title"],
+            (_cell(c, row, c["key"] == comparison["scoring"]) for c in columns),
+            ' class="chosen"' if row["method"] == comparison["recommended"] else "",
+        )
+        for row in comparison["table"]
+    )
+    table = (
+        f'<table class="sortable"><thead><tr><th scope="col">Method</th>{head}</tr>'
+        f"</thead><tbody>{body}</tbody></table>"
+    )
+    return (
+        f'<p class="note">{escape(_capital(comparison["label"]))} decides (bold). '
+        f"Press a heading to sort. {escape(comparison['about_p'])}</p>"
+        + _scrolling(table, "Table of scores")
+    )
+
+
+def mistake_table(case: dict[str, Any]) -> str:
+    """Items the recommended method got wrong, with their neighbours."""
+    comparison, rows = case["comparison"], case["mistakes"]
+    title = comparison["methods"][comparison["recommended"]]["title"]
+    if not rows:
+        return f"<p>{escape(title)} was right on every test item.</p>"
+    words = ("Item", "Is", "Taken for", "Confidence", "Wrong", "Nearest items")
+    order = "the surest mistakes first. An item that stands among items of another "
+    order += "class may be labelled wrongly"
+    if case["task"] == "regression":
+        order = "the largest errors first"
+    head = "".join(f'<th scope="col">{word}</th>' for word in words)
+    table = (
+        f'<table class="mistakes"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(map(_mistake, rows))}</tbody></table>"
+    )
+    return f'<p class="note">By {escape(title)}, {order}.</p>' + _scrolling(
+        table, "Mistakes"
+    )
+
+
+def _mistake(row: dict[str, Any]) -> str:
+    cells = (
+        row["label"],
+        row["predicted"],
+        f"{row['probability']:.0%}" if row["probability"] else "",
+        f"{row['wrong']} of {row['tests']}",
+        ", ".join(f"{n['item']} ({n['label']})" for n in row["nearest"]),
+    )
+    return _row(row["item"], (f"<td>{escape(cell)}</td>" for cell in cells))
+
+
+def _picker(comparison: dict[str, Any], classes: list[dict[str, Any]]) -> str:
+    labels, methods = [c["label"] for c in classes], comparison["methods"]
+    options = "".join(
+        f'<option value="{escape(name)}"'
+        f"{' selected' if name == comparison['recommended'] else ''}>"
+        f"{escape(method['title'])}</option>"
+        for name, method in methods.items()
+    )
+    parts = "".join(_method_part(n, method, labels) for n, method in methods.items())
+    return (
+        f'<p class="picker"><label>Method: <select class="methods">{options}</select>'
+        f"</label></p>{parts}"
+    )
+
+
+def _method_part(name: str, method: dict[str, Any], labels: list[str]) -> str:
+    chosen = "; ".join(
+        f"{c['params'] or 'nothing to choose'} "
+        f"({c['splits']} split{'s' if c['splits'] > 1 else ''})"
+        for c in method["chosen"]
+    )
+    return (
+        f'<div class="pick" data-method="{escape(name)}"><p>{escape(method["about"])} '
+        f"Chosen most often: {escape(chosen)}.</p>{_confusion(method, labels)}</div>"
+    )
+
+
+def _confusion(method: dict[str, Any], labels: list[str]) -> str:
+    """Counts, shaded by their share of the true class."""
+    if not method["confusion"]:
+        return ""
+    head = "".join(f'<th scope="col" class="number">{escape(x)}</th>' for x in labels)
+    body = ""
+    for i, counts in enumerate(method["confusion"]):
+        total = max(sum(counts), 1)
+        body += _row(
+            labels[i],
+            (
+                f'<td class="{"right" if i == j else "wrong"}" '
+                f'style="--share:{100 * count / total:.0f}%">{count}</td>'
+                for j, count in enumerate(counts)
+            ),
+        )
+    table = (
+        '<table class="confusion"><caption>True class (rows), predicted class '
+        "(columns), counted over all test parts</caption>"
+        f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+    return _scrolling(table, "Confusion")
+
+
+# ---------------------------------------------------------------------- the similarity
+
+
+def _facts(facts: dict[str, str]) -> str:
+    rows = "".join(_row(k, [f"<td>{escape(v)}</td>"]) for k, v in facts.items())
     return f"<table><tbody>{rows}</tbody></table>"
 
 
@@ -217,17 +355,23 @@ def _heat(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
         f'<i style="top:{100 * b:.2f}%;left:0;height:1px;width:100%"></i>'
         for b in heat["boundaries"]
     )
+    ends = [0.0, *heat["boundaries"], 1.0]
+    names = ""
+    for c, start, end in zip(classes, ends, ends[1:], strict=False):
+        if end - start >= 0.04:  # else there is no room
+            place = f"{100 * start:.2f}%;{{}}:{100 * (end - start):.2f}%"
+            text = escape(c["label"])
+            names += f'<b class="row" style="top:{place.format("height")}">{text}</b>'
+            names += f'<b class="col" style="left:{place.format("width")}">{text}</b>'
     order = ", ".join(c["label"] for c in classes)
     alt = f"Similarities as colours, items ordered by class: {order}"
     return (
         f'<figure><div class="heat"><img alt="{escape(alt)}" '
-        f'src="{heat_png(heat["cells"])}">{lines}</div>'
+        f'src="{heat_png(heat["cells"])}">{lines}{names}</div>'
         f'<span class="scale{" positive" if heat["low"] >= 0 else ""}"></span>'
         f'<div class="ends"><span>{heat["low"]:.3g} and less</span>'
         f"<span>{0.5 * (heat['low'] + heat['high']):.3g}</span>"
-        f"<span>{heat['high']:.3g} and more</span></div>"
-        f"<figcaption>Classes in order: {escape(order)}; thin lines part them."
-        "</figcaption></figure>"
+        f"<span>{heat['high']:.3g} and more</span></div></figure>"
     )
 
 
@@ -249,51 +393,8 @@ def _embedding(case: dict[str, Any]) -> str:
     )
 
 
-def _picker(comparison: dict[str, Any], classes: list[dict[str, Any]]) -> str:
-    labels = [c["label"] for c in classes]
-    options = "".join(
-        f'<option value="{escape(name)}"'
-        f"{' selected' if name == comparison['recommended'] else ''}>"
-        f"{escape(method['title'])}</option>"
-        for name, method in comparison["methods"].items()
-    )
-    parts = "".join(
-        _method_part(name, method, labels)
-        for name, method in comparison["methods"].items()
-    )
-    return (
-        f'<p class="picker"><label>Method: <select class="methods">{options}</select>'
-        f"</label></p>{parts}"
-    )
-
-
-def _method_part(name: str, method: dict[str, Any], labels: list[str]) -> str:
-    head = "".join(f'<th scope="col" class="number">{escape(x)}</th>' for x in labels)
-    body = ""
-    for i, counts in enumerate(method["confusion"]):
-        cells = "".join(
-            f"<td{' class=right' if i == j else ''}>{count}</td>"
-            for j, count in enumerate(counts)
-        )
-        body += f'<tr><th scope="row">{escape(labels[i])}</th>{cells}</tr>'
-    chosen = "; ".join(
-        f"{c['params'] or 'nothing to choose'} "
-        f"({c['splits']} split{'s' if c['splits'] > 1 else ''})"
-        for c in method["chosen"]
-    )
-    return (
-        f'<div class="pick" data-method="{escape(name)}">'
-        f"<p>{escape(method['about'])}</p>"
-        f'<div class="wide"><table class="confusion"><caption>'
-        f"{escape(method['title'])}: true class (rows), predicted class (columns), "
-        f"counted over all test parts</caption><thead><tr><td></td>{head}</tr></thead>"
-        f'<tbody>{body}</tbody></table></div><p class="note">Chosen most often: '
-        f"{escape(chosen)}.</p></div>"
-    )
-
-
 def _run(run: dict[str, Any], comparison: dict[str, Any]) -> str:
-    kind = "grouped" if run["grouped"] else "stratified"
+    kind = "grouped" if run["grouped"] else "random"
     facts = {
         "splits": f"{run['splits']} {kind} splits, {run['train_items']} items to train "
         f"and {run['test_items']} to test on, seed {run['seed']}",
@@ -307,13 +408,6 @@ def _run(run: dict[str, Any], comparison: dict[str, Any]) -> str:
     }
     for name, share in run["not_converged"].items():
         title = comparison["methods"][name]["title"]
-        facts[f"{title}"] = f"the solver was cut short on {share:.0%} of the splits"
+        facts[title] = f"the solver was cut short on {share:.0%} of the splits"
     command = f"<pre>{escape(run['command'])}</pre>" if run["command"] else ""
     return _facts(facts) + command
-
-
-def _glossary() -> str:
-    items = "".join(
-        f"<dt>{escape(word)}</dt><dd>{escape(text)}</dd>" for word, text in GLOSSARY
-    )
-    return f'<section id="glossary"><h2>Glossary</h2><dl>{items}</dl></section>'
