@@ -197,8 +197,8 @@ def test_levels_that_cost_nothing():
 def test_only_the_deciding_column_is_bold(found):
     table = score_table(found["comparison"])
     assert table.count("deciding") == len(found["comparison"]["table"])
-    assert '<th scope="col" class="number">p</th>' in table  # over items
-    assert "p (splits)" not in table  # four splits cannot tell
+    assert '<th scope="col" class="number">p (items)</th>' in table
+    assert '<th scope="col" class="number">p</th>' not in table  # of four splits
 
 
 def test_p_values_are_left_out_where_they_cannot_be_small(comparison):

@@ -13,16 +13,17 @@ Exit codes: 0, 1 (failed), 2 (bad usage or input).
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
-from krein.cli.parser import Parser, parse
-
-__all__ = ["COMMANDS", "main"]
+from krein.words import did_you_mean, printable
 
 COMMANDS = (
     "demo",
@@ -31,6 +32,7 @@ COMMANDS = (
     "kernel",
     "fit",
     "predict",
+    "score",
     "datasets",
     "completion",
 )
@@ -43,6 +45,47 @@ _BAD_PATHS = (
     IsADirectoryError,
     NotADirectoryError,
 )
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors say what may have been meant."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    @property
+    def options(self) -> list[str]:
+        """All option strings, for suggestions and completion."""
+        return [word for action in self._actions for word in action.option_strings]
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a wrong choice, with the nearest right one."""
+        if action.choices is None or value in action.choices:
+            return
+        known = list(map(str, action.choices))
+        what = "command" if action.dest == "command" else "choice"
+        raise argparse.ArgumentError(
+            None if what == "command" else action,
+            f"{value!r} is not a {what}{did_you_mean(str(value), known)} "
+            f"(there are {', '.join(known)})",
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage of this command and the message; exit with 2."""
+        unknown = re.search(r"unrecognized arguments: (-\S+)", message)
+        if unknown:
+            message += did_you_mean(unknown[1].partition("=")[0], self.options)
+        self.print_usage(sys.stderr)
+        self.exit(2, printable(f"{self.prog}: error: {message}") + "\n")
+
+
+def parse(parser: Parser, argv: Any) -> argparse.Namespace:
+    """Parse; what a command does not know is refused with that command's usage."""
+    args, extra = parser.parse_known_args(argv)
+    if extra:
+        args.parser.error(f"unrecognized arguments: {' '.join(extra)}")
+    return args
 
 
 def build_parser() -> Parser:
@@ -99,6 +142,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0, 1 (failed) or 2 (bad usage or input).
     """
+    _open_streams()
     argv = sys.argv[1:] if argv is None else argv
     if not argv:
         build_parser().print_help(sys.stderr)
@@ -124,6 +168,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(name, error, 1)
 
 
+def _open_streams() -> None:
+    """Replace streams that were closed before the start: nothing is read or shown."""
+    for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, stream) is None:
+            setattr(sys, stream, open(os.devnull, mode))
+
+
 def _run(args) -> None:
     payload = args.module.run(args)
     if args.json:
@@ -140,7 +191,7 @@ def _one_line(name: str, quiet: bool):
     def show(message, category, *place) -> None:
         text = " ".join(str(message).split())
         if not quiet and text not in seen:
-            print(f"{name}: warning: {text}", file=sys.stderr)
+            print(printable(f"{name}: warning: {text}"), file=sys.stderr)
         seen.add(text)
 
     return show
@@ -149,5 +200,5 @@ def _one_line(name: str, quiet: bool):
 def _failed(name: str, error: object, code: int) -> int:
     """Print one line on stderr."""
     text = " ".join(str(error).split()) or type(error).__name__
-    print(f"{name}: error: {text}", file=sys.stderr)
+    print(printable(f"{name}: error: {text}"), file=sys.stderr)
     return code

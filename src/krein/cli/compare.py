@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from krein.cli.options import (
+    METHODS,
     add_input,
     add_kernel,
     add_labels,
@@ -15,7 +16,7 @@ from krein.cli.options import (
     check_output,
     repeated,
 )
-from krein.cli.output import print_alerts, print_note, print_table
+from krein.cli.output import print_alerts, print_note, print_table, say
 
 SUMMARY = "try all methods on the same splits and say which to use"
 EXAMPLES = (
@@ -34,9 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_labels(parser)
     add_kernel(parser)
     parser.add_argument(
-        "--methods", metavar="A,B,...", help="only these (default: all that apply)"
+        "--methods",
+        metavar="A,B,...",
+        help=f"only these (default: all that apply): {', '.join(METHODS)}",
     )
-    parser.add_argument("--groups", metavar="FILE", help="items to be kept together")
+    parser.add_argument(
+        "--groups",
+        metavar="FILE",
+        help="items to be kept together; 'twins' keeps equal items together",
+    )
     parser.add_argument(
         "--split-by-similarity",
         type=float,
@@ -44,20 +51,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep items together that a chain of similarities of S or more connects",
     )
     parser.add_argument(
-        "--min-members",
-        type=int,
-        default=10,
-        metavar="N",
-        help="of a table of hits, leave out classes with fewer items (default: 10)",
-    )
-    parser.add_argument(
         "--folds", type=int, metavar="N", help="N folds, once (default: 2 times 5)"
     )
     parser.add_argument(
         "--scoring",
-        default="accuracy",
-        choices=["accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"],
-        help="what decides (default: accuracy)",
+        choices=[
+            "accuracy",
+            "balanced_accuracy",
+            "neg_log_loss",
+            "roc_auc",
+            "r2",
+            "neg_mean_absolute_error",
+        ],
+        help="what decides (default: accuracy; r2 for a regression)",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the splits")
     parser.add_argument(
@@ -78,29 +84,30 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Compare, and write report and model if asked for."""
     page = check_output(args.html, args.force)
     saved = check_output(args.model, args.force)
-    from krein.cli.problem import check_methods
     from krein.store.sharing import shared_work
 
-    methods = check_methods(args.methods)
-    several, read = _compare_all(methods, args)
+    several, read = _compare_all(args)
     with shared_work():  # one eigendecomposition for advice, diagnosis and report
         args.kernel, _ = several.best  # what is written is about this one
         comparison = several.comparisons[args.kernel]
         return {
             **_account(several, comparison, args),
-            **_written(comparison, args, (page, saved), read),
+            **_written(several, comparison, args, (page, saved), read),
         }
 
 
-def _compare_all(methods: Any, args: argparse.Namespace) -> tuple[Any, Any]:
+def _compare_all(args: argparse.Namespace) -> tuple[Any, Any]:
     """Comparisons of all kernels named, and what was read."""
-    from krein.cli.problem import kernel_names, load_problem
+    from krein.cli.problem import check_methods, kernel_names, load_problem
     from krein.comparison.kernels import KernelComparison
 
     found, read = {}, None
+    if args.task is None:
+        check_methods(args.methods)  # a wrong name fails before a long read
     for name in kernel_names(args):
         args.kernel = name
         problem, read = load_problem(args, read)
+        methods = check_methods(args.methods, args.task)
         _check_folds(args.folds, problem)
         if args.html is not None and _is_large(problem):
             raise ValueError(
@@ -112,7 +119,7 @@ def _compare_all(methods: Any, args: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def _written(
-    comparison: Any, args: argparse.Namespace, paths: Any, read: Any
+    several: Any, comparison: Any, args: argparse.Namespace, paths: Any, read: Any
 ) -> dict[str, Any]:
     """Write what was asked for; findings of the similarity, and the files."""
     page, saved = paths
@@ -123,10 +130,12 @@ def _written(
     written = _write_model(comparison, args, saved, read)
     if page is not None:
         context = {"findings": findings, "diagnosis": diagnosis}
-        _write_page(comparison, args, page, read, context)
+        _write_page(several, args, page, read, context)
         written["report"] = str(page)
     return {
-        "findings": [f for f in findings if f["severity"] != "note"],
+        "findings": [
+            f for f in findings if f["severity"] != "note" or f["key"] == "duplicates"
+        ],
         **written,
     }
 
@@ -142,11 +151,14 @@ def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[st
     return {
         "file": args.file,
         **({} if one else {"kernel": args.kernel, "kernels": several.ranking}),
-        "scoring": args.scoring,
+        "task": comparison.task,
+        "scoring": comparison.scoring,
         "splits": len(comparison.splits),
         "best": comparison.best,
         "recommended": comparison.recommendation.method,
         "clear": several.recommendation.clear,
+        "useful": comparison.recommendation.useful,
+        "by_items": comparison.by_items,
         "recommendation": several.recommendation.text,
         "table": comparison.table() if one else several.table(),
         "failed": failed,
@@ -157,16 +169,16 @@ def _check_folds(folds: int | None, problem: Any) -> None:
     """Refuse folds that leave nothing to train or to test on."""
     import numpy as np
 
-    largest = int(np.bincount(problem.codes).max())
+    classes = problem.codes.dtype.kind in "iu"
+    largest = int(np.bincount(problem.codes).max()) if classes else len(problem.codes)
+    what = "the items of the largest class" if classes else "the number of items"
     if folds is not None and not 2 <= folds <= largest:
-        raise ValueError(
-            f"--folds must be from 2 to {largest}, the items of the largest class; got "
-            f"{folds}"
-        )
+        raise ValueError(f"--folds must be from 2 to {largest}, {what}; got {folds}")
 
 
 def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
     from krein.comparison.run import compare_problem
+    from krein.comparison.tasks import compare_task
     from krein.progress import progress_bar
 
     label = f"comparing {problem.codes.size} items"
@@ -179,16 +191,14 @@ def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
             advance(percent - done, what)
             done = percent
 
-        return compare_problem(
-            problem,
-            methods,
-            cv=args.folds,
-            scoring=args.scoring,
-            n_jobs=args.jobs,
-            cache=args.cache,
-            progress=progress,
-            random_state=args.seed,
-        )
+        how = {"cv": args.folds, "progress": progress, "random_state": args.seed}
+        if args.task in ("regression", "novelty"):
+            return compare_task(
+                problem, args.task, methods, scoring=args.scoring, **how
+            )
+        scoring = args.scoring or "accuracy"
+        how |= {"scoring": scoring, "n_jobs": args.jobs, "cache": args.cache}
+        return compare_problem(problem, methods, **how)
 
 
 def _is_large(problem: Any) -> bool:
@@ -212,6 +222,8 @@ def _diagnose(problem: Any, args: argparse.Namespace) -> Any:
         K, vectors = problem.K[items][:, items], None
     else:
         K, vectors = problem.on(items), problem.vectors
+    if not problem.classes.size:  # numbers to be predicted
+        return diagnose(K, problem.codes[items], vectors)
     return diagnose(K, problem.classes[problem.codes[items]], vectors)
 
 
@@ -230,17 +242,20 @@ def _write_model(
 
 
 def _write_page(
-    comparison: Any, args: argparse.Namespace, page: Any, read: Any, context: Any
+    several: Any, args: argparse.Namespace, page: Any, read: Any, context: Any
 ) -> None:
     from krein.items import called
+    from krein.report import write_report
 
-    comparison.to_html(
+    one = several.comparisons[args.kernel]
+    write_report(
+        one if len(several.comparisons) == 1 else several,
         page,
         force=args.force,
         title=Path(args.file).name,
         command=_command(args),
         names=called(read.data, read.names),
-        source=_source(args, comparison.problem),
+        source=_source(args, one.problem),
         **context,
     )
 
@@ -269,13 +284,9 @@ def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
     }
 
 
-# What a table of hits has beside: classes left out, relatives kept together.
-_OF_HITS = ("split_by_similarity", "min_members")
-
-
 def _command(args: argparse.Namespace) -> str:
     """Return the command that repeats this run."""
-    asked = ("methods", "groups", "folds", "scoring", "seed", *_OF_HITS)
+    asked = ("methods", "groups", "folds", "scoring", "seed", "split_by_similarity")
     usual = args.parser.get_default
     options = repeated(args, *(n for n in asked if getattr(args, n) != usual(n)))
     return f"krein compare {shlex.quote(args.file)} {options}"
@@ -295,11 +306,16 @@ def _cell(column: Any, row: dict[str, Any]) -> str:
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
-    from krein.comparison.columns import ABOUT_P, shown_columns
+    from krein.comparison import columns as of
 
     print_alerts(payload["findings"])
-    print(payload["recommendation"])
-    columns = shown_columns(payload["splits"])
+    say(payload["recommendation"])
+    tasks = {"regression": of.REGRESSION, "novelty": of.NOVELTY}
+    columns = of.shown_columns(
+        payload["splits"],
+        tasks.get(payload["task"], of.COLUMNS),
+        by_items=payload["by_items"],
+    )
     first = ["kernel", "method"] if "kernels" in payload else ["method"]
     head = [*first, *(column.title.removesuffix(" s") for column in columns)]
     rows = [
@@ -307,10 +323,12 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
         for row in payload["table"]
     ]
     print_table(head, rows)
-    if "p" in head and len(rows) > 1:
-        print_note(args, ABOUT_P)
+    if {"p", "p (items)"} & set(head) and len(rows) > 1:
+        print_note(args, of.ABOUT_P)
     for name, why in payload["failed"].items():
-        print(f"{name} failed: {why}")
+        say(f"{name} failed: {why}")
     for kind in ("report", "model"):
         if kind in payload:
-            print(f"{kind}: {payload[kind]}")
+            say(f"{kind}: {payload[kind]}")
+    if "model" in payload and not payload["useful"]:
+        say("warning: the saved model is no better than an answer that costs nothing")

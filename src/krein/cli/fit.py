@@ -6,13 +6,14 @@ import argparse
 from typing import Any
 
 from krein.cli.options import (
+    METHODS,
     add_input,
     add_kernel,
     add_labels,
     add_output,
     check_output,
 )
-from krein.cli.output import describe_model, print_note
+from krein.cli.output import describe_model, print_note, say
 
 SUMMARY = "fit one method on all items and save the model"
 EXAMPLES = (
@@ -29,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_labels(parser)
     add_kernel(parser)
     parser.add_argument(
-        "--method", default="krein", help="as in krein compare (default: krein)"
+        "--method",
+        help="as in krein compare (default: average, as there; profiles for a table of "
+        f"hits, krein with --set): {', '.join(METHODS)}",
     )
     parser.add_argument(
         "--set",
@@ -51,34 +54,87 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Fit and save."""
-    import numpy as np
-
     out = check_output(args.out, args.force)
     from krein.cli.problem import check_methods, load_problem
-    from krein.comparison.evaluation import fit_method
-    from krein.comparison.methods import select_methods
     from krein.progress import progress_bar
 
-    check_methods(args.method)
-    settings = read_settings(args.method, args.set)
+    if args.task is None:
+        check_methods(args.method)  # a wrong name fails before a long read
+        read_settings(args.method, args.set, None)
     problem, read = load_problem(args)
-    select_methods([args.method], has_vectors=problem.vectors is not None)
+    name = _method(args, problem)
+    settings = read_settings(name, args.set, args.task)
     _warn_if_diagonal(args, problem)
-    label = f"fitting {args.method} on {problem.codes.size} items"
+    label = f"fitting {name} on {problem.codes.size} items"
     with progress_bar(label, 0, unit="", show=not args.quiet):
-        model = fit_method(problem, args.method, params=settings or None)
+        model = _fit(problem, name, settings or None, args.task)
         model = with_probabilities(model, problem) if args.proba else model
     checked = _checked(model, problem) if args.check else {}
-    right = model.predict(training_data(problem)) == labels_of(problem)
+    score = _training_score(model, problem, args.task)
     model = save_named(model, out, read, problem)
     return {
         "model": str(out),
+        "method": name,
         "estimator": describe_model(model),
         "items": int(problem.codes.size),
         "classes": [str(label) for label in problem.classes],
-        "training_accuracy": float(np.mean(right)),
+        **score,
         **checked,
     }
+
+
+def _method(args: argparse.Namespace, problem: Any) -> str:
+    """The method asked for, or the one that `compare` recommends by default."""
+    from krein.cli.problem import check_methods
+    from krein.comparison.methods import select_methods
+
+    usual = "profiles" if _is_sparse(problem) else "average"
+    if args.task == "novelty":
+        usual = "clip"
+    elif args.set and args.task is None:
+        usual = "krein"  # the average chooses its settings by itself
+    (name,) = check_methods(args.method or usual, args.task) or [usual]
+    if args.task not in ("regression", "novelty"):
+        select_methods([name], has_vectors=problem.vectors is not None)
+    return name
+
+
+def _is_sparse(problem: Any) -> bool:
+    import scipy.sparse
+
+    return scipy.sparse.issparse(problem.K)
+
+
+def _fit(problem: Any, name: str, settings: Any, task: str | None) -> Any:
+    if task in ("regression", "novelty"):
+        from krein.comparison.tasks import fit_task
+
+        return fit_task(problem, task, name, params=settings)
+    from krein.comparison.evaluation import fit_method
+
+    return fit_method(problem, name, params=settings)
+
+
+def _training_score(model: Any, problem: Any, task: str | None) -> dict[str, Any]:
+    """How well the training items are recognised, beside what costs nothing."""
+    import numpy as np
+
+    from krein.notices import warn_user
+
+    if task == "novelty":
+        return {}
+    said = model.predict(training_data(problem))
+    if task == "regression":
+        residual = float(np.mean((said - problem.codes) ** 2))
+        return {"training_r2": 1.0 - residual / float(np.var(problem.codes))}
+    right = float(np.mean(said == labels_of(problem)))
+    largest = float(np.bincount(problem.codes).max() / problem.codes.size)
+    if right <= largest:
+        warn_user(
+            f"nothing was learnt: {right:.3f} of the training items are recognised, "
+            f"and the largest class has {largest:.3f} of them"
+        )
+    return {"training_accuracy": right}
 
 
 def _checked(model: Any, problem: Any) -> dict[str, Any]:
@@ -98,18 +154,25 @@ def _checked(model: Any, problem: Any) -> dict[str, Any]:
     return {"certificate": facts}
 
 
-def read_settings(method: str, pairs: list[str]) -> dict[str, Any]:
+def read_settings(
+    name: str | None, pairs: list[str], task: str | None
+) -> dict[str, Any]:
     """Read hyperparameters by the types that the estimator declares."""
     import krein
     from krein.cli.parameters import declared, parse_pairs
-    from krein.comparison.methods import METHODS
+    from krein.cli.problem import methods_of
 
-    known = declared(getattr(krein, METHODS[method].estimator))
-    fixed = {"kernel", "symmetrize", *METHODS[method].params}
-    if METHODS[method].needs == "similarity":  # --kernel and --param say it
+    if not pairs or name is None:
+        return {}
+    method = methods_of(task)[name]
+    if not method.estimator:
+        raise ValueError(f"--set is not for method {name!r}")
+    fixed = {"kernel", "symmetrize", *method.params}
+    if method.needs == "similarity":  # --kernel and --param say it
         fixed.add("kernel_params")
-    known = {name: p for name, p in known.items() if name not in fixed}
-    return parse_pairs(pairs, known, option="--set", owner=f"method {method!r}")
+    known = declared(getattr(krein, method.estimator))
+    known = {key: p for key, p in known.items() if key not in fixed}
+    return parse_pairs(pairs, known, option="--set", owner=f"method {name!r}")
 
 
 def _warn_if_diagonal(args: argparse.Namespace, problem: Any) -> None:
@@ -132,8 +195,8 @@ def training_data(problem: Any) -> Any:
 
 
 def labels_of(problem: Any) -> Any:
-    """Return the labels of the training items."""
-    return problem.classes[problem.codes]
+    """Return the labels (or numbers) of the training items."""
+    return problem.classes[problem.codes] if problem.classes.size else problem.codes
 
 
 def with_probabilities(model: Any, problem: Any) -> Any:
@@ -159,11 +222,14 @@ def save_named(model: Any, path: Any, read: Any, problem: Any) -> Any:
     from krein import save_model
     from krein.cli.hits import with_rule
 
+    kept = np.arange(problem.codes.size)
+    if is_outlier_detector(model[-1] if hasattr(model, "steps") else model):
+        kept = np.flatnonzero(problem.codes == 0)  # novelty is learnt from the normal
     if read.rule is not None:
         model = with_rule(model, read.rule, labels_of(problem))
     if read.names is not None:
-        model.item_names_ = list(read.names)
-    model.item_labels_ = [str(label) for label in labels_of(problem)]
+        model.item_names_ = [read.names[k] for k in kept]
+    model.item_labels_ = [str(label) for label in labels_of(problem)[kept]]
     if problem.kernel is None and isinstance(problem.K, np.ndarray):
         model.item_range_ = np.array([problem.K.min(), problem.K.max()])
     save_model(model, path)
@@ -172,10 +238,13 @@ def save_named(model: Any, path: Any, read: Any, problem: Any) -> Any:
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what was fitted."""
-    print(f"{payload['model']}: {payload['estimator']}")
-    print(
-        f"{payload['items']} items, classes {', '.join(payload['classes'])}, "
-        f"training accuracy {payload['training_accuracy']:.3f}"
-    )
+    say(f"{payload['model']}: {payload['estimator']}")
+    said = f"{payload['items']} items"
+    if "training_accuracy" in payload:
+        said += f", classes {', '.join(payload['classes'])}, training accuracy "
+        said += f"{payload['training_accuracy']:.3f}"
+    if "training_r2" in payload:
+        said += f", R^2 on them {payload['training_r2']:.3f}"
+    say(said)
     if "certificate" in payload:
-        print(payload["certificate"]["text"])
+        say(payload["certificate"]["text"])

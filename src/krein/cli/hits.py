@@ -15,17 +15,7 @@ from krein.formats.hit_lines import data_lines
 from krein.formats.recognise import is_pair
 from krein.splitting import near_duplicate_share
 
-__all__ = [
-    "as_similarity",
-    "leave_out_rare",
-    "near_duplicates",
-    "new_hits",
-    "read_if_hits",
-    "with_rule",
-]
-
-_ITEMS = 200  # fewer items, or more pairs, are read as a matrix
-_DENSITY = 0.2
+_MEMBERS = (10, 5)  # classes with fewer items are left out of a table of hits
 
 
 def read_if_hits(path: str, format: str | None) -> Named | None:
@@ -40,13 +30,20 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
     except FormatError:
         return None  # the reader of matrices says what is wrong
     n = hits.data.shape[0]
-    if kind == "pairs" and (n < _ITEMS or hits.data.nnz > _DENSITY * n * n):
-        return None
+    if kind == "pairs" and _is_whole(hits.data):
+        return None  # a matrix, written as pairs
     if hits.columns is not None:
         raise ValueError(f"{path} has hits of {n} items on others, not on each other")
     share = hits.data.nnz / n**2
     note = f"read {hits.data.nnz} hits of {n} items ({share:.2%} of the pairs)"
     return replace(hits, notes=[note])
+
+
+def _is_whole(hits: Any) -> bool:
+    """Whether every pair is there: in both directions, or in one."""
+    n = hits.shape[0]
+    both = (hits != 0) + (hits != 0).T
+    return both.nnz - np.count_nonzero(both.diagonal()) >= n * (n - 1)
 
 
 def _kind_of_hits(path: Path) -> str:
@@ -123,13 +120,19 @@ def _names_in(path: str) -> list[str]:
     return [line.split()[0] for line in heads or lines if line.strip()]
 
 
-def leave_out_rare(read: Any, members: int) -> tuple[Any, list[str]]:
-    """Leave out items of classes that are too small to train and test on."""
-    from krein.arrays import compressed_rows
+def leave_out_rare(read: Any, members: int | None) -> tuple[Any, list[str]]:
+    """Leave out items of classes that are too small to train and test on.
 
+    Without a number of members that of tables of hits: 10, or 5 where 10 would leave
+    out most items.
+    """
     classes, codes = np.unique(read.target, return_inverse=True)
     counts = np.bincount(codes)
-    kept = np.flatnonzero(counts[codes] >= members)
+    tried = _MEMBERS if members is None else (members,)
+    for members in tried:
+        kept = np.flatnonzero(counts[codes] >= members)
+        if 2 * kept.size > codes.size:
+            break
     if kept.size == codes.size:
         return read, []
     large = int((counts >= members).sum())
@@ -143,14 +146,7 @@ def leave_out_rare(read: Any, members: int) -> tuple[Any, list[str]]:
         f"than {members} members are left out (--min-members); {kept.size} items of "
         f"{large} classes remain"
     )
-    part = replace(
-        read,
-        data=compressed_rows(read.data[kept][:, kept]),
-        names=[read.names[k] for k in kept],
-        target=read.target[kept],
-        groups=None if read.groups is None else read.groups[kept],
-    )
-    return part, [note]
+    return read.part(kept, len(codes)), [note]
 
 
 def near_duplicates(K: Any) -> list[str]:

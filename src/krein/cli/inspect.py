@@ -6,8 +6,8 @@ import argparse
 import shlex
 from typing import Any
 
-from krein.cli.options import add_input, add_kernel, add_labels
-from krein.cli.output import print_alerts, print_note, print_table
+from krein.cli.options import add_input, add_kernel, add_labels, repeated
+from krein.cli.output import print_alerts, print_note, print_table, say
 
 SUMMARY = "say how indefinite a similarity is and what to do about it"
 EXAMPLES = (
@@ -48,7 +48,7 @@ def _diagnose(args: argparse.Namespace, read: Any, target: Any) -> Any:
     from krein import diagnose
     from krein.cli.problem import make_kernel, settle_kind
     from krein.kernels import kernel_matrix
-    from krein.validation import looks_like_distances
+    from krein.validation import wrong_direction
 
     if args.kernel != "precomputed":
         kernel = make_kernel(args.kernel, args.param).fit(read.data)
@@ -56,12 +56,13 @@ def _diagnose(args: argparse.Namespace, read: Any, target: Any) -> Any:
         K = kernel_matrix(kernel, read.data, progress=not args.quiet)
         return diagnose(_mean(K, args), target, X)
     K = _mean(read.data, args)
-    if args.kind is None and not args.transform and looks_like_distances(K):
-        return diagnose(K, target)  # its first finding is how to say so
-    conversion = settle_kind(args, K)
+    kind = args.kind or ("distance" if args.transform else "similarity")
+    if wrong_direction(K, kind) is not None:
+        return diagnose(K, target, kind=kind)  # its first finding is how to say so
     if args.transform or args.param:  # another form than the usual one
+        conversion = settle_kind(args, K)
         return diagnose(conversion.fit_transform(K), target)
-    return diagnose(K, target, kind=args.kind or "similarity")
+    return diagnose(K, target, kind=kind)
 
 
 def _mean(K: Any, args: argparse.Namespace) -> Any:
@@ -89,24 +90,34 @@ def repairs(
     """
     from krein.diagnostics.findings import Finding
 
-    words = {
-        "FILE": shlex.quote(args.file),
-        "ITEMS": shlex.quote(args.file),
-        "LABELS": shlex.quote(args.labels or "labels.csv"),
-    }
     errors = [f for f in diagnosis.findings if f.severity == "error"]
     others = [f for f in diagnosis.findings if f.severity != "error"]
     read = [
         Finding("warning", k, text, *_REREAD.get(k, ())) for k, text in alerts.items()
     ]
-    found = []
-    for finding in [*errors, *read, *others]:
-        command = finding.command
-        if args.kernel != "precomputed":
-            command = command.replace("--kernel edit", f"--kernel {args.kernel}")
-        command = " ".join(words.get(word, word) for word in command.split(" "))
-        found.append({**finding.to_dict(), "command": command})
-    return found
+    return [
+        {**f.to_dict(), "command": _own_command(f.command, args)}
+        for f in [*errors, *read, *others]
+    ]
+
+
+def _own_command(command: str, args: argparse.Namespace) -> str:
+    """The command of a finding with the user's files and options."""
+    if not command:
+        return ""
+    words = {
+        "FILE": shlex.quote(args.file),
+        "ITEMS": shlex.quote(args.file),
+        "LABELS": shlex.quote(args.labels or "labels.csv"),
+    }
+    if args.kernel != "precomputed":
+        command = command.replace("--kernel edit", f"--kernel {args.kernel}")
+    said = {word[2:].replace("-", "_") for word in command.split() if word[:2] == "--"}
+    if "kind" in said:
+        said.add("transform")
+    rest = repeated(args, skip=tuple(said))
+    own = " ".join(words.get(word, word) for word in command.split(" "))
+    return f"{own} {rest}".strip()
 
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
@@ -115,5 +126,8 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     said = [finding["text"] for finding in payload["findings"]]
     for advice in payload["advice"]:
         if not any(text in advice for text in said):  # once is enough
-            print(f"- {advice}")
+            say(f"- {advice}")
     print_table(["fact", "value"], list(payload["facts"].items()))
+    if payload["forms"]:
+        rows = [[form, f"{mass:.2g}"] for form, mass in payload["forms"].items()]
+        print_table(["similarity of this distance", "negative mass"], rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from krein.cli.options import add_output, add_reading, check_output
-from krein.cli.output import print_note, print_table
+from krein.cli.output import print_note, print_table, say
 from krein.words import few_digits
 
 SUMMARY = "compute a similarity matrix from items, or say what a kernel is"
@@ -198,8 +198,8 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
         _show_list(payload["kernels"])
     elif args.out != "-":
         against = f" against {payload['against']}" if payload["against"] else ""
-        print(f"{payload['out']}: {payload['items']} items{against}")
-        print(few_digits(payload["kernel"]))
+        say(f"{payload['out']}: {payload['items']} items{against}")
+        say(few_digits(payload["kernel"]))
 
 
 def _show_list(kernels: list[dict[str, Any]]) -> None:

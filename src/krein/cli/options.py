@@ -6,16 +6,11 @@ import argparse
 import shlex
 from pathlib import Path
 
-__all__ = [
-    "add_input",
-    "add_kernel",
-    "add_labels",
-    "add_output",
-    "add_reading",
-    "check_output",
-    "repeated",
-]
-
+# As `krein.list_methods()` has them; --help must not import them.
+METHODS = (
+    "average", "svc", "clip", "flip", "shift", "square", "diffusion", "krein", "proxy",
+    "dc", "logistic", "neighbors", "features", "profiles", "gaussian", "thin_plate",
+)  # fmt: skip
 TRANSFORMS = ("exponential", "gaussian", "inverse", "negative", "centred", "max")
 
 
@@ -59,6 +54,30 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
         "--ignore-names",
         action="store_true",
         help="labels are in the order of the items, whatever the names say",
+    )
+    group.add_argument(
+        "--skip-unlabelled",
+        action="store_true",
+        help="leave out items without a label instead of refusing them",
+    )
+    group.add_argument(
+        "--min-members",
+        type=int,
+        metavar="N",
+        help="leave out classes with fewer items (default: of a table of hits 10, or 5 "
+        "where 10 would leave out most items; of anything else none)",
+    )
+    group.add_argument(
+        "--task",
+        choices=["classification", "regression", "novelty"],
+        help="what is to be learnt (default: classes; numbers of many different values "
+        "are a regression). Novelty learns from the items labelled --normal, or from "
+        "all items where there are no labels",
+    )
+    group.add_argument(
+        "--normal",
+        metavar="LABEL",
+        help="for novelty: label of the normal items (default: the most frequent one)",
     )
 
 
@@ -134,6 +153,10 @@ _SHARED = (
     "labels",
     "label_column",
     "ignore_names",
+    "skip_unlabelled",
+    "min_members",
+    "task",
+    "normal",
     "kernel",
     "param",
     "kind",

@@ -7,7 +7,8 @@ import sys
 from typing import Any
 
 from krein.cli.options import add_output, check_output
-from krein.cli.output import print_note
+from krein.cli.output import print_note, say
+from krein.words import printable
 
 SUMMARY = "predict labels of new items with a saved model"
 EXAMPLES = (
@@ -17,8 +18,8 @@ EXAMPLES = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Add model, file and how it is to be read."""
     parser.add_argument("model", help="file of krein fit or krein compare --model")
     parser.add_argument(
         "file",
@@ -33,13 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kind",
         choices=["similarity", "distance"],
         help="what the numbers mean; refused if the model was fitted on the other",
-    )
-    parser.add_argument(
-        "--proba", action="store_true", help="probability of each class"
-    )
-    parser.add_argument("--scores", action="store_true", help="decision values")
-    parser.add_argument(
-        "--nearest", type=int, default=0, metavar="N", help="nearest training items"
     )
     parser.add_argument(
         "--ignore-names",
@@ -58,6 +52,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LABEL",
         help="what an item without a hit is called (default: 'no hit')",
     )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_input(parser)
+    parser.add_argument(
+        "--proba", action="store_true", help="probability of each class"
+    )
+    parser.add_argument("--scores", action="store_true", help="decision values")
+    parser.add_argument(
+        "--nearest", type=int, default=0, metavar="N", help="nearest training items"
+    )
     parser.add_argument("-o", "--out", metavar="FILE", help="write a csv file")
     add_output(parser)
 
@@ -70,11 +76,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     model = load_model(args.model)
     refuse_what_cannot_predict(model, args)
     check_kind(model, args)
-    given, names = _read(model, args)
-    rows = [
-        {"item": name, "label": str(label)}
-        for name, label in zip(names, model.predict(**given), strict=True)
-    ]
+    given, names = read_new(model, args)
+    rows = answers(model, given, names)
     for add in (_add_probabilities, _add_scores, _add_nearest):
         add(rows, model, given, args)
     payload: dict[str, Any] = {"items": rows}
@@ -82,6 +85,28 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         _write(out, rows, args.force)
         payload["out"] = str(out)
     return payload
+
+
+def answers(model: Any, given: dict[str, Any], names: list[str]) -> list[dict]:
+    """One row per item: its label, its number, or whether it is novel."""
+    from sklearn.base import is_outlier_detector, is_regressor
+
+    said = model.predict(**given)
+    if is_outlier_detector(_last(model)):
+        labels = ["normal" if sign > 0 else "novel" for sign in said]
+        return [
+            {"item": name, "label": label}
+            for name, label in zip(names, labels, strict=True)
+        ]
+    if is_regressor(_last(model)):
+        return [
+            {"item": name, "value": float(f"{value:.6g}")}
+            for name, value in zip(names, said, strict=True)
+        ]
+    return [
+        {"item": name, "label": str(label)}
+        for name, label in zip(names, said, strict=True)
+    ]
 
 
 def refuse_what_cannot_predict(model: Any, args: argparse.Namespace) -> None:
@@ -140,7 +165,7 @@ def _compare_ranges(data: Any, model: Any) -> None:
         )
 
 
-def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+def read_new(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """What the methods of the model take, by name, and the names of the new items."""
     from krein.cli.hits import new_hits
     from krein.cli.inputs import item_format
@@ -253,6 +278,10 @@ def _table(file: Any, rows: list[dict[str, Any]]) -> None:
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the labels as csv, or where they are."""
     if "out" in payload:
-        print(f"{payload['out']}: {len(payload['items'])} labels")
+        say(f"{payload['out']}: {len(payload['items'])} labels")
     else:
-        _table(sys.stdout, payload["items"])
+        shown = [
+            {k: printable(v) if isinstance(v, str) else v for k, v in row.items()}
+            for row in payload["items"]
+        ]
+        _table(sys.stdout, shown if sys.stdout.isatty() else payload["items"])

@@ -48,8 +48,8 @@ class Column:
 
 
 _BESIDE = (
+    Column("p_value_items", "p (items)", ".2g", larger_is_better=None),
     Column("p_value", "p", ".2g", larger_is_better=None),
-    Column("p_value_splits", "p (splits)", ".2g", larger_is_better=None),
     Column("fit_seconds", "fit s", ".2g", larger_is_better=False),
     Column("predict_seconds", "predict s", ".2g", larger_is_better=False),
     Column("search_seconds", "search s", ".2g", larger_is_better=False, shown=False),
@@ -77,9 +77,9 @@ NOVELTY = (Column("roc_auc", "AUC", scoring="roc_auc"), *_BESIDE)
 FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
 ABOUT_P = (
     "p: how often chance alone would make a difference to the best as large as this, "
-    "by two tests, both adjusted by Holm for the number of methods. Over items, paired "
-    "(p), which decides where there is one; and over splits (corrected resampled "
-    "t-test). Above 0.05 the two methods cannot be told apart."
+    "by two tests, both adjusted by Holm for the number of methods: over items, paired, "
+    "which decides where there is one; and over splits (corrected resampled t-test). "
+    "Above 0.05 the two methods cannot be told apart."
 )
 SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
 
@@ -88,7 +88,7 @@ def shown_columns(
     n_splits: int, columns: tuple[Column, ...] = COLUMNS, *, by_items: bool = False
 ) -> list[Column]:
     """Columns of a table for people; p-values only where they can be small."""
-    hidden = {"p_value_splits"} if n_splits < FEWEST_SPLITS else set()
-    if hidden and not by_items:
-        hidden.add("p_value")
+    hidden = {"p_value"} if n_splits < FEWEST_SPLITS else set()
+    if not by_items:
+        hidden.add("p_value_items")
     return [c for c in columns if c.shown and c.key not in hidden]

@@ -93,7 +93,7 @@ class Comparison:
     @property
     def about_p(self) -> str:
         """What the p-values mean, or why there are none."""
-        if any(column.key == "p_value" for column in self.columns):
+        if any(column.key.startswith("p_value") for column in self.columns):
             return ABOUT_P
         return "With so few splits no difference can be proven: p-values are left out."
 
@@ -244,8 +244,8 @@ class Comparison:
             low, high = score_interval(values, self.test_share, bounds=column.bounds)
             row[column.key] = float(values.mean())
             row[f"{column.key}_interval"] = [low, high]
-        row["p_value"] = self.p_values[name]
-        row["p_value_splits"] = self.p_values_splits[name]
+        row["p_value_items"] = self.p_values[name] if self.by_items else None
+        row["p_value"] = self.p_values_splits[name]
         for key in ("fit_seconds", "predict_seconds"):
             row[key] = float(np.median([r[key] for r in records]))
         row["search_seconds"] = float(sum(r["search_seconds"] for r in records))
