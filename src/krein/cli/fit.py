@@ -218,6 +218,7 @@ def with_probabilities(model: Any, problem: Any) -> Any:
 def save_named(model: Any, path: Any, read: Any, problem: Any) -> Any:
     """Save with names and labels of the training items; return what was saved."""
     import numpy as np
+    from sklearn.base import is_outlier_detector
 
     from krein import save_model
     from krein.cli.hits import with_rule

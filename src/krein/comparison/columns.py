@@ -76,10 +76,10 @@ REGRESSION = (
 NOVELTY = (Column("roc_auc", "AUC", scoring="roc_auc"), *_BESIDE)
 FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
 ABOUT_P = (
-    "p: how often chance alone would make a difference to the best as large as this, "
-    "by two tests, both adjusted by Holm for the number of methods: over items, paired, "
-    "which decides where there is one; and over splits (corrected resampled t-test). "
-    "Above 0.05 the two methods cannot be told apart."
+    "p: how often splits alone would make a difference to the best as large as this "
+    "(corrected resampled t-test); p (items): the same for the choice of items, paired, "
+    "which decides where it is given. Both are adjusted by Holm for the number of "
+    "methods; above 0.05 the two cannot be told apart."
 )
 SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
 

@@ -255,9 +255,7 @@ def compare_task(
     chosen = [known[name] for name in names]
     records: list[dict[str, Any]] = []
     for s, split in enumerate(splits):
-        for record in _one_split(
-            problem, task, split, [known[n] for n in names], scoring
-        ):
+        for record in _one_split(problem, task, split, chosen, scoring):
             records.append({**record, "split": s})
             if progress is not None:
                 progress(len(records), len(splits) * len(names), record["method"])
