@@ -132,9 +132,13 @@ def _written(
         context = {"findings": findings, "diagnosis": diagnosis}
         _write_page(several, args, page, read, context)
         written["report"] = str(page)
+    told = {"near-duplicates"} if read.rule is not None else set()  # by a note
     return {
         "findings": [
-            f for f in findings if f["severity"] != "note" or f["key"] == "duplicates"
+            f
+            for f in findings
+            if f["key"] not in told
+            and (f["severity"] != "note" or f["key"] == "duplicates")
         ],
         **written,
     }

@@ -68,7 +68,7 @@ def describe_model(model: Any) -> str:
     changed = {
         name: value
         for name, value in model.get_params(deep=False).items()
-        if not _same(value, defaults[name].default)
+        if name != "cv" and not _same(value, defaults[name].default)
     }
     inside = ", ".join(f"{name}={_shown(value)}" for name, value in changed.items())
     return f"{type(model).__name__}({inside})"

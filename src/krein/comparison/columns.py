@@ -77,9 +77,9 @@ NOVELTY = (Column("roc_auc", "AUC", scoring="roc_auc"), *_BESIDE)
 FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
 ABOUT_P = (
     "p: how often splits alone would make a difference to the best as large as this "
-    "(corrected resampled t-test); p (items): the same for the choice of items, paired, "
-    "which decides where it is given. Both are adjusted by Holm for the number of "
-    "methods; above 0.05 the two cannot be told apart."
+    "(corrected resampled t-test); p (items): the same for the choice of items, "
+    "paired, which decides where it is given. Both are adjusted by Holm for the number "
+    "of methods; above 0.05 the two cannot be told apart."
 )
 SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
 
