@@ -163,6 +163,7 @@ def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[st
         "clear": several.recommendation.clear,
         "useful": comparison.recommendation.useful,
         "by_items": comparison.by_items,
+        "about_p": comparison.about_p,
         "recommendation": several.recommendation.text,
         "table": comparison.table() if one else several.table(),
         "failed": failed,
@@ -327,8 +328,8 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
         for row in payload["table"]
     ]
     print_table(head, rows)
-    if {"p", "p (items)"} & set(head) and len(rows) > 1:
-        print_note(args, of.ABOUT_P)
+    if len(rows) > 1:
+        print_note(args, payload["about_p"])
     for name, why in payload["failed"].items():
         say(f"{name} failed: {why}")
     for kind in ("report", "model"):

@@ -75,12 +75,20 @@ REGRESSION = (
 )
 NOVELTY = (Column("roc_auc", "AUC", scoring="roc_auc"), *_BESIDE)
 FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
+_ITEMS = (
+    "the choice of items alone would make a difference to the best as large as this, "
+    "paired, which decides where it is given"
+)
+_HOLM = (
+    "adjusted by Holm for the number of methods; above 0.05 the two cannot be told "
+    "apart."
+)
 ABOUT_P = (
     "p: how often splits alone would make a difference to the best as large as this "
-    "(corrected resampled t-test); p (items): the same for the choice of items, "
-    "paired, which decides where it is given. Both are adjusted by Holm for the number "
-    "of methods; above 0.05 the two cannot be told apart."
+    f"(corrected resampled t-test), {_HOLM} p (items): how often {_ITEMS}."
 )
+ABOUT_ITEMS = f"p (items): how often {_ITEMS}; {_HOLM}"
+NO_P = "With so few splits no difference can be proven: p-values are left out."
 SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
 
 

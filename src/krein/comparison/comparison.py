@@ -12,7 +12,14 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array
-from krein.comparison.columns import ABOUT_P, COLUMNS, Column, shown_columns
+from krein.comparison.columns import (
+    ABOUT_ITEMS,
+    ABOUT_P,
+    COLUMNS,
+    NO_P,
+    Column,
+    shown_columns,
+)
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import METHODS
 from krein.comparison.problem import Problem
@@ -93,9 +100,9 @@ class Comparison:
     @property
     def about_p(self) -> str:
         """What the p-values mean, or why there are none."""
-        if any(column.key.startswith("p_value") for column in self.columns):
+        if "p_value" in [column.key for column in self.columns]:
             return ABOUT_P
-        return "With so few splits no difference can be proven: p-values are left out."
+        return ABOUT_ITEMS if self.by_items else NO_P
 
     def said(self, record: dict[str, Any]) -> list[str]:
         """Labels that were predicted for the test part of a record."""
