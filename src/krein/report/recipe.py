@@ -87,6 +87,8 @@ def _python(
     else:
         target = "y"
         new = "K_new" if problem.kernel is None else "new_items"
+    if comparison.task == "regression" and source is not None:
+        target += ".astype(float)"
     what = "  # new items x training items, in their order"
     what = what if problem.kernel is None else ""
     lines += [

@@ -10,7 +10,7 @@ from typing import Any
 
 from krein.progress import seconds_in_words
 from krein.report.charts import (
-    heat_png,
+    heat_chart,
     interval_chart,
     legend_mark,
     scatter_chart,
@@ -64,11 +64,10 @@ def _capital(sentence: str) -> str:
 
 
 def _contents(cases: list[dict[str, Any]]) -> str:
-    if len(cases) == 1:
-        return ""
+    links = [(f"case{i}", case["title"]) for i, case in enumerate(cases)]
+    links = [*(links if len(cases) > 1 else []), ("glossary", "Glossary")]
     items = "".join(
-        f'<li><a href="#case{i}">{escape(case["title"])}</a></li>'
-        for i, case in enumerate(cases)
+        f'<li><a href="#{where}">{escape(title)}</a></li>' for where, title in links
     )
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
 
@@ -85,7 +84,8 @@ def _section(case: dict[str, Any], index: int, cases: int) -> str:
     """One similarity, the answer first."""
     comparison, spectrum = case["comparison"], case["spectrum"]
     edge, classes = spectrum["noise_edge"], _classes(case["classes"])
-    if case["task"] == "regression":
+    numbers = case["task"] == "regression"
+    if numbers:
         classes = "numbers to be predicted, drawn in fifths"
     about = f"{case['about']} {case['items']} items; {classes}."
     heading = ""
@@ -104,18 +104,18 @@ def _section(case: dict[str, Any], index: int, cases: int) -> str:
 {_score_chart(case)}
 {score_table(comparison)}
 {_failed(comparison["failed"])}
-<h3>Items that were not recognised</h3>
+<h3>{"Largest errors" if numbers else "Items that were not recognised"}</h3>
 {mistake_table(case)}
-<h3>What each method got wrong</h3>
+<h3>{"The methods" if numbers else "What each method got wrong"}</h3>
 {_picker(comparison, case["classes"])}
 <h3>The similarity</h3>
 {_facts(spectrum["facts"])}
-{_advice(spectrum["advice"], case["findings"])}
+{"" if numbers else _advice(spectrum["advice"], case["findings"])}
 <figure>{spectrum_chart(spectrum["eigenvalues"], edge)}
 <figcaption>Eigenvalues from the largest to the smallest on a square-root scale; those
 below zero in red{_band_words(edge)}.</figcaption></figure>
-<h3>Heat map, ordered by class</h3>
-{_heat(case["heat"], case["classes"])}
+<h3>Heat map, ordered by {"value" if numbers else "class"}</h3>
+{heat_chart(case["heat"], case["classes"])}
 <h3>Items in pseudo-Euclidean space</h3>
 {_embedding(case)}
 <h3>Time</h3>
@@ -250,29 +250,28 @@ def mistake_table(case: dict[str, Any]) -> str:
     title = comparison["methods"][comparison["recommended"]]["title"]
     if not rows:
         return f"<p>{escape(title)} was right on every test item.</p>"
-    words = ("Item", "Is", "Taken for", "Confidence", "Wrong", "Nearest items")
+    words = ["Item", "Is", "Taken for", "Confidence", "Wrong", "Nearest items"]
     order = "the surest mistakes first. An item that stands among items of another "
     order += "class may be labelled wrongly"
-    if case["task"] == "regression":
-        order = "the largest errors first"
+    numbers = case["task"] == "regression"
+    if numbers:
+        order, words[2:5] = "the largest errors first", ["Predicted"]
     head = "".join(f'<th scope="col">{word}</th>' for word in words)
+    body = "".join(_mistake(row, numbers) for row in rows)
     table = (
         f'<table class="mistakes"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(map(_mistake, rows))}</tbody></table>"
+        f"<tbody>{body}</tbody></table>"
     )
     return f'<p class="note">By {escape(title)}, {order}.</p>' + _scrolling(
         table, "Mistakes"
     )
 
 
-def _mistake(row: dict[str, Any]) -> str:
-    cells = (
-        row["label"],
-        row["predicted"],
-        f"{row['probability']:.0%}" if row["probability"] else "",
-        f"{row['wrong']} of {row['tests']}",
-        ", ".join(f"{n['item']} ({n['label']})" for n in row["nearest"]),
-    )
+def _mistake(row: dict[str, Any], numbers: bool) -> str:
+    sure = f"{row['probability']:.0%}" if row["probability"] else ""
+    counted = [] if numbers else [sure, f"{row['wrong']} of {row['tests']}"]
+    near = ", ".join(f"{n['item']} ({n['label']})" for n in row["nearest"])
+    cells = [row["label"], row["predicted"], *counted, near]
     return _row(row["item"], (f"<td>{escape(cell)}</td>" for cell in cells))
 
 
@@ -347,32 +346,6 @@ def _band_words(noise_edge: float | None) -> str:
     if noise_edge is None:
         return ""
     return f"; the grey band (up to {noise_edge:.3g}) is what noise alone would fill"
-
-
-def _heat(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
-    lines = "".join(
-        f'<i style="left:{100 * b:.2f}%;top:0;width:1px;height:100%"></i>'
-        f'<i style="top:{100 * b:.2f}%;left:0;height:1px;width:100%"></i>'
-        for b in heat["boundaries"]
-    )
-    ends = [0.0, *heat["boundaries"], 1.0]
-    names = ""
-    for c, start, end in zip(classes, ends, ends[1:], strict=False):
-        if end - start >= 0.04:  # else there is no room
-            place = f"{100 * start:.2f}%;{{}}:{100 * (end - start):.2f}%"
-            text = escape(c["label"])
-            names += f'<b class="row" style="top:{place.format("height")}">{text}</b>'
-            names += f'<b class="col" style="left:{place.format("width")}">{text}</b>'
-    order = ", ".join(c["label"] for c in classes)
-    alt = f"Similarities as colours, items ordered by class: {order}"
-    return (
-        f'<figure><div class="heat"><img alt="{escape(alt)}" '
-        f'src="{heat_png(heat["cells"])}">{lines}{names}</div>'
-        f'<span class="scale{" positive" if heat["low"] >= 0 else ""}"></span>'
-        f'<div class="ends"><span>{heat["low"]:.3g} and less</span>'
-        f"<span>{0.5 * (heat['low'] + heat['high']):.3g}</span>"
-        f"<span>{heat['high']:.3g} and more</span></div></figure>"
-    )
 
 
 def _embedding(case: dict[str, Any]) -> str:
