@@ -102,8 +102,7 @@ def _compare_all(args: argparse.Namespace) -> tuple[Any, Any]:
     from krein.comparison.kernels import KernelComparison
 
     found, read = {}, None
-    if args.task is None:
-        check_methods(args.methods)  # a wrong name fails before a long read
+    check_methods(args.methods, args.task or "any")  # fails before a long read
     for name in kernel_names(args):
         args.kernel = name
         problem, read = load_problem(args, read)

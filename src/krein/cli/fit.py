@@ -58,9 +58,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     from krein.cli.problem import check_methods, load_problem
     from krein.progress import progress_bar
 
-    if args.task is None:
-        check_methods(args.method)  # a wrong name fails before a long read
-        read_settings(args.method, args.set, None)
+    check_methods(args.method, args.task or "any")  # fails before a long read
+    read_settings(args.method, args.set, args.task or "any")
     problem, read = load_problem(args)
     name = _method(args, problem)
     settings = read_settings(name, args.set, args.task)

@@ -50,14 +50,15 @@ def check_methods(names: str | None, task: str | None = None) -> list[str] | Non
 
 
 def methods_of(task: str | None) -> dict[str, Any]:
-    """The methods of a task by name."""
+    """The methods of a task by name; of "any" task while labels are not read."""
     from krein.comparison import METHODS, list_methods
+    from krein.comparison.tasks import DETECTORS, REGRESSORS
 
-    if task in ("regression", "novelty"):
-        from krein.comparison.tasks import DETECTORS, REGRESSORS
-
-        return REGRESSORS if task == "regression" else DETECTORS
-    return {name: METHODS[name] for name in list_methods()}
+    classifiers = {name: METHODS[name] for name in list_methods()}
+    if task == "any":
+        return {**REGRESSORS, **classifiers}
+    others: dict[str | None, Any] = {"regression": REGRESSORS, "novelty": DETECTORS}
+    return others.get(task, classifiers)
 
 
 def make_kernel(name: str, pairs: list[str]) -> Any:
