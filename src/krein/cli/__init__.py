@@ -1,11 +1,11 @@
 """The command line: parse, call a public function, print.
 
-One module per command in this package. Each has ``SUMMARY`` (one line for
-``krein --help``), ``EXAMPLES`` (lines that end its ``--help``),
-``add_arguments(parser)``, ``run(args) -> payload`` and ``show(payload, args)``: the
-payload is a dict that ``--json`` prints as it is and ``show`` prints for people. It
-may have ``Help``, an action of its own for ``--help``. At the top they import nothing
-but the standard library: ``krein --help`` must not pay for numpy.
+One module per command in this package, with ``run(args) -> payload`` and
+``show(payload, args)``: the payload is a dict that ``--json`` prints as it is and
+``show`` prints for people. Options, summary and examples of a command stand in
+options.toml; a module may have ``SUMMARY``, ``EXAMPLES`` and ``add_arguments(parser)``
+instead, and then imports nothing but the standard library at the top: ``krein --help``
+must not pay for numpy. Other modules are imported when their command is run.
 
 Results go to standard output; notes, warnings and progress to standard error.
 Exit codes: 0, 1 (failed), 2 (bad usage or input).
@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from krein.cli.options import add_groups, add_options, declared_options
 from krein.words import did_you_mean, printable
 
 COMMANDS = (
@@ -80,6 +81,27 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, printable(f"{self.prog}: error: {message}") + "\n")
 
 
+class Help(argparse.Action):
+    """``--help``, or the page of a kernel where one was named before it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(nargs=0, **options)
+
+    def __call__(self, parser, namespace, values, option=None) -> None:
+        """Print and exit."""
+        name = getattr(namespace, "name", None)
+        if parser.prog.endswith(" kernel") and name not in (None, "list"):
+            from krein.cli.kernel import show_kernel
+
+            try:
+                show_kernel(name)
+            except ValueError as error:
+                parser.error(str(error))
+        else:
+            parser.print_help()
+        parser.exit()
+
+
 def parse(parser: Parser, argv: Any) -> argparse.Namespace:
     """Parse; what a command does not know is refused with that command's usage."""
     args, extra = parser.parse_known_args(argv)
@@ -103,30 +125,36 @@ def build_parser() -> Parser:
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        module = importlib.import_module(f"krein.cli.{name}")
-        examples = "\n  ".join(module.EXAMPLES)
-        command = commands.add_parser(
-            name,
-            help=module.SUMMARY,
-            description=module.SUMMARY,
-            epilog=f"examples:\n  {examples}",
-            add_help=False,
-        )
-        command.add_argument(
-            "-h",
-            "--help",
-            action=getattr(module, "Help", "help"),
-            help="show this and exit",
-        )
-        module.add_arguments(command)
-        command.add_argument(
-            "--json", action="store_true", help="print the result as JSON"
-        )
-        command.add_argument(
-            "-q", "--quiet", action="store_true", help="no notes, no progress"
-        )
-        command.set_defaults(module=module, parser=command)
+        _add_command(commands, name)
     return parser
+
+
+def _add_command(commands: Any, name: str) -> None:
+    """Add the parser of one command, as options.toml or its module declares it."""
+    declared = declared_options()["command"].get(name)
+    module = None if declared else importlib.import_module(f"krein.cli.{name}")
+    summary = declared["summary"] if declared else module.SUMMARY
+    examples = "\n  ".join(declared["examples"] if declared else module.EXAMPLES)
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        epilog=f"examples:\n  {examples}",
+        add_help=False,
+    )
+    parser.add_argument("-h", "--help", action=Help, help="show this and exit")
+    if module is not None:
+        module.add_arguments(parser)
+    else:
+        groups = declared.get("groups", [])
+        add_groups(parser, *(g for g in groups if g in ("input", "new_items")))
+        add_options(parser, declared.get("options", {}))
+        add_groups(parser, *(g for g in groups if g not in ("input", "new_items")))
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="no notes, no progress"
+    )
+    parser.set_defaults(parser=parser)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -176,11 +204,12 @@ def _open_streams() -> None:
 
 
 def _run(args) -> None:
-    payload = args.module.run(args)
+    module = importlib.import_module(f"krein.cli.{args.command}")
+    payload = module.run(args)
     if args.json:
         print(json.dumps(payload, indent=2))
     else:
-        args.module.show(payload, args)
+        module.show(payload, args)
     sys.stdout.flush()
 
 

@@ -7,84 +7,36 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy.sparse
+
+from krein import diagnose
+from krein.cli.fit import save_named, with_probabilities
+from krein.cli.inputs import item_format
+from krein.cli.inspect import repairs
 from krein.cli.options import (
-    METHODS,
-    add_input,
-    add_kernel,
-    add_labels,
-    add_output,
     check_output,
     repeated,
 )
 from krein.cli.output import print_alerts, print_note, print_table, say
+from krein.cli.problem import check_methods, kernel_names, load_problem
+from krein.comparison import columns as of
+from krein.comparison.kernels import KernelComparison
+from krein.comparison.run import compare_problem
+from krein.comparison.tasks import compare_task
+from krein.items import called
+from krein.matrices.sparse import LARGEST_DENSE
+from krein.progress import progress_bar, seconds_in_words
+from krein.report import write_report
+from krein.store.sharing import shared_work
 
-SUMMARY = "try all methods on the same splits and say which to use"
-EXAMPLES = (
-    "krein compare similarities.csv --labels labels.csv --html report.html",
-    "krein compare distances.csv --kind distance --labels labels.csv --model m.krein",
-    "krein compare products.csv --items name --labels category --kernel edit",
-    "krein compare proteins.fasta --labels table.tsv --kernel smith_waterman",
-    "krein compare series.tsv --kernel dtw,msm,twe",
-)
 _DIAGNOSED = 3000
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add_input(parser)
-    add_labels(parser)
-    add_kernel(parser)
-    parser.add_argument(
-        "--methods",
-        metavar="A,B,...",
-        help=f"only these (default: all that apply): {', '.join(METHODS)}",
-    )
-    parser.add_argument(
-        "--groups",
-        metavar="FILE",
-        help="items to be kept together; 'twins' keeps equal items together",
-    )
-    parser.add_argument(
-        "--split-by-similarity",
-        type=float,
-        metavar="S",
-        help="keep items together that a chain of similarities of S or more connects",
-    )
-    parser.add_argument(
-        "--folds", type=int, metavar="N", help="N folds, once (default: 2 times 5)"
-    )
-    parser.add_argument(
-        "--scoring",
-        choices=[
-            "accuracy",
-            "balanced_accuracy",
-            "neg_log_loss",
-            "roc_auc",
-            "r2",
-            "neg_mean_absolute_error",
-        ],
-        help="what decides (default: accuracy; r2 for a regression)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the splits")
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="splits at the same time"
-    )
-    parser.add_argument(
-        "--cache", metavar="FOLDER", help="keep finished results, to go on later"
-    )
-    parser.add_argument("--html", metavar="FILE", help="write the report")
-    parser.add_argument("--model", metavar="FILE", help="fit and save the best method")
-    parser.add_argument(
-        "--proba", action="store_true", help="probabilities in the saved model"
-    )
-    add_output(parser)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Compare, and write report and model if asked for."""
     page = check_output(args.html, args.force)
     saved = check_output(args.model, args.force)
-    from krein.store.sharing import shared_work
 
     several, read = _compare_all(args)
     with shared_work():  # one eigendecomposition for advice, diagnosis and report
@@ -98,9 +50,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 def _compare_all(args: argparse.Namespace) -> tuple[Any, Any]:
     """Comparisons of all kernels named, and what was read."""
-    from krein.cli.problem import check_methods, kernel_names, load_problem
-    from krein.comparison.kernels import KernelComparison
-
     found, read = {}, None
     check_methods(args.methods, args.task or "any")  # fails before a long read
     for name in kernel_names(args):
@@ -123,7 +72,6 @@ def _written(
     """Write what was asked for; findings of the similarity, and the files."""
     page, saved = paths
     diagnosis = _diagnose(comparison.problem, args)
-    from krein.cli.inspect import repairs
 
     findings = repairs(diagnosis, args, read.alerts)
     written = _write_model(comparison, args, saved, read)
@@ -171,8 +119,6 @@ def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[st
 
 def _check_folds(folds: int | None, problem: Any) -> None:
     """Refuse folds that leave nothing to train or to test on."""
-    import numpy as np
-
     classes = problem.codes.dtype.kind in "iu"
     largest = int(np.bincount(problem.codes).max()) if classes else len(problem.codes)
     what = "the items of the largest class" if classes else "the number of items"
@@ -181,9 +127,6 @@ def _check_folds(folds: int | None, problem: Any) -> None:
 
 
 def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
-    from krein.comparison.run import compare_problem
-    from krein.comparison.tasks import compare_task
-    from krein.progress import progress_bar
 
     label = f"comparing {problem.codes.size} items"
     with progress_bar(label, 100, unit="%", show=not args.quiet) as advance:
@@ -206,19 +149,12 @@ def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
 
 
 def _is_large(problem: Any) -> bool:
-    import scipy.sparse
-
-    from krein.matrices.sparse import LARGEST_DENSE
 
     return scipy.sparse.issparse(problem.K) and problem.codes.size > LARGEST_DENSE
 
 
 def _diagnose(problem: Any, args: argparse.Namespace) -> Any:
     """Diagnose the similarity; of many hits that of some items."""
-    import numpy as np
-
-    from krein import diagnose
-
     items = np.arange(problem.codes.size)
     if _is_large(problem):
         items = np.sort(np.random.default_rng(0).permutation(items)[:_DIAGNOSED])
@@ -236,7 +172,6 @@ def _write_model(
 ) -> dict[str, str]:
     if saved is None:
         return {}
-    from krein.cli.fit import save_named, with_probabilities
 
     model = comparison.fit_best()
     if args.proba:
@@ -248,8 +183,6 @@ def _write_model(
 def _write_page(
     several: Any, args: argparse.Namespace, page: Any, read: Any, context: Any
 ) -> None:
-    from krein.items import called
-    from krein.report import write_report
 
     one = several.comparisons[args.kernel]
     write_report(
@@ -266,8 +199,6 @@ def _write_page(
 
 def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
     """Where the data come from, for the lines that a reader may copy."""
-    from krein.cli.inputs import item_format
-
     given = problem.kernel is None and problem.conversion is not None
     kind = "distance" if given else "similarity"
     labels, title = args.labels, None
@@ -302,16 +233,12 @@ def _first_cells(row: dict[str, Any]) -> list[str]:
 
 def _cell(column: Any, row: dict[str, Any]) -> str:
     if column.key.endswith("_seconds"):
-        from krein.progress import seconds_in_words
-
         return seconds_in_words(row[column.key])
     return column.show(row)
 
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
-    from krein.comparison import columns as of
-
     print_alerts(payload["findings"])
     say(payload["recommendation"])
     tasks = {"regression": of.REGRESSION, "novelty": of.NOVELTY}

@@ -5,58 +5,30 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import numpy as np
+import scipy.sparse
+from sklearn.base import clone, is_outlier_detector
+
+import krein
+from krein import check_certificate, save_model
+from krein.cli.hits import with_rule
 from krein.cli.options import (
-    METHODS,
-    add_input,
-    add_kernel,
-    add_labels,
-    add_output,
     check_output,
 )
 from krein.cli.output import describe_model, print_note, say
-
-SUMMARY = "fit one method on all items and save the model"
-EXAMPLES = (
-    "krein fit similarities.csv --labels labels.csv --method flip -o model.krein",
-    "krein fit distances.csv --kind distance --labels labels.csv -o model.krein",
-    "krein fit proteins.fasta --labels table.tsv --kernel smith_waterman -o m.krein",
-    "krein fit similarities.csv --labels labels.csv --set C=10 --proba -o model.krein",
-)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add_input(parser)
-    add_labels(parser)
-    add_kernel(parser)
-    parser.add_argument(
-        "--method",
-        help="as in krein compare (default: average, as there; profiles for a table of "
-        f"hits, krein with --set): {', '.join(METHODS)}",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="hyperparameter, e.g. C=10; chosen by cross-validation when none is given",
-    )
-    parser.add_argument("--proba", action="store_true", help="learn probabilities too")
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="have the certificate recomputed by an independent referee; a model whose "
-        "claim does not hold is not saved (exit code 1)",
-    )
-    parser.add_argument("-o", "--out", required=True, metavar="MODEL")
-    add_output(parser)
+from krein.cli.parameters import declared, parse_pairs
+from krein.cli.problem import check_methods, load_problem, methods_of
+from krein.comparison.evaluation import fit_method
+from krein.comparison.methods import select_methods
+from krein.comparison.tasks import fit_task
+from krein.diagnostics.findings import Evidence, find
+from krein.notices import warn_user
+from krein.progress import progress_bar
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Fit and save."""
     out = check_output(args.out, args.force)
-    from krein.cli.problem import check_methods, load_problem
-    from krein.progress import progress_bar
 
     check_methods(args.method, args.task or "any")  # fails before a long read
     read_settings(args.method, args.set, args.task or "any")
@@ -84,9 +56,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 def _method(args: argparse.Namespace, problem: Any) -> str:
     """The method asked for, or the one that `compare` recommends by default."""
-    from krein.cli.problem import check_methods
-    from krein.comparison.methods import select_methods
-
     usual = "profiles" if _is_sparse(problem) else "average"
     if args.task == "novelty":
         usual = "clip"
@@ -99,27 +68,19 @@ def _method(args: argparse.Namespace, problem: Any) -> str:
 
 
 def _is_sparse(problem: Any) -> bool:
-    import scipy.sparse
 
     return scipy.sparse.issparse(problem.K)
 
 
 def _fit(problem: Any, name: str, settings: Any, task: str | None) -> Any:
     if task in ("regression", "novelty"):
-        from krein.comparison.tasks import fit_task
-
         return fit_task(problem, task, name, params=settings)
-    from krein.comparison.evaluation import fit_method
 
     return fit_method(problem, name, params=settings)
 
 
 def _training_score(model: Any, problem: Any, task: str | None) -> dict[str, Any]:
     """How well the training items are recognised, beside what costs nothing."""
-    import numpy as np
-
-    from krein.notices import warn_user
-
     if task == "novelty":
         return {}
     said = model.predict(training_data(problem))
@@ -138,8 +99,6 @@ def _training_score(model: Any, problem: Any, task: str | None) -> dict[str, Any
 
 def _checked(model: Any, problem: Any) -> dict[str, Any]:
     """Have the referee judge the model before it is saved."""
-    from krein import check_certificate
-
     report = check_certificate(model, training_data(problem), labels_of(problem))
     if report.holds is False:
         raise ArithmeticError(report.text)
@@ -157,10 +116,6 @@ def read_settings(
     name: str | None, pairs: list[str], task: str | None
 ) -> dict[str, Any]:
     """Read hyperparameters by the types that the estimator declares."""
-    import krein
-    from krein.cli.parameters import declared, parse_pairs
-    from krein.cli.problem import methods_of
-
     if not pairs or name is None:
         return {}
     method = methods_of(task)[name]
@@ -176,10 +131,6 @@ def read_settings(
 
 def _warn_if_diagonal(args: argparse.Namespace, problem: Any) -> None:
     """Say before the fit that a kernel is nearly the identity."""
-    import numpy as np
-
-    from krein.diagnostics.findings import Evidence, find
-
     K = problem.on(np.arange(problem.codes.size))
     if not isinstance(K, np.ndarray):
         return  # sparse: most pairs are absent, as they should be
@@ -200,8 +151,6 @@ def labels_of(problem: Any) -> Any:
 
 def with_probabilities(model: Any, problem: Any) -> Any:
     """Fit again with the same hyperparameters, and probabilities."""
-    from sklearn.base import clone
-
     if hasattr(model, "predict_proba"):
         return model
     again = clone(model)
@@ -216,12 +165,6 @@ def with_probabilities(model: Any, problem: Any) -> Any:
 
 def save_named(model: Any, path: Any, read: Any, problem: Any) -> Any:
     """Save with names and labels of the training items; return what was saved."""
-    import numpy as np
-    from sklearn.base import is_outlier_detector
-
-    from krein import save_model
-    from krein.cli.hits import with_rule
-
     kept = np.arange(problem.codes.size)
     if is_outlier_detector(model[-1] if hasattr(model, "steps") else model):
         kept = np.flatnonzero(problem.codes == 0)  # novelty is learnt from the normal

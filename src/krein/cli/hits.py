@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
+from krein import HitClassifier, HitSimilarity
 from krein.formats import FormatError, Named, read_hits
 from krein.formats.hit_layout import find_layout, open_table, whole_lines
 from krein.formats.hit_lines import data_lines
@@ -63,8 +65,6 @@ def _kind_of_hits(path: Path) -> str:
 
 def as_similarity(read: Any) -> tuple[Any, list[str]]:
     """Make a similarity of hits; how that was done stays with it, for new items."""
-    from krein import HitSimilarity
-
     own = bool((read.data.diagonal() > 0).any())
     rule = HitSimilarity(normalize=own)
     K = rule.fit_transform(Named(read.data, read.names))
@@ -79,10 +79,6 @@ def as_similarity(read: Any) -> tuple[Any, list[str]]:
 
 def with_rule(model: Any, rule: Any, labels: Any) -> Any:
     """Join a model on similarities with the rule that makes them of hits."""
-    from sklearn.base import clone
-
-    from krein import HitClassifier
-
     if isinstance(
         model, HitClassifier
     ):  # on similarities: its own rule changes nothing

@@ -16,6 +16,8 @@ from krein.formats import FormatError, Named, read_items, read_labels, read_matr
 from krein.formats.tables import as_separator
 from krein.formats.text import file_head
 from krein.items import take
+from krein.kernels import Kernel, as_kernel
+from krein.validation import ROUNDING, asymmetry, is_continuous
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
 TWINS = "twins"  # --groups: items that are equal to each other
@@ -114,8 +116,6 @@ def _count(data: Any) -> int:
 
 def _settle_task(read: Inputs, path: str, args: argparse.Namespace) -> Inputs:
     """Find out whether labels are classes or numbers; leave out rare classes."""
-    from krein.validation import is_continuous
-
     numbers = _as_numbers(read.target)
     task = vars(args).get("task")
     if task is None and numbers is not None and is_continuous(numbers):
@@ -149,8 +149,6 @@ def _as_numbers(labels: Any) -> np.ndarray | None:
 
 def item_format(kernel: Any, given: str | None = None) -> str | None:
     """Format of items for a kernel: "table" where it compares rows of tables."""
-    from krein.kernels import Kernel, as_kernel
-
     kernel = as_kernel(kernel, None)
     tables = isinstance(kernel, Kernel) and kernel.facts.input == "tables"
     return given or ("table" if tables else None)
@@ -197,8 +195,6 @@ def _separator_of(path: str, args: argparse.Namespace) -> str | None:
 
 def check_symmetry(read: Inputs, args: argparse.Namespace) -> list[str]:
     """Return what becomes of rounding; refuse more, naming the option that decides."""
-    from krein.validation import ROUNDING, asymmetry
-
     if scipy.sparse.issparse(read.data):
         return []  # was made symmetric
     K = np.asarray(read.data)

@@ -6,31 +6,21 @@ import argparse
 import shlex
 from typing import Any
 
-from krein.cli.options import add_input, add_kernel, add_labels, repeated
+import numpy as np
+import scipy.sparse
+
+from krein import diagnose
+from krein.cli.hits import as_similarity
+from krein.cli.options import repeated
 from krein.cli.output import print_alerts, print_note, print_table, say
-
-SUMMARY = "say how indefinite a similarity is and what to do about it"
-EXAMPLES = (
-    "krein inspect similarities.csv --labels labels.csv",
-    "krein inspect distances.csv --kind distance",
-    "krein inspect products.csv --items name --labels category --kernel edit",
-)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add_input(parser)
-    add_labels(parser)
-    add_kernel(parser)
+from krein.cli.problem import load_items, make_kernel, settle_kind
+from krein.diagnostics.findings import Finding
+from krein.kernels import kernel_matrix
+from krein.validation import wrong_direction
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Diagnose the matrix."""
-    import scipy.sparse
-
-    from krein.cli.hits import as_similarity
-    from krein.cli.problem import load_items
-
     read = load_items(args)
     if scipy.sparse.issparse(read.data):
         read, notes = as_similarity(read)
@@ -45,10 +35,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _diagnose(args: argparse.Namespace, read: Any, target: Any) -> Any:
-    from krein import diagnose
-    from krein.cli.problem import make_kernel, settle_kind
-    from krein.kernels import kernel_matrix
-    from krein.validation import wrong_direction
 
     if args.kernel != "precomputed":
         kernel = make_kernel(args.kernel, args.param).fit(read.data)
@@ -66,7 +52,6 @@ def _diagnose(args: argparse.Namespace, read: Any, target: Any) -> Any:
 
 
 def _mean(K: Any, args: argparse.Namespace) -> Any:
-    import numpy as np
 
     return 0.5 * (np.asarray(K) + np.asarray(K).T) if args.symmetrize else K
 
@@ -88,8 +73,6 @@ def repairs(
 
     What the reader found stands behind errors of the numbers, before their warnings.
     """
-    from krein.diagnostics.findings import Finding
-
     errors = [f for f in diagnosis.findings if f.severity == "error"]
     others = [f for f in diagnosis.findings if f.severity != "error"]
     read = [

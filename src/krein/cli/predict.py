@@ -6,72 +6,25 @@ import argparse
 import sys
 from typing import Any
 
-from krein.cli.options import add_output, check_output
+import scipy.sparse
+from sklearn.base import is_outlier_detector, is_regressor
+
+from krein import DistanceTransformer, load_model
+from krein.cli.hits import new_hits
+from krein.cli.inputs import item_format
+from krein.cli.options import check_output
 from krein.cli.output import print_note, say
+from krein.comparison.yardsticks import most_similar
+from krein.formats import align_columns, read_items, read_matrix, write_rows
+from krein.items import called
+from krein.notices import warn_user
+from krein.store.files import atomic_write
 from krein.words import printable
-
-SUMMARY = "predict labels of new items with a saved model"
-EXAMPLES = (
-    "krein predict model.krein new_rows.csv -o labels.csv",
-    "krein predict model.krein new.fasta --proba --nearest 3",
-    "krein predict model.krein new_hits.m8 --names new.fasta -o labels.csv",
-)
-
-
-def add_input(parser: argparse.ArgumentParser) -> None:
-    """Add model, file and how it is to be read."""
-    parser.add_argument("model", help="file of krein fit or krein compare --model")
-    parser.add_argument(
-        "file",
-        help="similarities (or distances, as in training) of new items (rows) to the "
-        "training items (columns), or new items for a model with a kernel; - is "
-        "stdin. For a model of hits: the hits of new items among the training items",
-    )
-    parser.add_argument(
-        "--items", metavar="COLUMN", help="the file is a table, items in this column"
-    )
-    parser.add_argument(
-        "--kind",
-        choices=["similarity", "distance"],
-        help="what the numbers mean; refused if the model was fitted on the other",
-    )
-    parser.add_argument(
-        "--ignore-names",
-        action="store_true",
-        help="columns are in the order of training, whatever the names say",
-    )
-    parser.add_argument(
-        "--names",
-        metavar="FILE",
-        help="names of all new items (one a line, or FASTA): those that the table of "
-        "hits does not mention are answered too",
-    )
-    parser.add_argument(
-        "--no-hit",
-        default="no hit",
-        metavar="LABEL",
-        help="what an item without a hit is called (default: 'no hit')",
-    )
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add_input(parser)
-    parser.add_argument(
-        "--proba", action="store_true", help="probability of each class"
-    )
-    parser.add_argument("--scores", action="store_true", help="decision values")
-    parser.add_argument(
-        "--nearest", type=int, default=0, metavar="N", help="nearest training items"
-    )
-    parser.add_argument("-o", "--out", metavar="FILE", help="write a csv file")
-    add_output(parser)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, put the columns into the order of training, predict."""
     out = None if args.out == "-" else check_output(args.out, args.force)
-    from krein import load_model
 
     model = load_model(args.model)
     refuse_what_cannot_predict(model, args)
@@ -89,8 +42,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 def answers(model: Any, given: dict[str, Any], names: list[str]) -> list[dict]:
     """One row per item: its label, its number, or whether it is novel."""
-    from sklearn.base import is_outlier_detector, is_regressor
-
     said = model.predict(**given)
     if is_outlier_detector(_last(model)):
         labels = ["normal" if sign > 0 else "novel" for sign in said]
@@ -136,8 +87,6 @@ def _precomputed(model: Any) -> bool:
 
 def check_kind(model: Any, args: argparse.Namespace) -> None:
     """Refuse distances for a model of similarities, and the reverse."""
-    from krein import DistanceTransformer
-
     if args.kind is None:
         return
     if not _precomputed(model):
@@ -153,8 +102,6 @@ def check_kind(model: Any, args: argparse.Namespace) -> None:
 
 def _compare_ranges(data: Any, model: Any) -> None:
     """Warn of numbers far from those of training: distances are not similarities."""
-    from krein.notices import warn_user
-
     if getattr(model, "item_range_", None) is None or not data.size:
         return
     low, high = map(float, model.item_range_)
@@ -167,11 +114,6 @@ def _compare_ranges(data: Any, model: Any) -> None:
 
 def read_new(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """What the methods of the model take, by name, and the names of the new items."""
-    from krein.cli.hits import new_hits
-    from krein.cli.inputs import item_format
-    from krein.formats import read_items, read_matrix
-    from krein.items import called
-
     if hasattr(model, "similarity_"):
         given, notes = new_hits(model, args.file, args.names, args.no_hit)
         print_note(args, *notes)
@@ -189,8 +131,6 @@ def read_new(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list
 
 def in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
     """Return the columns of the training items, found by name, in their order."""
-    from krein.formats import align_columns
-
     if expected is None or args.ignore_names:
         return read  # nothing to find them by; the model checks their number
     if read.columns is None and read.names is None:
@@ -227,10 +167,6 @@ def _add_scores(rows: list, model: Any, given: dict, args: Any) -> None:
 def _add_nearest(rows: list, model: Any, given: dict, args: Any) -> None:
     if args.nearest < 1:
         return
-    import scipy.sparse
-
-    from krein.comparison.yardsticks import most_similar
-    from krein.items import called
 
     K = training_similarities(model, **given)
     kept = getattr(_last(model), "X_fit_", None)
@@ -245,8 +181,6 @@ def _add_nearest(rows: list, model: Any, given: dict, args: Any) -> None:
 
 def training_similarities(model: Any, X: Any, **hits: Any) -> Any:
     """What is large for near training items: similarities, or minus distances."""
-    from krein import DistanceTransformer
-
     if hasattr(model, "similarity_"):
         return model.similarity_.transform(X, **hits)
     if hasattr(model, "steps"):
@@ -263,14 +197,12 @@ def training_similarities(model: Any, X: Any, **hits: Any) -> Any:
 
 
 def _write(out: Any, rows: list[dict[str, Any]], force: bool) -> None:
-    from krein.store.files import atomic_write
 
     with atomic_write(out, overwrite=force, text=True) as file:
         _table(file, rows)
 
 
 def _table(file: Any, rows: list[dict[str, Any]]) -> None:
-    from krein.formats import write_rows
 
     write_rows(file, [list(rows[0]), *(list(row.values()) for row in rows)])
 

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from krein import DistanceTransformer
+from krein.cli.hits import as_similarity, leave_out_rare, near_duplicates
+from krein.cli.inputs import TWINS, check_symmetry, read_inputs
 from krein.cli.output import print_note
 from krein.cli.parameters import declared, kernel_parameters, parse_pairs
+from krein.comparison import METHODS, list_methods
+from krein.comparison.problem import make_problem
+from krein.comparison.tasks import DETECTORS, REGRESSORS, task_problem
+from krein.kernels import KERNELS, as_kernel, list_kernels
+from krein.notices import warn_user
+from krein.splitting import duplicate_groups, similarity_groups
+from krein.validation import is_continuous, wrong_direction
 from krein.words import did_you_mean
 
 
 def check_kernel(name: str) -> None:
     """Refuse a kernel that there is not, with the nearest name."""
-    from krein.kernels import list_kernels
-
     if name not in list_kernels():
         raise ValueError(
             f"there is no kernel {name!r}{did_you_mean(name, list_kernels())} "
@@ -51,9 +60,6 @@ def check_methods(names: str | None, task: str | None = None) -> list[str] | Non
 
 def methods_of(task: str | None) -> dict[str, Any]:
     """The methods of a task by name; of "any" task while labels are not read."""
-    from krein.comparison import METHODS, list_methods
-    from krein.comparison.tasks import DETECTORS, REGRESSORS
-
     classifiers = {name: METHODS[name] for name in list_methods()}
     if task == "any":
         return {**REGRESSORS, **classifiers}
@@ -63,8 +69,6 @@ def methods_of(task: str | None) -> dict[str, Any]:
 
 def make_kernel(name: str, pairs: list[str]) -> Any:
     """Return the kernel with its parameters, read by their declared types."""
-    from krein.kernels import as_kernel
-
     check_kernel(name)
     known = kernel_parameters(name)
     params = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")
@@ -86,8 +90,6 @@ def kernel_names(args: argparse.Namespace) -> list[str]:
 
 def load_items(args: argparse.Namespace) -> Any:
     """Read the files: a square matrix or items to be compared, labels and groups."""
-    from krein.cli.inputs import read_inputs
-
     if args.kernel != "precomputed":
         make_kernel(args.kernel, args.param)  # a wrong name fails before a long read
         if args.kind or args.transform:
@@ -104,8 +106,6 @@ def load_items(args: argparse.Namespace) -> Any:
 
 def _check_fitting(args: argparse.Namespace, items: Any) -> None:
     """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
-    from krein.kernels import KERNELS
-
     wanted = KERNELS[args.kernel].input
     text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
     if wanted == "strings" and not text:
@@ -122,8 +122,6 @@ def _check_fitting(args: argparse.Namespace, items: Any) -> None:
 
 def settle_kind(args: argparse.Namespace, K: Any, y: Any = None) -> Any:
     """Return the DistanceTransformer that the arguments ask for, or None."""
-    from krein import DistanceTransformer
-
     kind = args.kind or ("distance" if args.transform else None)
     if kind == "similarity" and args.transform:
         raise ValueError("--transform is for --kind distance")
@@ -147,9 +145,6 @@ def _check_direction(
     --kind insists on what can be doubted; that a distance is largest between an item
     and itself cannot.
     """
-    from krein.notices import warn_user
-    from krein.validation import is_continuous, wrong_direction
-
     classes = None if y is None or is_continuous(y) or args.task else y
     found = wrong_direction(K, kind or "similarity", classes)
     if found is None:
@@ -167,10 +162,6 @@ def _check_direction(
 
 def load_problem(args: argparse.Namespace, read: Any = None) -> tuple[Any, Any]:
     """Read input, labels and groups (unless they are); return problem and what was."""
-    from krein.cli.inputs import check_symmetry
-    from krein.comparison.problem import make_problem
-    from krein.comparison.tasks import task_problem
-
     if read is None:
         read = load_items(args)
     else:
@@ -214,11 +205,6 @@ def _normal_first(labels: Any, normal: str | None) -> Any:
 
 def _with_twins(read: Any, args: argparse.Namespace) -> Any:
     """Make groups of equal items, which --groups twins asks for."""
-    from dataclasses import replace
-
-    from krein.cli.inputs import TWINS
-    from krein.splitting import duplicate_groups
-
     if vars(args).get("groups") != TWINS or read.groups is not None:
         return read
     if isinstance(read.data, np.ndarray):
@@ -231,11 +217,6 @@ def _with_twins(read: Any, args: argparse.Namespace) -> Any:
 
 def _prepared_hits(read: Any, args: argparse.Namespace) -> Any:
     """Leave out rare classes; keep relatives together if asked to, else warn."""
-    from dataclasses import replace
-
-    from krein.cli.hits import as_similarity, leave_out_rare, near_duplicates
-    from krein.splitting import similarity_groups
-
     read, notes = leave_out_rare(read, vars(args).get("min_members"))
     read, how = as_similarity(read)
     notes += how

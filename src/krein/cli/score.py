@@ -5,31 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import numpy as np
+from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score
+
+from krein import load_model
 from krein.cli import predict
+from krein.cli.inputs import _is_title
 from krein.cli.output import print_note, print_table, say
-
-SUMMARY = "score a saved model on new items with known labels"
-EXAMPLES = (
-    "krein score model.krein test_rows.csv --labels test_labels.csv",
-    "krein score model.krein test.tsv --labels class --items text",
-)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    predict.add_input(parser)
-    parser.add_argument(
-        "--labels", metavar="FILE", help="true labels: a file, or a column of FILE"
-    )
-    parser.add_argument(
-        "--label-column", metavar="NAME", help="column of the label file"
-    )
+from krein.formats import read_items, read_labels
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Predict, and count what is right."""
-    from krein import load_model
-
     args.proba = args.scores = False
     model = load_model(args.model)
     predict.refuse_what_cannot_predict(model, args)
@@ -45,9 +32,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 def _labels(args: argparse.Namespace, names: list[str], model: Any) -> tuple[Any, Any]:
     """The true labels, and the places of the items that have one."""
-    from krein.cli.inputs import _is_title
-    from krein.formats import read_items, read_labels
-
     if args.labels is None or _is_title(args.labels):
         read = read_items(
             args.file, column=args.items, label_column=args.labels or args.label_column
@@ -68,8 +52,6 @@ def _labels(args: argparse.Namespace, names: list[str], model: Any) -> tuple[Any
 
 
 def _of_numbers(true: Any, said: list[float]) -> dict[str, Any]:
-    import numpy as np
-    from sklearn.metrics import mean_absolute_error, r2_score
 
     numbers = np.asarray(true).astype(float)
     return {
@@ -79,7 +61,6 @@ def _of_numbers(true: Any, said: list[float]) -> dict[str, Any]:
 
 
 def _of_classes(true: list[str], said: list[str]) -> dict[str, Any]:
-    from sklearn.metrics import confusion_matrix
 
     labels = sorted({*true, *said})
     counts = confusion_matrix(true, said, labels=labels)
