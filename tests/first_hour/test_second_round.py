@@ -313,6 +313,13 @@ def test_a_continuous_target_is_a_regression(run, here):
     assert "SpectrumSVRCV" in run("fit", *words, "-o", "n.krein", "--force").out
 
 
+def test_python_compares_regressions_too(points, similarity):
+    found = compare(similarity, points[:, 0], methods=["ridge", "mean"], cv=3)
+    assert found.task == "regression"
+    assert found.best == "ridge"
+    assert found.fit_best().predict(similarity[:2]).shape == (2,)
+
+
 def test_the_recipe_of_a_regression_runs(run, here, capsys):
     import html
     import re

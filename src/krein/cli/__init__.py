@@ -132,7 +132,7 @@ def build_parser() -> Parser:
 def _add_command(commands: Any, name: str) -> None:
     """Add the parser of one command, as options.toml or its module declares it."""
     declared = declared_options()["command"].get(name)
-    module = None if declared else importlib.import_module(f"krein.cli.{name}")
+    module: Any = None if declared else importlib.import_module(f"krein.cli.{name}")
     summary = declared["summary"] if declared else module.SUMMARY
     examples = "\n  ".join(declared["examples"] if declared else module.EXAMPLES)
     parser = commands.add_parser(

@@ -125,21 +125,21 @@ def leave_out_rare(read: Any, members: int | None) -> tuple[Any, list[str]]:
     classes, codes = np.unique(read.target, return_inverse=True)
     counts = np.bincount(codes)
     tried = _MEMBERS if members is None else (members,)
-    for members in tried:
-        kept = np.flatnonzero(counts[codes] >= members)
+    for least in tried:
+        kept = np.flatnonzero(counts[codes] >= least)
         if 2 * kept.size > codes.size:
             break
     if kept.size == codes.size:
         return read, []
-    large = int((counts >= members).sum())
+    large = int((counts >= least).sum())
     if large < 2:
         raise ValueError(
-            f"{large} classes have {members} items or more; at least two are needed. "
+            f"{large} classes have {least} items or more; at least two are needed. "
             "Choose a smaller --min-members"
         )
     note = (
         f"{codes.size - kept.size} items of {classes.size - large} classes with fewer "
-        f"than {members} members are left out (--min-members); {kept.size} items of "
+        f"than {least} members are left out (--min-members); {kept.size} items of "
         f"{large} classes remain"
     )
     return read.part(kept, len(codes)), [note]

@@ -130,7 +130,7 @@ def _settle_task(read: Inputs, path: str, args: argparse.Namespace) -> Inputs:
             raise FormatError(path, "has labels that are no numbers; expected numbers")
         read = replace(read, target=numbers)
     elif task != "novelty":
-        _check_classes(read.target, path)
+        _check_classes(np.asarray(read.target), path)
         if vars(args).get("min_members") and not scipy.sparse.issparse(read.data):
             read, notes = leave_out_rare(read, args.min_members)
             read = replace(read, notes=[*read.notes, *notes])

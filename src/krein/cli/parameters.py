@@ -107,7 +107,8 @@ def declared(target: Any) -> dict[str, Parameter]:
     for name, parameter in inspect.signature(target).parameters.items():
         if name in ("X", "Y"):
             continue
-        types, choices = _of_default(parameter.default), ()
+        types = _of_default(parameter.default)
+        choices: tuple[str, ...] = ()
         if isinstance(constraints.get(name), list):
             types, choices = _of_constraints(constraints[name])
         elif not constraints:

@@ -116,9 +116,9 @@ def _default(
     methods: Collection[str], *, indefinite: bool, hits: bool = False
 ) -> str | None:
     """What is kept unless something beats it, of the methods that were run."""
-    robust = ("average", "clip" if indefinite else "svc")
+    robust = ["average", "clip" if indefinite else "svc"]
     if hits:
-        robust = ("profiles", *robust)
+        robust = ["profiles", *robust]
     return next((m for m in robust if m in methods), None)
 
 

@@ -102,7 +102,8 @@ def item_test(
     mean = float(weight @ difference)
     parts = weight * (difference - mean)
     if groups is not None:
-        parts = np.bincount(np.unique(groups, return_inverse=True)[1].ravel(), parts)
+        units = np.unique(groups, return_inverse=True)[1].ravel()
+        parts = np.bincount(units, parts).astype(float)
     if parts.size < 2:
         return mean, 1.0
     spread = float(parts @ parts) * parts.size / (parts.size - 1)

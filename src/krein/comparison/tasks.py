@@ -27,9 +27,7 @@ import krein
 from krein.arrays import Array
 from krein.comparison.columns import NOVELTY, REGRESSION, Column
 from krein.comparison.comparison import Comparison
-from krein.comparison.evaluation import Problem
-from krein.comparison.methods import diagonal_scale
-from krein.comparison.problem import make_problem
+from krein.comparison.problem import Problem, make_problem
 from krein.comparison.splits import Split, outer_splits
 from krein.comparison.yardsticks import most_similar
 
@@ -88,7 +86,8 @@ class Task:
 
 
 def _alphas(K: Array) -> tuple[dict[str, Any], ...]:
-    return tuple({"alpha": a * diagonal_scale(K)} for a in _ALPHAS)
+    scale = float(np.abs(np.diagonal(K)).mean()) or float(np.abs(K).mean()) or 1.0
+    return tuple({"alpha": a * scale} for a in _ALPHAS)
 
 
 REGRESSORS = {
@@ -250,17 +249,18 @@ def compare_task(
                 f"methods of {task} must be among {', '.join(known)}, got {name!r}"
             )
     scorings = [c.scoring for c in kind.all_columns if c.scoring]
-    scoring = scoring if scoring in scorings else scorings[0]
+    decides = scoring if scoring in scorings else scorings[0]
+    assert decides is not None
     splits = _splits(problem, task, cv, random_state)
     chosen = [known[name] for name in names]
     records: list[dict[str, Any]] = []
     for s, split in enumerate(splits):
-        for record in _one_split(problem, task, split, chosen, scoring):
+        for record in _one_split(problem, task, split, chosen, decides):
             records.append({**record, "split": s})
             if progress is not None:
                 progress(len(records), len(splits) * len(names), record["method"])
     return kind(
-        tuple(records), tuple(names), scoring, problem, tuple(splits), random_state
+        tuple(records), tuple(names), decides, problem, tuple(splits), random_state
     )
 
 
