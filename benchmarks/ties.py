@@ -1,8 +1,8 @@
 """How often two methods that are equally good are told apart: the error of both tests.
 
 Two methods see two blocks of features of the same distribution, so that over many data
-sets neither is better. A test at level 0.05 may tell them apart on 5 % of the data sets.
-The second part counts how often a method that is better by a known amount is found.
+sets neither is better. A test at level 0.05 may tell them apart on 5 % of them. The
+last lines count how often a method that is better by a known amount is found.
 
 Run: python benchmarks/ties.py [number of data sets]
 """
