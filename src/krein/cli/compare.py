@@ -14,10 +14,7 @@ from krein import diagnose
 from krein.cli.fit import save_named, with_probabilities
 from krein.cli.inputs import item_format
 from krein.cli.inspect import repairs
-from krein.cli.options import (
-    check_output,
-    repeated,
-)
+from krein.cli.options import check_output, repeated
 from krein.cli.output import print_alerts, print_note, print_table, say
 from krein.cli.problem import check_methods, kernel_names, load_problem
 from krein.comparison import columns as of
@@ -26,7 +23,7 @@ from krein.comparison.run import compare_problem
 from krein.comparison.tasks import compare_task
 from krein.items import called
 from krein.matrices.sparse import LARGEST_DENSE
-from krein.progress import progress_bar, seconds_in_words
+from krein.progress import percent_bar, seconds_in_words
 from krein.report import write_report
 from krein.store.sharing import shared_work
 
@@ -127,17 +124,8 @@ def _check_folds(folds: int | None, problem: Any) -> None:
 
 
 def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
-
     label = f"comparing {problem.codes.size} items"
-    with progress_bar(label, 100, unit="%", show=not args.quiet) as advance:
-        done = 0
-
-        def progress(count: int, total: int, what: str) -> None:
-            nonlocal done
-            percent = 100 * count // total
-            advance(percent - done, what)
-            done = percent
-
+    with percent_bar(label, show=not args.quiet) as progress:
         how = {"cv": args.folds, "progress": progress, "random_state": args.seed}
         if args.task in ("regression", "novelty"):
             return compare_task(
@@ -149,7 +137,6 @@ def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
 
 
 def _is_large(problem: Any) -> bool:
-
     return scipy.sparse.issparse(problem.K) and problem.codes.size > LARGEST_DENSE
 
 
@@ -183,7 +170,6 @@ def _write_model(
 def _write_page(
     several: Any, args: argparse.Namespace, page: Any, read: Any, context: Any
 ) -> None:
-
     one = several.comparisons[args.kernel]
     write_report(
         one if len(several.comparisons) == 1 else several,

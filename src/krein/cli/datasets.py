@@ -25,7 +25,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _facts(name: str) -> dict[str, Any]:
-
     loaded = load_dataset(name)
     classes, counts = np.unique(loaded.target, return_counts=True)
     groups = loaded.groups

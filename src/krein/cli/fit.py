@@ -68,7 +68,6 @@ def _method(args: argparse.Namespace, problem: Any) -> str:
 
 
 def _is_sparse(problem: Any) -> bool:
-
     return scipy.sparse.issparse(problem.K)
 
 

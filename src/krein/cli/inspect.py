@@ -35,7 +35,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _diagnose(args: argparse.Namespace, read: Any, target: Any) -> Any:
-
     if args.kernel != "precomputed":
         kernel = make_kernel(args.kernel, args.param).fit(read.data)
         X = read.data if kernel.facts.input == "vectors" else None
@@ -52,7 +51,6 @@ def _diagnose(args: argparse.Namespace, read: Any, target: Any) -> Any:
 
 
 def _mean(K: Any, args: argparse.Namespace) -> Any:
-
     return 0.5 * (np.asarray(K) + np.asarray(K).T) if args.symmetrize else K
 
 

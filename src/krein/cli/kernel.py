@@ -72,7 +72,6 @@ def _check_names(out: Any, read: Any, train: Any) -> None:
 
 
 def _write(args: argparse.Namespace, out: Any, K: Any, read: Any, train: Any) -> None:
-
     columns = train.names if args.against else None
     if out is None:
         return write_table(sys.stdout, K, read.names, columns, ",")
@@ -80,7 +79,6 @@ def _write(args: argparse.Namespace, out: Any, K: Any, read: Any, train: Any) ->
 
 
 def _list() -> dict[str, Any]:
-
     return {
         "kernels": [
             {

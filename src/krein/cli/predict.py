@@ -197,13 +197,11 @@ def training_similarities(model: Any, X: Any, **hits: Any) -> Any:
 
 
 def _write(out: Any, rows: list[dict[str, Any]], force: bool) -> None:
-
     with atomic_write(out, overwrite=force, text=True) as file:
         _table(file, rows)
 
 
 def _table(file: Any, rows: list[dict[str, Any]]) -> None:
-
     write_rows(file, [list(rows[0]), *(list(row.values()) for row in rows)])
 
 

@@ -52,7 +52,6 @@ def _labels(args: argparse.Namespace, names: list[str], model: Any) -> tuple[Any
 
 
 def _of_numbers(true: Any, said: list[float]) -> dict[str, Any]:
-
     numbers = np.asarray(true).astype(float)
     return {
         "r2": float(r2_score(numbers, said)),
@@ -61,7 +60,6 @@ def _of_numbers(true: Any, said: list[float]) -> dict[str, Any]:
 
 
 def _of_classes(true: list[str], said: list[str]) -> dict[str, Any]:
-
     labels = sorted({*true, *said})
     counts = confusion_matrix(true, said, labels=labels)
     right, sizes = counts.diagonal(), counts.sum(axis=1)

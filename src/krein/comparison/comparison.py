@@ -190,14 +190,18 @@ class Comparison:
 
     def p_value(self, a: str, b: str) -> float:
         """Test of two methods over items, where the score is a mean over items."""
-        mine, other = self._right.get(a), self._right.get(b)
+        mine, other = self.right(a), self.right(b)
         if mine is None or other is None:
             return self.p_value_splits(a, b)
-        tested = ~np.isnan(mine)
+        return self.item_p_value(mine - other)
+
+    def item_p_value(self, difference: Array) -> float:
+        """Test of a difference per item; NaN for items that were never tested."""
+        tested = ~np.isnan(difference)
         folds = tested.sum() / np.mean([test.size for _, test in self.splits])
         groups, weight = self.problem.groups, self._weights()[tested]
         return item_test(
-            (mine - other)[tested],
+            difference[tested],
             weight / weight.sum(),
             None if groups is None else groups[tested],
             test_share=self.test_share,
@@ -207,7 +211,7 @@ class Comparison:
     @property
     def by_items(self) -> bool:
         """Whether the test over items decides."""
-        return self._right.get(self.best) is not None
+        return self.right(self.best) is not None
 
     def _weights(self) -> Array:
         """What an item counts in the score."""
@@ -216,8 +220,11 @@ class Comparison:
 
     @cached_property
     def _right(self) -> dict[str, Array | None]:
-        """Share of its tests in which each item was recognised, by method."""
         return {name: self._items_right(name) for name in self.completed}
+
+    def right(self, method: str) -> Array | None:
+        """Share of its tests in which each item was recognised; None if not known."""
+        return self._right.get(method)
 
     def _items_right(self, method: str) -> Array | None:
         """NaN for items that were never tested; None where items do not add up."""

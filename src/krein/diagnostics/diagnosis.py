@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -136,24 +136,16 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
-        part = self.negative_part
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        values = plain.pop("eigenvalues")
         return {
-            "n": self.n,
-            "kind": self.kind,
-            "symmetric": self.symmetric,
-            "asymmetry": self.asymmetry,
+            **plain,
             "signature": list(self.signature),
-            "smallest_eigenvalue": float(self.eigenvalues[0]),
-            "largest_eigenvalue": float(self.eigenvalues[-1]),
-            "negative_mass": self.negative_mass,
-            "exact": self.exact,
-            "negative_part": {**part.__dict__},
-            "cpd_order": self.cpd_order,
-            "triangle_violations": self.triangle_violations,
+            "smallest_eigenvalue": float(values[0]),
+            "largest_eigenvalue": float(values[-1]),
+            "negative_part": asdict(self.negative_part),
             "forms": dict(self.forms),
-            "verdict": self.verdict,
             "advice": list(self.advice),
-            "confidence": self.confidence,
             "findings": [finding.to_dict() for finding in self.findings],
         }
 

@@ -14,7 +14,7 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
-from krein.progress import progress_bar
+from krein.progress import percent_bar
 from krein.report.data import case
 from krein.report.render import render
 from krein.store.files import atomic_write
@@ -96,15 +96,7 @@ def _promoters(show: bool) -> dict[str, Any]:
 def _case(
     title: str, about: str, K: Array, y: np.ndarray, show: bool
 ) -> dict[str, Any]:
-    with progress_bar(title, 100, unit="%", show=show) as advance:
-        done = 0
-
-        def progress(count: int, total: int, what: str) -> None:
-            nonlocal done
-            percent = 100 * count // total
-            advance(percent - done, what)
-            done = percent
-
+    with percent_bar(title, show=show) as progress:
         comparison = krein.compare(
             K, y, methods=_METHODS, cv=_FOLDS, n_jobs=_jobs(), progress=progress
         )
