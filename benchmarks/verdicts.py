@@ -1,6 +1,6 @@
 """How often `compare` says "no clear winner", by the test over splits and over items.
 
-    KREIN_DATA=... python benchmarks/verdicts.py [seconds]
+    KREIN_DATA=... python benchmarks/verdicts.py [seconds [start of a name]]
 
 Every similarity of `regret_matrices.py`, with the quick methods and five folds, until
 the seconds are used up. "Before" counts the words of version 0.2: some other method
@@ -25,12 +25,14 @@ METHODS = ("svc", "clip", "flip", "square", "neighbors", "features", "average")
 LARGEST = 400
 
 
-def main(seconds: float) -> None:
+def main(seconds: float = 3600.0, start_of_name: str = "") -> None:
     """Print one line per similarity, and the shares."""
     start, before, after = time.monotonic(), [], []
     for case in cases(Path(tempfile.mkdtemp())):
         if time.monotonic() - start > seconds:
             break
+        if not case.name.startswith(start_of_name):
+            continue
         items, labels = case.items()
         codes = np.unique(labels, return_inverse=True)[1]
         if len(codes) > LARGEST:
@@ -54,4 +56,4 @@ def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 3600.0)
+    main(*map(float, sys.argv[1:2]), *sys.argv[2:3])

@@ -63,6 +63,12 @@ def add_kernel(parser: argparse.ArgumentParser) -> None:
     add_groups(parser, "kernel")
 
 
+def add_symmetrize(parser: argparse._ActionsContainer) -> None:
+    """Add what to do about an asymmetric matrix."""
+    options = declared_options()["group"]["kernel"]["options"]
+    add_options(parser, {"symmetrize": options["symmetrize"]})
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add --force."""
     add_groups(parser, "output")
@@ -99,7 +105,7 @@ def repeated(args: argparse.Namespace, *more: str, skip: tuple[str, ...] = ()) -
     words: list[str] = []
     shared = [
         name
-        for group in ("reading", "labels", "kernel")
+        for group in ("reading", "labels", "learning", "kernel")
         for name in declared_options()["group"][group]["options"]
     ]
     for name in (*shared, *more):

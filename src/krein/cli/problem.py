@@ -145,7 +145,8 @@ def _check_direction(
     --kind insists on what can be doubted; that a distance is largest between an item
     and itself cannot.
     """
-    classes = None if y is None or is_continuous(y) or args.task else y
+    plain = y is not None and not is_continuous(y) and not vars(args).get("task")
+    classes = y if plain else None
     found = wrong_direction(K, kind or "similarity", classes)
     if found is None:
         return
