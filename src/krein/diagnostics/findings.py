@@ -2,15 +2,17 @@
 
 Every check looks at one thing and returns a `Finding` or nothing. A finding says in
 one sentence what was seen, and carries the line of Python and the command that repair
-it; ``K`` and ``FILE`` in these lines stand for what the reader has.
+it; the words stand in findings.toml.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any, Literal
 
 import numpy as np
 
@@ -125,6 +127,26 @@ def find(evidence: Evidence) -> list[Finding]:
     return sorted(found, key=lambda finding: _SEVERITIES.index(finding.severity))
 
 
+@cache
+def texts() -> dict[str, dict[str, str]]:
+    """The words of findings and advice, by key."""
+    place = resources.files("krein.diagnostics") / "findings.toml"
+    return tomllib.loads(place.read_text("utf-8"))
+
+
+def _found(severity: Severity, key: str, **values: Any) -> Finding:
+    """A finding with the words of findings.toml."""
+    words = texts()[key]
+    python = words.get("python", "")
+    return Finding(
+        severity,
+        key,
+        words["text"].format(**values),
+        python.format(**values) if key == "scale" else python,
+        words.get("command", ""),
+    )
+
+
 # ------------------------------------------------------------------------- the numbers
 
 
@@ -134,53 +156,23 @@ def _direction(seen: Evidence) -> Finding | None:
     found = wrong_direction(seen.given, seen.kind, seen.y if seen.has_classes else None)
     if found is None:
         return None
-    kind = "distance" if seen.kind == "similarity" else "similarity"
-    python = "diagnose(K, y)"
-    if kind == "distance":
-        python = (
-            "diagnose(K, y, kind='distance'); "
-            "K = np.exp(-K / np.median(K[np.triu_indices_from(K, 1)]))"
-        )
-    return Finding(
-        "error",
-        found.key,
-        f"These look like {found.seems}: {found.reason}. Results would be meaningless.",
-        python,
-        f"krein inspect FILE --kind {kind}",
-    )
+    return _found("error", found.key, seems=found.seems, reason=found.reason)
 
 
 def _missing(seen: Evidence) -> Finding | None:
     if not seen.filled:
         return None
-    many = "entry" if seen.filled == 1 else "entries"
-    return Finding(
-        "warning",
-        "missing-filled",
-        f"{seen.filled} missing {many} taken from the mirror entry.",
-        "K = np.where(np.isnan(K), K.T, K)",
-    )
+    entries = "entry" if seen.filled == 1 else "entries"
+    return _found("warning", "missing-filled", filled=seen.filled, entries=entries)
 
 
 def _asymmetric(seen: Evidence) -> Finding | None:
     if seen.asymmetry <= 1e-8:
         return None
     if seen.asymmetry <= ROUNDING:
-        return Finding(
-            "note",
-            "asymmetric",
-            f"Both directions differ by up to {seen.asymmetry:.2g} of the largest "
-            "entry: taken for rounding, the mean is used.",
-        )
-    return Finding(
-        "warning",
-        "asymmetric",
-        "The matrix is not symmetric (by up to "
-        f"{seen.asymmetry:.2g} of the largest entry); the facts are those of the mean "
-        "of both directions. Find out why they differ, or use the mean.",
-        "SpectrumSVC(symmetrize=True).fit(K, y)",
-        "krein compare FILE --labels LABELS --symmetrize",
-    )
+        found = _found("note", "rounding", asymmetry=seen.asymmetry)
+        return replace(found, key="asymmetric")
+    return _found("warning", "asymmetric", asymmetry=seen.asymmetry)
 
 
 def _nearly_diagonal(seen: Evidence) -> Finding | None:
@@ -195,15 +187,7 @@ def _nearly_diagonal(seen: Evidence) -> Finding | None:
         typical = float(np.median(others)) / (diagonal.size - 1)
         if typical > 0.2 * _NEARLY * seen.self_similarity:
             return None
-    return Finding(
-        "warning",
-        "nearly-diagonal",
-        "Nearly diagonal: every item is alike only to itself, so that nothing can be "
-        "learnt from the others. In exp(-gamma d) gamma is too large; try "
-        "gamma='median'.",
-        "SpectrumSVC(kernel='edit', kernel_params={'gamma': 'median'})",
-        "krein compare ITEMS --labels LABELS --kernel edit --param gamma=median",
-    )
+    return _found("warning", "nearly-diagonal")
 
 
 def _nearly_constant(seen: Evidence) -> Finding | None:
@@ -212,16 +196,8 @@ def _nearly_constant(seen: Evidence) -> Finding | None:
         return None
     diagonal = float(np.diagonal(seen.similarity).mean())
     left = abs(diagonal - float(seen.similarity.mean()))
-    if left > _NEARLY * seen.self_similarity:
-        return None
-    return Finding(
-        "warning",
-        "nearly-constant",
-        "Nearly constant: all items are alike to nearly the same degree. In "
-        "exp(-gamma d) gamma is too small; try gamma='median', or take the mean out.",
-        "K = sklearn.preprocessing.KernelCenterer().fit_transform(K)",
-        "krein compare ITEMS --labels LABELS --kernel edit --param gamma=median",
-    )
+    small = left <= _NEARLY * seen.self_similarity
+    return _found("warning", "nearly-constant") if small else None
 
 
 def _scale(seen: Evidence) -> Finding | None:
@@ -231,14 +207,7 @@ def _scale(seen: Evidence) -> Finding | None:
     size = size or float(np.abs(seen.similarity).mean())
     if size == 0.0 or 1e-2 <= size <= 1e2:
         return None
-    return Finding(
-        "note" if 1e-4 <= size <= 1e4 else "warning",
-        "scale",
-        f"Self-similarities are of size {size:.2g}: C = 1 acts as C = {size:.2g} "
-        "would on a similarity of size 1. compare chooses C in the right units; "
-        "elsewhere divide.",
-        f"K = K / {size:.3g}",
-    )
+    return _found("note" if 1e-4 <= size <= 1e4 else "warning", "scale", size=size)
 
 
 def _duplicates(seen: Evidence) -> Finding | None:
@@ -247,22 +216,11 @@ def _duplicates(seen: Evidence) -> Finding | None:
     repeated = int(sizes[sizes > 1].sum())
     if not repeated:
         return None
-    text = (
-        f"{repeated} items have an exact twin (the same similarities to all items). "
-        "In cross-validation a twin in the training part gives the answer away: keep "
-        "twins on one side."
-    )
+    labels = ""
     if seen.y is not None and seen.has_classes and _disagree(group, seen.y):
-        text += " Some twins have different labels."
-    return Finding(
-        "note" if repeated < 0.05 * group.size else "warning",
-        "duplicates",
-        text,
-        "groups = np.unique(np.round(K / abs(K).max(), 9), axis=0, "
-        "return_inverse=True)[1].ravel(); "
-        "compare(K, y, groups=groups)",
-        "krein compare FILE --labels LABELS --groups twins",
-    )
+        labels = " Some twins have different labels."
+    severity: Severity = "note" if repeated < 0.05 * group.size else "warning"
+    return _found(severity, "duplicates", repeated=repeated, labels=labels)
 
 
 def _near_duplicates(seen: Evidence) -> Finding | None:
@@ -272,16 +230,7 @@ def _near_duplicates(seen: Evidence) -> Finding | None:
     if not looks_like_hits(seen.similarity, seen.self_similarity):
         return None
     share = near_duplicate_share(seen.similarity)
-    if share < 0.05:
-        return None
-    return Finding(
-        "warning",
-        "near-duplicates",
-        f"{share:.0%} of the items have a near-duplicate: random folds put them on "
-        "both sides, and errors look too small. Keep relatives together.",
-        "compare(K, y, groups=krein.similarity_groups(K, 0.5))",
-        "krein compare FILE --labels LABELS --split-by-similarity 0.5",
-    )
+    return _found("warning", "near-duplicates", share=share) if share >= 0.05 else None
 
 
 def _disagree(group: np.ndarray, y: np.ndarray) -> bool:
@@ -294,43 +243,19 @@ def _disagree(group: np.ndarray, y: np.ndarray) -> bool:
 # -------------------------------------------------------------------------- the labels
 
 
-# The usual reason of labels that cannot be: another column was meant.
-_OTHER_COLUMN_IN_PYTHON = "y = krein.read_labels(path, names=names, column=title).data"
-_OTHER_COLUMN = "krein inspect FILE --labels LABELS --label-column TITLE"
-
-
 def _constant_labels(seen: Evidence) -> Finding | None:
     if seen.y is None or seen.counts.size > 1:
         return None
-    return Finding(
-        "error",
-        "constant-labels",
-        f"All {seen.y.size} labels are {seen.y[0]!r}: there is nothing to tell apart.",
-        _OTHER_COLUMN_IN_PYTHON,
-        _OTHER_COLUMN,
-    )
+    return _found("error", "constant-labels", n=seen.y.size, first=seen.y[0])
 
 
 def _all_different(seen: Evidence) -> Finding | None:
     if seen.y is None or seen.counts.size < 2 or seen.has_classes:
         return None
-    many = f"{seen.counts.size} different labels for {seen.y.size} items"
+    counted = {"different": seen.counts.size, "n": seen.y.size}
     if is_continuous(seen.y):
-        return Finding(
-            "note",
-            "regression-target",
-            f"{many}, all of them numbers: taken as numbers to be predicted, not as "
-            "classes.",
-            "SpectrumSVRCV().fit(K, y)",
-            "krein compare FILE --labels LABELS --task regression",
-        )
-    return Finding(
-        "error",
-        "labels-all-different",
-        f"{many}: is it the wrong column, or another separator?",
-        _OTHER_COLUMN_IN_PYTHON,
-        _OTHER_COLUMN,
-    )
+        return _found("note", "regression-target", **counted)
+    return _found("error", "labels-all-different", **counted)
 
 
 def _small_class(seen: Evidence) -> Finding | None:
@@ -338,51 +263,25 @@ def _small_class(seen: Evidence) -> Finding | None:
         return None
     assert seen.y is not None
     classes, counts = np.unique(seen.y, return_counts=True)
-    rare = counts < _FEW_ITEMS
-    named = ", ".join(
-        f"{c} ({n})" for c, n in list(zip(classes[rare], counts[rare], strict=True))[:3]
-    )
-    return Finding(
-        "error" if counts.min() < 2 else "warning",
-        "small-class",
-        f"Classes with fewer than {_FEW_ITEMS} items: {int(rare.sum())} ({named}). "
-        "A class of one item cannot be tested.",
-        "keep = pd.Series(y).map(pd.Series(y).value_counts()) >= 5; "
-        "K, y = K[np.ix_(keep, keep)], y[keep]",
+    rare = np.flatnonzero(counts < _FEW_ITEMS)
+    named = ", ".join(f"{classes[k]} ({counts[k]})" for k in rare[:3])
+    severity: Severity = "error" if counts.min() < 2 else "warning"
+    return _found(
+        severity, "small-class", least=_FEW_ITEMS, rare=rare.size, named=named
     )
 
 
 def _imbalance(seen: Evidence) -> Finding | None:
-    if not seen.has_classes:
-        return None
-    share = float(seen.counts[-1] / seen.counts.sum())
-    if share < _IMBALANCE:
-        return None
-    return Finding(
-        "warning",
-        "imbalance",
-        f"One class has {share:.0%} of the items: always saying so is {share:.0%} "
-        "accurate. Judge by balanced accuracy.",
-        "compare(K, y, scoring='balanced_accuracy')",
-        "krein compare FILE --labels LABELS --scoring balanced_accuracy",
-    )
+    share = float(seen.counts[-1] / seen.counts.sum()) if seen.has_classes else 0.0
+    return _found("warning", "imbalance", share=share) if share >= _IMBALANCE else None
 
 
 def _unrelated(seen: Evidence) -> Finding | None:
     if not seen.has_classes:
         return None
     assert seen.y is not None
-    p_value = label_p_value(seen.similarity, seen.y)
-    if p_value <= _UNRELATED:
-        return None
-    return Finding(
-        "warning",
-        "labels-unrelated",
-        "No relation between similarities and labels was found (permutation p = "
-        f"{p_value:.2g}): alike items have no more labels in common than others. Are "
-        "the labels in the order of the matrix?",
-        "y = krein.read_labels(path, names=names).data  # by name",
-    )
+    p = label_p_value(seen.similarity, seen.y)
+    return _found("warning", "labels-unrelated", p=p) if p > _UNRELATED else None
 
 
 _CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.diagnostics.findings import Finding
+from krein.diagnostics.findings import Finding, texts
 from krein.diagnostics.spectrum_facts import SpectrumFacts, centred_indicators
 
 # |x| <= 0.404 R holds for half of a semicircle distribution of radius R.
@@ -163,7 +163,6 @@ _REPAIR_FIRST = (
     "nearly-diagonal",
     "nearly-constant",
 )
-_COMPARE = "krein.compare(K, y) decides by cross-validation."
 
 
 def advise(
@@ -174,84 +173,45 @@ def advise(
     forms: dict[str, float],
 ) -> tuple[list[str], Confidence]:
     """Return the lines of advice, most important first, and how sure they are."""
+    say = {key: text.format for key, text in texts()["advice"].items()}
     for finding in findings:
         if finding.key in _REPAIR_FIRST:
-            return [f"First repair this: {finding.text}"], "certain"
-    line, confidence = _method(verdict, part, order)
-    lines = [line]
-    if verdict == "indefinite" and not order:
-        lines.append(
-            "Whatever the fix, map new rows by the one fitted on training data "
-            "(krein's estimators do); raw test rows on a fixed model are wrong."
+            return [say["repair"](text=finding.text)], "certain"
+    key, confidence = _advice(verdict, part, order)
+    hint = part.label_p_value is not None and part.label_p_value <= _HINT
+    lines = [
+        say[key](
+            order=order,
+            p=part.label_p_value,
+            known="" if part.related is None else " and does not show the labels",
+            structure=" has structure but" if part.verdict == "structure" else "",
+            relation="a hint of a relation to the labels, which is not sure,"
+            if hint
+            else "no relation to the labels",
         )
+    ]
+    if verdict == "indefinite" and not order:
+        lines.append(say["new-rows"]())
     if forms and verdict != "psd":
         best = min(forms, key=lambda name: forms[name])
-        lines.append(
-            f"Of the similarities of this distance {best} has the least negative mass "
-            f"({forms[best]:.2g}); changing the form comes before spectrum surgery."
-        )
+        lines.append(say["forms"](best=best, mass=forms[best]))
     return lines, confidence
 
 
-def _method(
+def _advice(
     verdict: str, part: NegativePart, order: int | None
 ) -> tuple[str, Confidence]:
-    if verdict == "psd":
-        return (
-            "Positive semidefinite to rounding: no fix is needed, a plain "
-            "SVC(kernel='precomputed') is right.",
-            "certain",
-        )
-    if verdict == "nearly psd":
-        return (
-            "Nearly positive semidefinite: a plain SVC will do; SpectrumSVC('clip') "
-            "removes the doubt at the cost of one eigendecomposition.",
-            "likely",
-        )
-    if order is not None:
-        return (
-            f"Conditionally positive definite of order {order}: CPDSVC uses it as it "
-            "is, without any fix.",
-            "certain",
-        )
-    return _indefinite(part)
-
-
-def _indefinite(part: NegativePart) -> tuple[str, Confidence]:
     """Keep the negative part only if it is known to have to do with the labels."""
+    if verdict == "psd":
+        return "psd", "certain"
+    if verdict == "nearly psd":
+        return "nearly-psd", "likely"
+    if order is not None:
+        return "cpd", "certain"
     if part.related:
-        return (
-            "The negative part has to do with the labels (permutation p = "
-            f"{part.label_p_value:.2g}): likely worth keeping, by SpectrumSVC('flip') "
-            f"or KreinSVC; clip would throw it away. {_COMPARE}",
-            "likely",
-        )
+        return "related", "likely"
     if part.related is None and part.verdict == "structure":
-        return (
-            "The negative part has structure. Whether that helps depends on the "
-            "labels, which were not given: diagnose(K, y) looks at them. Until then "
-            "open.",
-            "open",
-        )
+        return "structure", "open"
     if part.verdict == "noise":
-        known = "" if part.related is None else " and does not show the labels"
-        return (
-            f"The negative part looks like noise{known}: likely best removed, by "
-            "SpectrumSVC('clip') or ProxySVC.",
-            "likely",
-        )
-    if part.related is None:
-        return (
-            "Not clear whether the negative part is noise, and there are no labels to "
-            f"judge it by: open. {_COMPARE}",
-            "open",
-        )
-    structure = " has structure but" if part.verdict == "structure" else ""
-    relation = "no relation to the labels"
-    if part.label_p_value is not None and part.label_p_value <= _HINT:
-        relation = "a hint of a relation to the labels, which is not sure,"
-    return (
-        f"The negative part{structure} shows {relation} (permutation p = "
-        f"{part.label_p_value:.2g}): start with SpectrumSVC('clip'). Open: {_COMPARE}",
-        "open",
-    )
+        return "noise", "likely"
+    return ("unclear" if part.related is None else "unrelated"), "open"
