@@ -15,7 +15,7 @@ from krein.cli.parameters import kernel_parameters, shown_default
 from krein.cli.problem import check_kernel, make_kernel
 from krein.formats import check_format, read_items, write_matrix
 from krein.formats.write import check_names, write_table
-from krein.kernels import KERNELS, kernel_matrix
+from krein.kernels import KERNELS, kernel_matrix, list_kernels
 from krein.words import few_digits
 
 
@@ -91,13 +91,15 @@ def _list() -> dict[str, Any]:
                     for p in kernel_parameters(name).values()
                 },
             }
-            for name, facts in sorted(KERNELS.items())
+            for name in list_kernels()
+            for facts in [KERNELS[name]]
         ]
     }
 
 
 def _first_line(facts: Any) -> str:
-    return (facts.function.__doc__ or "").strip().splitlines()[0].replace("``", "")
+    lines = (facts.function.__doc__ or "not described").strip().splitlines()
+    return lines[0].replace("``", "")
 
 
 def show_kernel(name: str) -> None:

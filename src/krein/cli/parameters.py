@@ -25,6 +25,8 @@ _KERNEL_TYPES: dict[str, tuple[Any, ...]] = {
     "degree": (float,),
     "exponent": (float,),
     "matrix": (tuple, str),
+    "node_label": (None, str),
+    "ranges": (tuple,),
     "window": (float, None),
     "distance": (),
 }
@@ -124,7 +126,7 @@ def _of_default(default: Any) -> tuple[Any, ...]:
     for kind in (bool, int, float, str):
         if isinstance(default, kind):
             return (kind,)
-    return (float, str, dict, None)
+    return (None, float, dict, str)
 
 
 def _of_constraints(constraints: list[Any]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
