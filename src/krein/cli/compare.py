@@ -22,7 +22,7 @@ from krein.comparison.kernels import KernelComparison
 from krein.comparison.run import compare_problem
 from krein.comparison.tasks import compare_task
 from krein.items import called
-from krein.matrices.sparse import LARGEST_DENSE
+from krein.matrices import sparse
 from krein.progress import percent_bar, seconds_in_words
 from krein.report import write_report
 from krein.store.sharing import shared_work
@@ -137,7 +137,9 @@ def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
 
 
 def _is_large(problem: Any) -> bool:
-    return scipy.sparse.issparse(problem.K) and problem.codes.size > LARGEST_DENSE
+    return (
+        scipy.sparse.issparse(problem.K) and problem.codes.size > sparse.LARGEST_DENSE
+    )
 
 
 def _diagnose(problem: Any, args: argparse.Namespace) -> Any:

@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from krein import kernels
 from krein.cli.inputs import item_format
 from krein.cli.options import check_output
 from krein.cli.output import print_note, print_table, say
@@ -15,7 +16,7 @@ from krein.cli.parameters import kernel_parameters, shown_default
 from krein.cli.problem import check_kernel, make_kernel
 from krein.formats import check_format, read_items, write_matrix
 from krein.formats.write import check_names, write_table
-from krein.kernels import KERNELS, kernel_matrix, list_kernels
+from krein.kernels import KERNELS, list_kernels
 from krein.words import few_digits
 
 
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
     kernel = kernel.fit(train.data)
     against = train.data if args.against else None
-    K = kernel_matrix(
+    K = kernels.kernel_matrix(
         kernel, read.data, against, n_jobs=args.jobs, progress=not args.quiet
     )
     _write(args, out, K, read, train)
