@@ -15,7 +15,13 @@ from krein import PseudoEuclideanEmbedding
 from krein.comparison.columns import SCORES
 from krein.comparison.recommendation import free_scores as levels
 from krein.progress import seconds_in_words
-from krein.report.charts import heat_png, spectrum_chart, ticks
+from krein.report.charts import (
+    heat_chart,
+    heat_png,
+    interval_chart,
+    spectrum_chart,
+    ticks,
+)
 from krein.report.data import case, embedding, heat_map
 from krein.report.render import _classes, glossary, render, score_table
 from krein.spectrum import Spectrum
@@ -249,3 +255,40 @@ def test_many_classes_are_counted_not_listed():
     many = [{"label": f"c{i}", "count": i + 3} for i in range(20)]
     assert _classes(many) == "20 classes of 3 to 22 items"
     assert _classes(many[:2]) == "classes c0: 3, c1: 4"
+
+
+def test_the_headline_is_short(found, page):
+    assert len(found["headline"].split()) <= 15
+    assert found["headline"].startswith("Use ")
+
+
+def test_a_score_outside_the_axis_is_a_mark(comparison):
+    """The axis is for the methods: it is not stretched to the largest class."""
+    rows = comparison.table()
+    low = min(row["accuracy_interval"][0] for row in rows)
+    chart = interval_chart(rows, "accuracy", "accuracy", "clip", [("chance", low / 2)])
+    assert 'class="edge"' in chart
+    assert 'class="level"' not in chart
+    inside = interval_chart(rows, "accuracy", "accuracy", "clip", [("x", low)])
+    assert 'class="level"' in inside
+    assert ">accuracy</text>" in chart  # the title of the axis
+
+
+def test_the_spectrum_has_ranks(found):
+    chart = spectrum_chart(found["spectrum"]["eigenvalues"], None)
+    assert ">rank</text>" in chart
+    assert ">1</text>" in chart
+
+
+def test_class_names_stand_at_the_heat_map(found):
+    text = heat_chart(found["heat"], found["classes"])
+    assert text.count('class="row"') == text.count('class="col"') == 2
+
+
+def test_ten_classes_have_ten_colours():
+    from importlib import resources
+
+    style = (resources.files("krein.report") / "style.css").read_text("utf-8")
+    for part in style.split("@media")[:2]:
+        colours = [part.split(f"--c{k}: ")[1][:7] for k in range(10)]
+        assert len(set(colours)) == 10

@@ -9,7 +9,7 @@ import importlib.metadata
 import platform
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -57,31 +57,29 @@ def case(
     source : dict, optional
         Where the data come from, see `krein.report.recipe.recipe`.
     finding : str
-        What was found in one line, shown first; made from the comparison if empty.
+        What was found, in a sentence.
 
     Returns
     -------
     dict
     """
-    kernel, kernels = "", []
+    kernel, kernels, text = "", [], ""
     if hasattr(comparison, "comparisons"):  # several kernels: the best one in full
         several, (kernel, _) = comparison, comparison.best
         kernels, comparison = _kernels(several), several.comparisons[kernel]
-        comparison.__dict__["recommendation"] = replace(
-            comparison.recommendation, text=several.recommendation.text
-        )
+        text = several.recommendation.text
     problem = comparison.problem
     K = as_matrix(problem.on(np.arange(problem.codes.size))).dense()
     labels, codes = _drawn_classes(comparison)
     if diagnosis is None:
-        diagnosis = diagnose(K, codes)
+        diagnosis = diagnose(K, np.asarray(labels)[codes])
     if findings is None:
         findings = [finding.to_dict() for finding in diagnosis.findings]
-    part = diagnosis.negative_part
     return {
         "title": title,
         "about": about,
-        "headline": finding or _headline(comparison, kernel),
+        "headline": _headline(comparison, kernel),
+        "finding": finding,
         "findings": list(findings),
         "items": int(codes.size),
         "task": comparison.task,
@@ -94,14 +92,16 @@ def case(
         "spectrum": {
             "eigenvalues": [float(v) for v in diagnosis.eigenvalues],
             "signature": [int(v) for v in diagnosis.signature],
-            "noise_edge": part.noise_edge,
+            "negative_mass": float(diagnosis.negative_mass),
+            "noise_edge": diagnosis.negative_part.noise_edge,
+            "verdict": diagnosis.verdict,
             "facts": diagnosis.facts(),
             "advice": list(diagnosis.advice),
         },
         "heat": heat_map(K, codes),
         "embedding": embedding(Spectrum.exact(K), codes, names),
         "kernels": kernels,
-        "comparison": _comparison(comparison),
+        "comparison": _comparison(comparison, text),
         "mistakes": mistakes(comparison, K, names),
         "copy": recipe(comparison, source),
         "run": _run(comparison, command),
@@ -148,7 +148,7 @@ def _kernels(several: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _comparison(comparison: Any) -> dict[str, Any]:
+def _comparison(comparison: Any, text: str) -> dict[str, Any]:
     answer = comparison.recommendation
     return {
         "scoring": comparison.deciding.key,
@@ -167,7 +167,7 @@ def _comparison(comparison: Any) -> dict[str, Any]:
             for name in comparison.ranking
         },
         "recommended": answer.method,
-        "recommendation": answer.text,
+        "recommendation": text or answer.text,
         "useful": answer.useful,
         "levels": list(map(list, comparison.levels)),
         "splits": len(comparison.splits),

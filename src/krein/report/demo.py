@@ -53,7 +53,7 @@ def demo_report(*, show: bool = False) -> dict[str, Any]:
     cases = [_digits(show), _promoters(show)]
     return {
         "title": "krein demo",
-        "finding": f"{cases[0]['title']}: {cases[0]['finding']}",
+        "headline": f"{cases[0]['title']}: {cases[0]['headline']}",
         "intro": (
             "Two similarities on real data. A support vector machine expects a "
             "positive semidefinite one. The first is far from it, and a fix turns many "

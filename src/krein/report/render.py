@@ -28,10 +28,10 @@ def render(report: dict[str, Any]) -> str:
     ----------
     report : dict
         ``title``, ``intro``, ``footer`` and ``cases``, a list of
-        `krein.report.data.case`; ``finding``, where there is one, is the headline.
+        `krein.report.data.case`; ``headline`` if it is not that of the first case.
     """
     cases = report["cases"]
-    headline = report.get("finding") or cases[0]["headline"]
+    headline = report.get("headline") or cases[0]["headline"]
     return Template(_file("template.html")).substitute(
         title=escape(report["title"]),
         headline=escape(_capital(headline)),
@@ -91,7 +91,8 @@ def _section(case: dict[str, Any], index: int, cases: int) -> str:
     heading = ""
     if cases > 1:
         heading = f"<h2>{escape(case['title'])}</h2>"
-        heading += f'<p class="finding">{escape(_capital(case["headline"]))}</p>'
+        said = case["finding"] or case["headline"]
+        heading += f'<p class="finding">{escape(_capital(said))}</p>'
     return f"""<section id="case{index}">
 {heading}
 <p class="about">{escape(about.strip())}</p>
