@@ -1,5 +1,6 @@
 """What newcomers tried in the second round, row by row, with files made for it."""
 
+import inspect
 import json
 import shlex
 import subprocess
@@ -169,6 +170,24 @@ def test_rare_classes_are_left_out_of_a_fit(run, here):
             run("compare", *words, "--methods", "clip", "--folds", "2", "--json").out
         )["failed"]
     )
+
+
+@pytest.mark.skipif(
+    "skip_unlabelled" not in inspect.signature(krein.read_labels).parameters,
+    reason="labels cannot be missing yet",
+)
+@pytest.mark.parametrize("command", ["inspect", "compare", "fit"])
+def test_items_without_a_label_are_left_out_on_request(run, here, command):
+    labels = ["a"] * 29 + ["NA"] + ["b"] * 27 + [""] * 2 + ["b"]
+    pairs = list(zip(NAMES, labels, strict=True))[:-1]  # the last one is not there
+    write_table(here / "gaps.csv", ["name", "label"], pairs)
+    more = {
+        "compare": ("--methods", "clip", "--folds", "2"), "fit": ("-o", "m.krein"),
+    }  # fmt: skip
+    words = (command, "K.csv", "--labels", "gaps.csv", *more.get(command, ()))
+    assert "--skip-unlabelled" in run(*words, code=2).err
+    found = json.loads(run(*words, "--skip-unlabelled", "--json").out)
+    assert found.get("items", found.get("n", 56)) == 56
 
 
 # -------------------------------------------------- 6: a test with more power
