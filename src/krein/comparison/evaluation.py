@@ -226,10 +226,12 @@ def search(
         _set_grid(state, data, target)
 
     def ask(train: np.ndarray, test: np.ndarray) -> list[list[Any]]:
-        return [
-            state.ask(_seen_by(state.method, data), target, train, test)
-            for state in states
-        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # candidates are only ranked
+            return [
+                state.ask(_seen_by(state.method, data), target, train, test)
+                for state in states
+            ]
 
     for (_, test), found in zip(folds, in_folds(ask, folds), strict=True):
         for state, values in zip(states, found, strict=True):
