@@ -192,9 +192,8 @@ def treatment(cache, splits):
         means.append(100 * np.mean(found, axis=0))
         print(f"| {case.name} | {' | '.join(f'{e:.2f}' for e in means[-1])} |")
     means = np.round(means, 9)
-    print(
-        f"| **mean of {len(means)}** | {' | '.join(f'{e:.2f}' for e in means.mean(0))} |"
-    )
+    mean = " | ".join(f"{e:.2f}" for e in means.mean(axis=0))
+    print(f"| **mean of {len(means)}** | {mean} |")
     for k, name in enumerate(TREATMENTS):
         if k < 2:
             better = int((means[:, 2] < means[:, k]).sum())

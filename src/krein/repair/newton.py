@@ -9,8 +9,8 @@ With A the settled entries of a matrix, A* its adjoint and b the values they mus
 With ``G + A* y = Z - N`` split into its positive and negative part, every feasible X
 has ``primal(X) - dual(y) = ||X - Z||^2 / 2 + <X, N>``: both terms are non-negative,
 nothing cancels, and it bounds the optimum for every positive semidefinite N, so that
-errors of the eigenvectors do no harm. `min_eigenvalue` m and weights W enter by G = W^1/2 (K - m I) W^1/2.
-Newton's method on the dual is that of Qi and Sun (2006).
+errors of the eigenvectors do no harm. `min_eigenvalue` m and weights W enter by
+G = W^1/2 (K - m I) W^1/2. Newton's method on the dual is that of Qi and Sun (2006).
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Problem:
 
     @classmethod
     def of(cls, G: Array, goal: Array, least: float, root: Array | None) -> Problem:
+        """Take the settled entries of `goal` (NaN elsewhere), weights and least eigenvalue."""
         rows, columns = np.nonzero(np.triu(~np.isnan(goal)))
         values = goal[rows, columns] - least * (rows == columns)
         G = G - least * np.eye(G.shape[0])
@@ -54,10 +55,12 @@ class Problem:
 
     @property
     def n(self) -> int:
+        """Number of items."""
         return self.G.shape[0]
 
     @property
     def factor(self) -> Array:
+        """Scale of the entries, for A A* = I."""
         return np.where(self.rows == self.columns, 1.0, np.sqrt(2.0))
 
     @property
@@ -83,6 +86,7 @@ class Problem:
         return self.factor * pairs
 
     def objective(self, X: Array) -> float:
+        """Half the squared distance to G."""
         return 0.5 * float(np.sum((X - self.G) ** 2))
 
     def feasible(self, Z: Array) -> Array:
@@ -127,6 +131,7 @@ class Point:
 
     @classmethod
     def at(cls, problem: Problem, y: Array) -> Point:
+        """Decompose ``G + A* y``."""
         M = problem.G + problem.adjoint(y).toarray()
         spectrum = Spectrum.exact(M)
         w = spectrum.eigenvalues
@@ -158,6 +163,7 @@ class Point:
         )
 
     def solved(self, tol: float) -> bool:
+        """Whether the gap is within `tol`, and X feasible to rounding."""
         return (
             self.gap <= tol * self.value + 2.0 * self.rounding
             and self.shortfall <= FEASIBLE
