@@ -6,10 +6,11 @@ import argparse
 import sys
 from typing import Any
 
+from krein.cli.embed import places
 from krein.cli.options import add_output, check_output
 from krein.cli.output import print_note
 
-SUMMARY = "predict labels of new items with a saved model"
+SUMMARY = "predict labels (or places) of new items with a saved model"
 EXAMPLES = (
     "krein predict model.krein new_rows.csv -o labels.csv",
     "krein predict model.krein new.fasta --proba --nearest 3",
@@ -19,7 +20,9 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", help="file of krein fit or krein compare --model")
+    parser.add_argument(
+        "model", help="file of krein fit, compare --model or embed --model"
+    )
     parser.add_argument(
         "file",
         help="similarities (or distances, as in training) of new items (rows) to the "
@@ -71,10 +74,13 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     refuse_what_cannot_predict(model, args)
     check_kind(model, args)
     given, names = _read(model, args)
-    rows = [
-        {"item": name, "label": str(label)}
-        for name, label in zip(names, model.predict(**given), strict=True)
-    ]
+    if _places(model):
+        rows = places(model, given["X"], names)
+    else:
+        rows = [
+            {"item": name, "label": str(label)}
+            for name, label in zip(names, model.predict(**given), strict=True)
+        ]
     for add in (_add_probabilities, _add_scores, _add_nearest):
         add(rows, model, given, args)
     payload: dict[str, Any] = {"items": rows}
@@ -87,6 +93,13 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 def refuse_what_cannot_predict(model: Any, args: argparse.Namespace) -> None:
     """Say in a sentence why there is nothing to predict with."""
     last = _last(model)
+    if _places(model):
+        if args.proba or args.scores or args.nearest:
+            raise ValueError(
+                f"{args.model} places items on a map; --proba, --scores and --nearest "
+                "are for models that predict labels"
+            )
+        return
     if not hasattr(last, "predict"):
         raise ValueError(
             f"{args.model} holds a {type(last).__name__}, which transforms and does "
@@ -105,20 +118,27 @@ def _last(model: Any) -> Any:
     return model[-1] if hasattr(model, "steps") else model
 
 
+def _places(model: Any) -> bool:
+    """Whether it is a model of ``krein embed``: coordinates instead of labels."""
+    return type(model).__name__ in ("PCoA", "PseudoEuclideanEmbedding")
+
+
 def _precomputed(model: Any) -> bool:
-    return getattr(_last(model), "kernel", None) == "precomputed"
+    return _places(model) or getattr(_last(model), "kernel", None) == "precomputed"
 
 
 def check_kind(model: Any, args: argparse.Namespace) -> None:
     """Refuse distances for a model of similarities, and the reverse."""
-    from krein import DistanceTransformer
+    from krein import DistanceTransformer, PCoA
 
     if args.kind is None:
         return
     if not _precomputed(model):
         raise ValueError(f"--kind is for a matrix; {args.model} takes items")
-    converts = hasattr(model, "steps") and isinstance(model[0], DistanceTransformer)
-    learnt = "distance" if converts else "similarity"
+    first = model[0] if hasattr(model, "steps") else model
+    learnt = "similarity"
+    if isinstance(first, DistanceTransformer | PCoA):
+        learnt = "distance"
     if args.kind != learnt:
         raise ValueError(
             f"{args.model} was fitted on a {learnt} matrix and cannot take a "
@@ -251,6 +271,6 @@ def _table(file: Any, rows: list[dict[str, Any]]) -> None:
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the labels as csv, or where they are."""
     if "out" in payload:
-        print(f"{payload['out']}: {len(payload['items'])} labels")
+        print(f"{payload['out']}: {len(payload['items'])} items")
     else:
         _table(sys.stdout, payload["items"])

@@ -71,9 +71,9 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     places both rows where the first one is. Without a correction ``fit_transform`` and
     ``transform`` agree for all rows.
 
-    scikit-bio's ``pcoa`` has the same coordinates (the signs are arbitrary) and divides
-    by the sum of the positive eigenvalues or by the trace; both flatter. R: ``cmdscale``,
-    ``ape::pcoa``, ``vegan::wcmdscale``.
+    scikit-bio's ``pcoa`` has the same coordinates (the signs are arbitrary); it divides
+    by the trace, or by the sum of the positive eigenvalues, which leaves the negative
+    ones out. In R: ``cmdscale``, ``ape::pcoa``, ``vegan::wcmdscale``.
 
     References
     ----------

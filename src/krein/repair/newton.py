@@ -44,7 +44,7 @@ class Problem:
 
     @classmethod
     def of(cls, G: Array, goal: Array, least: float, root: Array | None) -> Problem:
-        """Take the settled entries of `goal` (NaN elsewhere), weights and least eigenvalue."""
+        """Settle the entries of `goal` that are not NaN."""
         rows, columns = np.nonzero(np.triu(~np.isnan(goal)))
         values = goal[rows, columns] - least * (rows == columns)
         G = G - least * np.eye(G.shape[0])
