@@ -11,7 +11,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from krein.arrays import Array
 from krein.items import columns_of_rows
 from krein.spectrum import Spectrum
-from krein.store.state import Fitted, State
+from krein.store.state import Fitted, State, replaces_state
 from krein.validation import ROUNDING, numbers_that_fit, refuse_odd_arrays
 
 
@@ -140,7 +139,7 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.fit_transform(X)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @replaces_state
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Find the axes, and return the coordinates of the training items.
 
