@@ -9,9 +9,9 @@ the others); means over splits. The number of clusters is that of the classes.
 - average linkage and HDBSCAN on the distances as they are;
 - k-means on principal coordinates, ``make_pipeline(PCoA(10), KMeans(k))``, without a
   correction and with Lingoes';
-- spectral clustering of exp(-d / median) as it is, clipped and flipped (negative entries
-  of the treated kernel are set to zero: it takes affinities), and k-means on the
-  coordinates of the treated kernel, which places new items.
+- spectral clustering of exp(-d / median) as it is, clipped and flipped (negative
+  entries of the treated kernel are set to zero: it takes affinities), and k-means on
+  the coordinates of the treated kernel, which places new items.
 """
 
 from __future__ import annotations
