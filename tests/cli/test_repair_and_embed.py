@@ -145,6 +145,27 @@ def test_similarities_are_embedded_too(krein, files):
     )
 
 
+def test_sets_of_classes(krein, files):
+    model = files / "m.krein"
+    fit = ("fit", files / "C.csv", "--labels", files / "labels.csv", "--set", "C=1")
+    krein(*fit, "--method", "clip", "-o", model)
+    rows = ("predict", model, files / "C.csv", "--coverage")
+    assert "--proba" in krein(*rows, "0.5", code=2)
+    krein(*fit, "--method", "clip", "--proba", "-o", model, "--force")
+    head, *lines = krein(*rows, "0.99").splitlines()
+    assert head == "item,label,set"
+    assert all(line.endswith('"a & b; c"') for line in lines)  # too few for less
+    assert "between 0 and 1" in krein(*rows, "90", code=2)
+
+
+def test_sets_of_a_model_of_distances(krein, files):
+    krein("fit", files / "D.csv", "--kind", "distance", "--labels",
+          files / "labels.csv", "--proba", "--set", "C=1", "--method", "clip",
+          "-o", files / "m.krein")  # fmt: skip
+    placed = krein("predict", files / "m.krein", files / "D.csv", "--coverage", "0.5")
+    assert placed.splitlines()[0] == "item,label,set"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -40,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--proba", action="store_true", help="probability of each class"
     )
+    parser.add_argument(
+        "--coverage",
+        type=float,
+        metavar="SHARE",
+        help="the classes that may be true, right for this share of items (0.9, say)",
+    )
     parser.add_argument("--scores", action="store_true", help="decision values")
     parser.add_argument(
         "--nearest", type=int, default=0, metavar="N", help="nearest training items"
@@ -81,7 +87,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             {"item": name, "label": str(label)}
             for name, label in zip(names, model.predict(**given), strict=True)
         ]
-    for add in (_add_probabilities, _add_scores, _add_nearest):
+    for add in (_add_probabilities, _add_sets, _add_scores, _add_nearest):
         add(rows, model, given, args)
     payload: dict[str, Any] = {"items": rows}
     if out is not None:
@@ -94,10 +100,10 @@ def refuse_what_cannot_predict(model: Any, args: argparse.Namespace) -> None:
     """Say in a sentence why there is nothing to predict with."""
     last = _last(model)
     if _places(model):
-        if args.proba or args.scores or args.nearest:
+        if args.proba or args.coverage or args.scores or args.nearest:
             raise ValueError(
-                f"{args.model} places items on a map; --proba, --scores and --nearest "
-                "are for models that predict labels"
+                f"{args.model} places items on a map; --proba, --coverage, --scores "
+                "and --nearest are for models that predict labels"
             )
         return
     if not hasattr(last, "predict"):
@@ -109,6 +115,10 @@ def refuse_what_cannot_predict(model: Any, args: argparse.Namespace) -> None:
         raise ValueError(
             f"{args.model} was fitted without probabilities; fit it again with "
             "krein fit --proba"
+        )
+    if args.coverage is not None and not hasattr(last, "predict_set"):
+        raise ValueError(
+            f"{args.model} has no sets of classes; fit it again with krein fit --proba"
         )
     if args.scores and not hasattr(model, "decision_function"):
         raise ValueError(f"{type(last).__name__} has no decision values")
@@ -204,6 +214,16 @@ def _add_probabilities(rows: list, model: Any, given: dict, args: Any) -> None:
         for row, values in zip(rows, model.predict_proba(**given), strict=True):
             for label, value in zip(model.classes_, values, strict=True):
                 row[f"p({label})"] = round(float(value), 4)
+
+
+def _add_sets(rows: list, model: Any, given: dict, args: Any) -> None:
+    if args.coverage is not None:
+        X = given["X"]
+        if hasattr(model, "steps"):  # a pipeline passes on no method but scikit-learn's
+            X = model[:-1].transform(X)
+        sets = _last(model).predict_set(X, coverage=args.coverage)
+        for row, chosen in zip(rows, sets, strict=True):
+            row["set"] = "; ".join(str(label) for label in model.classes_[chosen])
 
 
 def _add_scores(rows: list, model: Any, given: dict, args: Any) -> None:
