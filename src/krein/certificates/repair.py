@@ -33,8 +33,8 @@ def repaired_certificate(K: Any, repaired: Any) -> CertificateReport:
         faults.append("a multiplier stands where no entry is settled")
     if not np.array_equal(X, X.T) or np.any(X[settled] != goal[settled]):
         faults.append("the matrix is asymmetric, or a settled entry has another value")
-    w = np.linalg.eigvalsh(X)
-    if w[0] < least - 1e-9 * np.abs(w).max():
+    w, rounding = np.linalg.eigvalsh(X), 10.0 * n * EPS * float(np.abs(K).max())
+    if w[0] < least - 1e-9 * np.abs(w).max() - rounding:
         faults.append(f"the smallest eigenvalue is {w[0]:.3g}, not {least:g}")
     value = 0.5 * float(np.sum((outer * (X - K)) ** 2))
     w, V = np.linalg.eigh(G + Y)
@@ -44,8 +44,8 @@ def repaired_certificate(K: Any, repaired: Any) -> CertificateReport:
     claimed = float(repaired.duality_gap)
     size = float(np.linalg.norm(G) + np.linalg.norm(Y) + np.linalg.norm(Z))
     slack = 20.0 * EPS * size * (float(np.linalg.norm(N)) + 20.0 * n * EPS * size)
-    if abs(0.5 * repaired.distance**2 - value) > 1e-9 * value + slack:
-        known = float(np.sqrt(2.0 * value))
+    known = float(np.sqrt(2.0 * value))
+    if abs(repaired.distance - known) > 1e-9 * known + 10.0 * n * EPS * size:
         faults.append(f"distance {repaired.distance:.9g}, recomputed {known:.9g}")
     if not gap <= claimed * (1 + 1e-9) + slack:
         faults.append(

@@ -171,7 +171,8 @@ def nearest_psd(
         duality_gap=gap,
         status="converged" if point.solved(tol) else "max_iter",
         n_iter=n_iter,
-        text=_sentence(diagonal, mask, distance, gap, n_iter),
+        text=_sentence(diagonal, mask, distance, gap, n_iter)
+        + ("" if point.solved(tol) else "; not converged, the entries leave no room"),
         multipliers=problem.multipliers(point.y) * (scale * heaviest**2),
         diagonal=diagonal,
         min_eigenvalue=float(min_eigenvalue),
