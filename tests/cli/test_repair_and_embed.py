@@ -132,7 +132,7 @@ def test_similarities_are_embedded_too(krein, files):
     out, page = files / "c.csv", files / "map.html"
     model = files / "m.krein"
     words = ("embed", files / "C.csv", "-o", out, "--html", page, "--model", model)
-    assert "misfit" in krein(*words)
+    assert "negative mass" in krein(*words)
     assert page.read_text().count("eigenvalue ") >= 12  # the whole spectrum
     write_matrix(
         files / "rows.csv", read_matrix(files / "C.csv").data[:3],

@@ -213,9 +213,9 @@ def test_clusters_of_new_items():
     [
         (lambda D: np.exp(-D), "looks like similarities"),
         (lambda D: -D, "no distance is negative"),
-        (lambda D: np.triu(D), r"\(X \+ X.T\) / 2"),
+        (lambda D: np.triu(D), "symmetrize=True"),
         (lambda D: D + np.diag(np.r_[1.0, np.zeros(19)]), r"np.fill_diagonal\(X, 0\)"),
-        (lambda D: D[:5], "square matrix of distances"),
+        (lambda D: D[:5], "square matrix"),
         (lambda D: np.where(D > 5, np.nan, D), "X contains NaN"),
     ],
 )

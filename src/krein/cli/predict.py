@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     check_kind(model, args)
     given, names = _read(model, args)
     if _places(model):
-        rows = places(model, given["X"], names)
+        rows = places(model.transform(given["X"]), names)
     else:
         rows = [
             {"item": name, "label": str(label)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from krein.cli.options import add_output, add_reading, check_output
+from krein.cli.options import add_output, add_reading, add_symmetrize, check_output
 from krein.cli.output import print_note
 
 SUMMARY = "write the nearest positive semidefinite (or correlation) matrix"
@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("file", help="a symmetric matrix; - is stdin")
     add_reading(parser)
+    add_symmetrize(parser)
     parser.add_argument(
         "--diagonal",
         choices=["free", "keep", "unit"],
@@ -33,11 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="smallest eigenvalue of the result (default: 0)",
     )
-    parser.add_argument(
-        "--symmetrize",
-        action="store_true",
-        help="use the mean of both directions of an asymmetric matrix",
-    )
     parser.add_argument("-o", "--out", required=True, metavar="FILE")
     add_output(parser)
 
@@ -45,41 +41,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Repair and write, names kept."""
     import numpy as np
-    import scipy.sparse
 
     out = check_output(args.out, args.force)
     from krein import check_certificate, nearest_psd, write_matrix
-    from krein.cli.inputs import check_symmetry, read_inputs
+    from krein.cli.inputs import read_square
     from krein.formats import check_format
 
-    read = read_inputs(args)
-    if scipy.sparse.issparse(read.data):
-        raise ValueError(f"{args.file} is a table of hits, not a matrix of all pairs")
-    assert out is not None
-    check_format(out, names=read.names is not None)
-    print_note(args, *read.notes, *check_symmetry(read, args))
-    K = np.asarray(read.data, dtype=float)
-    K = 0.5 * (K + K.T)
+    K, read = read_square(args)
+    check_format(args.out, names=read.names is not None)
     if args.diagonal == "free" and np.all(K.diagonal() == 1.0):
         print_note(args, "the diagonal is 1 and may change; --diagonal unit keeps it")
     found = nearest_psd(K, diagonal=args.diagonal, min_eigenvalue=args.min_eigenvalue)
     report = check_certificate(found, K)
     if not report.holds:
         raise ArithmeticError(report.text)
-    write_matrix(out, found.matrix, names=read.names, overwrite=args.force)
+    write_matrix(args.out, found.matrix, names=read.names, overwrite=args.force)
     return {
         "file": args.file,
         "out": str(out),
+        "text": found.text,
+        "status": found.status,
         "items": len(K),
-        "diagonal": args.diagonal,
         "smallest_eigenvalue_before": float(np.linalg.eigvalsh(K)[0]),
         "smallest_eigenvalue": float(np.linalg.eigvalsh(found.matrix)[0]),
         "distance": found.distance,
         "relative_distance": found.distance / (float(np.linalg.norm(K)) or 1.0),
-        "largest_change": float(np.abs(found.matrix - K).max()),
         "duality_gap": found.duality_gap,
-        "status": found.status,
-        "text": found.text,
+        "largest_change": float(np.abs(found.matrix - K).max()),
     }
 
 
@@ -88,20 +76,9 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     from krein.cli.output import print_table
 
     print(f"{payload['out']}: {payload['text']}")
-    print_table(
-        ["fact", "value"],
-        [
-            ["items", str(payload["items"])],
-            [
-                "smallest eigenvalue",
-                f"{payload['smallest_eigenvalue_before']:.4g} before, "
-                f"{payload['smallest_eigenvalue']:.4g} now",
-            ],
-            [
-                "distance",
-                f"{payload['distance']:.4g}, {payload['relative_distance']:.2%} of the "
-                "norm of the matrix",
-            ],
-            ["largest change of an entry", f"{payload['largest_change']:.4g}"],
-        ],
-    )
+    rows = [
+        [name.replace("_", " "), f"{value:.4g}"]
+        for name, value in payload.items()
+        if not isinstance(value, str)
+    ]
+    print_table(["fact", "value"], rows)

@@ -7,22 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from krein.arrays import Array
+from krein.estimators.transformers import _SquareInput
 from krein.items import columns_of_rows
 from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State, replaces_state
-from krein.validation import ROUNDING, numbers_that_fit, refuse_odd_arrays
+from krein.validation import ROUNDING
 
 
-class PCoA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     """Principal coordinates analysis (classical MDS), with a place for new items.
 
     Distances in, coordinates out. ``fit`` takes the square distances of the training
@@ -45,6 +41,8 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ``"lingoes"`` adds a constant to all squared distances between different items,
         ``"cailliez"`` one to all distances, each the smallest that leaves no negative
         eigenvalue.
+    symmetrize : bool
+        Use (D + D') / 2 instead of refusing asymmetric distances.
 
     Attributes
     ----------
@@ -93,32 +91,30 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """
 
     _fitted_state: State = (
-        Fitted("n_features_in_", "integer", needed=False),
-        Fitted("feature_names_in_", "labels", needed=False),
         Fitted("eigenvalues_", "numbers", "n"),
         Fitted("proportion_explained_", "numbers", "k"),
         Fitted("negative_mass_", "number"),
         Fitted("correction_", "number"),
         Fitted("squared_means_", "numbers", "n"),
         Fitted("projection_", "numbers", "nk"),
-        Fitted("n_features_out", "integer", attribute="_n_features_out"),
     )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "correction": [StrOptions({"none", "lingoes", "cailliez"})],
+        "symmetrize": ["boolean"],
     }
 
     metric = "precomputed"  # scikit-learn's word for distances as input
 
-    def __init__(self, n_components=2, *, correction="none"):
+    def __init__(self, n_components=2, *, correction="none", symmetrize=False):
         self.n_components = n_components
         self.correction = correction
+        self.symmetrize = symmetrize
 
     def __sklearn_tags__(self):
         """Rows and columns are items; nothing is negative."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = True
         tags.input_tags.positive_only = True
         return tags
 
@@ -154,8 +150,8 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n, n_components)
         """
-        X = columns_of_rows(X)
-        D = self._check_distances(X)
+        D = self._check_square(columns_of_rows(X))
+        D = _check_distances(D)
         constant = _CORRECTIONS[self.correction](D)
         squares = _corrected(D, ~np.eye(len(D), dtype=bool), constant, self.correction)
         means = squares.mean(axis=1)
@@ -192,11 +188,8 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_new, n_components)
         """
-        check_is_fitted(self)
-        X = columns_of_rows(X, getattr(self, "feature_names_in_", ()))
-        refuse_odd_arrays(X)
-        with numbers_that_fit("X"):
-            D = validate_data(self, X, reset=False, dtype=np.float64)
+        names = getattr(self, "feature_names_in_", ())
+        D = self._check_rows(columns_of_rows(X, names))
         _refuse_negative(D)
         other = np.ones(D.shape, dtype=bool)
         nearest = D.argmin(axis=1)
@@ -205,48 +198,27 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         B = _centred(squares, squares.mean(axis=1), self.squared_means_)
         return B @ self.projection_
 
-    def _check_distances(self, X: Any) -> Array:
-        """Return symmetric distances, or say what else was given."""
-        refuse_odd_arrays(X)
-        single = getattr(X, "dtype", None) == np.float32
-        with numbers_that_fit("X"):
-            D = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        if D.shape[0] != D.shape[1]:
-            raise ValueError(
-                "X must be a square matrix of distances between training items, got "
-                f"shape {D.shape}. For feature vectors compute distances first "
-                "(sklearn.metrics.pairwise_distances)"
-            )
-        _refuse_similarities(D)
-        _refuse_negative(D)
-        largest, rounding = float(D.max()), 1e-5 if single else ROUNDING
-        worst, own = float(np.abs(D - D.T).max()), float(D.diagonal().max())
-        if worst > rounding * largest:
-            raise ValueError(
-                "X is not symmetric: the largest |X[i, j] - X[j, i]| is "
-                f"{worst:.3g}, with entries up to {largest:.3g}. If both directions "
-                "measure the same thing, pass (X + X.T) / 2"
-            )
-        if own > rounding * largest:
-            raise ValueError(
-                f"the diagonal of X goes up to {own:.3g}, but the distance of an item "
-                "to itself is zero. If that is how X was measured, set it: "
-                "np.fill_diagonal(X, 0)"
-            )
-        D = 0.5 * (D + D.T)
-        np.fill_diagonal(D, 0.0)
-        return D
 
-
-def _refuse_similarities(D: Array) -> None:
-    """As `krein.diagnose` sees them: items are most alike to themselves."""
-    diagonal = D.diagonal()
+def _check_distances(D: Array) -> Array:
+    """Return distances with a zero diagonal, or say what else was given."""
+    diagonal, own = D.diagonal(), float(D.diagonal().max())
+    # As `krein.diagnose` sees similarities: items are most alike to themselves.
     if diagonal.all() and np.mean(diagonal >= D.max(axis=1)) >= 0.9:
         raise ValueError(
             "X looks like similarities, not distances: items have the largest number "
             "with themselves, where a distance is zero. Make distances of them, "
             "sqrt(K_ii + K_jj - 2 K_ij), or use PseudoEuclideanEmbedding"
         )
+    _refuse_negative(D)
+    if own > ROUNDING * float(D.max()):
+        raise ValueError(
+            f"the diagonal of X goes up to {own:.3g}, but the distance of an item to "
+            "itself is zero. If that is how X was measured, set it: "
+            "np.fill_diagonal(X, 0)"
+        )
+    D = D.copy()
+    np.fill_diagonal(D, 0.0)
+    return D
 
 
 def _refuse_negative(D: Array) -> None:

@@ -286,7 +286,7 @@ def _refuse_infeasible(problem: Problem, point: Point, K: Any) -> None:
     if point.shortfall <= FEASIBLE or not infeasible(problem, point):
         return
     worst = np.argsort(-np.abs(point.y) * (problem.rows != problem.columns))[:3]
-    names = list(K.columns) if hasattr(K, "columns") else range(problem.n)
+    names = list(K.columns) if hasattr(K, "columns") else range(len(problem.G))
     pairs = ", ".join(
         f"({names[problem.rows[e]]}, {names[problem.columns[e]]})" for e in worst
     )

@@ -54,11 +54,6 @@ class Problem:
         return cls(G, rows, columns, values, least, root)
 
     @property
-    def n(self) -> int:
-        """Number of items."""
-        return self.G.shape[0]
-
-    @property
     def factor(self) -> Array:
         """Scale of the entries, for A A* = I."""
         return np.where(self.rows == self.columns, 1.0, np.sqrt(2.0))
@@ -66,8 +61,8 @@ class Problem:
     @property
     def diagonal_only(self) -> bool:
         """The whole diagonal is settled, and nothing else."""
-        n = self.n
-        return self.rows.size == n and bool(np.all(self.rows == self.columns))
+        whole = self.rows.size == len(self.G)
+        return whole and bool(np.all(self.rows == self.columns))
 
     def adjoint(self, y: Array) -> Any:
         """A* y, sparse."""
@@ -85,10 +80,6 @@ class Problem:
         pairs = T[self.rows, self.columns] + T[self.columns, self.rows]
         return self.factor * pairs
 
-    def objective(self, X: Array) -> float:
-        """Half the squared distance to G."""
-        return 0.5 * float(np.sum((X - self.G) ** 2))
-
     def feasible(self, Z: Array) -> Array:
         """Return a matrix near Z with the entries; scaled where that is enough."""
         if self.diagonal_only:
@@ -104,7 +95,7 @@ class Problem:
         """Undo weights and min_eigenvalue."""
         if self.root is not None:
             X = X / np.outer(self.root, self.root)
-        return X + self.least * np.eye(self.n)
+        return X + self.least * np.eye(len(self.G))
 
     def multipliers(self, y: Array) -> Any:
         """Return the multipliers of the entries of X, as a symmetric matrix."""
@@ -149,7 +140,7 @@ class Point:
         # Scaling keeps X positive semidefinite; setting entries need not.
         missed = 0.0 if problem.diagonal_only else float(np.linalg.norm(X - Z))
         shortfall = missed / (size or 1.0)
-        value = problem.objective(X)
+        value = 0.5 * float(np.sum((X - problem.G) ** 2))
         return cls(
             y,
             theta,
@@ -258,7 +249,7 @@ def infeasible(problem: Problem, point: Point) -> bool:
     ``b'h = <X, A*h> <= T max(lambda_max(A*h), 0)``.
     """
     on_diagonal = problem.rows == problem.columns
-    known = np.zeros(problem.n, dtype=bool)
+    known = np.zeros(len(problem.G), dtype=bool)
     known[problem.rows[on_diagonal]] = True
     inside = known[problem.rows] & known[problem.columns]
     h = np.where(inside, point.y, 0.0)

@@ -249,23 +249,32 @@ def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
     return _scatter(points, labels, axes, label)
 
 
-def map_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
+def map_chart(
+    items: Sequence[dict[str, Any]], labels: Sequence[str], shares: Sequence[float]
+) -> str:
     """Items in two coordinates with equal units, one shape and colour per label.
 
     Parameters
     ----------
-    points : dict
-        ``points``, ``classes`` and ``names`` of the items, ``axes`` in words.
+    items : sequence of dict
+        "item", "axis1", and perhaps "axis2" and "label".
     labels : sequence of str
         Names of the classes; empty where there are none.
+    shares : sequence of float
+        What each axis explains.
 
     Returns
     -------
     str
         An ``<svg>`` element.
     """
-    label = f"Map of {len(points['points'])} items"
-    return _scatter(points, labels, points["axes"], label, equal=True)
+    points = {
+        "points": [(row["axis1"], row.get("axis2", 0.0)) for row in items],
+        "classes": [labels.index(row["label"]) if labels else 0 for row in items],
+        "names": [row["item"] for row in items],
+    }
+    axes = [f"axis {k + 1}: {share:.1%}" for k, share in enumerate([*shares, 0.0])]
+    return _scatter(points, labels, axes, f"Map of {len(items)} items", equal=True)
 
 
 def _scatter(
@@ -276,14 +285,13 @@ def _scatter(
     equal: bool = False,
 ) -> str:
     height, margin = 360.0, 36.0
-    xs = [p[0] for p in points["points"]]
-    ys = [p[1] for p in points["points"]]
+    xs, ys = zip(*points["points"], strict=True)
     if equal:
-        width = _WIDTH - 2 * margin
-        span = max(max(xs) - min(xs), (max(ys) - min(ys)) * width / 400.0) or 1.0
-        height = max((max(ys) - min(ys)) * width / span, 140.0) + 2 * margin
-        place_x = _centred(xs, 0.5 * _WIDTH, width / span)
-        place_y = _centred(ys, 0.5 * height, -width / span)
+        width, tall = _WIDTH - 2 * margin, max(ys) - min(ys)
+        unit = min(width / (max(xs) - min(xs) or 1.0), 400.0 / (tall or 1.0))
+        height = max(tall * unit, 140.0) + 2 * margin
+        place_x = _centred(xs, 0.5 * _WIDTH, unit)
+        place_y = _centred(ys, 0.5 * height, -unit)
     else:
         place_x = _scale(xs, margin, _WIDTH - margin)
         place_y = _scale(ys, height - margin, margin)

@@ -9,6 +9,18 @@ import krein
 from krein.report.charts import map_chart, spectrum_chart
 from krein.report.render import facts_table, legend, page
 
+# By kind of matrix: what the coordinates are, and what a negative eigenvalue says.
+_WORDS = {
+    "distance": (
+        "Principal coordinates of the distances between the items.",
+        "no points have exactly these distances",
+    ),
+    "similarity": (
+        "Pseudo-Euclidean coordinates of the similarities between the items.",
+        "the similarities are not inner products of points",
+    ),
+}
+
 
 def render_map(found: dict[str, Any]) -> str:
     """Return the HTML page of a map.
@@ -16,28 +28,26 @@ def render_map(found: dict[str, Any]) -> str:
     Parameters
     ----------
     found : dict
-        ``title``, ``intro``, ``finding``, ``facts`` (words), ``map`` (of `map_chart`),
-        ``labels``, ``eigenvalues``, ``meaning`` (of negative ones), ``hidden`` (number
-        of items that are not drawn) and ``command``.
+        ``title``, ``finding``, ``facts`` (words), ``kind`` of the matrix, ``items``
+        (dicts with "item", "axis1" and perhaps "axis2" and "label"), ``shares`` of the
+        axes, ``eigenvalues``, ``hidden`` (number of items that are not drawn) and
+        ``command``.
 
     Returns
     -------
     str
         One file without network access; every text is escaped.
     """
-    labels = found["labels"]
+    intro, meaning = _WORDS[found["kind"]]
+    labels = sorted({row["label"] for row in found["items"] if "label" in row})
     hidden = f" {found['hidden']} items are not drawn." if found["hidden"] else ""
     rounding = 1e-12 * max(map(abs, found["eigenvalues"]))
     negative = sum(value < -rounding for value in found["eigenvalues"])
-    below = (
-        f"{negative} are below zero (red): {found['meaning']}."
-        if negative
-        else "None is below zero."
-    )
+    below = f"{negative} are below zero (red): {meaning}." if negative else ""
     body = f"""<section id="map">
 <h2>Map</h2>
 {legend(labels) if labels else ""}
-<figure>{map_chart(found["map"], labels)}
+<figure>{map_chart(found["items"], labels, found["shares"])}
 <figcaption>One mark per item, near where the numbers are alike; both axes have the same
 unit. Names are under the mouse, or walk through the marks with the arrow keys.{hidden}
 </figcaption></figure>
@@ -52,7 +62,7 @@ unit. Names are under the mouse, or walk through the marks with the arrow keys.{
     report = {
         "title": f"krein: {found['title']}",
         "finding": found["finding"],
-        "intro": found["intro"],
+        "intro": intro,
         "footer": f"Made by krein {krein.__version__}.",
     }
     return page(report, body)
