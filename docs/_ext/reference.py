@@ -34,6 +34,11 @@ THEMES = (
         lambda name, thing: hasattr(thing, "fit") and hasattr(thing, "transform"),
     ),
     (
+        "Repair",
+        "The nearest positive semidefinite, covariance or correlation matrix.",
+        lambda name, thing: where(name).startswith("krein.repair"),
+    ),
+    (
         "Diagnosis, comparison, splitting",
         "Is it indefinite, does it matter, and which method is best here?",
         lambda name, thing: (

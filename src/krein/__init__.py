@@ -26,6 +26,7 @@ _WHERE = {
     "KreinRidge": "krein.estimators.ridge",
     "KreinSVC": "krein.estimators.krein_svm",
     "MKLSVC": "krein.estimators.mkl",
+    "PCoA": "krein.estimators.ordination",
     "ProxySVC": "krein.estimators.proxy",
     "ProxySVCCV": "krein.estimators.proxy_cv",
     "PseudoEuclideanEmbedding": "krein.estimators.transformers",
@@ -87,6 +88,8 @@ _WHERE = {
     "similarity_groups": "krein.splitting",
     "split_kernel": "krein.splitting",
     "transductive_kernel": "krein.transductive",
+    "Repaired": "krein.repair",
+    "nearest_psd": "krein.repair",
     "unbounded_direction": "krein.problems.unbounded",
     # data
     "list_datasets": "krein.datasets",

@@ -27,6 +27,8 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = (
     "demo",
     "inspect",
+    "repair",
+    "embed",
     "compare",
     "kernel",
     "fit",

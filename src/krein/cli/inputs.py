@@ -15,8 +15,6 @@ from krein.formats import FormatError, Named, read_items, read_labels, read_matr
 from krein.formats.tables import as_separator
 from krein.formats.text import file_head
 
-__all__ = ["Inputs", "check_symmetry", "item_format", "read_inputs"]
-
 _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
 _FEWEST = 4  # items from which "every item is a class of its own" is suspicious
 
@@ -117,6 +115,18 @@ def _separator_of(path: str, args: argparse.Namespace) -> str | None:
     if mark is None or path == "-" or not Path(path).is_file():
         return separator
     return separator if mark.encode() in file_head(Path(path), 1 << 16) else None
+
+
+def read_square(args: argparse.Namespace) -> tuple[np.ndarray, Inputs]:
+    """Read a symmetric matrix of all pairs; what was read goes with it."""
+    from krein.cli.output import print_note
+
+    read = read_inputs(args)
+    if scipy.sparse.issparse(read.data):
+        raise FormatError(args.file, "is a table of hits, not a matrix of all pairs")
+    print_note(args, *read.notes, *check_symmetry(read, args))
+    K = np.asarray(read.data, dtype=float)
+    return 0.5 * (K + K.T), read
 
 
 def check_symmetry(read: Inputs, args: argparse.Namespace) -> list[str]:

@@ -12,6 +12,7 @@ __all__ = [
     "add_labels",
     "add_output",
     "add_reading",
+    "add_symmetrize",
     "check_output",
     "repeated",
 ]
@@ -91,7 +92,12 @@ def add_kernel(parser: argparse.ArgumentParser) -> None:
         help="how distances become similarities (default: exponential, exp(-d / "
         "median))",
     )
-    group.add_argument(
+    add_symmetrize(group)
+
+
+def add_symmetrize(parser: argparse._ActionsContainer) -> None:
+    """Add what to do about an asymmetric matrix."""
+    parser.add_argument(
         "--symmetrize",
         action="store_true",
         help="use the mean of both directions of an asymmetric matrix",

@@ -6,10 +6,11 @@ import argparse
 import sys
 from typing import Any
 
+from krein.cli.embed import places
 from krein.cli.options import add_output, check_output
 from krein.cli.output import print_note
 
-SUMMARY = "predict labels of new items with a saved model"
+SUMMARY = "predict labels (or places) of new items with a saved model"
 EXAMPLES = (
     "krein predict model.krein new_rows.csv -o labels.csv",
     "krein predict model.krein new.fasta --proba --nearest 3",
@@ -19,7 +20,9 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", help="file of krein fit or krein compare --model")
+    parser.add_argument(
+        "model", help="file of krein fit, compare --model or embed --model"
+    )
     parser.add_argument(
         "file",
         help="similarities (or distances, as in training) of new items (rows) to the "
@@ -36,6 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--proba", action="store_true", help="probability of each class"
+    )
+    parser.add_argument(
+        "--coverage",
+        type=float,
+        metavar="SHARE",
+        help="the classes that may be true, right for this share of items (0.9, say)",
     )
     parser.add_argument("--scores", action="store_true", help="decision values")
     parser.add_argument(
@@ -71,11 +80,14 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     refuse_what_cannot_predict(model, args)
     check_kind(model, args)
     given, names = _read(model, args)
-    rows = [
-        {"item": name, "label": str(label)}
-        for name, label in zip(names, model.predict(**given), strict=True)
-    ]
-    for add in (_add_probabilities, _add_scores, _add_nearest):
+    if _places(model):
+        rows = places(model.transform(given["X"]), names)
+    else:
+        rows = [
+            {"item": name, "label": str(label)}
+            for name, label in zip(names, model.predict(**given), strict=True)
+        ]
+    for add in (_add_probabilities, _add_sets, _add_scores, _add_nearest):
         add(rows, model, given, args)
     payload: dict[str, Any] = {"items": rows}
     if out is not None:
@@ -87,6 +99,13 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 def refuse_what_cannot_predict(model: Any, args: argparse.Namespace) -> None:
     """Say in a sentence why there is nothing to predict with."""
     last = _last(model)
+    if _places(model):
+        if args.proba or args.coverage or args.scores or args.nearest:
+            raise ValueError(
+                f"{args.model} places items on a map; --proba, --coverage, --scores "
+                "and --nearest are for models that predict labels"
+            )
+        return
     if not hasattr(last, "predict"):
         raise ValueError(
             f"{args.model} holds a {type(last).__name__}, which transforms and does "
@@ -97,6 +116,10 @@ def refuse_what_cannot_predict(model: Any, args: argparse.Namespace) -> None:
             f"{args.model} was fitted without probabilities; fit it again with "
             "krein fit --proba"
         )
+    if args.coverage is not None and not hasattr(last, "predict_set"):
+        raise ValueError(
+            f"{args.model} has no sets of classes; fit it again with krein fit --proba"
+        )
     if args.scores and not hasattr(model, "decision_function"):
         raise ValueError(f"{type(last).__name__} has no decision values")
 
@@ -105,20 +128,27 @@ def _last(model: Any) -> Any:
     return model[-1] if hasattr(model, "steps") else model
 
 
+def _places(model: Any) -> bool:
+    """Whether it is a model of ``krein embed``: coordinates instead of labels."""
+    return type(model).__name__ in ("PCoA", "PseudoEuclideanEmbedding")
+
+
 def _precomputed(model: Any) -> bool:
-    return getattr(_last(model), "kernel", None) == "precomputed"
+    return _places(model) or getattr(_last(model), "kernel", None) == "precomputed"
 
 
 def check_kind(model: Any, args: argparse.Namespace) -> None:
     """Refuse distances for a model of similarities, and the reverse."""
-    from krein import DistanceTransformer
+    from krein import DistanceTransformer, PCoA
 
     if args.kind is None:
         return
     if not _precomputed(model):
         raise ValueError(f"--kind is for a matrix; {args.model} takes items")
-    converts = hasattr(model, "steps") and isinstance(model[0], DistanceTransformer)
-    learnt = "distance" if converts else "similarity"
+    first = model[0] if hasattr(model, "steps") else model
+    learnt = "similarity"
+    if isinstance(first, DistanceTransformer | PCoA):
+        learnt = "distance"
     if args.kind != learnt:
         raise ValueError(
             f"{args.model} was fitted on a {learnt} matrix and cannot take a "
@@ -188,6 +218,16 @@ def _add_probabilities(rows: list, model: Any, given: dict, args: Any) -> None:
                 row[f"p({label})"] = round(float(value), 4)
 
 
+def _add_sets(rows: list, model: Any, given: dict, args: Any) -> None:
+    if args.coverage is not None:
+        X = given["X"]
+        if hasattr(model, "steps"):  # a pipeline passes on no method but scikit-learn's
+            X = model[:-1].transform(X)
+        sets = _last(model).predict_set(X, coverage=args.coverage)
+        for row, chosen in zip(rows, sets, strict=True):
+            row["set"] = "; ".join(str(label) for label in model.classes_[chosen])
+
+
 def _add_scores(rows: list, model: Any, given: dict, args: Any) -> None:
     if not args.scores:
         return
@@ -253,6 +293,6 @@ def _table(file: Any, rows: list[dict[str, Any]]) -> None:
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the labels as csv, or where they are."""
     if "out" in payload:
-        print(f"{payload['out']}: {len(payload['items'])} labels")
+        print(f"{payload['out']}: {len(payload['items'])} items")
     else:
         _table(sys.stdout, payload["items"])

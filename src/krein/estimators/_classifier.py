@@ -24,13 +24,14 @@ from krein.estimators._training import (
     ravel_rows,
     votes_of_pairs,
 )
+from krein.estimators.conformal import PredictionSets
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 from krein.validation import check_classes_weigh, check_labels, warn_if_reordered
 
 __all__ = ["KernelClassifier"]
 
 
-class KernelClassifier(ClassifierMixin, KernelModel):
+class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
     """Classifier with rows of coefficients; a subclass implements `fit_rows`."""
 
     _fitted_state: State = (
@@ -42,6 +43,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
             "sigmoids",
             needed=lambda m: getattr(m, "probability", False),
         ),
+        Fitted("conformity_", "numbers", needed=False),
     )
 
     _parameter_constraints: dict = {  # noqa: RUF012
@@ -80,7 +82,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         training, target = self._start(X, y, sample_weight, columns_of)
         self._store(self.fit_rows(training, target), training)
         if getattr(self, "probability", False):
-            self.calibration_ = sigmoid_calibration(
+            self.calibration_, self.conformity_ = sigmoid_calibration(
                 self._without_start(), training, target, self.random_state
             )
         return self

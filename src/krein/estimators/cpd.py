@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
-from krein.estimators._probability import fit_sigmoids
+from krein.estimators._probability import calibrated
 from krein.estimators._search import check_grid, inner_folds, out_of_fold
 from krein.estimators._training import (
     Classes,
@@ -303,8 +303,8 @@ class CPDSVC(CPDModel, KernelClassifier):
         elif self.probability:
             kind = fitted.facts["polynomial_"]
             values = model._out_of_fold(training, target, kind, "probability=True")
-            self.calibration_ = fit_sigmoids(
-                values, target.codes, training.weights, target.n
+            self.calibration_, self.conformity_ = calibrated(
+                values, target, training.weights
             )
 
     # --------------------------------------------------------------- cross-validation

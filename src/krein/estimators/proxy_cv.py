@@ -187,7 +187,7 @@ solver_options, tol, max_iter, random_state
             fitted = final.fit_rows(training, target)
         self._store(fitted, training)
         if self.probability:
-            self.calibration_ = sigmoid_calibration(
+            self.calibration_, self.conformity_ = sigmoid_calibration(
                 final, training, target, self.random_state
             )
         self.best_estimator_ = self._as_best(final)

@@ -108,6 +108,8 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         "scoring": [str, callable, None],
     }
 
+    _makes_sets = True
+
     def __init__(
         self,
         Cs=None,
@@ -177,7 +179,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         )
         scores = landscape.scores(self.scoring)
         best = self._take_best(self._rows, training, target, settings, scores)
-        self.temperature_ = landscape.combined(best)
+        self.temperature_, self.conformity_ = landscape.combined(best)
         return self
 
     def _rows(

@@ -9,7 +9,13 @@ from typing import Any
 
 from krein.progress import seconds_in_words
 
-__all__ = ["interval_chart", "scatter_chart", "spectrum_chart", "time_chart"]
+__all__ = [
+    "interval_chart",
+    "map_chart",
+    "scatter_chart",
+    "spectrum_chart",
+    "time_chart",
+]
 
 # Units; style.css sets the size of text so that it is 12 px or more on a phone.
 _WIDTH = 520
@@ -60,9 +66,11 @@ def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> st
     str
         An ``<svg>`` element.
     """
-    height, left = 230.0, 62.0
+    height = 230.0
     ordered = sorted(eigenvalues, reverse=True)
     top, bottom = max(ordered[0], 0.0), min(ordered[-1], 0.0)
+    shown = list(dict.fromkeys([top, top / 4, 0.0, bottom]))
+    left = max(62.0, _LETTER * max(len(f"{tick:.3g}") for tick in shown) + 8.0)
 
     def root(value: float) -> float:
         return math.copysign(math.sqrt(abs(value)), value)
@@ -89,7 +97,7 @@ def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> st
             f'height="{max(abs(y(value) - y(0)), 0.6):.2f}" '
             f'data-tip="eigenvalue {i + 1}: {value:.4g}"/>'
         )
-    for tick in dict.fromkeys([top, top / 4, 0.0, bottom]):
+    for tick in shown:
         if tick and abs(y(tick) - y(0.0)) < 12:
             continue
         body += _text(left - 6, y(tick) + 4, f"{tick:.3g}", "tick", "end")
@@ -232,30 +240,80 @@ def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
     str
         An ``<svg>`` element.
     """
+    signs = ["positive" if s > 0 else "negative" for s in points["signature"]]
+    label = (
+        f"{len(points['points'])} items in two pseudo-Euclidean coordinates, of a "
+        f"{signs[0]} and a {signs[1]} eigenvalue"
+    )
+    axes = [f"axis {k + 1} ({sign} eigenvalue)" for k, sign in enumerate(signs)]
+    return _scatter(points, labels, axes, label)
+
+
+def map_chart(
+    items: Sequence[dict[str, Any]], labels: Sequence[str], shares: Sequence[float]
+) -> str:
+    """Items in two coordinates with equal units, one shape and colour per label.
+
+    Parameters
+    ----------
+    items : sequence of dict
+        "item", "axis1", and perhaps "axis2" and "label".
+    labels : sequence of str
+        Names of the classes; empty where there are none.
+    shares : sequence of float
+        What each axis explains.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element.
+    """
+    points = {
+        "points": [(row["axis1"], row.get("axis2", 0.0)) for row in items],
+        "classes": [labels.index(row["label"]) if labels else 0 for row in items],
+        "names": [row["item"] for row in items],
+    }
+    axes = [f"axis {k + 1}: {share:.1%}" for k, share in enumerate([*shares, 0.0])]
+    return _scatter(points, labels, axes, f"Map of {len(items)} items", equal=True)
+
+
+def _scatter(
+    points: dict[str, Any],
+    labels: Sequence[str],
+    axes: Sequence[str],
+    label: str,
+    equal: bool = False,
+) -> str:
     height, margin = 360.0, 36.0
-    xs = [p[0] for p in points["points"]]
-    ys = [p[1] for p in points["points"]]
-    place_x = _scale(xs, margin, _WIDTH - margin)
-    place_y = _scale(ys, height - margin, margin)
+    xs, ys = zip(*points["points"], strict=True)
+    if equal:
+        width, tall = _WIDTH - 2 * margin, max(ys) - min(ys)
+        unit = min(width / (max(xs) - min(xs) or 1.0), 400.0 / (tall or 1.0))
+        height = max(tall * unit, 140.0) + 2 * margin
+        place_x = _centred(xs, 0.5 * _WIDTH, unit)
+        place_y = _centred(ys, 0.5 * height, -unit)
+    else:
+        place_x = _scale(xs, margin, _WIDTH - margin)
+        place_y = _scale(ys, height - margin, margin)
     body = _line(margin / 2, height - 22, _WIDTH - 8, height - 22)
     body += _line(margin / 2, height - 22, margin / 2, 8)
-    signs = ["positive" if s > 0 else "negative" for s in points["signature"]]
-    body += _text(
-        _WIDTH - 8, height - 6, f"axis 1 ({signs[0]} eigenvalue)", "tick", "end"
-    )
-    body += _text(margin / 2 + 6, 16, f"axis 2 ({signs[1]} eigenvalue)", "tick")
+    body += _text(_WIDTH - 8, height - 4, axes[0], "tick", "end")
+    body += _text(margin / 2 + 6, 16, axes[1], "tick")
     named = zip(points["points"], points["classes"], points["names"], strict=True)
     for (px, py), k, name in named:
-        tip = escape(f"{name}: {labels[k]}")
+        tip = escape(f"{name}: {labels[k]}" if labels else name)
         body += (
             f'<g class="class{_colour(k)}" data-tip="{tip}">'
             f"{_shape(_SHAPES[k % 6], place_x(px), place_y(py))}</g>"
         )
-    label = (
-        f"{len(xs)} items in two pseudo-Euclidean coordinates, of a {signs[0]} and a "
-        f"{signs[1]} eigenvalue"
-    )
     return _svg(label, body, height)
+
+
+def _centred(
+    values: Sequence[float], middle: float, unit: float
+) -> Callable[[float], float]:
+    centre = 0.5 * (min(values) + max(values))
+    return lambda value: middle + (value - centre) * unit
 
 
 def _colour(k: int) -> int:

@@ -19,7 +19,7 @@ from krein.report.glossary import GLOSSARY
 from krein.report.png import heat_png
 from krein.report.tables import mistake_table, score_table
 
-__all__ = ["render"]
+__all__ = ["facts_table", "legend", "page", "render"]
 
 
 def render(report: dict[str, Any]) -> str:
@@ -32,6 +32,16 @@ def render(report: dict[str, Any]) -> str:
         `krein.report.data.case`; ``finding``, where there is one, comes first.
     """
     cases = report["cases"]
+    sections = [
+        _section(case, i, report.get("finding", "")) for i, case in enumerate(cases)
+    ]
+    return page(report, "\n".join(sections), _contents(cases), _glossary())
+
+
+def page(
+    report: dict[str, Any], body: str, contents: str = "", glossary: str = ""
+) -> str:
+    """Put HTML into the frame of a page, with its heading and footer."""
     return Template(_file("template.html")).substitute(
         title=escape(report["title"]),
         heading=_heading(report),
@@ -39,11 +49,9 @@ def render(report: dict[str, Any]) -> str:
         footer=escape(report["footer"]),
         style=_file("style.css"),
         script=_file("script.js"),
-        contents=_contents(cases),
-        cases="\n".join(
-            _section(case, i, report.get("finding", "")) for i, case in enumerate(cases)
-        ),
-        glossary=_glossary(),
+        contents=contents,
+        cases=body,
+        glossary=glossary,
     )
 
 
@@ -98,7 +106,7 @@ def _section(case: dict[str, Any], index: int, said: str) -> str:
 <h3>Items that were not recognised</h3>
 {mistake_table(case)}
 <h3>The similarity</h3>
-{_facts(spectrum["facts"])}
+{facts_table(spectrum["facts"])}
 {_advice(spectrum["advice"], case["findings"])}
 <figure>{spectrum_chart(spectrum["eigenvalues"], edge)}
 <figcaption>Eigenvalues from the largest to the smallest on a square-root scale; those
@@ -189,7 +197,8 @@ def _failed(failed: dict[str, str]) -> str:
     )
 
 
-def _facts(facts: dict[str, str]) -> str:
+def facts_table(facts: dict[str, str]) -> str:
+    """A table of two columns."""
     rows = "".join(
         f'<tr><th scope="row">{escape(k)}</th><td>{escape(v)}</td></tr>'
         for k, v in facts.items()
@@ -231,17 +240,22 @@ def _heat(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
     )
 
 
-def _embedding(case: dict[str, Any]) -> str:
-    labels = [c["label"] for c in case["classes"]]
-    points = case["embedding"]
+def legend(labels: list[str]) -> str:
+    """Which mark stands for which class."""
     marks = "".join(
         f"<li>{legend_mark(k)}{escape(label)}</li>" for k, label in enumerate(labels)
     )
+    return f'<ul class="legend">{marks}</ul>'
+
+
+def _embedding(case: dict[str, Any]) -> str:
+    labels = [c["label"] for c in case["classes"]]
+    points = case["embedding"]
     p, q, _ = case["spectrum"]["signature"]
     values = " and ".join(f"{v:.3g}" for v in points["eigenvalues"])
     hidden = f" {points['hidden']} items are not drawn." if points["hidden"] else ""
     return (
-        f'<ul class="legend">{marks}</ul>'
+        f"{legend(labels)}"
         f"<figure>{scatter_chart(points, labels)}<figcaption>Signature ({p}, {q}): the "
         f"whole space has {p} positive and {q} negative axes. Shown are those of the "
         f"eigenvalues {values}; along a negative axis distances count negatively."
@@ -309,7 +323,7 @@ def _run(run: dict[str, Any], comparison: dict[str, Any]) -> str:
         title = comparison["methods"][name]["title"]
         facts[f"{title}"] = f"the solver was cut short on {share:.0%} of the splits"
     command = f"<pre>{escape(run['command'])}</pre>" if run["command"] else ""
-    return _facts(facts) + command
+    return facts_table(facts) + command
 
 
 def _glossary() -> str:
