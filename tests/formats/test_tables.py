@@ -260,6 +260,23 @@ def test_any_names_come_back(tmp_path_factory, suffix, names, columns, seed):
     assert (read.columns or names) == (columns or names)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+@pytest.mark.parametrize("value", [1.5, 1e22, 0.0])
+@pytest.mark.parametrize("name", ["0 1", "0 0", "a 1", "1 2 3"])
+def test_a_name_with_blanks_is_not_cut(tmp_path, suffix, value, name):
+    path = tmp_path / f"K{suffix}"
+    write_matrix(path, [[value]], names=[name])
+    read = read_matrix(path)
+    assert (read.names, read.data.tolist()) == ([name], [[value]])
+
+
+def test_the_suffix_tsv_says_the_separator(write):
+    read = read_matrix(write("K.tsv", "\t0 1\n0 1\t5\n"))  # not quoted by others
+    assert (read.names, read.data.tolist()) == (["0 1"], [[5.0]])
+    spaced = read_matrix(write("K.tsv", "1 2\n2 1\n"))  # wrongly called so
+    assert spaced.data.tolist() == [[1, 2], [2, 1]]
+
+
 @settings(deadline=None)
 @given(name=st.sampled_from(ODD) | ANY_NAME)
 def test_written_names_are_harmless_and_come_back(name):

@@ -25,7 +25,7 @@ from krein.formats.tables import (
     read_rows,
     read_table,
 )
-from krein.formats.text import readable
+from krein.formats.text import file_head, readable
 
 __all__ = ["align_columns", "read_items", "read_matrix"]
 
@@ -86,7 +86,8 @@ def read_matrix(
         found = choose_format(file, format, matrix=True)
 
         def table() -> Named:
-            return _or_hint(lambda: read_table(file, mark), file, _items_to_compare)
+            said = mark or ("\t" if found == "tsv" and b"\t" in file_head(file) else None)
+            return _or_hint(lambda: read_table(file, said), file, _items_to_compare)
 
         readers: dict[str, Callable[[], Named]] = {
             "npy": lambda: arrays.read_npy(file),

@@ -160,8 +160,8 @@ def write_rows(
 
 def _cell(name: str, delimiter: str, quote_numbers: bool) -> str:
     text = name_to_text(name)
-    # All separators, so that the one of the file is found.
-    odd = any(c in text for c in f'{delimiter}",;') or text.startswith("#")
+    # All separators, so that a reader that guesses finds the one of the file.
+    odd = any(c in text for c in f'{delimiter}",; ') or text.startswith("#")
     number = quote_numbers and bool(text) and is_number_or_missing(text)
     if odd or number or text != text.strip():
         return '"' + text.replace('"', '""') + '"'
