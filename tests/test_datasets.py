@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import krein
-from krein.datasets import kind_of, source_of
-from krein.datasets.files import read_csv
+from krein.files import kind_of, source_of
+from krein.files.data_sets import read_csv
 
 KINDS = {
     "vectors",

@@ -53,7 +53,7 @@ THEMES = (
         "Data, files and models",
         "Load data, read matrices, and keep models without pickle.",
         lambda name, thing: where(name).startswith(
-            ("krein.datasets", "krein.models", "krein.formats")
+            ("krein.files", "krein.models")
         ),
     ),
     (

@@ -1,4 +1,4 @@
-"""Files -> what the commands work on, by `krein.formats`."""
+"""Files -> what the commands work on, by `krein.files`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ import numpy as np
 import scipy.sparse
 
 from krein.cli.hits import read_if_hits
-from krein.formats import FormatError, Named, read_items, read_labels, read_matrix
-from krein.formats.tables import as_separator
-from krein.formats.text import file_head
+from krein.files import (
+    FormatError,
+    Named,
+    as_separator,
+    file_head,
+    read_items,
+    read_labels,
+    read_matrix,
+)
 
 __all__ = ["Inputs", "check_symmetry", "item_format", "read_inputs"]
 

@@ -1,4 +1,4 @@
-"""Fields of a text: how a line is cut, what is a number, a label, a name."""
+"""What readers return, and the fields of a text: numbers, labels, names."""
 
 from __future__ import annotations
 
@@ -6,41 +6,131 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from krein.formats.named import FormatError
-
-__all__ = [
-    "MISSING",
-    "Row",
-    "as_labels",
-    "cut",
-    "is_number",
-    "is_number_or_missing",
-    "name_from_text",
-    "name_to_text",
-    "parse_count",
-    "parse_number",
-    "printable",
-    "with_decimal_point",
-]
+from krein.files.text import FormatError
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
+# Of labels: "none", "-" and "Na" are classes. Quoted, a word is what it says.
+MISSING_LABELS = frozenset(
+    {"", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "<NA>", "#N/A", "?"}
+)
+SKIP = "leave such items out with --skip-unlabelled (skip_unlabelled=True)"
+SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "} | {c: c for c in "\t;,| "}
 _NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity|nan)",
     re.ASCII | re.IGNORECASE,
 )
 _DECIMAL_COMMA = re.compile(r"([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)", re.ASCII)
 _PLAIN = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d\d?)?", re.ASCII)
-_CONTROL = re.compile(
-    r"[\x00-\x1f\x7f-\x9f]|\\(?=x(?:[01][0-9a-f]|7f|[89][0-9a-f]|5c))"
-)
-_ESCAPED = re.compile(r"\\x([01][0-9a-f]|7f|[89][0-9a-f]|5c)")
+_CODE = r"x([01][0-9a-f]|7f|[89][0-9a-f]|5c)"
+_CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f]|\\(?={_CODE})")
+_ESCAPED = re.compile(rf"\\{_CODE}")
 _FORMULA = re.compile(r"'*[=+\-@]")
 _LONGEST_QUOTE = 1000  # lines
+
+
+@dataclass(frozen=True)
+class Named:
+    """Data of a file with the names that came with it.
+
+    Attributes
+    ----------
+    data : ndarray or list
+        A matrix, a list of items, or an array of labels.
+    names : list of str or None
+        Name of each row or item.
+    columns : list of str or None
+        Names of the columns where they differ from `names`: new items against
+        training items, or features.
+    target : ndarray or None
+        Labels that stand in the same file.
+    notes : list of str
+        What was recognised, filled in or left out, a sentence each.
+    alerts : dict of str
+        What may be wrong, a sentence each: "diagonal-filled", "missing-filled",
+        "names-ignored", "order-unchecked".
+    labelled : ndarray of int or None
+        Positions of the items that have a label, where some have none.
+
+    Examples
+    --------
+    >>> from krein import Named
+    >>> Named(["ACGT", "ACGA"], names=["first", "second"]).names
+    ['first', 'second']
+    """
+
+    data: Any
+    names: list[str] | None = None
+    columns: list[str] | None = None
+    target: np.ndarray | None = None
+    notes: list[str] = field(default_factory=list)
+    alerts: dict[str, str] = field(default_factory=dict)
+    labelled: np.ndarray | None = None
+
+
+class How(NamedTuple):
+    """What a caller says about a file.
+
+    Attributes
+    ----------
+    separator : str or None
+        One character, None to find it.
+    key : str or None
+        Name of the array among several.
+    missing : float or "error"
+        Score of pairs that are not listed.
+    """
+
+    separator: str | None = None
+    key: str | None = None
+    missing: float | Literal["error"] = 0.0
+
+
+def unique_names(
+    names: Sequence[str],
+    path: str | os.PathLike,
+    lines: Sequence[int | None] | None = None,
+) -> list[str]:
+    """Return the names, or say which one stands there twice."""
+    seen: dict[str, int | None] = {}
+    for name, line in zip(names, lines or [None] * len(names), strict=True):
+        if name in seen:
+            before = f" (first in line {seen[name]})" if seen[name] else ""
+            raise FormatError(
+                path, f"the name {name!r} is duplicated{before}", line=line
+            )
+        seen[name] = line
+    return list(names)
+
+
+def check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | None:
+    """Return n different names as text, or None where there are none."""
+    if names is None:
+        return None
+    names = [str(name) for name in names]
+    if len(names) != n:
+        raise ValueError(f"{what} has {len(names)} entries for {n} rows or columns")
+    if len(set(names)) < n:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{what} holds {twice!r} twice; names must be unique")
+    for name in names:
+        if not name.strip() or "\0" in name or name != _encodable(name):
+            raise ValueError(f"{what} holds {name!r}, which cannot be a name in a file")
+    return names
+
+
+def _encodable(name: str) -> str:
+    return name.encode("utf-8", errors="ignore").decode("utf-8")
+
+
+def called(names: list[str] | None, k: int) -> str:
+    """Row and column as people count them, with the name where there is one."""
+    return f"{k + 1}" if names is None else f"{k + 1} ({names[k]!r})"
 
 
 class Row(NamedTuple):
@@ -57,6 +147,11 @@ class Row(NamedTuple):
     def texts(self) -> list[str]:
         """Return all fields."""
         return [self.text(k) for k in range(len(self.fields))]
+
+    def lacks_label(self, k: int) -> bool:
+        """Whether a field is no label; quoted words are labels, whatever they say."""
+        text = self.text(k)
+        return not text if k in self.quoted else text in MISSING_LABELS
 
 
 _QUOTED = r'[ ]*"([^"]*(?:""[^"]*)*)"'
@@ -108,6 +203,17 @@ def _quoted_fields(
         fields.append(plain if inside is None else inside.replace('""', '"'))
         position = match.end()
     return fields, frozenset(quoted)
+
+
+def as_separator(separator: str | None) -> str | None:
+    """Return the character that a user means, or None to find it by content."""
+    if separator is None:
+        return None
+    if separator not in SEPARATORS:
+        raise ValueError(
+            f"separator must be ',', ';', '|', 'tab' or 'space', got {separator!r}"
+        )
+    return SEPARATORS[separator]
 
 
 def is_number(text: str) -> bool:
@@ -171,18 +277,13 @@ def as_labels(labels: Sequence[str]) -> np.ndarray:
     return np.array([numbers[label] for label in labels], dtype=np.int64)
 
 
-def printable(text: str) -> str:
-    r"""Return the text with control characters as ``\x1b``, safe on a terminal."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
-
-
 def name_to_text(name: str) -> str:
     r"""Return a name as it is written: no control characters, nothing a formula.
 
     What a spreadsheet would compute (``=1+1``, ``@SUM``) gets a ``'`` in front;
     `name_from_text` takes it off again. Plain numbers are left alone.
     """
-    text = printable(name)
+    text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", name)
     bare = text.lstrip("'")
     return f"'{text}" if _FORMULA.match(text) and not is_number(bare) else text
 

@@ -1,4 +1,4 @@
-"""Write a matrix with its names, or rows for a spreadsheet, wholly or not at all."""
+"""Write a matrix with its names, hits, or rows, wholly or not at all."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import IO, Any
 import numpy as np
 import scipy.io
 
-from krein.formats.arrays import write_npy
-from krein.formats.cells import is_number_or_missing, name_to_text
-from krein.formats.matrix_market import write_matrix_market
-from krein.formats.named import FormatError
-from krein.formats.recognise import MATRIX_FORMATS
+from krein.files.cells import Named, check_names, is_number_or_missing, name_to_text
+from krein.files.hit_table import hits_of_matrix
+from krein.files.text import FormatError
 from krein.store.files import atomic_write
 
-__all__ = ["check_format", "check_names", "write_matrix", "write_rows", "write_table"]
+_FORMATS = {".phy": "phylip", ".phylip": "phylip", ".dist": "phylip"} | {
+    f".{format}": format for format in ("npy", "npz", "csv", "tsv", "mat", "mtx")
+}
 
 
 def check_format(
@@ -28,8 +28,8 @@ def check_format(
     Called before a long computation. `names` says whether names are to be kept.
     """
     path = Path(path)
-    found = format or MATRIX_FORMATS.get(path.suffix.lower(), "")
-    if found not in MATRIX_FORMATS.values() or found == "pairs":
+    found = format or _FORMATS.get(path.suffix.lower(), "")
+    if found not in _FORMATS.values():
         raise FormatError(
             path,
             "the format to write must be npy, npz, csv, tsv, phylip, mat or mtx, got "
@@ -100,7 +100,7 @@ def write_matrix(
         elif format == "phylip":
             _write_phylip(handle, K, rows)
         elif format == "mtx":
-            write_matrix_market(handle, K)
+            _write_matrix_market(handle, K)
         else:
             _write_binary(handle, K, rows, titles, format)
 
@@ -116,26 +116,6 @@ def _check_numbers(K: Any) -> np.ndarray:
     if K.ndim != 2 or K.size == 0 or not np.isfinite(K).all():
         raise ValueError(f"K must be a matrix of finite numbers, got shape {K.shape}")
     return K
-
-
-def check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | None:
-    """Return n different names as text, or None where there are none."""
-    if names is None:
-        return None
-    names = [str(name) for name in names]
-    if len(names) != n:
-        raise ValueError(f"{what} has {len(names)} entries for {n} rows or columns")
-    if len(set(names)) < n:
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{what} holds {twice!r} twice; names must be unique")
-    for name in names:
-        if not name.strip() or "\0" in name or name != _encodable(name):
-            raise ValueError(f"{what} holds {name!r}, which cannot be a name in a file")
-    return names
-
-
-def _encodable(name: str) -> str:
-    return name.encode("utf-8", errors="ignore").decode("utf-8")
 
 
 def write_rows(
@@ -208,7 +188,7 @@ def _write_binary(
     format: str,
 ) -> None:
     if format == "npy":
-        write_npy(handle, K, names, columns)
+        _write_npy(handle, K, names, columns)
         return
     kind: Any = object if format == "mat" else np.str_
     texts = {"names": names, "columns": columns}
@@ -217,3 +197,83 @@ def _write_binary(
         np.savez(handle, K=K, **arrays)  # type: ignore[arg-type]
     else:
         scipy.io.savemat(handle, {"K": K, **arrays})
+
+
+def _write_npy(
+    handle: IO[bytes],
+    K: np.ndarray,
+    names: Sequence[str] | None,
+    columns: Sequence[str] | None,
+) -> None:
+    """Write a matrix, and the names behind it."""
+    np.save(handle, K, allow_pickle=False)
+    for texts in (names, columns) if names is not None else ():
+        if texts is not None:
+            np.save(handle, np.array(texts, dtype=np.str_), allow_pickle=False)
+
+
+def _write_matrix_market(handle: IO[str], K: np.ndarray) -> None:
+    """Write all entries, column by column, with all their digits."""
+    handle.write("%%MatrixMarket matrix array real general\n")
+    handle.write(f"{K.shape[0]} {K.shape[1]}\n")
+    for column in K.T.tolist():
+        handle.writelines(f"{value!r}\n" for value in column)
+
+
+def write_hits(
+    path: str | os.PathLike, hits: Named, *, overwrite: bool = False
+) -> None:
+    """Write hits with their names: three columns of text, or .npz.
+
+    Parameters
+    ----------
+    path : path-like
+        .npz (which `scipy.sparse.load_npz` reads too), .csv, or anything else for
+        tabs.
+    hits : Named
+        As `read_hits` returns them.
+    overwrite : bool
+        Replace an existing file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import scipy.sparse
+    >>> from krein import Named, read_hits, write_hits
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "hits.npz"
+    >>> hits = Named(scipy.sparse.eye_array(2, format="csr"), ["ann", "bob"])
+    >>> write_hits(path, hits)
+    >>> read_hits(path).names
+    ['ann', 'bob']
+    >>> folder.cleanup()
+    """
+    path = Path(path)
+    checked = hits_of_matrix(hits.data, hits.names, hits.columns)
+    matrix = checked.data
+    if path.suffix.lower() == ".npz":
+        arrays = {
+            "format": np.array(b"csr"), "shape": np.array(matrix.shape),
+            "data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr,
+            "_is_array": np.array(True), "names": np.array(checked.names),
+        }  # fmt: skip
+        if checked.columns is not None:
+            arrays["columns"] = np.array(checked.columns)
+        with atomic_write(path, overwrite=overwrite) as handle:
+            np.savez(handle, **arrays)  # type: ignore[arg-type]
+        return
+    separator = "," if path.suffix.lower() == ".csv" else "\t"
+    rows = checked.names or []
+    columns = rows if checked.columns is None else checked.columns
+    for name in {*rows, *columns}:
+        if not name.strip() or any(c in name for c in (separator, '"', "\n", "\r")):
+            raise ValueError(f"the name {name!r} cannot stand in a table; use .npz")
+    with atomic_write(path, overwrite=overwrite, text=True) as handle:
+        handle.write(separator.join(["query", "target", "score"]) + "\n")
+        for i, name in enumerate(rows):
+            part = slice(matrix.indptr[i], matrix.indptr[i + 1])
+            found = zip(matrix.indices[part], matrix.data[part].tolist(), strict=True)
+            handle.writelines(
+                f"{name}{separator}{columns[j]}{separator}{value!r}\n"
+                for j, value in found
+            )

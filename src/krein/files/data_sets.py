@@ -1,4 +1,9 @@
-"""`load_dataset`: one name, four places to look, one shape of answer."""
+"""Real data by name: bundled, scikit-learn's, a folder of files, or OpenML.
+
+A folder has files of two formats, neither of which can run code: ``.npz`` without
+pickles (arrays ``X`` and ``y``, or the arrays of a set of graphs) and ``.csv.gz`` (a
+column ``y``; strings in a column ``sequence`` or ``letters``, otherwise numbers).
+"""
 
 from __future__ import annotations
 
@@ -7,16 +12,25 @@ import difflib
 import os
 import re
 import warnings
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.utils import Bunch
 
-from krein.datasets.files import kind_of, read_csv, read_npz
+from krein.files.binary import read_arrays
+from krein.files.cells import as_labels, parse_number
+from krein.files.tables import text_rows
+from krein.files.text import FormatError
 
-__all__ = ["data_folder", "list_datasets", "load_dataset", "source_of"]
-
+_SHAPES = """Similarity exp(-d / 2) of the first 300 handwritten digits of scikit-learn
+(UCI Machine Learning Repository, Optical Recognition of Handwritten Digits, CC BY 4.0),
+where d is the Hausdorff distance of their ink in pixels: the longest way one has to go
+from the ink of one digit to the ink of the other. A metric, whose exponential is
+indefinite: 61 of 300 eigenvalues are negative.
+"""
 _BUNDLED = ("promoters", "sonar")
 _SAME_AS = {"str_promoters": "promoters"}  # as the file is called in a folder
 _SKLEARN = ("breast_cancer", "digit_shapes", "digits", "iris", "wine")
@@ -148,7 +162,7 @@ def _unknown(name: str) -> str:
 
 
 def _from_package(name: str) -> Bunch:
-    folder = resources.files("krein.datasets") / "data"
+    folder = resources.files("krein.files") / "data"
     with resources.as_file(folder / f"{name}.csv.gz") as path:
         bunch = read_csv(path, name)
     bunch.DESCR = (folder / "README.md").read_text(encoding="utf-8")
@@ -159,8 +173,6 @@ def _from_sklearn(name: str) -> Bunch:
     import sklearn.datasets
 
     if name == "digit_shapes":
-        from krein.datasets.shapes import digit_shapes
-
         return digit_shapes()
     loaded = getattr(sklearn.datasets, f"load_{name}")()
     loaded.update(kind="vectors", groups=None, name=name)
@@ -211,3 +223,162 @@ def _from_openml(address: str) -> Bunch:
         ) from error
     loaded.update(kind="vectors", groups=None, name=name)
     return loaded
+
+
+KIND_BY_PREFIX = {
+    "sim": "similarity",
+    "dis": "dissimilarity",
+    "str": "strings",
+    "ts": "series",
+    "graph": "graphs",
+    "spd": "spd",
+}
+
+
+def kind_of(name: str) -> str:
+    """Kind of data that a name announces; feature vectors have no prefix."""
+    everyday = {"promoters": "strings", "digit_shapes": "similarity"}
+    if name in everyday:
+        return everyday[name]
+    prefix, _, rest = name.partition("_")
+    return KIND_BY_PREFIX.get(prefix, "vectors") if rest else "vectors"
+
+
+class Graph(NamedTuple):
+    """One labelled undirected graph.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (n_nodes,)
+        0, 1, ..., n_nodes - 1.
+    edges : ndarray of shape (n_edges, 2)
+        Pairs of nodes, each undirected edge once.
+    labels : ndarray of shape (n_nodes,)
+        Label of each node.
+    """
+
+    nodes: np.ndarray
+    edges: np.ndarray
+    labels: np.ndarray
+
+
+def _speaker(arrays: Mapping[str, Any]) -> np.ndarray:
+    """Person of a voice recording such as ``phon_R01_S01_3``: all but the last part."""
+    return np.array([name.rpartition("_")[0] for name in arrays["recording"]])
+
+
+# Which array says what belongs together. Not every `run` does (climate_crashes counts
+# its simulations by it), so this is a table and not a rule; own files use `groups`.
+_GROUPS: dict[str, Callable[[Mapping[str, Any]], np.ndarray]] = {
+    "dis_mirna": lambda arrays: arrays["source_id"],
+    "parkinsons": _speaker,
+    "spd_eeg_alcoholism": lambda arrays: arrays["subject"],
+    "spd_emg_gestures": lambda arrays: arrays["run"],
+    "str_mirna": lambda arrays: arrays["id"],
+}
+
+
+def _bunch(name: str, data: Any, target: np.ndarray, extra: dict[str, Any]) -> Bunch:
+    find = _GROUPS.get(name)
+    groups = find(extra) if find else extra.pop("groups", None)
+    return Bunch(
+        data=data, target=target, kind=kind_of(name), groups=groups, name=name, **extra
+    )
+
+
+def read_npz(path: Any, name: str) -> Bunch:
+    """Read ``.npz``: `data` from X (or the graphs), `target` from y, the rest kept.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    name : str
+        Name of the set; its prefix says the kind of data.
+    """
+    arrays = read_arrays(Path(path))
+    needed = ["graph_of_node", "edges"] if kind_of(name) == "graphs" else ["X"]
+    missing = [key for key in [*needed, "y"] if key not in arrays]
+    if missing:
+        raise FormatError(
+            path, f"lacks the array {missing[0]!r}; it has {', '.join(arrays)}"
+        )
+    target = arrays.pop("y")
+    data = _graphs(arrays) if kind_of(name) == "graphs" else arrays.pop("X")
+    return _bunch(name, data, target, arrays)
+
+
+def _graphs(arrays: Mapping[str, np.ndarray]) -> list[Graph]:
+    """Cut one long list of nodes and edges into graphs."""
+    owner, edges = arrays["graph_of_node"], arrays["edges"]
+    labels = arrays.get("node_label", np.zeros(owner.size, dtype=int))
+    edges = edges[edges[:, 0] < edges[:, 1]]  # both directions are listed
+    graphs = []
+    for graph in np.unique(owner):
+        nodes = np.flatnonzero(owner == graph)
+        inside = edges[owner[edges[:, 0]] == graph]
+        local = np.searchsorted(nodes, inside)
+        graphs.append(Graph(np.arange(nodes.size), local, labels[nodes]))
+    return graphs
+
+
+def read_csv(path: Any, name: str) -> Bunch:
+    """Read ``.csv.gz``: strings when a column holds them, numbers otherwise.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    name : str
+        Name of the set.
+    """
+    header, *rows = text_rows(Path(path), ",")
+    if not rows or "y" not in header.fields:
+        raise FormatError(
+            path, "must start with a line of column names, with 'y' among them"
+        )
+    fields = zip(*(row.fields for row in rows), strict=True)
+    columns = dict(zip(header.fields, fields, strict=True))
+    target = as_labels(columns.pop("y"))
+    for key in ("sequence", "letters"):
+        if key in columns:
+            data: Any = list(columns.pop(key))
+            extra = {k: np.array(v) for k, v in columns.items()}
+            return _bunch(name, data, target, extra)
+    lines = [row.line for row in rows]
+    numbers = [
+        [parse_number(x, path, line, k) for x, line in zip(texts, lines, strict=True)]
+        for k, texts in enumerate(columns.values(), start=1)
+    ]
+    extra = {"feature_names": np.array(list(columns))}
+    return _bunch(name, np.column_stack(numbers), target, extra)
+
+
+def digit_shapes(n: int = 300) -> Bunch:
+    """Compute the similarity of the first n digits.
+
+    Parameters
+    ----------
+    n : int
+        Number of digits.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        As of `krein.load_dataset`.
+    """
+    from scipy.ndimage import distance_transform_edt
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    ink = digits.images[:n] > 6
+    way = np.array([distance_transform_edt(~other) for other in ink])
+    longest = np.array([way[:, one].max(axis=1) for one in ink])
+    return Bunch(
+        data=np.exp(-np.maximum(longest, longest.T) / 2),
+        target=digits.target[:n],
+        kind="similarity",
+        groups=None,
+        DESCR=_SHAPES,
+        name="digit_shapes",
+    )

@@ -12,43 +12,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from krein.formats.cells import (
+from krein.files.cells import (
     MISSING,
+    Named,
     Row,
     cut,
     is_number,
     is_number_or_missing,
     name_from_text,
+    unique_names,
     with_decimal_point,
 )
-from krein.formats.named import FormatError, Named, TooLargeError, unique_names
-from krein.formats.text import text_lines
+from krein.files.text import FormatError, TooLargeError, file_head, text_lines
 from krein.matrices.memory import available_memory
+from krein.words import did_you_mean
 
-__all__ = [
-    "NAME_TITLES",
-    "as_separator",
-    "find_separator",
-    "is_numbering",
-    "read_rows",
-    "read_table",
-]
-
-SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "} | {c: c for c in "\t;,| "}
 _SAMPLE = 100  # lines by which the separator is found
-NAME_TITLES = ("", "name", "names", "id", "item", "items", "index", "unnamed: 0")
+_IDS = ("sample", "feature", "otu")  # of QIIME 2: sampleid, sample-id, sample id, ...
+NAME_TITLES = frozenset(
+    {"", "name", "names", "id", "item", "items", "index", "unnamed: 0"}
+    | {f"{what}{mark}{end}" for what in _IDS for mark in ("", " ", "-", "_")
+       for end in ("id", "name")}
+)  # fmt: skip
+_DIRECTIVE = "#q2:"  # of QIIME 2: kinds of columns, below the header
 _SHOWN = {"\t": "tab", " ": "blanks"}
-
-
-def as_separator(separator: str | None) -> str | None:
-    """Return the character that a user means, or None to find it by content."""
-    if separator is None:
-        return None
-    if separator not in SEPARATORS:
-        raise ValueError(
-            f"separator must be ',', ';', '|', 'tab' or 'space', got {separator!r}"
-        )
-    return SEPARATORS[separator]
 
 
 def find_separator(
@@ -57,36 +44,49 @@ def find_separator(
     """Return the separator that cuts the first lines most evenly, or None.
 
     Of equally even cuts the one with most numbers among its fields is taken; titles
-    and names, which may hold blanks, are no evidence.
+    and names, which may hold blanks, are no evidence. A name in .tsv says the separator.
     """
-    sample = [
-        (line, text)
-        for line, text in islice(text_lines(path), _SAMPLE)
-        if text.strip() and not text.startswith("#")
-    ]
-    best, separator = 0.0, None
-    for mark in candidates:
-        try:
-            rows = list(cut(iter(sample), mark, path))
-        except FormatError:
-            continue
-        # A header may be shorter or longer than what follows.
-        widths = Counter(len(row.fields) for row in rows[1:] or rows)
-        width, count = widths.most_common(1)[0] if widths else (0, 0)
-        if width < 2 or 2 * count < len(rows) - 1:
-            continue
-        score = count / max(1, len(rows) - 1)
-        if numbers:
-            skip = int(width > 2)
-            cells = [cell for row in rows[1:] or rows for cell in row.fields[skip:]]
-            score += sum(_number_with(mark, cell) for cell in cells) / len(cells)
-        if score > best:
-            best, separator = score, mark
-    return separator
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if ".tsv" in suffixes[-2:] and b"\t" in file_head(path):
+        return "\t"
+    lines = islice(text_lines(path), _SAMPLE)
+    sample = [(n, text) for n, text in lines if text.strip() and text[0] != "#"]
+    scores = {mark: _evenness(sample, mark, path, numbers) for mark in candidates}
+    best = max(scores, key=scores.__getitem__)
+    return best if scores[best] > 0 else None
 
 
-def _number_with(separator: str, text: str) -> bool:
-    return is_number(text) if separator == "," else is_number_or_missing(text)
+def _evenness(
+    sample: list[tuple[int, str]], mark: str, path: Path, numbers: bool
+) -> float:
+    """Share of lines with the commonest number of fields, plus the share of numbers."""
+    try:
+        rows = list(cut(iter(sample), mark, path))
+    except FormatError:
+        return 0.0
+    below = rows[1:] or rows  # a header may be shorter or longer than what follows
+    widths = Counter(len(row.fields) for row in below)
+    width, count = widths.most_common(1)[0] if widths else (0, 0)
+    if len(below) > 1 and is_triangle(below):
+        width, count = len(below[-1].fields), len(below)
+    if width < 2 or 2 * count < len(rows) - 1:
+        return 0.0
+    score = count / max(1, len(rows) - 1)
+    if numbers:
+        cells = [cell for row in below for cell in row.fields[int(width > 2) :]]
+        right = is_number if mark == "," else is_number_or_missing
+        score += sum(map(right, cells)) / max(1, len(cells))
+    return score
+
+
+def is_triangle(rows: Sequence[Row]) -> bool:
+    """Whether each row has a field more than the one above, from the corner on."""
+    first = rows[0]
+    named = 0 in first.quoted or not is_number(first.fields[0])
+    start = len(first.fields)
+    widths = [len(row.fields) for row in rows]
+    grows = len(rows) > 1 and widths == list(range(start, start + len(rows)))
+    return grows and (start == 1 or (start == 2 and named))
 
 
 def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
@@ -94,12 +94,15 @@ def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
 
     Lines that begin with # are comments before the first row (the last of them is the
     header if it has as many fields), and later if they are not cut as the rows are.
+    Directives of QIIME 2 (#q2:types) are no rows.
     """
     width, above = 0, None
     for row in cut(text_lines(path, weight), separator, path):
         if not any(field.strip() for field in row.fields):
             continue
         comment = row.fields[0].startswith("#") and 0 not in row.quoted
+        if comment and row.fields[0].startswith(_DIRECTIVE):
+            continue
         if comment and width == 0:
             above = row
             continue
@@ -107,9 +110,48 @@ def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
             continue
         if width == 0:
             width = len(row.fields)
-            if above is not None and width > 2 and len(above.fields) == width:
-                yield above._replace(fields=[above.fields[0][1:], *above.fields[1:]])
+            if above is not None and len(above.fields) == width > 1:
+                corner = above.fields[0][1:]
+                if width > 2 or corner.strip().lower() in NAME_TITLES:
+                    yield above._replace(fields=[corner, *above.fields[1:]])
         yield row
+
+
+def text_rows(path: Path, separator: str) -> list[Row]:
+    """Return all rows, each with as many fields as the first."""
+    rows: list[Row] = []
+    used, limit = 0, available_memory() or np.inf
+    for row in read_rows(path, separator):
+        rows.append(row)
+        if len(row.fields) != len(rows[0].fields):
+            raise FormatError(
+                path,
+                f"has {len(row.fields)} fields, the first row has "
+                f"{len(rows[0].fields)}; are fields with the separator inside quoted?",
+                line=row.line,
+            )
+        used += sum(60 + len(field) for field in row.fields) + 200
+        if used > limit:
+            raise TooLargeError(
+                path, "the table does not fit into the memory that may be used"
+            )
+    if not rows:
+        raise FormatError(path, "the file is empty; there are no rows")
+    return rows
+
+
+def column_at(header: Row | None, title: str, path: Path) -> int:
+    """Return the place of a column, or say which columns there are."""
+    titles = header.texts() if header else []
+    if titles.count(title) != 1:
+        found = "twice" if title in titles else "not"
+        raise FormatError(
+            path,
+            f"the column {title!r} is {found} there; the titles are "
+            f"{', '.join(map(repr, titles))}{did_you_mean(title, titles)}",
+            line=header.line if header else None,
+        )
+    return titles.index(title)
 
 
 def _is_header(first: Row, second: Row | None = None) -> bool:
@@ -231,6 +273,10 @@ def read_table(
     header = start.pop(0) if _is_header(start[0], *start[1:2]) else None
     if not start:
         raise FormatError(path, "there are names but no numbers", line=1)
+    if matrix and header and len(header.fields) == 1 and is_triangle([header, *start]):
+        start, header = [header, *start], None  # the first row of a triangle is a name
+    if matrix and is_triangle(start):
+        start, rows = _padded([*start, *rows]), iter(())
     named = True if header and _has_corner(header, start[0]) else None
     parsed = _parse(chain(start, rows), path, comma, named)
     read = _assemble(parsed, header, path, matrix)
@@ -238,6 +284,17 @@ def read_table(
     shown = _SHOWN.get(mark, repr(mark))
     note = f"read {shape} numbers, {read.notes[0]}, separator {shown}"
     return replace(read, notes=[note + (", decimal commas" if comma else "")])
+
+
+def _padded(rows: list[Row]) -> list[Row]:
+    """Fill the rows of a triangle up to the last one's length."""
+    if not is_triangle(rows):
+        return rows  # and an error names the row that is too long or too short
+    width = len(rows[-1].fields)
+    return [
+        row._replace(fields=row.fields + [""] * (width - len(row.fields)))
+        for row in rows
+    ]
 
 
 def _has_corner(header: Row, row: Row) -> bool:
@@ -287,6 +344,8 @@ def _square(
     values: np.ndarray, names: list[str] | None, titles: list[str], *, numbering: bool
 ) -> Named:
     """Settle names beside and above a square matrix: one of them may be a numbering."""
+    if names and names[:-1] == titles[1:] and names[-1] not in titles:
+        return Named(values, names, titles, notes=["names from first row and column"])
     if names is None or (numbering and names != titles and is_numbering(names)):
         return Named(values, titles, notes=["names from first row"])
     if numbering and names != titles and is_numbering(titles):

@@ -1,9 +1,10 @@
-"""Tables of hits as a named sparse matrix, read in one pass, and written."""
+"""Tables of hits as a named sparse matrix, read in one pass."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,8 +12,15 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array
-from krein.formats.hit_layout import find_layout, open_table, whole_lines
-from krein.formats.hit_lines import (
+from krein.files.binary import read_arrays
+from krein.files.cells import Named, check_names
+from krein.files.hit_columns import (
+    HitColumns,
+    find_columns,
+    is_pair_list,
+    table_blocks,
+)
+from krein.files.line_blocks import (
     HitLines,
     Layout,
     careful_lines,
@@ -20,10 +28,7 @@ from krein.formats.hit_lines import (
     fast_lines,
     split_line,
 )
-from krein.formats.hit_objects import hits_of_graph, hits_of_matrix, load_hits
-from krein.formats.named import FormatError, Named
-
-__all__ = ["read_hits"]
+from krein.files.text import FormatError, readable
 
 Several = Literal["max", "sum"]
 
@@ -57,7 +62,9 @@ def read_hits(
         edge attribute `score` (``weight`` unless another is given) is taken.
     score : str or int
         Title of the column of scores, or its number counted from 1. Without a title
-        line the columns are those of BLAST's 12, or the third of three.
+        line the columns are those of BLAST's 12, or the third of three; of others the
+        one behind the e-values that grows with likeness. A column that falls with
+        likeness (e-values, distances) is refused.
     names : list of str, optional
         Names of the items, in the order wanted; those without hits have empty rows.
         The default is the order of appearance.
@@ -79,7 +86,8 @@ def read_hits(
     -------
     Named
         ``data`` is a `scipy.sparse.csr_array` (float64, sorted, no zeros stored),
-        ``names`` those of its rows, ``columns`` those of its columns with `against`.
+        ``names`` those of its rows, ``columns`` those of its columns with `against`,
+        ``notes`` which column was read.
 
     Examples
     --------
@@ -100,23 +108,29 @@ def read_hits(
     if hasattr(path, "nodes") and hasattr(path, "edges"):
         weight = "weight" if score == "bitscore" else str(score)
         return hits_of_graph(path, names, weight)
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file")
-    if path.suffix.lower() == ".npz":
-        return load_hits(path, names, against)
-    cuts = Cuts(max_evalue, min_identity)
-    found = Collected(path, names, against)
-    with open_table(path) as handle:
-        layout, skip = find_layout(handle, path, score, columns, cuts.titles)
-    with open_table(path) as handle:
-        for line, text in whole_lines(handle, path, skip):
-            block = fast_lines(text, layout)
-            if block is None:
-                block = careful_lines(text, layout, path, line)
-            found.add(block, cuts.kept(block.numbers), layout, line, text)
-    cuts.check_units(path)
-    return found.matrix(several)
+    with readable(path) as file:
+        if file.suffix.lower() == ".npz" or zipfile.is_zipfile(file):
+            return load_hits(file, names, against)
+        cuts = Cuts(max_evalue, min_identity)
+        known = find_columns(file, score, columns, cuts.titles)
+        found = collect(file, known, Collected(file, names, against), cuts.kept)
+        cuts.check_units(file)
+        return replace(found.matrix(several), notes=[known.why])
+
+
+def collect(
+    path: Path,
+    known: HitColumns,
+    found: Collected,
+    kept: Callable[[Array], np.ndarray | None] = lambda numbers: None,
+) -> Collected:
+    """Read all hits of a table; `kept` says which, by their numbers."""
+    for line, text in table_blocks(path, known.head):
+        block = fast_lines(text, known.layout)
+        if block is None:
+            block = careful_lines(text, known.layout, path, line)
+        found.add(block, kept(block.numbers), known.layout, line, text)
+    return found
 
 
 @dataclass
@@ -271,11 +285,14 @@ class Collected:
                         column=column + 1,
                     )
 
+    def triplets(self) -> list[np.ndarray]:
+        """Hand over rows, columns and scores."""
+        return [self.queries.all(), self.targets.all(), self.scores.all()]
+
     def matrix(self, several: Several) -> Named:
         """All hits as a sparse matrix."""
         shape = (len(self.rows.position), len(self.columns.position))
-        parts = [self.queries.all(), self.targets.all(), self.scores.all()]
-        data = compressed(parts, shape, several)
+        data = compressed(self.triplets(), shape, several)
         names = [name.decode() for name in self.rows.position]
         if self.columns is self.rows:
             return Named(data, names)
@@ -312,3 +329,101 @@ def compressed(
     return scipy.sparse.csr_array(
         (join.reduceat(matrix.data, first), matrix.indices[first], starts), shape=shape
     )
+
+
+def hits_of_matrix(
+    matrix: Any, names: Sequence[str] | None, columns: Sequence[str] | None
+) -> Named:
+    """Check a SciPy sparse array and name it."""
+    data = checked_scores(matrix)
+    if columns is None and data.shape[0] != data.shape[1]:
+        columns = [str(k) for k in range(data.shape[1])]
+    rows = [str(k) for k in range(data.shape[0])] if names is None else names
+    return Named(
+        data,
+        check_names(rows, data.shape[0], "names"),
+        check_names(columns, data.shape[1], "against"),
+    )
+
+
+def checked_scores(matrix: Any, *, copy: bool = True) -> scipy.sparse.csr_array:
+    """Compressed rows without zeros; scores are finite and not negative.
+
+    Without `copy` the arrays of `matrix` are shared where they can stay as they are.
+    """
+    data = scipy.sparse.csr_array(matrix, dtype=np.float64, copy=copy)
+    if not np.isfinite(data.data).all():
+        raise ValueError("the sparse array holds NaN or infinity; hits are finite")
+    if (data.data < 0).any():
+        raise ValueError(
+            f"the sparse array holds the negative score {data.data.min():g}; scores of "
+            "hits are 0 or more"
+        )
+    if copy or not data.has_canonical_format or not data.data.all():
+        data = data if copy else data.copy()
+        data.sum_duplicates()
+        data.eliminate_zeros()
+    return data
+
+
+def hits_of_graph(graph: Any, names: Sequence[str] | None, weight: str) -> Named:
+    """Adjacency of a NetworkX graph; an undirected edge is a hit in both directions."""
+    nodes = list(graph.nodes)
+    labels = [str(node) for node in nodes]
+    if len(set(labels)) < len(labels):
+        raise ValueError("two nodes of the graph have the same name as text")
+    place = {node: k for k, node in enumerate(nodes)}
+    if names is not None:
+        wanted = {str(name): k for k, name in enumerate(names)}
+        unknown = [label for label in labels if label not in wanted]
+        if unknown:
+            raise ValueError(f"the node {unknown[0]!r} of the graph is not in names=")
+        place = {node: wanted[str(node)] for node in nodes}
+        labels = list(wanted)
+    edges = [(place[u], place[v], w) for u, v, w in graph.edges(data=weight, default=1)]
+    rows, columns, scores = zip(*edges, strict=True) if edges else ((), (), ())
+    n = len(labels)
+    data = scipy.sparse.coo_array(
+        (np.array(scores, dtype=float), (rows, columns)), shape=(n, n)
+    )
+    if not graph.is_directed():
+        data = data + scipy.sparse.triu(data, 1).T + scipy.sparse.tril(data, -1).T
+    return hits_of_matrix(data, labels, None)
+
+
+def load_hits(
+    path: Path, names: Sequence[str] | None, against: Sequence[str] | None
+) -> Named:
+    """Read .npz of `scipy.sparse.save_npz` or `write_hits`; nothing is unpickled."""
+    arrays = read_arrays(path)
+    kind = arrays.get("format")
+    kind = kind.item().decode() if kind is not None and kind.dtype.kind == "S" else kind
+    needed = ("indptr", "indices", "data", "shape")
+    if str(kind) != "csr" or any(key not in arrays for key in needed):
+        raise FormatError(
+            path,
+            "expected a sparse matrix in csr form, as scipy.sparse.save_npz(path, "
+            f"A.tocsr()) writes it, found {', '.join(sorted(arrays)) or 'nothing'}",
+        )
+    parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+    try:
+        matrix = scipy.sparse.csr_array(parts, shape=tuple(arrays["shape"]))
+        matrix.check_format(full_check=True)
+        rows: Any = arrays.get("names") if names is None else names
+        columns: Any = arrays.get("columns") if against is None else against
+        return hits_of_matrix(matrix, rows, columns)
+    except (ValueError, TypeError, IndexError) as error:
+        raise FormatError(path, f"the sparse matrix is damaged: {error}") from None
+
+
+def kind_of_hits(path: Path) -> str:
+    """Tell by content: "sparse" (.npz), "titled", "pairs" (without titles) or "none"."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as members:
+            return "sparse" if "indptr.npy" in members.namelist() else "none"
+    line, text = next(table_blocks(path), (1, b""))
+    lines = [content for _, content in data_lines(text, path, line)[:20]]
+    if not lines or not (b"# Fields:" in text or is_pair_list(lines)):
+        return "none"
+    known = find_columns(path)
+    return "titled" if known.head or b"# Fields:" in text else "pairs"

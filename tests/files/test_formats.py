@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from krein import FormatError, read_items, read_labels, read_matrix, write_matrix
-from krein.formats.recognise import ITEM_FORMATS, MATRIX_FORMATS
+from krein.files.readers import ITEM_FORMATS, MATRIX_FORMATS
 
 NAMES = ["ann", "bob", "a,b", 'quo"te']
 
