@@ -94,7 +94,8 @@ def _read_data(args: argparse.Namespace, label_column: str | None) -> Named:
         column = options.get("items")
         how["format"] = item_format(args.kernel, how["format"])
         return read_items(args.file, column=column, label_column=label_column, **how)
-    hits = read_if_hits(args.file, options.get("format"))
+    similar = options.get("kind") != "distance"  # hits never are
+    hits = read_if_hits(args.file, options.get("format")) if similar else None
     if hits is not None:
         return hits
     read = read_matrix(args.file, **how)

@@ -41,6 +41,10 @@ _TITLES = {
 _FALLING = ("evalue", "distance")
 _E_VALUE = re.compile(r"[\d.]+e-\d\d+", re.IGNORECASE)
 _FEWEST = 2  # items that show which way a column goes
+_INSTEAD = (
+    "Have the search write bit scores; distances are read by read_matrix, and on the "
+    "command line with --kind distance"
+)
 _HOW = "Name them: columns=['query', 'target', ...]"
 
 
@@ -331,19 +335,17 @@ class _Table:
             others = [k for k in range(len(self.titles)) if k not in (*names, place)]
             rising = (k for k in others if _way(self.sample, k, *names) > 0)
             better = next(rising, None)
-        why = (
-            "small e-values are good ones"
-            if means == "evalue"
-            else ("items have less of it with themselves than with others")
-        )
-        repair = (
-            "have the search write bit scores; distances are read by read_matrix, "
-            "--kind distance"
-            if better is None
-            else f"take {self.called(better)}: score={better + 1}"
-        )
+        why = {
+            "evalue": "small e-values are good ones",
+            "distance": "it holds distances",
+        }
+        more = "items have less of it with themselves than with others"
+        repair = _INSTEAD
+        if better is not None:
+            repair = f"Take {self.called(better)}: score={better + 1}"
         raise FallingScores(
-            self.path, f"{self.called(place)} is no score: {why}. Instead, {repair}"
+            self.path,
+            f"{self.called(place)} is no score: {why.get(means, more)}. {repair}",
         )
 
 

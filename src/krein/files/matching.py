@@ -186,7 +186,7 @@ def _has_header(rows: list[Row], names: list[str] | None, n_items: int | None) -
         known = set(names)
         if first[0] in known or others[0][0] in known:
             return first[0] not in known
-    if len(first) > 1 and not first[0]:
+    if len(first) > 1 and first[0].lower() in NAME_TITLES:
         return True
     if n_items is not None and len(rows) in (n_items, n_items + 1):
         return len(rows) == n_items + 1
@@ -297,7 +297,7 @@ def _no_label(own: _Found, items: Named, absent: np.ndarray, path: Path) -> Form
     first = int(np.argmax(absent))
     count = f"{int(absent.sum())} of {absent.size} items"
     place, names = items.data[first], items.names
-    whose = "" if names is None else f" of {names[first]!r}"
+    whose = "" if names is None else f" for {names[first]!r}"
     if place >= 0:
         problem = f"the label is missing{whose} ({count} have none)"
         at: Any = {"line": own.lines[place], "column": own.column}

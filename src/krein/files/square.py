@@ -292,6 +292,10 @@ def read_pairs(path: Path, how: How) -> Named:
     rows, columns, values = found.triplets()
     names = [name.decode() for name in found.rows.position]
     n = len(names)
+    if all(name.isdigit() for name in names):  # R counts the items of a `dist`
+        order = np.argsort([int(name) for name in names], kind="stable")
+        place = np.argsort(order)
+        rows, columns, names = place[rows], place[columns], [names[k] for k in order]
     require_room(16 * n * n, path, "Read it sparse, with krein.read_hits.")
     K = np.full((n, n), -np.inf)
     np.maximum.at(K, (rows, columns), values)
@@ -305,7 +309,8 @@ def read_pairs(path: Path, how: How) -> Named:
         raise FormatError(
             path,
             f"{int(np.triu(absent).sum())} pairs are missing, the first is "
-            f"({names[i]!r}, {names[j]!r}); pass missing=0 to fill them",
+            f"({names[i]!r}, {names[j]!r}); "
+            + ("measure them" if known.distances else "pass missing=0 to fill them"),
         )
     K[np.isneginf(K)] = 0.0 if how.missing == "error" else how.missing
     note = f"read {count} scored pairs of {n} items, {known.why}"

@@ -67,7 +67,7 @@ def _evenness(
     below = rows[1:] or rows  # a header may be shorter or longer than what follows
     widths = Counter(len(row.fields) for row in below)
     width, count = widths.most_common(1)[0] if widths else (0, 0)
-    if len(below) > 1 and is_triangle(below):
+    if is_triangle(below) or is_triangle(below, titled=True):
         width, count = len(below[-1].fields), len(below)
     if width < 2 or 2 * count < len(rows) - 1:
         return 0.0
@@ -79,14 +79,16 @@ def _evenness(
     return score
 
 
-def is_triangle(rows: Sequence[Row]) -> bool:
-    """Whether each row has a field more than the one above, from the corner on."""
+def is_triangle(rows: Sequence[Row], titled: bool = False) -> bool:
+    """Whether each row has a number more than the one above, from the corner on."""
     first = rows[0]
-    named = 0 in first.quoted or not is_number(first.fields[0])
-    start = len(first.fields)
-    widths = [len(row.fields) for row in rows]
-    grows = len(rows) > 1 and widths == list(range(start, start + len(rows)))
-    return grows and (start == 1 or (start == 2 and named))
+    named = titled or 0 in first.quoted or not is_number(first.fields[0])
+    start, n = len(first.fields), len(rows)
+    if [len(row.fields) for row in rows] != list(range(start, start + n)):
+        return False
+    cells = [cell for row in rows for cell in row.fields[int(named) :]]
+    fewest = 3 if named and start == 1 else 2
+    return start <= 1 + named and n >= fewest and all(map(is_number, cells))
 
 
 def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
@@ -270,12 +272,12 @@ def read_table(
     if not start:
         raise FormatError(path, "the file is empty; expected a matrix of numbers")
     comma = mark != "," and _decimal_comma(start)
-    header = start.pop(0) if _is_header(start[0], *start[1:2]) else None
+    header = None
+    if not (matrix and is_triangle(start)) and _is_header(start[0], *start[1:2]):
+        header = start.pop(0)
     if not start:
         raise FormatError(path, "there are names but no numbers", line=1)
-    if matrix and header and len(header.fields) == 1 and is_triangle([header, *start]):
-        start, header = [header, *start], None  # the first row of a triangle is a name
-    if matrix and is_triangle(start):
+    if matrix and is_triangle(start, titled=header is not None):
         start, rows = _padded([*start, *rows]), iter(())
     named = True if header and _has_corner(header, start[0]) else None
     parsed = _parse(chain(start, rows), path, comma, named)
@@ -288,9 +290,9 @@ def read_table(
 
 def _padded(rows: list[Row]) -> list[Row]:
     """Fill the rows of a triangle up to the last one's length."""
-    if not is_triangle(rows):
+    start, width = len(rows[0].fields), len(rows[0].fields) + len(rows) - 1
+    if [len(row.fields) for row in rows] != list(range(start, width + 1)):
         return rows  # and an error names the row that is too long or too short
-    width = len(rows[-1].fields)
     return [
         row._replace(fields=row.fields + [""] * (width - len(row.fields)))
         for row in rows

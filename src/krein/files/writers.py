@@ -140,8 +140,9 @@ def write_rows(
 
 def _cell(name: str, delimiter: str, quote_numbers: bool) -> str:
     text = name_to_text(name)
-    # All separators, so that a reader that guesses finds the one of the file.
-    odd = any(c in text for c in f'{delimiter}",; ') or text.startswith("#")
+    # In a matrix all separators, so that a reader that guesses finds the right one.
+    marks = f'{delimiter}",;' + " " * quote_numbers
+    odd = any(c in text for c in marks) or text.startswith("#")
     number = quote_numbers and bool(text) and is_number_or_missing(text)
     if odd or number or text != text.strip():
         return '"' + text.replace('"', '""') + '"'
