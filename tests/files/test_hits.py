@@ -14,6 +14,7 @@ from sklearn.neighbors import kneighbors_graph
 from krein import FormatError, Named, read_hits, write_hits
 from krein.files import text as text_files
 from krein.files.line_blocks import Layout, careful_lines, fast_lines
+from krein.files.text import Place
 
 TWELVE = "{q}\t{t}\t{identity}\t70\t41\t0\t48\t119\t42\t112\t{evalue}\t{score}"
 
@@ -329,7 +330,7 @@ def test_the_fast_way_never_disagrees_with_the_careful_one(rows, ends):
     fast = fast_lines(text, layout)
     if fast is None:
         return
-    careful = careful_lines(text, layout, "x", 1)
+    careful = careful_lines(text, layout, Place("x", 1))
     assert fast.names == careful.names
     np.testing.assert_array_equal(fast.query, careful.query)
     np.testing.assert_array_equal(fast.target, careful.target)

@@ -110,6 +110,20 @@ def test_text_among_numbers_is_located(write):
             read_matrix(write("K.csv", text))
 
 
+def test_a_comma_is_decimal_only_where_it_separates_nothing(write):
+    for text in ['"0,5",1\n1,"0,5"\n', 'a,b\n"0,5",1\n1,"0,5"\n']:
+        with pytest.raises(FormatError, match="expected a number, got '0,5'"):
+            read_matrix(write("K.csv", text))
+    four = read_matrix(write("K.csv", "1,5,2,5\n1,5,2,5\n1,5,2,5\n1,5,2,5\n"))
+    assert four.data[0].tolist() == [1, 5, 2, 5]
+    assert "decimal" not in four.notes[0]
+    for mark in "; \t":
+        text = f"1,5{mark}2\n2{mark}1,5\n"
+        read = read_matrix(write("K.csv", text))
+        assert read.data.tolist() == [[1.5, 2], [2, 1.5]]
+        assert "decimal commas" in read.notes[0]
+
+
 def test_utf16_is_named(write):
     with pytest.raises(FormatError, match="UTF-16"):
         read_matrix(write("K.csv", "1,2\n2,1\n".encode("utf-16")))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.files import FallingScores, FormatError, Named, kind_of_hits, read_hits
+from krein.files import FallingScoreError, FormatError, Named, kind_of_hits, read_hits
 from krein.splitting import near_duplicate_share
 
 __all__ = [
@@ -33,7 +33,7 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
         if kind == "none":
             return None
         hits = read_hits(path)
-    except FallingScores:
+    except FallingScoreError:
         raise
     except FormatError:
         return None  # the reader of matrices says what is wrong

@@ -120,8 +120,7 @@ def _check_out(args: argparse.Namespace) -> Path | None:
 
 def _check_names(out: Any, read: Any, train: Any) -> None:
     """Refuse names that the file cannot hold, before anything is computed."""
-    from krein.files import check_format
-    from krein.files import check_names
+    from krein.files import check_format, check_names
 
     for named in (read, train):
         check_names(named.names, len(named.data), "names")

@@ -13,7 +13,7 @@ from krein.files.data_sets import (
     load_dataset,
     source_of,
 )
-from krein.files.hit_columns import FallingScores
+from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
 from krein.files.matching import align_columns, keep_labelled, read_labels
 from krein.files.readers import read_items, read_matrix
@@ -27,7 +27,7 @@ from krein.files.writers import (
 )
 
 __all__ = [
-    "FallingScores",
+    "FallingScoreError",
     "FormatError",
     "Named",
     "align_columns",

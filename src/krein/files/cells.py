@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from krein.files.text import FormatError
+from krein.files.text import Place
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
 # Of labels: "none", "-" and "Na" are classes. Quoted, a word is what it says.
@@ -91,20 +90,15 @@ class How(NamedTuple):
     missing: float | Literal["error"] = 0.0
 
 
-def unique_names(
-    names: Sequence[str],
-    path: str | os.PathLike,
-    lines: Sequence[int | None] | None = None,
-) -> list[str]:
+def unique_names(names: Sequence[str], places: Sequence[Place]) -> list[str]:
     """Return the names, or say which one stands there twice."""
-    seen: dict[str, int | None] = {}
-    for name, line in zip(names, lines or [None] * len(names), strict=True):
+    seen: dict[str, Place] = {}
+    for name, place in zip(names, places, strict=True):
         if name in seen:
-            before = f" (first in line {seen[name]})" if seen[name] else ""
-            raise FormatError(
-                path, f"the name {name!r} is duplicated{before}", line=line
-            )
-        seen[name] = line
+            line = seen[name].line
+            before = f" (first in line {line})" if line else ""
+            raise place.error(f"the name {name!r} is duplicated{before}")
+        seen[name] = place
     return list(names)
 
 
@@ -134,9 +128,9 @@ def called(names: list[str] | None, k: int) -> str:
 
 
 class Row(NamedTuple):
-    """One line of a table: its number, its fields, and which of them were quoted."""
+    """One line of a table: where it is, its fields, and which of them were quoted."""
 
-    line: int
+    place: Place
     fields: list[str]
     quoted: frozenset[int] = frozenset()
 
@@ -162,29 +156,25 @@ _PATTERNS = {
 } | {" ": re.compile(rf'(?:{_QUOTED}|\s*(?!")(\S+))(\s+|$)')}
 
 
-def cut(
-    lines: Iterator[tuple[int, str]], separator: str, path: str | os.PathLike
-) -> Iterator[Row]:
+def cut(lines: Iterator[tuple[Place, str]], separator: str) -> Iterator[Row]:
     """Cut lines into fields; a quoted field may go on over several lines."""
-    for line, text in lines:
+    for place, text in lines:
         if '"' not in text:
-            yield Row(line, text.split(None if separator == " " else separator))
+            yield Row(place, text.split(None if separator == " " else separator))
             continue
-        fields = _quoted_fields(text, separator, line, path)
+        row = _quoted_fields(text, separator, place)
         parts = [text]
-        while fields is None:
-            following = next(lines, None)
+        while row is None:
+            _, following = next(lines, (None, None))
             if following is None or len(parts) > _LONGEST_QUOTE:
-                raise FormatError(path, "a quote is opened and not closed", line=line)
-            parts.append(following[1])
-            if '"' in following[1]:
-                fields = _quoted_fields("\n".join(parts), separator, line, path)
-        yield Row(line, *fields)
+                raise place.error("a quote is opened and not closed")
+            parts.append(following)
+            if '"' in following:
+                row = _quoted_fields("\n".join(parts), separator, place)
+        yield row
 
 
-def _quoted_fields(
-    text: str, separator: str, line: int, path: str | os.PathLike
-) -> tuple[list[str], frozenset[int]] | None:
+def _quoted_fields(text: str, separator: str, place: Place) -> Row | None:
     """Cut a text with quotes in it; None when one is still open at its end."""
     fields: list[str] = []
     quoted = set()
@@ -194,15 +184,13 @@ def _quoted_fields(
         if match is None:
             if _OPEN.match(text, position):
                 return None
-            raise FormatError(
-                path, "text behind a closing quote", line=line, column=len(fields) + 1
-            )
+            raise place.error("text behind a closing quote", len(fields) + 1)
         inside, plain, end = match.groups()
         if inside is not None:
             quoted.add(len(fields))
         fields.append(plain if inside is None else inside.replace('""', '"'))
         position = match.end()
-    return fields, frozenset(quoted)
+    return Row(place, fields, frozenset(quoted))
 
 
 def as_separator(separator: str | None) -> str | None:
@@ -233,21 +221,16 @@ def with_decimal_point(text: str) -> str:
     return text if match is None else f"{match[1]}.{match[2]}"
 
 
-def parse_number(
-    text: str, path: str | os.PathLike, line: int, column: int | None = None
-) -> float:
+def parse_number(text: str, place: Place, column: int | None = None) -> float:
     """Read a finite number, or say where there is none."""
     word = text.strip()
     if not is_number(word):
-        found = repr(word) if word else "nothing"
-        raise FormatError(
-            path, f"expected a number, got {found}", line=line, column=column
+        raise place.error(
+            f"expected a number, got {repr(word) if word else 'nothing'}", column
         )
     value = float(word)
     if not math.isfinite(value):
-        raise FormatError(
-            path, f"expected a finite number, got {word!r}", line=line, column=column
-        )
+        raise place.error(f"expected a finite number, got {word!r}", column)
     return value
 
 

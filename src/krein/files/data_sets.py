@@ -345,9 +345,9 @@ def read_csv(path: Any, name: str) -> Bunch:
             data: Any = list(columns.pop(key))
             extra = {k: np.array(v) for k, v in columns.items()}
             return _bunch(name, data, target, extra)
-    lines = [row.line for row in rows]
+    places = [row.place for row in rows]
     numbers = [
-        [parse_number(x, path, line, k) for x, line in zip(texts, lines, strict=True)]
+        [parse_number(x, place, k) for x, place in zip(texts, places, strict=True)]
         for k, texts in enumerate(columns.values(), start=1)
     ]
     extra = {"feature_names": np.array(list(columns))}

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from krein.files.cells import is_number
 from krein.files.line_blocks import Layout, data_lines, split_line
-from krein.files.text import FormatError, open_packed, whole_lines
+from krein.files.text import FormatError, Place, whole_lines
 
 _LONGEST_LINE = 1 << 26
 _SAMPLE = 5000  # lines by which columns without titles are told apart
@@ -69,14 +69,14 @@ class HitColumns(NamedTuple):
     distances: bool = False
 
 
-def table_blocks(path: Path, head: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Yield blocks of lines behind the head, with the number of the first line."""
-    with open_packed(path) as handle:
-        for line, text in whole_lines(handle, path, _LONGEST_LINE):
-            for _ in range(head if line == 1 else 0):
-                text = text[text.index(b"\n") + 1 :]
-            if text:
-                yield line + (head if line == 1 else 0), text
+def table_blocks(path: Path, head: int = 0) -> Iterator[tuple[Place, bytes]]:
+    """Yield blocks of lines behind the head, and where they begin."""
+    for first, text in whole_lines(path, _LONGEST_LINE):
+        if first.line == 1 and head:
+            text = text.split(b"\n", head)[head]
+            first = Place(path, 1 + head)
+        if text:
+            yield first, text
 
 
 def find_columns(
@@ -102,8 +102,8 @@ def find_columns(
     pairs : bool
         Any list of pairs with numbers, which may be negative or distances.
     """
-    line, text = next(table_blocks(path), (1, b""))
-    lines = data_lines(text, path, line)
+    first, text = next(table_blocks(path), (Place(path), b""))
+    lines = data_lines(text, first)
     if not lines:
         what = "pairs" if pairs else "hits"
         raise FormatError(path, f"there are no {what} in the file")
@@ -111,18 +111,15 @@ def find_columns(
     rows = [split_line(content, separator) for _, content in lines[:_SAMPLE]]
     titles, head = list(columns or ()) or _commented(text), 0
     if columns is None and _is_title_line(rows, pairs):
-        titles, head = rows.pop(0), lines[0][0]
+        titles, head = rows.pop(0), lines[0][0].line or 1
     width = len(rows[0]) if rows else len(titles or ())
     if titles and len(titles) != width:
-        raise FormatError(
-            path,
-            f"has {width} fields for {len(titles)} titles of columns",
-            line=lines[min(head, 1)][0],
-        )
+        has = f"has {width} fields for {len(titles)} titles of columns"
+        raise lines[min(head, 1)][0].error(has)
     sample = [row for row in rows if len(row) == width]
     titled = bool(titles)
     if not titles:
-        titles = _untitled(sample, score, path, lines[0][0])
+        titles = _untitled(sample, score, lines[0][0])
     elif pairs and len(titles) == 3 and not _has_names(titles):
         titles = ["query", "target", titles[2]]
     table = _Table(path, [title.strip() for title in titles], sample, titled)
@@ -172,10 +169,8 @@ def _is_pair(row: list[str], mark: str) -> bool:
     return named and usual and all(map(is_number, row[2 : len(_TWELVE)]))
 
 
-def _untitled(
-    sample: list[list[str]], score: str | int, path: Path, line: int
-) -> list[str]:
-    """Titles of a table that has none: BLAST's 12, three columns, or by their numbers."""
+def _untitled(sample: list[list[str]], score: str | int, place: Place) -> list[str]:
+    """Titles of a table that has none: BLAST's 12, of three columns, or a guess."""
     width = len(sample[0])
     titles = ["query", "target", *(f"column {k}" for k in range(3, width + 1))]
     if width == len(_TWELVE) or (width > len(_TWELVE) and _is_blast(sample)):
@@ -185,12 +180,8 @@ def _untitled(
     else:
         chosen = 2 if width == 3 else _guess(sample, titles)
     if chosen is None:
-        raise FormatError(
-            path,
-            f"has {width} fields and no title line; expected 3 (query, target, score) "
-            f"or the 12 of BLAST. {_HOW}",
-            line=line,
-        )
+        has = f"has {width} fields and no title line; expected 3 (query, target, score)"
+        raise place.error(f"{has} or the 12 of BLAST. {_HOW}")
     titles[chosen] = "bitscore"
     return titles
 
@@ -220,7 +211,8 @@ def _guess(sample: list[list[str]], titles: list[str]) -> int | None:
     behind = [k for k in rising if k - 1 in falling]
     if len(rest) == 1 and falling:
         return rest[0]
-    return (behind or rising[-1:] or [None])[0]
+    best = behind or rising[-1:]
+    return best[0] if best else None
 
 
 def _way(sample: list[list[str]], column: int, query: int = 0, target: int = 1) -> int:
@@ -303,7 +295,7 @@ class _Table:
         return place, f"scores from {self.called(place)}{self._reason(place)}"
 
     def _only_number(self) -> int | None:
-        """The one column that can be a score; of two the one that grows with likeness."""
+        """The one column that can be a score, if there is but one."""
         left = [
             k
             for k, title in enumerate(self.titles)
@@ -343,11 +335,11 @@ class _Table:
         repair = _INSTEAD
         if better is not None:
             repair = f"Take {self.called(better)}: score={better + 1}"
-        raise FallingScores(
+        raise FallingScoreError(
             self.path,
             f"{self.called(place)} is no score: {why.get(means, more)}. {repair}",
         )
 
 
-class FallingScores(FormatError):
+class FallingScoreError(FormatError):
     """The numbers of a table of hits fall with likeness: e-values, or distances."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from krein.files.line_blocks import (
     fast_lines,
     split_line,
 )
-from krein.files.text import FormatError, readable
+from krein.files.text import FormatError, Place, readable
 
 Several = Literal["max", "sum"]
 
@@ -113,7 +114,7 @@ def read_hits(
             return load_hits(file, names, against)
         cuts = Cuts(max_evalue, min_identity)
         known = find_columns(file, score, columns, cuts.titles)
-        found = collect(file, known, Collected(file, names, against), cuts.kept)
+        found = collect(file, known, Collected(names, against), cuts.kept)
         cuts.check_units(file)
         return replace(found.matrix(several), notes=[known.why])
 
@@ -125,11 +126,12 @@ def collect(
     kept: Callable[[Array], np.ndarray | None] = lambda numbers: None,
 ) -> Collected:
     """Read all hits of a table; `kept` says which, by their numbers."""
-    for line, text in table_blocks(path, known.head):
+    for first, text in table_blocks(path, known.head):
         block = fast_lines(text, known.layout)
         if block is None:
-            block = careful_lines(text, known.layout, path, line)
-        found.add(block, kept(block.numbers), known.layout, line, text)
+            block = careful_lines(text, known.layout, first)
+        if not found.add(block, kept(block.numbers)):
+            raise found.unknown(known.layout, data_lines(text, first))
     return found
 
 
@@ -205,58 +207,28 @@ class Table:
         return np.array(found, dtype=np.int32)
 
 
-class Growing:
-    """A long array, added to block by block; many small ones would scatter memory."""
-
-    def __init__(self, dtype: Any) -> None:
-        self.buffer, self.size = np.empty(1 << 16, dtype=dtype), 0
-
-    def add(self, part: np.ndarray) -> None:
-        """Put numbers at the end."""
-        end = self.size + part.size
-        if end > self.buffer.size:
-            self.buffer.resize(max(end, 2 * self.buffer.size), refcheck=False)
-        self.buffer[self.size : end] = part
-        self.size = end
-
-    def all(self) -> np.ndarray:
-        """Hand all numbers over, without the room behind them."""
-        whole, self.buffer = self.buffer, np.empty(0)
-        whole.resize(self.size, refcheck=False)
-        return whole
-
-
 class Collected:
     """Hits of all blocks so far, 16 bytes each, and the names of items."""
 
-    def __init__(self, path: Path, names: Any, against: Any) -> None:
-        self.path = path
+    def __init__(self, names: Any = None, against: Any = None) -> None:
         self.rows = Table.of(names, "names")
         self.columns = self.rows if against is None else Table.of(against, "against")
-        self.queries, self.targets = Growing(np.int32), Growing(np.int32)
-        self.scores = Growing(np.float64)
+        # Long arrays that grow in place: many small ones would scatter memory.
+        self.queries, self.targets, self.scores = array("i"), array("i"), array("d")
 
-    def add(
-        self,
-        block: HitLines,
-        kept: np.ndarray | None,
-        layout: Layout,
-        line: int,
-        text: bytes,
-    ) -> None:
-        """Add a block; `line` and `text` say where it stands if a name is unknown."""
+    def add(self, block: HitLines, kept: np.ndarray | None) -> bool:
+        """Add the hits of a block; False if a name is not among those given."""
         if self.columns is self.rows:
             codes = self.rows.codes(block.names)
             query, target = codes[block.query], codes[block.target]
         else:
             query = self._side(self.rows, block, block.query)
             target = self._side(self.columns, block, block.target)
-        if min(query.min(initial=0), target.min(initial=0)) < 0:
-            self._refuse(layout, line, text)
         chosen = slice(None) if kept is None else kept
-        self.queries.add(query[chosen])
-        self.targets.add(target[chosen])
-        self.scores.add(block.numbers[chosen, 0])
+        self.queries.frombytes(query[chosen].tobytes())
+        self.targets.frombytes(target[chosen].tobytes())
+        self.scores.frombytes(block.numbers[chosen, 0].tobytes())
+        return min(query.min(initial=0), target.min(initial=0)) >= 0
 
     @staticmethod
     def _side(table: Table, block: HitLines, used: np.ndarray) -> np.ndarray:
@@ -266,28 +238,33 @@ class Collected:
         codes[local] = table.codes([block.names[k] for k in local])
         return codes[used]
 
-    def _refuse(self, layout: Layout, line: int, text: bytes) -> None:
+    def unknown(self, layout: Layout, lines: list[tuple[Place, str]]) -> FormatError:
+        """Say which name of a block was not expected, and where it stands."""
         shared = self.columns is self.rows
         sides = (
             ("query", layout.query, self.rows, "names"),
             ("target", layout.target, self.columns, "names" if shared else "against"),
         )
-        for number, content in data_lines(text, self.path, line):
-            fields = split_line(content, layout.separator)
-            for side, column, table, given in sides:
-                if table.fixed and fields[column].encode() not in table.position:
-                    raise FormatError(
-                        self.path,
-                        f"{side} {fields[column]!r} is not among the "
-                        f"{len(table.position)} names in {given}=; leave {given} "
-                        "out to take the names of the file, and choose rows afterwards",
-                        line=number,
-                        column=column + 1,
-                    )
+        return next(
+            place.error(
+                f"{side} {name!r} is not among the {len(table.position)} names in "
+                f"{given}=; leave {given} out to take the names of the file, and "
+                "choose rows afterwards",
+                column + 1,
+            )
+            for place, content in lines
+            for side, column, table, given in sides
+            for name in [split_line(content, layout.separator)[column]]
+            if table.fixed and name.encode() not in table.position
+        )
 
     def triplets(self) -> list[np.ndarray]:
         """Hand over rows, columns and scores."""
-        return [self.queries.all(), self.targets.all(), self.scores.all()]
+        return [
+            np.frombuffer(self.queries, dtype=np.int32),
+            np.frombuffer(self.targets, dtype=np.int32),
+            np.frombuffer(self.scores),
+        ]
 
     def matrix(self, several: Several) -> Named:
         """All hits as a sparse matrix."""
@@ -417,12 +394,12 @@ def load_hits(
 
 
 def kind_of_hits(path: Path) -> str:
-    """Tell by content: "sparse" (.npz), "titled", "pairs" (without titles) or "none"."""
+    """Tell by content: "sparse" (.npz), "titled", "pairs" (no titles) or "none"."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as members:
             return "sparse" if "indptr.npy" in members.namelist() else "none"
-    line, text = next(table_blocks(path), (1, b""))
-    lines = [content for _, content in data_lines(text, path, line)[:20]]
+    first, text = next(table_blocks(path), (Place(path), b""))
+    lines = [content for _, content in data_lines(text, first)[:20]]
     if not lines or not (b"# Fields:" in text or is_pair_list(lines)):
         return "none"
     known = find_columns(path)

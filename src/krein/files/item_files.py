@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import string
 from array import array
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +30,11 @@ from krein.files.tables import (
     read_rows,
     text_rows,
 )
-from krein.files.text import FormatError, require_room, text_lines, whole_text
+from krein.files.text import FormatError, Place, require_room, text_lines, whole_text
 
 _NUMERIC = ("numeric", "real", "integer")
 _WEIGHT = 5  # a digit and a separator become 8 bytes
-_WITHOUT_LETTERS = str.maketrans("", "", string.ascii_letters + "*-.")
+_LETTERS = string.ascii_letters.encode() + b"*-."
 
 
 def read_fasta(path: Path, how: How | None = None) -> Named:
@@ -50,7 +52,7 @@ def fast_fasta(path: Path) -> Named | None:
     sequences = [letters.replace("\n", "") for _, _, letters in records]
     if not all(heads) or not all(sequences):
         return None
-    if "".join(sequences).translate(_WITHOUT_LETTERS):
+    if "".join(sequences).encode().translate(None, _LETTERS):
         return None
     names = [words[0] for words in heads]
     return Named(sequences, names) if len(set(names)) == len(names) else None
@@ -59,58 +61,39 @@ def fast_fasta(path: Path) -> Named | None:
 def careful_fasta(path: Path) -> Named:
     """Read a FASTA file line by line; a FormatError names the line that is wrong."""
     names: list[str] = []
-    starts: list[int] = []
+    starts: list[Place] = []
     parts: list[list[str]] = []
-    for line, text in text_lines(path, weight=2):
+    for place, text in text_lines(path, weight=2):
         if text.startswith(">"):
             words = text[1:].split(maxsplit=1)
             if not words:
-                raise FormatError(path, "a sequence has no name", line=line)
-            _check_length(parts, names, path, starts)
+                raise place.error("a sequence has no name")
             names.append(words[0])
-            starts.append(line)
+            starts.append(place)
             parts.append([])
         elif text.strip() and not text.startswith(";"):
             if not parts:
-                raise FormatError(
-                    path, "expected '>' and a name before the first sequence", line=line
-                )
+                raise place.error("expected '>' and a name before the first sequence")
             letters = "".join(text.split())
-            bad = [
-                k for k, c in enumerate(letters, 1) if not (c.isalpha() or c in "*-.")
-            ]
-            if bad:
-                raise FormatError(
-                    path,
-                    f"{letters[bad[0] - 1]!r} is not a letter of a sequence",
-                    line=line,
-                    column=bad[0],
-                )
+            for column, letter in enumerate(letters, start=1):
+                if not (letter.isalpha() or letter in "*-."):
+                    problem = f"{letter!r} is not a letter of a sequence"
+                    raise place.error(problem, column)
             parts[-1].append(letters)
+    for name, place, part in zip(names, starts, parts, strict=True):
+        if not part:
+            raise place.error(f"the sequence {name!r} is empty; is the file complete?")
     if not parts:
         raise FormatError(path, "there are no sequences in the file")
-    _check_length(parts, names, path, starts)
-    sequences = ["".join(part) for part in parts]
-    return Named(sequences, unique_names(names, path, starts))
-
-
-def _check_length(
-    parts: list[list[str]], names: list[str], path: Path, starts: list[int]
-) -> None:
-    if parts and not parts[-1]:
-        raise FormatError(
-            path,
-            f"the sequence {names[-1]!r} is empty; is the file complete?",
-            line=starts[-1],
-        )
+    return Named(["".join(part) for part in parts], unique_names(names, starts))
 
 
 def read_lines(path: Path, how: How | None = None) -> Named:
     """Read one string per line."""
     strings = []
-    for line, text in text_lines(path):
+    for place, text in text_lines(path):
         if not text.strip():
-            raise FormatError(path, "the line is empty; expected a string", line=line)
+            raise place.error("the line is empty; expected a string")
         strings.append(text.strip())
     if not strings:
         raise FormatError(path, "the file is empty; expected one string per line")
@@ -124,22 +107,22 @@ def read_ucr(path: Path, how: How) -> Named:
     """
     series, labels = [], []
     for row in read_rows(path, how.separator or "\t", _WEIGHT):
-        line, fields = row.line, row.texts()
+        fields = row.texts()
         while fields and fields[-1].lower() in ("nan", ""):
             fields.pop()
         if len(fields) < 2:
-            raise FormatError(
-                path, "expected a label and at least one value", line=line
-            )
+            raise row.place.error("expected a label and at least one value")
         labels.append(fields[0])
-        values = [
-            parse_number(field, path, line, column)
-            for column, field in enumerate(fields[1:], start=2)
-        ]
-        series.append(np.array(values))
+        series.append(_numbers(fields[1:], row.place, 2))
     if not series:
         raise FormatError(path, "there are no series in the file")
     return Named(_stack(series), target=as_labels(labels))
+
+
+def _numbers(fields: Sequence[str], place: Place, first: int) -> np.ndarray:
+    """Numbers of fields; the first of them is in this column."""
+    places = enumerate(fields, start=first)
+    return np.array([parse_number(field, place, column) for column, field in places])
 
 
 def _stack(series: list[np.ndarray]) -> np.ndarray | list[np.ndarray]:
@@ -152,70 +135,57 @@ def read_ts(path: Path, how: How | None = None) -> Named:
     series: list[np.ndarray] = []
     labels: list[str] = []
     labelled, in_data = False, False
-    for line, text in text_lines(path, _WEIGHT):
+    for place, text in text_lines(path, _WEIGHT):
         text = text.strip()
         if not text or text.startswith("#"):
             continue
         if not in_data:
-            labelled, in_data = _ts_header(text, labelled, path, line)
+            labelled, in_data = _ts_header(text, labelled, place)
             continue
         channels = text.split(":")
         if labelled:
             labels.append(channels.pop().strip())
-        rows = [_ts_channel(channel, path, line) for channel in channels]
+        rows = [_numbers(channel.split(","), place, 1) for channel in channels]
         if not rows or len({row.size for row in rows}) > 1:
-            raise FormatError(
-                path, "the channels of a series must have one length", line=line
-            )
-        if series and np.atleast_2d(series[0]).shape[0] != len(rows):
-            raise FormatError(
-                path,
-                f"has {len(rows)} channels, the first series has "
-                f"{np.atleast_2d(series[0]).shape[0]}",
-                line=line,
-            )
+            raise place.error("the channels of a series must have one length")
+        n_channels = len(np.atleast_2d(series[0])) if series else len(rows)
+        if len(rows) != n_channels:
+            has = f"has {len(rows)} channels, the first series has {n_channels}"
+            raise place.error(has)
         series.append(rows[0] if len(rows) == 1 else np.stack(rows))
     if not series:
         raise FormatError(path, "there is no series behind @data; is it complete?")
     return Named(_stack(series), target=as_labels(labels) if labelled else None)
 
 
-def _ts_header(text: str, labelled: bool, path: Path, line: int) -> tuple[bool, bool]:
+def _ts_header(text: str, labelled: bool, place: Place) -> tuple[bool, bool]:
     word, *rest = text.lower().split()
     if not word.startswith("@"):
-        raise FormatError(path, "expected a line that begins with @", line=line)
+        raise place.error("expected a line that begins with @")
     if word == "@timestamps" and rest[:1] == ["true"]:
-        raise FormatError(path, "series with time stamps are not supported", line=line)
+        raise place.error("series with time stamps are not supported")
     if word == "@classlabel":
         labelled = rest[:1] == ["true"]
     return labelled, word == "@data"
 
 
-def _ts_channel(channel: str, path: Path, line: int) -> np.ndarray:
-    values = [
-        parse_number(field, path, line, column)
-        for column, field in enumerate(channel.split(","), start=1)
-    ]
-    return np.array(values)
-
-
 def read_arff(path: Path, how: How | None = None) -> Named:
     """Read numeric attributes as columns and the last nominal one as label."""
     attributes: list[tuple[str, str]] = []
-    rows: list[tuple[int, list[str]]] = []
+    rows: list[tuple[Place, list[str]]] = []
     in_data = False
-    for line, text in text_lines(path, weight=30):
+    for place, text in text_lines(path, weight=30):
         text = text.strip()
         if not text or text.startswith("%"):
             continue
         if in_data:
-            rows.append((line, _arff_fields(text, len(attributes), path, line)))
+            rows.append((place, _arff_fields(text, len(attributes), place)))
         elif text.lower().startswith("@attribute"):
-            attributes.append(_arff_attribute(text, path, line))
+            attributes.append(_arff_attribute(text, place))
         elif text.lower().startswith("@data"):
             in_data = True
         elif not text.startswith("@"):
-            raise FormatError(path, "expected a line that begins with @", line=line)
+            raise place.error("expected a line that begins with @")
     if not rows:
         raise FormatError(path, "there is no row behind @data; is it complete?")
     nominal = [k for k, (_, kind) in enumerate(attributes) if kind == "nominal"]
@@ -226,16 +196,13 @@ def read_arff(path: Path, how: How | None = None) -> Named:
             f"encode {attributes[nominal[0]][0]!r} as numbers first",
         )
     numeric = [k for k in range(len(attributes)) if k not in nominal]
-    data = np.array(
-        [[parse_number(f[k], path, line, k + 1) for k in numeric] for line, f in rows]
-    )
-    labels = [fields[nominal[0]] for _, fields in rows] if nominal else None
+    data = [[parse_number(f[k], place, k + 1) for k in numeric] for place, f in rows]
+    target = as_labels([f[nominal[0]] for _, f in rows]) if nominal else None
     columns = [attributes[k][0] for k in numeric]
-    target = None if labels is None else as_labels(labels)
-    return Named(data, columns=columns, target=target)
+    return Named(np.array(data), columns=columns, target=target)
 
 
-def _arff_attribute(text: str, path: Path, line: int) -> tuple[str, str]:
+def _arff_attribute(text: str, place: Place) -> tuple[str, str]:
     rest = text[len("@attribute") :].strip()
     if rest[:1] in ("'", '"') and rest.find(rest[0], 1) > 0:
         end = rest.find(rest[0], 1)
@@ -248,22 +215,18 @@ def _arff_attribute(text: str, path: Path, line: int) -> tuple[str, str]:
         return name, "nominal"
     if kind.split(" ")[0].lower() in _NUMERIC:
         return name, "numeric"
-    raise FormatError(
-        path, f"attribute {name!r} is of kind {kind!r}; numeric or {{...}}", line=line
-    )
+    raise place.error(f"attribute {name!r} is of kind {kind!r}; numeric or {{...}}")
 
 
-def _arff_fields(text: str, n: int, path: Path, line: int) -> list[str]:
+def _arff_fields(text: str, n: int, place: Place) -> list[str]:
     if text.startswith("{"):
-        raise FormatError(path, "sparse .arff is not supported", line=line)
+        raise place.error("sparse .arff is not supported")
     try:
         fields = next(csv.reader([text], quotechar="'", skipinitialspace=True))
     except csv.Error as error:
-        raise FormatError(path, str(error), line=line) from None
+        raise place.error(str(error)) from None
     if len(fields) != n:
-        raise FormatError(
-            path, f"has {len(fields)} fields for {n} attributes", line=line
-        )
+        raise place.error(f"has {len(fields)} fields for {n} attributes")
     return [field.strip() for field in fields]
 
 
@@ -271,7 +234,7 @@ def read_libsvm(path: Path, how: How | None = None) -> Named:
     """Read ``label index:value ...`` lines into a dense matrix."""
     labels: list[str] = []
     rows, columns, values = array("q"), array("q"), array("d")
-    for line, text in text_lines(path, weight=7):
+    for place, text in text_lines(path, weight=7):
         fields = text.split("#")[0].split()
         if not fields:
             continue
@@ -281,15 +244,11 @@ def read_libsvm(path: Path, how: How | None = None) -> Named:
                 continue
             position = parse_count(index)
             if not colon or position is None:
-                raise FormatError(
-                    path,
-                    f"expected index:value with an index from 1, got {field!r}",
-                    line=line,
-                    column=column,
-                )
+                problem = f"expected index:value with an index from 1, got {field!r}"
+                raise place.error(problem, column)
             rows.append(len(labels))
             columns.append(position - 1)
-            values.append(parse_number(value, path, line, column))
+            values.append(parse_number(value, place, column))
         labels.append(fields[0])
     if not labels:
         raise FormatError(path, "there are no rows in the file")
@@ -308,17 +267,16 @@ def read_columns(
     skip_unlabelled: bool = False,
 ) -> Named:
     """Read the items of one column (text), or of all but the labels (numbers)."""
-    mark = separator or find_separator(path, numbers=False) or ","
-    header, *rows = text_rows(path, mark)
+    header, *rows = text_rows(path, separator or find_separator(path, numbers=False))
     if not rows:
         raise FormatError(path, "there is a header but no row")
     target = labelled = None
     note = ""
     used = {0} if not header.text(0) and len(header.fields) > 1 else set()
     if label_column is not None:
-        place = column_at(header, label_column, path)
+        place = column_at(header, label_column)
         used.add(place)
-        kept = _labelled(rows, place, path, skip_unlabelled)
+        kept = _labelled(rows, place, skip_unlabelled)
         note = f", labels from {label_column!r}"
         if len(kept) < len(rows):
             labelled, left = np.array(kept), len(rows) - len(kept)
@@ -329,58 +287,42 @@ def read_columns(
     if 0 in used and not header.text(0):
         own = [name_from_text(row.text(0)) for row in rows]
         if not is_numbering(own):
-            names = unique_names(own, path, [row.line for row in rows])
+            names = unique_names(own, [row.place for row in rows])
+    titles = None
     if column is not None:
-        items: list[str] | np.ndarray = _texts(
-            rows, column_at(header, column, path), path
-        )
-        titles, what = None, f"{len(rows)} items from column {column!r}"
+        items: Any = _texts(rows, column_at(header, column))
+        what = f"{len(rows)} items from column {column!r}"
     else:
         places = [k for k in range(len(header.fields)) if k not in used]
         titles = [header.text(k) for k in places]
-        items = _vectors(rows, places, titles, path)
+        items = np.array([_vector(row, places, titles) for row in rows])
         what = f"{len(rows)} vectors of {len(places)} columns"
     notes = [f"read {what}{note}"]
     return Named(items, names, titles, target, notes, labelled=labelled)
 
 
-def _labelled(rows: list[Row], place: int, path: Path, skip: bool) -> list[int]:
+def _labelled(rows: list[Row], column: int, skip: bool) -> list[int]:
     """Return the positions of rows that have a label."""
-    kept = [k for k, row in enumerate(rows) if not row.lacks_label(place)]
+    kept = [k for k, row in enumerate(rows) if not row.lacks_label(column)]
     if not kept or (len(kept) < len(rows) and not skip):
-        first = next(row for row in rows if row.lacks_label(place))
+        first = next(row for row in rows if row.lacks_label(column))
         count = f"{len(rows) - len(kept)} of {len(rows)} items have none"
-        problem = f"the label is missing ({count}); {SKIP}"
-        raise FormatError(path, problem, line=first.line, column=place + 1)
+        raise first.place.error(f"the label is missing ({count}); {SKIP}", column + 1)
     return kept
 
 
-def _texts(rows: list[Row], place: int, path: Path) -> list[str]:
+def _texts(rows: list[Row], column: int) -> list[str]:
     """Return the fields of a column; none of them may be empty."""
     for row in rows:
-        if not row.text(place):
-            raise FormatError(
-                path, "the item is missing", line=row.line, column=place + 1
-            )
-    return [row.text(place) for row in rows]
+        if not row.text(column):
+            raise row.place.error("the item is missing", column + 1)
+    return [row.text(column) for row in rows]
 
 
-def _vectors(
-    rows: list[Row], places: list[int], titles: list[str], path: Path
-) -> np.ndarray:
-    for k, title in zip(places, titles, strict=True):
-        bad = next((row for row in rows if not is_number(row.text(k))), None)
-        if bad is not None:
-            raise FormatError(
-                path,
-                f"expected a number in column {title!r}, got {bad.text(k)!r}; to "
-                f"compare text choose its column with column= (--items {title})",
-                line=bad.line,
-                column=k + 1,
-            )
-    return np.array(
-        [
-            [parse_number(row.text(k), path, row.line, k + 1) for k in places]
-            for row in rows
-        ]
-    )
+def _vector(row: Row, columns: list[int], titles: list[str]) -> list[float]:
+    for k, title in zip(columns, titles, strict=True):
+        if not is_number(row.text(k)):
+            problem = f"expected a number in column {title!r}, got {row.text(k)!r}"
+            choose = f"choose its column with column= (--items {title})"
+            raise row.place.error(f"{problem}; to compare text {choose}", k + 1)
+    return [parse_number(row.text(k), row.place, k + 1) for k in columns]

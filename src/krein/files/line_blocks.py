@@ -1,10 +1,10 @@
 """Lines of tables with millions of rows, parsed a block at a time by NumPy.
 
-A block of whole lines is read twice at most. `fast_lines` and `fast_numbers` treat it as
-one array of bytes: they find all separators at once, and take the fields they need as
-machine words. They give up (None) at anything out of the ordinary, and a careful reader
-(`careful_lines`) then goes through the lines one by one, and either reads them or says
-what is wrong in which line.
+A block of whole lines is read twice at most. `fast_lines` and `fast_numbers` treat it
+as one array of bytes: they find all separators at once, and take the fields they need
+as machine words. They give up (None) at anything out of the ordinary, and a careful
+reader (`careful_lines`) then goes through the lines one by one, and either reads them
+or says what is wrong in which line.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from krein.arrays import Array
 from krein.files.cells import parse_number
-from krein.files.text import FormatError, decoded
+from krein.files.text import Place, decoded
 
 _NEWLINE, _RETURN, _BLANK, _COMMENT = b"\n\r #"
 _LONGEST = 256  # bytes of a field that the fast path takes
@@ -261,13 +260,13 @@ def _hash(words: np.ndarray) -> np.ndarray:
 # ----------------------------------------------------------------------- line by line
 
 
-def data_lines(text: bytes, path: Path, line: int) -> list[tuple[int, str]]:
-    """Numbers and texts of lines that are neither empty nor comments."""
+def data_lines(text: bytes, first: Place) -> list[tuple[Place, str]]:
+    """Places and texts of lines that are neither empty nor comments."""
     if b"\0" in text:
-        raise FormatError(path, "holds zero bytes; expected a table as text", line=line)
+        raise first.error("holds zero bytes; expected a table as text")
     return [
-        (number, content)
-        for number, content in decoded(text, path, line)
+        (place, content)
+        for place, content in decoded(text, first)
         if content.strip() and not content.startswith("#")
     ]
 
@@ -287,35 +286,28 @@ def split_line(content: str, separator: str) -> list[str]:
     return [field.strip() for field in fields]
 
 
-def careful_lines(text: bytes, layout: Layout, path: Path, line: int) -> HitLines:
+def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
     """Parse a block line by line; a FormatError names the line that is wrong."""
     position: dict[bytes, int] = {}
     query: list[int] = []
     target: list[int] = []
     numbers: list[list[float]] = []
-    for number, content in data_lines(text, path, line):
+    for place, content in data_lines(text, first):
         fields = split_line(content, layout.separator)
         if len(fields) != layout.width:
-            raise FormatError(
-                path,
-                f"has {len(fields)} fields, the lines above have {layout.width}",
-                line=number,
-            )
+            has = f"has {len(fields)} fields, the lines above have {layout.width}"
+            raise place.error(has)
         for k, codes in ((layout.query, query), (layout.target, target)):
             if not fields[k]:
-                raise FormatError(
-                    path, "the name is missing", line=number, column=k + 1
-                )
+                raise place.error("the name is missing", k + 1)
             codes.append(position.setdefault(fields[k].encode(), len(position)))
-        values = [parse_number(fields[k], path, number, k + 1) for k in layout.numbers]
+        values = [parse_number(fields[k], place, k + 1) for k in layout.numbers]
         if values[0] < 0 and not layout.signed:
-            raise FormatError(
-                path,
-                f"the score {values[0]:g} is negative; scores of hits are 0 or more. "
-                "Similarities with signs are read by read_matrix",
-                line=number,
-                column=layout.numbers[0] + 1,
+            problem = (
+                f"the score {values[0]:g} is negative; scores of hits are 0 or more"
             )
+            hint = "Similarities with signs are read by read_matrix"
+            raise place.error(f"{problem}. {hint}", layout.numbers[0] + 1)
         numbers.append(values)
     return HitLines(
         list(position),

@@ -30,7 +30,7 @@ from krein.files.tables import (
     is_numbering,
     text_rows,
 )
-from krein.files.text import FormatError, file_head, readable, text_lines
+from krein.files.text import FormatError, Place, file_head, readable, text_lines
 
 _TITLES = ("label", "labels", "class", "classes", "target", "y", "category", "group")
 
@@ -111,7 +111,7 @@ class _Found:
     missing: np.ndarray
     note: str
     names: list[str] | None = None
-    lines: Sequence[int | None] = ()
+    places: Sequence[Place] = ()
     column: int | None = None
 
 
@@ -124,7 +124,7 @@ def _from_array(path: Path) -> _Found:
     floats = labels.dtype.kind == "f"
     missing = np.isnan(labels) if floats else np.isin(labels, list(MISSING_LABELS))
     note = f"read {labels.size} labels"
-    return _Found(labels, missing, note, lines=[None] * labels.size)
+    return _Found(labels, missing, note, places=[Place(path)] * labels.size)
 
 
 def _from_text(
@@ -148,29 +148,30 @@ def _from_text(
         )
     if not rows:
         raise FormatError(path, "there are no labels in the file")
-    place = width - 1 if column is None else column_at(header, column, path)
-    lines = [row.line for row in rows]
+    place = width - 1
+    if column is not None and header is not None:
+        place = column_at(header, column)
+    places = [row.place for row in rows]
     labels = np.array([name_from_text(row.text(place)) for row in rows], dtype=object)
     missing = np.array([row.lacks_label(place) for row in rows])
     beside = _place_of_names(header, rows, place, names, column)
     own = None
     if beside is not None:
-        own = [name_from_text(row.text(beside)) for row in rows]
-        own = unique_names(own, path, lines)
+        own = unique_names([name_from_text(row.text(beside)) for row in rows], places)
     classes = len(set(labels[~missing]))
     note = f"read {len(labels) - missing.sum()} labels of {classes} classes"
     if column is not None:
         note += f" from column {column!r}"
     elif header is not None:
         titles = ", ".join(map(repr, header.texts()))
-        note += f" (line {header.line} is a header: {titles})"
-    return _Found(labels, missing, note, own, lines, place + 1)
+        note += f" (line {header.place.line} is a header: {titles})"
+    return _Found(labels, missing, note, own, places, place + 1)
 
 
 def _find_separator(path: Path, names: list[str] | None) -> str:
     """Return the separator; blanks may stand inside labels, unless names end there."""
-    mark = find_separator(path, "\t;,", numbers=False)
-    if mark is None and names is not None:
+    mark = find_separator(path, "\t;,", numbers=False, otherwise="")
+    if not mark and names is not None:
         known = set(names)
         firsts = [text.split(maxsplit=1) for _, text in islice(text_lines(path), 100)]
         pairs = [words for words in firsts if len(words) == 2]
@@ -300,8 +301,7 @@ def _no_label(own: _Found, items: Named, absent: np.ndarray, path: Path) -> Form
     whose = "" if names is None else f" for {names[first]!r}"
     if place >= 0:
         problem = f"the label is missing{whose} ({count} have none)"
-        at: Any = {"line": own.lines[place], "column": own.column}
-        return FormatError(path, f"{problem}; {SKIP}", **at)
+        return own.places[place].error(f"{problem}; {SKIP}", own.column)
     listed = ", ".join(map(repr, (own.names or [])[:3]))
     problem = f"has no label for {(names or [])[first]!r} ({count})"
     return FormatError(path, f"{problem}; its own names are {listed}, ...; {SKIP}")

@@ -11,7 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from krein.files import binary, item_files, square
+from krein.files import binary, square
+from krein.files import item_files as items
 from krein.files.cells import (
     How,
     Named,
@@ -27,6 +28,9 @@ from krein.files.tables import find_separator, read_rows, read_table
 from krein.files.text import FormatError, TooLargeError, file_head, readable
 
 Reader = Callable[[Path, How], Named]
+
+
+_LIBSVM = re.compile(r"[+-]?[\d.]+(\s+(qid:\d+|\d+:[-+.\deE]+))+\s*(#.*)?", re.ASCII)
 
 
 class Format(NamedTuple):
@@ -56,9 +60,15 @@ class Format(NamedTuple):
 
 
 def _is_arff(lines: list[str]) -> bool:
-    return lines[0].startswith("@") and any(
-        line.lower().startswith("@attribute") for line in lines
-    )
+    return any(line.lower().startswith("@attribute") for line in lines)
+
+
+def _is_ts(lines: list[str]) -> bool:
+    return lines[0].startswith("@")
+
+
+def _is_libsvm(lines: list[str]) -> bool:
+    return _LIBSVM.fullmatch(lines[0]) is not None
 
 
 def _is_phylip(lines: list[str]) -> bool:
@@ -70,33 +80,31 @@ def _is_phylip(lines: list[str]) -> bool:
 
 def _read_vectors(path: Path, how: How) -> Named:
     read = read_table(path, how.separator, matrix=False)
-    bad = np.argwhere(~np.isfinite(read.data))
-    if len(bad):
-        i, j = bad[0]
+    for i, j in np.argwhere(~np.isfinite(read.data))[:1]:
         row, column = called(read.names, i), called(read.columns, j)
         raise FormatError(path, f"row {row} has no number in column {column}")
     return read
 
 
-_LIBSVM = re.compile(r"[+-]?[\d.]+(\s+(qid:\d+|\d+:[-+.\deE]+))+\s*(#.*)?", re.ASCII)
-
-# In the order in which content is looked at. Formats without a test are known by name.
+_FASTA, _LIBSVMS = ".fasta .fa .faa .fna", ".libsvm .svmlight .svm"
+_PAIRS = ".m8 .blast .b6 .pairs"
+# In the order in which content is looked at; without a test a format is known by name.
 FORMATS = (
     Format("npy", ".npy", binary.read_npy, binary.read_npy, (b"\x93NUMPY",)),
     Format("npz", ".npz", binary.read_npz, binary.read_item_arrays, (b"PK\x03\x04",)),
-    Format("mat", ".mat", binary.read_mat, None, (b"MATLAB 5.0 MAT-file", b"\x89HDF")),
+    Format("mat", ".mat", binary.read_mat, None, (b"MATLAB 5.0 MAT-", b"\x89HDF")),
     Format("mtx", ".mtx", square.read_matrix_market, None, (b"%%MatrixMarket",)),
-    Format("fasta", ".fasta .fa .faa .fna", None, item_files.read_fasta, (b">",), "strings"),
-    Format("arff", ".arff", None, item_files.read_arff, _is_arff, "vectors"),
-    Format("ts", ".ts", None, item_files.read_ts, lambda lines: lines[0][0] == "@", "series"),
-    Format("libsvm", ".libsvm .svmlight .svm", None, item_files.read_libsvm, lambda lines: bool(_LIBSVM.fullmatch(lines[0])), "vectors"),
-    Format("pairs", ".m8 .blast .b6 .pairs", square.read_pairs, None, is_pair_list),
+    Format("fasta", _FASTA, None, items.read_fasta, (b">",), "strings"),
+    Format("arff", ".arff", None, items.read_arff, _is_arff, "vectors"),
+    Format("ts", ".ts", None, items.read_ts, _is_ts, "series"),
+    Format("libsvm", _LIBSVMS, None, items.read_libsvm, _is_libsvm, "vectors"),
+    Format("pairs", _PAIRS, square.read_pairs, None, is_pair_list),
     Format("phylip", ".phy .phylip .dist", square.read_phylip, None, _is_phylip),
     Format("csv", ".csv", square.read_square_table, _read_vectors),
     Format("tsv", ".tsv", square.read_square_table),
-    Format("ucr", ".tsv", None, item_files.read_ucr),
-    Format("lines", ".txt", None, item_files.read_lines),
-)  # fmt: skip
+    Format("ucr", ".tsv", None, items.read_ucr),
+    Format("lines", ".txt", None, items.read_lines),
+)
 
 
 def _suffixes(matrix: bool) -> dict[str, str]:
@@ -224,9 +232,7 @@ def read_items(
     with readable(path) as file:
         if column is not None or label_column is not None:
             titles = (column, label_column)
-            return item_files.read_columns(
-                file, how.separator, *titles, skip_unlabelled
-            )
+            return items.read_columns(file, how.separator, *titles, skip_unlabelled)
         found = choose_format(file, format, matrix=False)
         if found.name in ("csv", "ucr"):
             read = _or_hint(found.items, file, how, _column_of_text)
@@ -249,7 +255,7 @@ def _or_hint(
         raise
     except FormatError as error:
         try:
-            rows = read_rows(path, find_separator(path) or ",")
+            rows = read_rows(path, find_separator(path))
             words = hint(next(rows), 1 + sum(1 for _ in rows))
         except (FormatError, StopIteration):
             words = ""

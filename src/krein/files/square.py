@@ -6,6 +6,7 @@ file and fills a truncated symmetric one with zeros.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from krein.files.hit_columns import find_columns, table_blocks
 from krein.files.hit_table import Collected, collect
 from krein.files.line_blocks import fast_numbers
 from krein.files.tables import read_table
-from krein.files.text import FormatError, require_room, text_lines
+from krein.files.text import FormatError, Place, require_room, text_lines
 
 _FIELDS = ("real", "double", "integer", "pattern")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
@@ -42,42 +43,38 @@ class _Header(NamedTuple):
     symmetry: str
 
 
-def _header(text: str, path: Path) -> _Header:
+def _header(text: str, place: Place) -> _Header:
     words = text.lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
-        raise FormatError(path, "expected '%%MatrixMarket matrix ...'", line=1)
+        raise place.error("expected '%%MatrixMarket matrix ...'")
     layout, field, symmetry = words[2:]
     if layout not in ("coordinate", "array") or symmetry not in _SYMMETRIES:
-        raise FormatError(path, f"{layout} {symmetry} is not read", line=1)
+        raise place.error(f"{layout} {symmetry} is not read")
     if field not in _FIELDS or (field == "pattern" and layout == "array"):
-        raise FormatError(path, f"{field} {layout} is not a matrix of numbers", line=1)
+        raise place.error(f"{field} {layout} is not a matrix of numbers")
     return _Header(layout == "coordinate", field == "pattern", symmetry)
 
 
 def read_matrix_market(path: Path, how: How | None = None) -> Named:
     """Read a Matrix Market file as a dense matrix; every entry must be there."""
     lines = text_lines(path)
-    header = _header(next(lines, (1, ""))[1], path)
-    body = ((n, text.split()) for n, text in lines if _has_data(text))
-    line, sizes = next(body, (1, []))
+    place, first = next(lines, (Place(path, 1), ""))
+    header = _header(first, place)
+    body = ((place, text.split()) for place, text in lines if _has_data(text))
+    place, sizes = next(body, (place, []))
     counts = [parse_count(word) for word in sizes]
     if header.coordinate and sizes[2:] == ["0"]:
         counts[2] = 0
     if len(counts) != 2 + header.coordinate or None in counts:
-        raise FormatError(
-            path, "expected the numbers of rows, columns and entries", line=line
-        )
+        raise place.error("expected the numbers of rows, columns and entries")
     n, m, *entries = [count or 0 for count in counts]
     if header.symmetry != "general" and n != m:
-        raise FormatError(
-            path, f"a symmetric matrix has {n} rows and {m} columns", line=line
-        )
+        raise place.error(f"a symmetric matrix has {n} rows and {m} columns")
     require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
     size = (n, m, entries[0] if entries else _count(header, n, m))
-    K = fast_entries(path, line, header, size)
+    K = fast_entries(path, place.line or 0, header, size)
     if K is None:
-        read = _coordinate if header.coordinate else _array
-        K = read(body, header, size, path)
+        K = (_coordinate if header.coordinate else _array)(body, header, size, path)
     note = f"read {n} x {m} numbers, Matrix Market {header.symmetry}, no names"
     return Named(K, notes=[note])
 
@@ -100,7 +97,7 @@ def _count(header: _Header, n: int, m: int) -> int:
 def fast_entries(
     path: Path, head: int, header: _Header, size: Size
 ) -> np.ndarray | None:
-    """Read the lines behind the head in blocks; None at anything out of the ordinary."""
+    """Read what follows the head in blocks; None at anything out of the ordinary."""
     n, m, wanted = size
     width = 3 - header.pattern if header.coordinate else 1
     K, given = np.zeros((n, m)), np.zeros((n, m), dtype=bool)
@@ -125,7 +122,7 @@ def fast_entries(
 def _put(
     K: np.ndarray, given: np.ndarray, numbers: np.ndarray, header: _Header
 ) -> bool:
-    """Put entries into a matrix; `given` marks those below the diagonal if it has one."""
+    """Put entries into a matrix; `given` marks one of two that mirror each other."""
     i, j = numbers[:, 0].astype(int) - 1, numbers[:, 1].astype(int) - 1
     if min(i.min(), j.min()) < 0 or i.max() >= K.shape[0] or j.max() >= K.shape[1]:
         return False
@@ -139,57 +136,47 @@ def _put(
     return True
 
 
-def _coordinate(
-    body: Iterator[tuple[int, list[str]]],
-    header: _Header,
-    size: Size,
-    path: Path,
-) -> np.ndarray:
+Body = Iterator[tuple[Place, list[str]]]
+
+
+def _coordinate(body: Body, header: _Header, size: Size, path: Path) -> np.ndarray:
     """Read entries line by line; a FormatError names the line that is wrong."""
-    *shape, n_entries = size
-    K = np.zeros(shape)
-    given = np.zeros(shape, dtype=bool)
+    n, m, wanted = size
+    K, given = np.zeros((n, m)), np.zeros((n, m), dtype=bool)
     seen = 0
-    for line, words in body:
+    for place, words in body:
         if len(words) != 3 - header.pattern:
-            raise FormatError(path, "expected row, column and value", line=line)
+            raise place.error("expected row, column and value")
         i, j = (parse_count(word) or 0 for word in words[:2])
-        if not (1 <= i <= shape[0] and 1 <= j <= shape[1]):
-            raise FormatError(
-                path,
-                f"entry ({words[0]}, {words[1]}) is outside {tuple(shape)}",
-                line=line,
-            )
-        value = 1.0 if header.pattern else parse_number(words[2], path, line, 3)
+        if not (1 <= i <= n and 1 <= j <= m):
+            raise place.error(f"entry ({words[0]}, {words[1]}) is outside {(n, m)}")
+        value = 1.0 if header.pattern else parse_number(words[2], place, 3)
         if given[i - 1, j - 1]:
-            raise FormatError(path, f"entry ({i}, {j}) is given twice", line=line)
+            raise place.error(f"entry ({i}, {j}) is given twice")
         K[i - 1, j - 1], given[i - 1, j - 1] = value, True
         if header.symmetry != "general" and i != j:
             K[j - 1, i - 1], given[j - 1, i - 1] = _mirror(header) * value, True
         seen += 1
-    if seen != n_entries:
-        raise FormatError(
-            path, f"{n_entries} entries are announced, {seen} follow; is it complete?"
-        )
+    _check_count(seen, wanted, path)
     return K
 
 
-def _array(
-    body: Iterator[tuple[int, list[str]]], header: _Header, size: Size, path: Path
-) -> np.ndarray:
+def _array(body: Body, header: _Header, size: Size, path: Path) -> np.ndarray:
     """Read all entries line by line."""
     values = []
-    for line, words in body:
+    for place, words in body:
         if len(words) != 1 or not is_number(words[0]):
-            raise FormatError(path, "expected one number", line=line)
-        values.append(parse_number(words[0], path, line, 1))
+            raise place.error("expected one number")
+        values.append(parse_number(words[0], place, 1))
     n, m, wanted = size
-    if len(values) != wanted:
-        raise FormatError(
-            path,
-            f"{wanted} entries are announced, {len(values)} follow; is it complete?",
-        )
+    _check_count(len(values), wanted, path)
     return _from_values(np.array(values), header, (n, m))
+
+
+def _check_count(seen: int, wanted: int, path: Path) -> None:
+    if seen != wanted:
+        announced = f"{wanted} entries are announced, {seen} follow; is it complete?"
+        raise FormatError(path, announced)
 
 
 def _from_values(
@@ -207,69 +194,50 @@ def _from_values(
 
 def read_phylip(path: Path, how: How | None = None) -> Named:
     """Read a PHYLIP distance matrix: square or lower triangle, wrapped or not."""
-    lines = [(number, line) for number, line in text_lines(path) if line.strip()]
+    lines = deque((place, line) for place, line in text_lines(path) if line.strip())
     if not lines:
         raise FormatError(path, "the file is empty; expected the number of items")
-    number, first = lines[0]
+    place, first = lines.popleft()
     n = parse_count(first)
     if n is None:
-        raise FormatError(
-            path, f"expected the number of items, got {first.strip()!r}", line=number
-        )
-    if n > len(lines) - 1:
-        raise FormatError(
-            path,
-            f"{n} items are announced, {len(lines) - 1} lines follow; is the file "
-            "complete?",
-        )
+        raise place.error(f"expected the number of items, got {first.strip()!r}")
+    if n > len(lines):
+        has = f"{n} items are announced, {len(lines)} lines follow"
+        raise FormatError(path, f"{has}; is the file complete?")
     require_room(8 * n * n, path, "Take fewer items.")
-    lower = len(lines[1][1].split()) == 1 and n > 1
+    lower = len(lines[0][1].split()) == 1 and n > 1
     D = np.zeros((n, n))
     names, starts = [], []
-    position = 1
     for i in range(n):
+        if not lines:
+            problem = "the file ends before the last item; is it complete?"
+            raise FormatError(path, problem)
         wanted = i if lower else n
-        name, start, values, position = _read_item(lines, position, wanted, path)
+        starts.append(lines[0][0])
+        name, D[i, :wanted] = _read_item(lines, wanted)
         names.append(name)
-        starts.append(start)
-        D[i, :wanted] = values
-    if position < len(lines):
-        raise FormatError(
-            path, f"more follows behind the {n} items", line=lines[position][0]
-        )
+    if lines:
+        raise lines[0][0].error(f"more follows behind the {n} items")
     if lower:
         D += D.T
     shape = "the lower triangle" if lower else "a square matrix"
-    return Named(
-        D,
-        unique_names(names, path, starts),
-        notes=[f"read {n} x {n} numbers, PHYLIP, {shape}, names from first column"],
-    )
+    note = f"read {n} x {n} numbers, PHYLIP, {shape}, names from first column"
+    return Named(D, unique_names(names, starts), notes=[note])
 
 
-def _read_item(
-    lines: list[tuple[int, str]], position: int, wanted: int, path: Path
-) -> tuple[str, int, list[float], int]:
-    """Read a name and its distances, over as many lines as it takes."""
-    if position >= len(lines):
-        raise FormatError(path, "the file ends before the last item; is it complete?")
-    start, line = lines[position]
+def _read_item(lines: deque[tuple[Place, str]], wanted: int) -> tuple[str, list[float]]:
+    """Take the lines of a name and its distances, as many as they are on."""
+    place, line = lines.popleft()
     name, fields = _name_and_fields(line)
-    values = [(start, column, field) for column, field in enumerate(fields, start=2)]
-    position += 1
-    number = start
-    while len(values) < wanted and position < len(lines):
-        number, line = lines[position]
-        values += [(number, c, field) for c, field in enumerate(line.split(), start=1)]
-        position += 1
+    values = [(place, column, field) for column, field in enumerate(fields, start=2)]
+    while len(values) < wanted and lines:
+        place, line = lines.popleft()
+        values += [(place, c, field) for c, field in enumerate(line.split(), start=1)]
     if len(values) != wanted:
-        raise FormatError(
-            path,
-            f"item {name!r} has {len(values)} distances, expected {wanted}",
-            line=number,
-        )
-    numbers = [parse_number(field, path, at, column) for at, column, field in values]
-    return name_from_text(name), start, numbers, position
+        has = f"item {name!r} has {len(values)} distances, expected {wanted}"
+        raise place.error(has)
+    numbers = [parse_number(field, at, column) for at, column, field in values]
+    return name_from_text(name), numbers
 
 
 def _name_and_fields(line: str) -> tuple[str, list[str]]:
@@ -288,7 +256,7 @@ def read_pairs(path: Path, how: How) -> Named:
     `how.missing`; of distances only those of items to themselves may be absent.
     """
     known = find_columns(path, pairs=True)
-    found = collect(path, known, Collected(path, None, None))
+    found = collect(path, known, Collected())
     rows, columns, values = found.triplets()
     names = [name.decode() for name in found.rows.position]
     n = len(names)
@@ -366,7 +334,7 @@ def complete(read: Named, path: Path, mirror: bool) -> Named:
             raise FormatError(
                 path, f"has {len(names)} names for {data.shape[n]} {what}"
             )
-        unique_names(names or [], path)
+        unique_names(names or [], [Place(path)] * len(names or []))
     columns = None if read.columns == read.names else read.columns
     read = replace(read, data=data, columns=columns, notes=notes)
     return read if np.isfinite(data).all() else _fill(read, path, mirror)
@@ -384,11 +352,9 @@ def _fill(read: Named, path: Path, mirror: bool) -> Named:
             what = "1 missing entry" if count == 1 else f"{count} missing entries"
             taken = f"{what} taken from across the diagonal"
             notes, alerts = [*notes, taken], {**alerts, "missing-filled": f"{taken}."}
-        if (known == np.triu(gaps, 1)).all() and gaps.sum() == len(K) * (
-            len(K) + 1
-        ) // 2:
+        if len(K) > 1 and (gaps == np.triu(np.ones_like(gaps))).all():
             np.fill_diagonal(K, 0.0)
-            zero = "only the entries below the diagonal are given: 0 on it, as of distances"
+            zero = "nothing is given on the diagonal: 0, as of distances"
             notes, alerts = [*notes, zero], {**alerts, "diagonal-filled": f"{zero}."}
     bad = np.argwhere(~np.isfinite(K))
     if len(bad):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from krein.matrices.memory import available_memory, require_memory
 from krein.optional import import_optional
@@ -79,6 +79,17 @@ class FormatError(ValueError):
 
 def _rebuilt(kind: type[FormatError], path: Path, problem: str, place: Any) -> Any:
     return kind(path, problem, **place)
+
+
+class Place(NamedTuple):
+    """A line of a file, for errors about it."""
+
+    path: Path
+    line: int | None = None
+
+    def error(self, problem: str, column: int | None = None) -> FormatError:
+        """Return an error about this line, and a field counted from 1."""
+        return FormatError(self.path, problem, line=self.line, column=column)
 
 
 class TooLargeError(FormatError, MemoryError):
@@ -194,58 +205,58 @@ def file_head(path: Path, size: int = 4096) -> bytes:
         return start
 
 
-def whole_lines(
-    handle: IO[bytes], path: Path, longest: int
-) -> Iterator[tuple[int, bytes]]:
-    """Yield (number of the first line, text) in blocks that end with a line."""
+def whole_lines(path: Path, longest: int) -> Iterator[tuple[Place, bytes]]:
+    """Yield blocks of text that end with a line, and where they begin."""
     line, open_line = 1, [b""]
     try:
-        while block := handle.read(_BLOCK):
-            cut = block.rfind(b"\n") + 1
-            open_line.append(block[:cut] or block)
-            if cut:
-                text = b"".join(open_line)
-                open_line = [block[cut:]]
-                yield line, text.removeprefix(_MARK) if line == 1 else text
-                line += text.count(b"\n")
-            if sum(map(len, open_line)) > longest:
-                raise TooLargeError(path, _TOO_MUCH.format(longest / 1e6), line=line)
+        with open_packed(path) as handle:
+            while block := handle.read(_BLOCK):
+                cut = block.rfind(b"\n") + 1
+                open_line.append(block[:cut] or block)
+                if cut:
+                    text = b"".join(open_line)
+                    open_line = [block[cut:]]
+                    yield Place(path, line), _without_mark(text, line)
+                    line += text.count(b"\n")
+                if sum(map(len, open_line)) > longest:
+                    problem = _TOO_MUCH.format(longest / 1e6)
+                    raise TooLargeError(path, problem, line=line)
     except _UNPACKING as error:
-        raise FormatError(
-            path, f"the file cannot be unpacked ({error}); is it complete?"
-        ) from None
+        problem = f"the file cannot be unpacked ({error}); is it complete?"
+        raise FormatError(path, problem) from None
     if text := b"".join(open_line):
-        yield line, (text.removeprefix(_MARK) if line == 1 else text) + b"\n"
+        yield Place(path, line), _without_mark(text, line) + b"\n"
 
 
-def text_lines(path: str | os.PathLike, weight: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield line numbers, as an editor counts them, and lines without their ends.
+def _without_mark(text: bytes, line: int) -> bytes:
+    return text.removeprefix(_MARK) if line == 1 else text
+
+
+def text_lines(path: Path, weight: int = 1) -> Iterator[tuple[Place, str]]:
+    """Yield places, counted as an editor does, and lines without their ends.
 
     `weight` is how many bytes the caller makes of a byte of text: more than the memory
     that may be used is refused.
     """
-    path = Path(path)
     limit, used = available_memory() or 1 << 62, 0
-    with open_packed(path) as handle:
-        for number, block in whole_lines(handle, path, limit):
-            for place in decoded(block, path, number):
-                used += weight * len(place[1]) + _LINE_OVERHEAD
-                if used > limit:
-                    raise TooLargeError(path, _TOO_MUCH.format(limit / 1e6))
-                yield place
+    for first, block in whole_lines(path, limit):
+        for place, text in decoded(block, first):
+            used += weight * len(text) + _LINE_OVERHEAD
+            if used > limit:
+                raise TooLargeError(path, _TOO_MUCH.format(limit / 1e6))
+            yield place, text
 
 
-def decoded(block: bytes, path: Path, line: int) -> Iterator[tuple[int, str]]:
+def decoded(block: bytes, first: Place) -> Iterator[tuple[Place, str]]:
     """Yield the lines of a block as text, up to the first that is none."""
-    if line == 1 and block[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise FormatError(path, "this is UTF-16 text; save it as UTF-8", line=1)
-    for number, raw in enumerate(block.split(b"\n")[:-1], start=line):
+    if first.line == 1 and block[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise first.error("this is UTF-16 text; save it as UTF-8")
+    for number, raw in enumerate(block.split(b"\n")[:-1], start=first.line or 1):
+        place = Place(first.path, number)
         try:
-            yield number, raw.decode().rstrip("\r")
+            yield place, raw.decode().rstrip("\r")
         except UnicodeDecodeError:
-            raise FormatError(
-                path, "this is not UTF-8 text; save it as UTF-8", line=number
-            ) from None
+            raise place.error("this is not UTF-8 text; save it as UTF-8") from None
 
 
 def whole_text(path: Path, weight: int) -> str | None:
