@@ -47,15 +47,16 @@ def fast_fasta(path: Path) -> Named | None:
     text = whole_text(path, weight=4)
     if not text or text[0] != ">" or "\r" in text:
         return None
-    records = [record.partition("\n") for record in text[1:].split("\n>")]
-    heads = [title.split(maxsplit=1) for title, _, _ in records]
-    sequences = [letters.replace("\n", "") for _, _, letters in records]
-    if not all(heads) or not all(sequences):
-        return None
-    if "".join(sequences).encode().translate(None, _LETTERS):
-        return None
-    names = [words[0] for words in heads]
-    return Named(sequences, names) if len(set(names)) == len(names) else None
+    names, sequences = [], []
+    for record in text[1:].split("\n>"):
+        title, _, lines = record.partition("\n")
+        words, letters = title.split(maxsplit=1), lines.replace("\n", "")
+        if not words or not letters:
+            return None
+        names.append(words[0])
+        sequences.append(letters)
+    unusual = "".join(sequences).encode().translate(None, _LETTERS)
+    return None if unusual or len(set(names)) < len(names) else Named(sequences, names)
 
 
 def careful_fasta(path: Path) -> Named:
