@@ -21,7 +21,6 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -40,13 +39,8 @@ _UNREADABLE = (
 _DAMAGED = (*_UNREADABLE, zipfile.BadZipFile, zlib.error, OSError)
 
 # MATLAB: type number of an element -> numpy code; 16 to 18 are text in UTF-8, 16, 32.
-_TYPES = dict(
-    zip(
-        (1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 16, 17, 18),
-        "i1 u1 i2 u2 i4 u4 f4 f8 i8 u8 u1 u2 u4".split(),
-        strict=True,
-    )
-)
+_CODES = "i1 u1 i2 u2 i4 u4 f4 f8 i8 u8 u1 u2 u4".split()
+_TYPES = dict(zip((*range(1, 8), 9, 12, 13, 16, 17, 18), _CODES, strict=True))
 _MATRIX, _PACKED = 14, 15
 _CELL, _CHAR, _SPARSE = 1, 4, 5
 _NUMBERS = range(6, 16)  # double, single, then integers of 8 to 64 bits
@@ -55,52 +49,48 @@ _COMPLEX = 0x08
 _DEEPEST = 3  # cells in cells
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without numpy's remark on files that Python 2 wrote."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
-
-
-def _check_header(handle: IO[bytes], size: int, path: Path, member: str = "") -> int:
-    """Compare what a .npy header promises with what is there; return where it ends."""
+def _read_array(handle: IO[bytes], size: int, path: Path, member: str = "") -> Any:
+    """Read one array, once its header promises no more than what is there."""
     where = f"{member}: " if member else ""
+    start = handle.tell()
     try:
-        version = np.lib.format.read_magic(handle)
-        with _quiet():
-            if version == (1, 0):
-                shape, _, dtype = np.lib.format.read_array_header_1_0(handle)
-            else:
-                shape, _, dtype = np.lib.format.read_array_header_2_0(handle)
-    except _UNREADABLE:
-        raise FormatError(path, f"{where}the .npy header cannot be read") from None
-    if dtype.hasobject:
-        raise FormatError(
-            path, f"{where}holds Python objects, which are not read for safety"
-        )
-    if dtype.itemsize == 0 or any(n < 0 for n in shape) or len(shape) > 32:
-        raise FormatError(path, f"{where}the header declares {shape} of {dtype}")
-    declared = math.prod(shape) * dtype.itemsize
-    if declared > size - handle.tell():
-        raise FormatError(
-            path,
-            f"{where}the header declares shape {shape} of {dtype}, {declared} bytes, "
-            f"but {size - handle.tell()} follow; is the file complete?",
-        )
-    require_room(declared, path, "Open it with numpy.load(..., mmap_mode='r').")
-    return handle.tell() + declared
-
-
-def _load(handle: IO[bytes], path: Path, member: str = "") -> np.ndarray:
-    try:
-        with _quiet():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # written by Python 2
+            shape, dtype = _header(handle)
+            declared = math.prod(shape) * dtype.itemsize
+            left = size - handle.tell()
+            if declared > left:
+                raise FormatError(
+                    path,
+                    f"{where}the header declares shape {shape} of {dtype}, {declared} "
+                    f"bytes, but {left} follow; is the file complete?",
+                )
+            require_room(declared, path, "Open it with numpy.load(mmap_mode='r').")
+            handle.seek(start)
             array = np.lib.format.read_array(handle, allow_pickle=False)
         _check_characters(array)
         return array
+    except FormatError:
+        raise
     except _DAMAGED as error:
-        where = f"{member}: " if member else ""
         raise FormatError(path, f"{where}cannot be read: {error}") from None
+
+
+def _header(handle: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Return the shape and the type of an array that holds numbers or text."""
+    version = np.lib.format.read_magic(handle)
+    old = version == (1, 0)
+    of = np.lib.format
+    read = of.read_array_header_1_0 if old else of.read_array_header_2_0
+    try:
+        shape, _, dtype = read(handle)
+    except _DAMAGED as error:
+        raise ValueError(f"its .npy header cannot be read ({error})") from None
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which are not read for safety")
+    if dtype.itemsize == 0 or any(n < 0 for n in shape) or len(shape) > 32:
+        raise ValueError(f"the header declares {shape} of {dtype}")
+    return shape, dtype
 
 
 def _check_characters(array: np.ndarray) -> None:
@@ -118,10 +108,7 @@ def read_npy(path: Path, how: How | None = None) -> Named:
     arrays: list[np.ndarray] = []
     with open(path, "rb") as handle:
         while len(arrays) < 3 and (handle.tell() < size or not arrays):
-            start = handle.tell()
-            _check_header(handle, size, path)
-            handle.seek(start)
-            arrays.append(_load(handle, path))
+            arrays.append(_read_array(handle, size, path))
         if handle.tell() < size or any(x.dtype.kind != "U" for x in arrays[1:]):
             raise FormatError(path, "more follows behind the array; is it one file?")
     names, columns, *_ = [_strings(array, path) for array in arrays[1:]] + [None, None]
@@ -146,18 +133,15 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
                 raise FormatError(path, "is an Excel workbook; save it as .csv")
             arrays = {}
             for member in members:
+                name, size = member.filename, member.file_size
                 with archive.open(member) as handle:
-                    _check_header(handle, member.file_size, path, member.filename)
-                with archive.open(member) as handle:
-                    array = _load(handle, path, member.filename)
-                arrays[member.filename.removesuffix(".npy")] = array
+                    array = _read_array(handle, size, path, name)
+                arrays[name.removesuffix(".npy")] = array
             return arrays
     except FormatError:
         raise
-    except _DAMAGED as error:
+    except (*_DAMAGED, NotImplementedError, RuntimeError, KeyError) as error:
         raise FormatError(path, f"the .npz file cannot be read: {error}") from None
-    except (NotImplementedError, RuntimeError, KeyError) as error:
-        raise FormatError(path, f"the .npz file cannot be unpacked: {error}") from None
 
 
 def read_npz(path: Path, how: How) -> Named:
@@ -194,27 +178,19 @@ def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
     likely = [name for name in _MATRIX_KEYS if name in numeric] or numeric
     if key is None:
         if not likely or (len(likely) > 1 and likely[0] not in _MATRIX_KEYS):
-            raise FormatError(
-                path,
-                f"expected one matrix, found {', '.join(sorted(arrays)) or 'nothing'}; "
-                "choose one with key=",
-            )
+            found = ", ".join(sorted(arrays)) or "nothing"
+            problem = f"expected one matrix, found {found}; choose one with key="
+            raise FormatError(path, problem)
         key = likely[0]
     if key not in arrays:
         raise FormatError(
             path, f"has no array {key!r}; it has {', '.join(sorted(arrays))}"
         )
-    target = arrays.get("y")
     names, columns = (_strings(arrays.get(part), path) for part in ("names", "columns"))
     others = sorted(set(arrays) - {key, "names", "columns", "y"})
     note = f"array {key!r}" + (f" of {', '.join([key, *others])}" if others else "")
-    return Named(
-        np.asarray(arrays[key]),
-        names,
-        columns,
-        target=None if target is None else np.ravel(target),
-        notes=[note],
-    )
+    target = np.ravel(arrays["y"]) if "y" in arrays else None
+    return Named(np.asarray(arrays[key]), names, columns, target, [note])
 
 
 class _Element(NamedTuple):
@@ -222,92 +198,69 @@ class _Element(NamedTuple):
     data: memoryview
 
 
-class _Reader:
-    """Elements of one file."""
+class _Matlab:
+    """Elements of one file; what does not fit together raises some ValueError."""
 
     def __init__(self, path: Path, order: str) -> None:
         self.path, self.order = path, order
         self.limit = available_memory() or 2**62
 
-    def fail(self, problem: str) -> FormatError:
-        return FormatError(self.path, f"the .mat file cannot be read: {problem}")
-
     def elements(self, data: memoryview) -> Iterator[_Element]:
         position = 0
         while position < len(data):
-            if len(data) - position < 8:
-                raise self.fail("it ends inside a tag; is it complete?")
             kind, size = struct.unpack_from(f"{self.order}II", data, position)
             start, step = position + 8, size
             if kind >> 16:  # a small element: type, size and data in 8 bytes
                 kind, size = kind & 0xFFFF, kind >> 16
                 start, step = position + 4, 4
-                if size > 4:
-                    raise self.fail("a small element is too long")
             elif kind != _PACKED:
                 step = -(-size // 8) * 8
-            if size > len(data) - start:
-                raise self.fail("it ends inside an element; is it complete?")
+            if size > min(step, len(data) - start):
+                raise ValueError("it ends inside an element; is it complete?")
             yield _Element(kind, data[start : start + size])
             position = start + step
 
     def unpack(self, data: memoryview) -> memoryview:
         worker = zlib.decompressobj()
-        try:
-            plain = worker.decompress(data, self.limit)
-        except zlib.error as error:
-            raise self.fail(str(error)) from None
+        plain = worker.decompress(data, self.limit)
         self.limit -= len(plain)
         if worker.unconsumed_tail or self.limit <= 0:
-            raise TooLargeError(
-                self.path, "unpacked it does not fit into the memory that may be used"
-            )
+            problem = "unpacked it does not fit into the memory that may be used"
+            raise TooLargeError(self.path, problem)
         if not worker.eof:
-            raise self.fail("a packed element is incomplete")
+            raise ValueError("a packed element is incomplete")
         return memoryview(plain)
 
     def array(self, element: _Element) -> np.ndarray:
-        if element.kind not in _TYPES:
-            raise self.fail(f"data of type {element.kind}")
-        dtype = np.dtype(self.order + _TYPES[element.kind])
-        if len(element.data) % dtype.itemsize:
-            raise self.fail("an element is cut")
-        return np.frombuffer(element.data, dtype)
+        return np.frombuffer(element.data, np.dtype(self.order + _TYPES[element.kind]))
 
     def matrix(self, data: memoryview, depth: int = 0) -> tuple[str, Any]:
         """Return name and value; None for kinds that hold no numbers or text."""
-        parts = list(self.elements(data))
-        kinds = [part.kind for part in parts[:2]]
-        if len(parts) < 3 or kinds != [6, 5] or len(parts[0].data) < 8:
-            raise self.fail("a matrix without its dimensions")
-        flags = int(self.array(parts[0])[0])
+        head, sizes, title, *parts = self.elements(data)
+        if (head.kind, sizes.kind) != (6, 5) or len(head.data) < 8:
+            raise ValueError("a matrix without its dimensions")
+        flags = int(self.array(head)[0])
         kind, bits = flags & 0xFF, flags >> 8 & 0xFF
-        shape = tuple(int(size) for size in self.array(parts[1]))
-        name = bytes(parts[2].data).decode("latin-1")
+        shape = tuple(int(size) for size in self.array(sizes))
+        name = bytes(title.data).decode("latin-1")
         if len(shape) < 2 or min(shape) < 0:
-            raise self.fail(f"a matrix of shape {shape}")
+            raise ValueError(f"a matrix of shape {shape}")
         if bits & _COMPLEX:
             return name, np.broadcast_to(0j, shape)  # to be refused if it is wanted
         if kind == _CELL:
-            return name, self.cells(parts[3:], shape, depth)
+            return name, self.cells(parts, shape, depth)
         if kind == _SPARSE:
-            return name, self.sparse(parts[3:], shape)
+            return name, self.sparse(parts, shape)
         if kind in _NUMBERS or kind == _CHAR:
-            if len(parts) != 4:
-                raise self.fail(f"{name!r} has {len(parts) - 3} parts")
-            return name, self.full(parts[3], kind, shape)
+            (values,) = parts
+            return name, self.full(values, kind, shape)
         return name, None
 
     def full(self, element: _Element, kind: int, shape: tuple[int, ...]) -> Any:
         if kind == _CHAR and element.kind == 16:
-            try:
-                codes = np.array([ord(c) for c in bytes(element.data).decode()])
-            except UnicodeDecodeError:
-                raise self.fail("text that is not UTF-8") from None
+            codes = np.array([ord(c) for c in bytes(element.data).decode()], dtype=int)
         else:
             codes = self.array(element)
-        if codes.size != math.prod(shape):
-            raise self.fail(f"{codes.size} values for shape {shape}")
         if kind == _CHAR:
             return _text(codes.reshape(shape, order="F"))
         floats = codes.dtype.kind == "f" or kind in _FLOATS
@@ -316,29 +269,21 @@ class _Reader:
         return codes.astype(native).reshape(shape, order="F")
 
     def cells(self, parts: list[_Element], shape: tuple[int, ...], depth: int) -> Any:
-        if len(parts) != math.prod(shape) or depth >= _DEEPEST:
-            raise self.fail(f"{len(parts)} cells for shape {shape}")
-        if any(part.kind != _MATRIX for part in parts):
-            raise self.fail("a cell that is no matrix")
+        whole = all(part.kind == _MATRIX for part in parts)
+        if not whole or len(parts) != math.prod(shape) or depth >= _DEEPEST:
+            raise ValueError(f"{len(parts)} cells for shape {shape}")
         return [self.matrix(part.data, depth + 1)[1] for part in parts]
 
     def sparse(self, parts: list[_Element], shape: tuple[int, ...]) -> np.ndarray:
-        if len(parts) != 3 or len(shape) != 2:
-            raise self.fail("a sparse matrix without its three parts")
         rows, starts, values = (self.array(part) for part in parts)
-        if rows.dtype.kind == "f" or starts.dtype.kind == "f":
-            raise self.fail("a sparse matrix whose places are no integers")
-        starts = starts.astype(np.int64)
-        filled = int(starts[-1]) if starts.size == shape[1] + 1 else -1
-        if not 0 <= filled <= min(rows.size, values.size) or starts[0] != 0:
-            raise self.fail("a sparse matrix whose columns do not fit")
-        rows = rows[:filled].astype(np.int64)
-        outside = rows.size and not (0 <= rows.min() and rows.max() < shape[0])
-        if outside or (np.diff(starts) < 0).any():
-            raise self.fail("a sparse matrix with entries outside it")
-        require_room(8 * shape[0] * shape[1], self.path, "Take fewer items.")
-        packed = (values[:filled].astype(np.float64), rows, starts)
-        return scipy.sparse.csc_array(packed, shape=shape).toarray()
+        rows, starts = (x.astype(np.int64, casting="safe") for x in (rows, starts))
+        filled = slice(max(0, int(starts[-1])))
+        n, m = shape
+        packed = (values[filled].astype(np.float64), rows[filled], starts)
+        matrix = scipy.sparse.csc_array(packed, shape=(n, m))
+        matrix.check_format(full_check=True)
+        require_room(8 * n * m, self.path, "Take fewer items.")
+        return matrix.toarray()
 
 
 def _text(codes: np.ndarray) -> list[str] | str:
@@ -358,19 +303,22 @@ def _variables(path: Path) -> dict[str, Any]:
     order = {b"IM": "<", b"MI": ">"}.get(head[126:128], "")
     if head[:4] == b"\x89HDF" or (order and head[125 if order == "<" else 124] == 2):
         raise FormatError(path, "is a MATLAB 7.3 (HDF5) file; save it with -v7")
-    if not order:
-        raise FormatError(
-            path, "the .mat file cannot be read: expected MATLAB 5; save it with -v7"
-        )
-    reader = _Reader(path, order)
-    variables = {}
-    for element in reader.elements(content[128:]):
-        kind, data = element
+    try:
+        if not order:
+            raise ValueError("expected MATLAB 5; save it with -v7")
+        return dict(_named(_Matlab(path, order), content[128:]))
+    except FormatError:
+        raise
+    except (*_DAMAGED, struct.error, LookupError) as error:
+        raise FormatError(path, f"the .mat file cannot be read: {error}") from None
+
+
+def _named(reader: _Matlab, content: memoryview) -> Iterator[tuple[str, Any]]:
+    for kind, data in reader.elements(content):
         if kind == _PACKED:
             kind, data = next(reader.elements(reader.unpack(data)), (0, data))
         if kind != _MATRIX:
-            raise reader.fail(f"an element of type {kind} where a matrix is expected")
+            raise ValueError(f"an element of type {kind} where a matrix is expected")
         name, value = reader.matrix(data)
         if value is not None and name:
-            variables[name] = value
-    return variables
+            yield name, value

@@ -156,9 +156,7 @@ class Cuts:
             kept &= numbers[:, 1] <= self.max_evalue
         if self.min_identity is not None:
             identity = numbers[:, -1]
-            self.largest_identity = max(
-                self.largest_identity, float(identity.max(initial=0.0))
-            )
+            self.largest_identity = float(identity.max(initial=self.largest_identity))
             kept &= identity >= self.min_identity
         return None if kept.all() else kept
 
@@ -169,11 +167,11 @@ class Cuts:
         percent = self.largest_identity > 1.0
         if percent != (self.min_identity > 1.0) and self.min_identity != 0.0:
             unit = "percent" if percent else "shares of 1"
-            raise FormatError(
-                path,
-                f"identities are up to {self.largest_identity:g}, which is in {unit}; "
-                f"min_identity={self.min_identity:g} must be in the same unit",
+            up_to = (
+                f"identities are up to {self.largest_identity:g}, which is in {unit}"
             )
+            given = f"min_identity={self.min_identity:g}"
+            raise FormatError(path, f"{up_to}; {given} must be in the same unit")
 
 
 @dataclass
@@ -190,12 +188,8 @@ class Table:
             return cls()
         if isinstance(names, str):
             raise TypeError(f"{what} must be a list of names, got the text {names!r}")
-        encoded = [str(name).encode() for name in names]
-        position = {name: k for k, name in enumerate(encoded)}
-        if len(position) < len(encoded):
-            twice = next(n for k, n in enumerate(encoded) if position[n] != k)
-            raise ValueError(f"{what} holds {twice.decode()!r} twice")
-        return cls(position, True)
+        listed = check_names(names, len(names), what) or []
+        return cls({name.encode(): k for k, name in enumerate(listed)}, True)
 
     def codes(self, names: list[bytes]) -> np.ndarray:
         """Positions of names; -1 where a fixed table does not have one."""
@@ -214,7 +208,7 @@ class Collected:
         self.rows = Table.of(names, "names")
         self.columns = self.rows if against is None else Table.of(against, "against")
         # Long arrays that grow in place: many small ones would scatter memory.
-        self.queries, self.targets, self.scores = array("i"), array("i"), array("d")
+        self.arrays = array("i"), array("i"), array("d")
 
     def add(self, block: HitLines, kept: np.ndarray | None) -> bool:
         """Add the hits of a block; False if a name is not among those given."""
@@ -225,9 +219,9 @@ class Collected:
             query = self._side(self.rows, block, block.query)
             target = self._side(self.columns, block, block.target)
         chosen = slice(None) if kept is None else kept
-        self.queries.frombytes(query[chosen].tobytes())
-        self.targets.frombytes(target[chosen].tobytes())
-        self.scores.frombytes(block.numbers[chosen, 0].tobytes())
+        parts = query, target, block.numbers[:, 0]
+        for long, part in zip(self.arrays, parts, strict=True):
+            long.frombytes(part[chosen].tobytes())
         return min(query.min(initial=0), target.min(initial=0)) >= 0
 
     @staticmethod
@@ -259,21 +253,16 @@ class Collected:
         )
 
     def triplets(self) -> list[np.ndarray]:
-        """Hand over rows, columns and scores."""
-        return [
-            np.frombuffer(self.queries, dtype=np.int32),
-            np.frombuffer(self.targets, dtype=np.int32),
-            np.frombuffer(self.scores),
-        ]
+        """Rows, columns and scores."""
+        return list(map(np.frombuffer, self.arrays, (np.int32, np.int32, np.float64)))
 
     def matrix(self, several: Several) -> Named:
         """All hits as a sparse matrix."""
         shape = (len(self.rows.position), len(self.columns.position))
         data = compressed(self.triplets(), shape, several)
         names = [name.decode() for name in self.rows.position]
-        if self.columns is self.rows:
-            return Named(data, names)
-        return Named(data, names, [name.decode() for name in self.columns.position])
+        columns = [name.decode() for name in self.columns.position]
+        return Named(data, names, None if self.columns is self.rows else columns)
 
 
 def compressed(
@@ -316,11 +305,8 @@ def hits_of_matrix(
     if columns is None and data.shape[0] != data.shape[1]:
         columns = [str(k) for k in range(data.shape[1])]
     rows = [str(k) for k in range(data.shape[0])] if names is None else names
-    return Named(
-        data,
-        check_names(rows, data.shape[0], "names"),
-        check_names(columns, data.shape[1], "against"),
-    )
+    names = check_names(rows, data.shape[0], "names")
+    return Named(data, names, check_names(columns, data.shape[1], "against"))
 
 
 def checked_scores(matrix: Any, *, copy: bool = True) -> scipy.sparse.csr_array:
@@ -332,10 +318,8 @@ def checked_scores(matrix: Any, *, copy: bool = True) -> scipy.sparse.csr_array:
     if not np.isfinite(data.data).all():
         raise ValueError("the sparse array holds NaN or infinity; hits are finite")
     if (data.data < 0).any():
-        raise ValueError(
-            f"the sparse array holds the negative score {data.data.min():g}; scores of "
-            "hits are 0 or more"
-        )
+        has = f"the sparse array holds the negative score {data.data.min():g}"
+        raise ValueError(f"{has}; scores of hits are 0 or more")
     if copy or not data.has_canonical_format or not data.data.all():
         data = data if copy else data.copy()
         data.sum_duplicates()
@@ -359,10 +343,8 @@ def hits_of_graph(graph: Any, names: Sequence[str] | None, weight: str) -> Named
         labels = list(wanted)
     edges = [(place[u], place[v], w) for u, v, w in graph.edges(data=weight, default=1)]
     rows, columns, scores = zip(*edges, strict=True) if edges else ((), (), ())
-    n = len(labels)
-    data = scipy.sparse.coo_array(
-        (np.array(scores, dtype=float), (rows, columns)), shape=(n, n)
-    )
+    values, shape = np.array(scores, dtype=float), (len(labels), len(labels))
+    data = scipy.sparse.coo_array((values, (rows, columns)), shape=shape)
     if not graph.is_directed():
         data = data + scipy.sparse.triu(data, 1).T + scipy.sparse.tril(data, -1).T
     return hits_of_matrix(data, labels, None)
@@ -377,11 +359,9 @@ def load_hits(
     kind = kind.item().decode() if kind is not None and kind.dtype.kind == "S" else kind
     needed = ("indptr", "indices", "data", "shape")
     if str(kind) != "csr" or any(key not in arrays for key in needed):
-        raise FormatError(
-            path,
-            "expected a sparse matrix in csr form, as scipy.sparse.save_npz(path, "
-            f"A.tocsr()) writes it, found {', '.join(sorted(arrays)) or 'nothing'}",
-        )
+        found = ", ".join(sorted(arrays)) or "nothing"
+        form = "a sparse matrix in csr form (scipy.sparse.save_npz(path, A.tocsr()))"
+        raise FormatError(path, f"expected {form}, found {found}")
     parts = (arrays["data"], arrays["indices"], arrays["indptr"])
     try:
         matrix = scipy.sparse.csr_array(parts, shape=tuple(arrays["shape"]))

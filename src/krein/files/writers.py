@@ -30,17 +30,12 @@ def check_format(
     path = Path(path)
     found = format or _FORMATS.get(path.suffix.lower(), "")
     if found not in _FORMATS.values():
-        raise FormatError(
-            path,
-            "the format to write must be npy, npz, csv, tsv, phylip, mat or mtx, got "
-            f"{found or path.suffix!r}",
-        )
+        known = "npy, npz, csv, tsv, phylip, mat or mtx"
+        problem = f"the format to write must be {known}, got {found or path.suffix!r}"
+        raise FormatError(path, problem)
     if names and found == "mtx":
-        raise FormatError(
-            path,
-            "a .mtx file has no place for names; use .npz, .npy, .csv or .tsv, or "
-            "leave names out",
-        )
+        instead = "use .npz, .npy, .csv or .tsv, or leave names out"
+        raise FormatError(path, f"a .mtx file has no place for names; {instead}")
     return found
 
 
@@ -102,7 +97,9 @@ def write_matrix(
         elif format == "mtx":
             _write_matrix_market(handle, K)
         else:
-            _write_binary(handle, K, rows, titles, format)
+            named = {"names": rows, "columns": titles}
+            texts = {key: names for key, names in named.items() if names is not None}
+            _write_binary(handle, K, texts, format)
 
 
 def _check_numbers(K: Any) -> np.ndarray:
@@ -131,15 +128,14 @@ def write_rows(
     quotes text that reads as a number, so that names stay names.
     """
     for row in rows:
-        cells = [
-            _cell(x, delimiter, quote_numbers) if isinstance(x, str) else repr(x)
-            for x in row
-        ]
+        cells = [_cell(value, delimiter, quote_numbers) for value in row]
         handle.write(delimiter.join(cells) + "\n")
 
 
-def _cell(name: str, delimiter: str, quote_numbers: bool) -> str:
-    text = name_to_text(name)
+def _cell(value: Any, delimiter: str, quote_numbers: bool) -> str:
+    if not isinstance(value, str):
+        return repr(value)
+    text = name_to_text(value)
     # In a matrix all separators, so that a reader that guesses finds the right one.
     marks = f'{delimiter}",;' + " " * quote_numbers
     odd = any(c in text for c in marks) or text.startswith("#")
@@ -171,54 +167,32 @@ def write_table(
 
 def _write_phylip(handle: IO[str], K: np.ndarray, names: list[str] | None) -> None:
     names = names or [f"item{i}" for i in range(1, len(K) + 1)]
-    for name in names:
+    handle.write(f"{len(K)}\n")
+    for name, values in zip(names, K.tolist(), strict=True):
         if any(c.isspace() for c in name):
             raise ValueError(f"PHYLIP names must not hold blanks, got {name!r}")
-    handle.write(f"{K.shape[0]}\n")
-    for name, values in zip(names, K.tolist(), strict=True):
-        handle.write(
-            " ".join([name_to_text(name).ljust(10), *map(repr, values)]) + "\n"
-        )
-
-
-def _write_binary(
-    handle: IO[bytes],
-    K: np.ndarray,
-    names: list[str] | None,
-    columns: list[str] | None,
-    format: str,
-) -> None:
-    if format == "npy":
-        _write_npy(handle, K, names, columns)
-        return
-    kind: Any = object if format == "mat" else np.str_
-    texts = {"names": names, "columns": columns}
-    arrays = {k: np.array(v, dtype=kind) for k, v in texts.items() if v is not None}
-    if format == "npz":
-        np.savez(handle, K=K, **arrays)  # type: ignore[arg-type]
-    else:
-        scipy.io.savemat(handle, {"K": K, **arrays})
-
-
-def _write_npy(
-    handle: IO[bytes],
-    K: np.ndarray,
-    names: Sequence[str] | None,
-    columns: Sequence[str] | None,
-) -> None:
-    """Write a matrix, and the names behind it."""
-    np.save(handle, K, allow_pickle=False)
-    for texts in (names, columns) if names is not None else ():
-        if texts is not None:
-            np.save(handle, np.array(texts, dtype=np.str_), allow_pickle=False)
+        start = name_to_text(name).ljust(10)
+        handle.write(" ".join([start, *map(repr, values)]) + "\n")
 
 
 def _write_matrix_market(handle: IO[str], K: np.ndarray) -> None:
-    """Write all entries, column by column, with all their digits."""
-    handle.write("%%MatrixMarket matrix array real general\n")
-    handle.write(f"{K.shape[0]} {K.shape[1]}\n")
+    handle.write(f"%%MatrixMarket matrix array real general\n{len(K)} {len(K.T)}\n")
     for column in K.T.tolist():
         handle.writelines(f"{value!r}\n" for value in column)
+
+
+def _write_binary(
+    handle: IO[bytes], K: np.ndarray, texts: dict[str, list[str]], format: str
+) -> None:
+    kind: Any = object if format == "mat" else np.str_
+    arrays = {key: np.array(names, dtype=kind) for key, names in texts.items()}
+    if format == "npz":
+        np.savez(handle, K=K, **arrays)  # type: ignore[arg-type]
+    elif format == "mat":
+        scipy.io.savemat(handle, {"K": K, **arrays})
+    else:  # names behind the matrix; titles alone have no place
+        for array in (K, *(arrays.values() if "names" in arrays else ())):
+            np.save(handle, array, allow_pickle=False)
 
 
 def write_hits(
@@ -253,15 +227,12 @@ def write_hits(
     checked = hits_of_matrix(hits.data, hits.names, hits.columns)
     matrix = checked.data
     if path.suffix.lower() == ".npz":
-        arrays = {
-            "format": np.array(b"csr"), "shape": np.array(matrix.shape),
-            "data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr,
-            "_is_array": np.array(True), "names": np.array(checked.names),
-        }  # fmt: skip
-        if checked.columns is not None:
-            arrays["columns"] = np.array(checked.columns)
+        arrays = {key: getattr(matrix, key) for key in ("data", "indices", "indptr")}
+        arrays |= {"format": b"csr", "shape": matrix.shape, "_is_array": True}
+        texts = {"names": checked.names, "columns": checked.columns}
+        arrays |= {key: names for key, names in texts.items() if names is not None}
         with atomic_write(path, overwrite=overwrite) as handle:
-            np.savez(handle, **arrays)  # type: ignore[arg-type]
+            np.savez(handle, **arrays)
         return
     separator = "," if path.suffix.lower() == ".csv" else "\t"
     rows = checked.names or []
@@ -273,8 +244,6 @@ def write_hits(
         handle.write(separator.join(["query", "target", "score"]) + "\n")
         for i, name in enumerate(rows):
             part = slice(matrix.indptr[i], matrix.indptr[i + 1])
-            found = zip(matrix.indices[part], matrix.data[part].tolist(), strict=True)
-            handle.writelines(
-                f"{name}{separator}{columns[j]}{separator}{value!r}\n"
-                for j, value in found
-            )
+            for j, value in zip(matrix.indices[part], matrix.data[part], strict=True):
+                handle.write(separator.join([name, columns[j], repr(float(value))]))
+                handle.write("\n")
