@@ -97,6 +97,17 @@ def markets(draw):
     return "\n".join([f"%%MatrixMarket matrix {head}", "% c", sizes, *lines, ""])
 
 
+@pytest.mark.parametrize("text", ["2 2", "2 2\n", "1 1\n5", "1 1\n5\n"])
+def test_a_file_that_ends_without_a_line_end(tmp_path, text):
+    path = tmp_path / "K.mtx"
+    path.write_text(f"%%MatrixMarket matrix array real general\n{text}")
+    if text[0] == "1":
+        assert read_matrix(path).data.tolist() == [[5.0]]
+    else:
+        with pytest.raises(FormatError, match="4 entries are announced, 0 follow"):
+            read_matrix(path)
+
+
 @given(text=markets())
 def test_entries_read_fast_are_those_read_carefully(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("market") / "K.mtx"

@@ -124,6 +124,13 @@ def test_a_comma_is_decimal_only_where_it_separates_nothing(write):
         assert "decimal commas" in read.notes[0]
 
 
+def test_decimal_commas_beside_a_column_of_labels(write):
+    path = write("t.csv", "x;y;kind\n1,5;2;a\n2;2,25;b\n")
+    assert read_items(path, label_column="kind").data.tolist() == [[1.5, 2], [2, 2.25]]
+    with pytest.raises(FormatError, match="expected a number in column 'x', got '1,5'"):
+        read_items(write("t.csv", 'x,kind\n"1,5",a\n2,b\n'), label_column="kind")
+
+
 def test_utf16_is_named(write):
     with pytest.raises(FormatError, match="UTF-16"):
         read_matrix(write("K.csv", "1,2\n2,1\n".encode("utf-16")))

@@ -38,7 +38,7 @@ _TITLES = {
     "identity": ("identity", "pident", "fident", "% identity", "pid"),
     "distance": ("distance", "dist", "dissimilarity", "rmsd"),
 }  # fmt: skip
-_FALLING = ("evalue", "distance")
+_WHY = {"evalue": "small e-values are good ones", "distance": "it holds distances"}
 _E_VALUE = re.compile(r"[\d.]+e-\d\d+", re.IGNORECASE)
 _FEWEST = 2  # items that show which way a column goes
 _INSTEAD = (
@@ -72,11 +72,11 @@ class HitColumns(NamedTuple):
 def table_blocks(path: Path, head: int = 0) -> Iterator[tuple[Place, bytes]]:
     """Yield blocks of lines behind the head, and where they begin."""
     for first, text in whole_lines(path, _LONGEST_LINE):
-        if first.line == 1 and head:
-            text = text.split(b"\n", head)[head]
-            first = Place(path, 1 + head)
+        line = first.line or 1
+        dropped = min(max(0, head + 1 - line), text.count(b"\n"))
+        text = text.split(b"\n", dropped)[dropped] if dropped else text
         if text:
-            yield first, text
+            yield Place(path, line + dropped), text
 
 
 def find_columns(
@@ -175,10 +175,9 @@ def _untitled(sample: list[list[str]], score: str | int, place: Place) -> list[s
     titles = ["query", "target", *(f"column {k}" for k in range(3, width + 1))]
     if width == len(_TWELVE) or (width > len(_TWELVE) and _is_blast(sample)):
         return [*_TWELVE, *titles[len(_TWELVE) :]]
-    if width < 3 or (width > 3 and not isinstance(score, str)):
-        chosen = 2 if width > 2 else None
-    else:
-        chosen = 2 if width == 3 else _guess(sample, titles)
+    chosen = None if width < 3 else 2
+    if width > 3 and isinstance(score, str):
+        chosen = _guess(sample, titles)
     if chosen is None:
         has = f"has {width} fields and no title line; expected 3 (query, target, score)"
         raise place.error(f"{has} or the 12 of BLAST. {_HOW}")
@@ -267,20 +266,18 @@ class _Table:
         """Place of a title, or a FormatError."""
         found = self.find(title)
         if found is None:
-            raise FormatError(
-                self.path,
-                f"has no column {title!r}; its columns are {', '.join(self.titles)}",
-            )
+            known = f"its columns are {', '.join(self.titles)}"
+            raise FormatError(self.path, f"has no column {title!r}; {known}")
         return found
 
     def score(self, score: str | int) -> tuple[int, str]:
         """Place of the score, by number counted from 1 or by title, and a sentence."""
         if not isinstance(score, str):
             if isinstance(score, bool) or not 1 <= score <= len(self.titles):
-                raise ValueError(
-                    f"score={score!r} must be a title or the number of a column from 1 "
-                    f"to {len(self.titles)}"
+                right = (
+                    f"a title or the number of a column from 1 to {len(self.titles)}"
                 )
+                raise ValueError(f"score={score!r} must be {right}")
             return int(score) - 1, f"scores from column {score}, as asked"
         if _meaning(score) == "evalue":
             raise ValueError(
@@ -296,12 +293,9 @@ class _Table:
 
     def _only_number(self) -> int | None:
         """The one column that can be a score, if there is but one."""
-        left = [
-            k
-            for k, title in enumerate(self.titles)
-            if title and self.means(k) not in ("query", "target")
-        ]
-        growing = [k for k in left if self.means(k) not in _FALLING]
+        every = range(len(self.titles))
+        left = [k for k in every if self.means(k) not in ("", "query", "target")]
+        growing = [k for k in left if self.means(k) not in _WHY]
         return (growing or left)[0] if len(growing or left) == 1 else None
 
     def _reason(self, place: int) -> str:
@@ -320,25 +314,19 @@ class _Table:
         names = self.place("query"), self.place("target")
         if pairs and means != "evalue":
             return  # may be distances
-        if means not in _FALLING and _way(self.sample, place, *names) >= 0:
+        if means not in _WHY and _way(self.sample, place, *names) >= 0:
             return
         better = self.find("bitscore")
         if better is None or better == place:
             others = [k for k in range(len(self.titles)) if k not in (*names, place)]
             rising = (k for k in others if _way(self.sample, k, *names) > 0)
             better = next(rising, None)
-        why = {
-            "evalue": "small e-values are good ones",
-            "distance": "it holds distances",
-        }
-        more = "items have less of it with themselves than with others"
+        why = _WHY.get(means, "items have less of it with themselves than with others")
         repair = _INSTEAD
         if better is not None:
             repair = f"Take {self.called(better)}: score={better + 1}"
-        raise FallingScoreError(
-            self.path,
-            f"{self.called(place)} is no score: {why.get(means, more)}. {repair}",
-        )
+        problem = f"{self.called(place)} is no score: {why}. {repair}"
+        raise FallingScoreError(self.path, problem)
 
 
 class FallingScoreError(FormatError):

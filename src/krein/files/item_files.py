@@ -22,10 +22,12 @@ from krein.files.cells import (
     parse_count,
     parse_number,
     unique_names,
+    with_decimal_point,
 )
 from krein.files.tables import (
     column_at,
     find_separator,
+    has_decimal_commas,
     is_numbering,
     read_rows,
     text_rows,
@@ -268,7 +270,8 @@ def read_columns(
     skip_unlabelled: bool = False,
 ) -> Named:
     """Read the items of one column (text), or of all but the labels (numbers)."""
-    header, *rows = text_rows(path, separator or find_separator(path, numbers=False))
+    mark = separator or find_separator(path, numbers=False)
+    header, *rows = text_rows(path, mark)
     if not rows:
         raise FormatError(path, "there is a header but no row")
     target = labelled = None
@@ -296,7 +299,8 @@ def read_columns(
     else:
         places = [k for k in range(len(header.fields)) if k not in used]
         titles = [header.text(k) for k in places]
-        items = np.array([_vector(row, places, titles) for row in rows])
+        comma = mark != "," and has_decimal_commas(rows)
+        items = np.array([_vector(row, places, titles, comma) for row in rows])
         what = f"{len(rows)} vectors of {len(places)} columns"
     notes = [f"read {what}{note}"]
     return Named(items, names, titles, target, notes, labelled=labelled)
@@ -320,10 +324,15 @@ def _texts(rows: list[Row], column: int) -> list[str]:
     return [row.text(column) for row in rows]
 
 
-def _vector(row: Row, columns: list[int], titles: list[str]) -> list[float]:
+def _vector(
+    row: Row, columns: list[int], titles: list[str], comma: bool
+) -> list[float]:
+    numbers = []
     for k, title in zip(columns, titles, strict=True):
-        if not is_number(row.text(k)):
-            problem = f"expected a number in column {title!r}, got {row.text(k)!r}"
+        word = with_decimal_point(row.text(k)) if comma else row.text(k)
+        if not is_number(word):
+            problem = f"expected a number in column {title!r}, got {word!r}"
             choose = f"choose its column with column= (--items {title})"
             raise row.place.error(f"{problem}; to compare text {choose}", k + 1)
-    return [parse_number(row.text(k), row.place, k + 1) for k in columns]
+        numbers.append(parse_number(word, row.place, k + 1))
+    return numbers

@@ -28,12 +28,13 @@ from krein.matrices.memory import available_memory
 from krein.words import did_you_mean
 
 _SAMPLE = 100  # lines by which the separator is found
-_IDS = ("sample", "feature", "otu")  # of QIIME 2: sampleid, sample-id, sample id, ...
-NAME_TITLES = frozenset(
-    {"", "name", "names", "id", "item", "items", "index", "unnamed: 0"}
-    | {f"{what}{mark}{end}" for what in _IDS for mark in ("", " ", "-", "_")
-       for end in ("id", "name")}
-)  # fmt: skip
+# Of pandas and others, and of QIIME 2: sampleid, sample-id, sample id, ...
+NAME_TITLES = {"", "name", "names", "id", "item", "items", "index", "unnamed: 0"} | {
+    f"{what}{mark}{end}"
+    for what in ("sample", "feature", "otu")
+    for mark in ("", " ", "-", "_")
+    for end in ("id", "name")
+}
 _DIRECTIVE = "#q2:"  # of QIIME 2: kinds of columns, below the header
 _SHOWN = {"\t": "tab", " ": "blanks"}
 
@@ -124,11 +125,11 @@ def text_rows(path: Path, separator: str) -> list[Row]:
     for row in read_rows(path, separator):
         rows.append(row)
         if len(row.fields) != len(rows[0].fields):
-            has = (
-                f"has {len(row.fields)} fields, the first row has {len(rows[0].fields)}"
-            )
+            has, first = (f"{len(x.fields)}" for x in (row, rows[0]))
             hint = "are fields with the separator inside quoted?"
-            raise row.place.error(f"{has}; {hint}")
+            raise row.place.error(
+                f"has {has} fields, the first row has {first}; {hint}"
+            )
         used += sum(60 + len(field) for field in row.fields) + 200
         if used > limit:
             problem = "the table does not fit into the memory that may be used"
@@ -232,10 +233,9 @@ def _float(field: str, row: Row, column: int, comma: bool) -> float:
     raise row.place.error(f"expected a number, got {word!r}{mixed}", column)
 
 
-def _decimal_comma(rows: Sequence[Row]) -> bool:
-    cells = [text for row in rows for text in row.texts()]
-    changed = [text for text in cells if with_decimal_point(text) != text]
-    return any(is_number(with_decimal_point(text)) for text in changed)
+def has_decimal_commas(rows: Sequence[Row]) -> bool:
+    """Whether a field reads as a number with a comma."""
+    return any(with_decimal_point(text) != text for row in rows for text in row.texts())
 
 
 def read_table(
@@ -251,7 +251,7 @@ def read_table(
     start = list(islice(rows, _SAMPLE))
     if not start:
         raise FormatError(path, "the file is empty; expected a matrix of numbers")
-    comma = mark != "," and _decimal_comma(start)
+    comma = mark != "," and has_decimal_commas(start)
     header = None
     if not (matrix and is_triangle(start)) and _is_header(start[0], *start[1:2]):
         header = start.pop(0)
