@@ -36,7 +36,8 @@ def test_a_reader_and_a_line_are_a_format(tmp_path):
     table = (files / "readers.py").read_text()
     start = "FORMATS = (\n"
     (files / "readers.py").write_text(table.replace(start, start + line, 1))
-    (tmp_path / "K.json").write_text('{"names": ["a", "b"],\n "matrix": [[1, 2], [2, 1]]}')
+    whole = '{"names": ["a", "b"],\n "matrix": [[1, 2], [2, 1]]}'
+    (tmp_path / "K.json").write_text(whole)
     (tmp_path / "bad.json").write_text('{"names": ["a", "b"]}')
     (tmp_path / "names.json").write_text('{"names": ["a"], "matrix": [[1, 2], [2, 1]]}')
     ended = subprocess.run(

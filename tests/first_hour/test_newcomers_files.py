@@ -241,6 +241,16 @@ def test_a_dist_without_names_is_in_the_order_of_its_numbers(tmp_path):
     np.testing.assert_array_equal(read.data, D)
 
 
+def test_distances_in_long_form_on_the_command_line(tmp_path, krein):
+    path = tmp_path / "D.csv"
+    path.write_text(long_form(TIDY, BELOW))
+    ended = krein("inspect", path, code=2)
+    assert "--kind distance" in ended.err
+    ended = krein("inspect", path, "--kind", "distance", "--json")
+    assert json.loads(ended.out)["n"] == 4
+    assert "distances from column 'distance'" in ended.err
+
+
 def test_a_distance_that_is_not_listed_is_not_zero(tmp_path):
     path = tmp_path / "D.csv"
     path.write_text(long_form(TIDY, BELOW[:-1]))
@@ -265,7 +275,7 @@ def triangle(*, diagonal, header, names, fill):
     [(True, True, True), (True, False, True), (False, True, True), (False, False, True),
      (True, False, False)],
 )  # fmt: skip
-def test_a_dist_of_r_as_a_triangle(tmp_path, krein, diagonal, header, names, fill):
+def test_a_dist_of_r_as_a_triangle(tmp_path, diagonal, header, names, fill):
     path = tmp_path / "D.csv"
     path.write_text(triangle(diagonal=diagonal, header=header, names=names, fill=fill))
     read = read_matrix(path)

@@ -41,10 +41,8 @@ _TITLES = {
 _WHY = {"evalue": "small e-values are good ones", "distance": "it holds distances"}
 _E_VALUE = re.compile(r"[\d.]+e-\d\d+", re.IGNORECASE)
 _FEWEST = 2  # items that show which way a column goes
-_INSTEAD = (
-    "Have the search write bit scores; distances are read by read_matrix, and on the "
-    "command line with --kind distance"
-)
+_SEARCH = "Have the search write bit scores. "
+_INSTEAD = "Distances are read by read_matrix, on the command line with --kind distance"
 _HOW = "Name them: columns=['query', 'target', ...]"
 
 
@@ -289,7 +287,8 @@ class _Table:
             place = self._only_number()
         if place is None:
             place = self.place(score)
-        return place, f"scores from {self.called(place)}{self._reason(place)}"
+        what = "distances" if self.means(place) == "distance" else "scores"
+        return place, f"{what} from {self.called(place)}{self._reason(place)}"
 
     def _only_number(self) -> int | None:
         """The one column that can be a score, if there is but one."""
@@ -322,7 +321,7 @@ class _Table:
             rising = (k for k in others if _way(self.sample, k, *names) > 0)
             better = next(rising, None)
         why = _WHY.get(means, "items have less of it with themselves than with others")
-        repair = _INSTEAD
+        repair = f"{'' if means == 'distance' else _SEARCH}{_INSTEAD}"
         if better is not None:
             repair = f"Take {self.called(better)}: score={better + 1}"
         problem = f"{self.called(place)} is no score: {why}. {repair}"

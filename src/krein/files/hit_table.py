@@ -208,7 +208,7 @@ class Collected:
         self.rows = Table.of(names, "names")
         self.columns = self.rows if against is None else Table.of(against, "against")
         # Long arrays that grow in place: many small ones would scatter memory.
-        self.arrays = array("i"), array("i"), array("d")
+        self.arrays: list[array] = [array("i"), array("i"), array("d")]
 
     def add(self, block: HitLines, kept: np.ndarray | None) -> bool:
         """Add the hits of a block; False if a name is not among those given."""
@@ -254,7 +254,7 @@ class Collected:
 
     def triplets(self) -> list[np.ndarray]:
         """Rows, columns and scores."""
-        return list(map(np.frombuffer, self.arrays, (np.int32, np.int32, np.float64)))
+        return [np.frombuffer(long, dtype=long.typecode) for long in self.arrays]
 
     def matrix(self, several: Several) -> Named:
         """All hits as a sparse matrix."""

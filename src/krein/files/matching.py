@@ -118,9 +118,8 @@ class _Found:
 def _from_array(path: Path) -> _Found:
     labels = np.asarray(read_npy(path).data)
     if labels.ndim != 1 or labels.dtype.kind not in "biufU" or not labels.size:
-        raise FormatError(
-            path, f"expected labels, got shape {labels.shape} of {labels.dtype}"
-        )
+        found = f"shape {labels.shape} of {labels.dtype}"
+        raise FormatError(path, f"expected labels, got {found}")
     floats = labels.dtype.kind == "f"
     missing = np.isnan(labels) if floats else np.isin(labels, list(MISSING_LABELS))
     note = f"read {labels.size} labels"
@@ -141,16 +140,13 @@ def _from_text(
         header = rows.pop(0)
     if column is None and width > 2:
         titles = ", ".join(header.texts() if header else rows[0].texts())
-        raise FormatError(
-            path,
-            f"has {width} columns ({titles}); expected a label, or a name and a label, "
-            "per line: choose the column with column= (--label-column TITLE)",
-        )
+        expected = "expected a label, or a name and a label, per line"
+        choose = "choose the column with column= (--label-column TITLE)"
+        has = f"has {width} columns ({titles})"
+        raise FormatError(path, f"{has}; {expected}: {choose}")
     if not rows:
         raise FormatError(path, "there are no labels in the file")
-    place = width - 1
-    if column is not None and header is not None:
-        place = column_at(header, column)
+    place = column_at(header, column) if column is not None and header else width - 1
     places = [row.place for row in rows]
     labels = np.array([name_from_text(row.text(place)) for row in rows], dtype=object)
     missing = np.array([row.lacks_label(place) for row in rows])
@@ -210,12 +206,11 @@ def _place_of_names(
     if column is None:
         return 0 if width == 2 else None
     others = [k for k in range(width) if k != place]
-    if names is not None:
-        known = set(names)
-        hits = {k: sum(row.text(k) in known for row in rows) for k in others}
-        best = max(others, key=hits.__getitem__, default=None)
-        if best is not None and hits[best]:
-            return best
+    known = set(names or ())
+    found = {k: sum(row.text(k) in known for row in rows) for k in others}
+    best = max(others, key=found.__getitem__, default=None)
+    if best is not None and found[best]:
+        return best
     titles = header.texts() if header else []
     return next((k for k in others if titles[k].lower() in NAME_TITLES), None)
 
@@ -241,10 +236,8 @@ def _ignored(own: list[str], names: list[str] | None) -> str:
     """What was given up by ignoring names."""
     start = "The names beside the labels were ignored"
     if names is None:
-        return (
-            f"{start}, and the items have none: nothing shows that the order is the "
-            "same. Names travel in .npz and .csv files."
-        )
+        doubt = "the items have none: nothing shows that the order is the same"
+        return f"{start}, and {doubt}. Names travel in .npz and .csv files."
     if own == names:
         return f"{start}; they are those of the items, in the same order."
     differ = sum(a != b for a, b in zip(own, names, strict=True))
@@ -283,15 +276,14 @@ def _chosen(own: _Found, items: Named, path: Path, skip: bool) -> Named:
     if absent.all() or (absent.any() and not skip):
         raise _no_label(own, items, absent, path)
     kept = np.flatnonzero(~absent)
-    labels, names, note = own.labels[places[kept]], items.names, items.notes[0]
-    if labels.dtype == object:
-        labels = as_labels(labels.tolist())
-    if kept.size < places.size:
-        names = None if names is None else [names[k] for k in kept]
-        count = places.size - kept.size
-        note += f"; {count} of {places.size} items without a label left out"
-    labelled = kept if kept.size < places.size else None
-    return replace(items, data=labels, names=names, notes=[note], labelled=labelled)
+    labels = own.labels[places[kept]]
+    data = as_labels(labels.tolist()) if labels.dtype == object else labels
+    if kept.size == places.size:
+        return replace(items, data=data)
+    names = None if items.names is None else [items.names[k] for k in kept]
+    left = f"{places.size - kept.size} of {places.size} items without a label left out"
+    notes = [f"{items.notes[0]}; {left}"]
+    return replace(items, data=data, names=names, notes=notes, labelled=kept)
 
 
 def _no_label(own: _Found, items: Named, absent: np.ndarray, path: Path) -> FormatError:

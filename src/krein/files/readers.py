@@ -296,10 +296,8 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
     by_name = {f.name: f for f in FORMATS}
     if format is not None:
         if format not in known.values():
-            raise ValueError(
-                f"format must be one of {', '.join(sorted(set(known.values())))}, got "
-                f"{format!r}"
-            )
+            names = ", ".join(sorted(set(known.values())))
+            raise ValueError(f"format must be one of {names}, got {format!r}")
         return by_name[format]
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in (".gz", ".zst")]
     name = known.get(suffixes[-1] if suffixes else "")
@@ -308,31 +306,22 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
         return by_name[name or _text_or_unknown(path, matrix)]
     if found.matrix if matrix else found.items:
         return found
-    raise FormatError(
-        path,
-        _needs_kernel(found)
-        if matrix
-        else f"is a matrix ({found.name}), not items; leave the kernel out to read it",
-    )
+    items = f"is a matrix ({found.name}), not items; leave the kernel out to read it"
+    raise FormatError(path, _needs_kernel(found) if matrix else items)
 
 
 def _by_content(head: bytes) -> Format | None:
     """Formats that cannot be taken for another one."""
     text = head.decode("utf-8-sig", errors="replace")
-    lines = [line for line in text.splitlines() if line.strip()]
-    lines = [line for line in lines if not line.startswith(("#", "%"))]
-    if len(head) == 4096:
-        lines = lines[:-1]  # the last one is cut
-    for format in FORMATS:
-        if _is_known(format.known_by, head, lines):
-            return format
-    return None
+    lines = text.splitlines()[: -1 if len(head) == 4096 else None]  # the last is cut
+    lines = [line for line in lines if line.strip() and line[0] not in "#%"]
 
+    def fits(test: Any) -> bool:
+        if callable(test):
+            return bool(lines) and test(lines)
+        return head.startswith(test)
 
-def _is_known(test: Any, head: bytes, lines: list[str]) -> bool:
-    if callable(test):
-        return bool(lines) and test(lines)
-    return head.startswith(test)
+    return next((format for format in FORMATS if fits(format.known_by)), None)
 
 
 def _needs_kernel(found: Format) -> str:

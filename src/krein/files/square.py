@@ -318,11 +318,8 @@ def complete(read: Named, path: Path, mirror: bool) -> Named:
     """Check numbers and names; fill in what the other direction knows."""
     data = np.asarray(read.data)
     if data.ndim != 2 or data.dtype.kind not in "biuf" or data.size == 0:
-        raise FormatError(
-            path,
-            f"expected a matrix of numbers, got an array of shape {data.shape} and "
-            f"dtype {data.dtype}",
-        )
+        found = f"an array of shape {data.shape} and dtype {data.dtype}"
+        raise FormatError(path, f"expected a matrix of numbers, got {found}")
     data = np.asarray(data, dtype=np.float64)
     notes = read.notes
     if not any(note.startswith("read") for note in notes):
@@ -331,9 +328,8 @@ def complete(read: Named, path: Path, mirror: bool) -> Named:
         notes = [", ".join([f"read {shape} numbers, {named}", *notes])]
     for names, n, what in ((read.names, 0, "rows"), (read.columns, 1, "columns")):
         if names is not None and len(names) != data.shape[n]:
-            raise FormatError(
-                path, f"has {len(names)} names for {data.shape[n]} {what}"
-            )
+            has = f"has {len(names)} names for {data.shape[n]} {what}"
+            raise FormatError(path, has)
         unique_names(names or [], [Place(path)] * len(names or []))
     columns = None if read.columns == read.names else read.columns
     read = replace(read, data=data, columns=columns, notes=notes)
@@ -342,27 +338,24 @@ def complete(read: Named, path: Path, mirror: bool) -> Named:
 
 def _fill(read: Named, path: Path, mirror: bool) -> Named:
     """Take missing entries from their mirror entries, or say which one is missing."""
-    K, notes, alerts = read.data, read.notes, read.alerts
-    gaps = np.isnan(K)
-    if mirror and K.shape[0] == K.shape[1] and read.columns is None and gaps.any():
+    K, gaps = read.data, np.isnan(read.data)
+    own = K.shape[0] == K.shape[1] and read.columns is None  # items against themselves
+    filled = {}
+    if mirror and own and gaps.any():
         known = gaps & ~gaps.T
         K = np.where(known, K.T, K)
         if known.any():
             count = int(known.sum())
             what = "1 missing entry" if count == 1 else f"{count} missing entries"
-            taken = f"{what} taken from across the diagonal"
-            notes, alerts = [*notes, taken], {**alerts, "missing-filled": f"{taken}."}
+            filled["missing-filled"] = f"{what} taken from across the diagonal"
         if len(K) > 1 and (gaps == np.triu(np.ones_like(gaps))).all():
             np.fill_diagonal(K, 0.0)
             zero = "nothing is given on the diagonal: 0, as of distances"
-            notes, alerts = [*notes, zero], {**alerts, "diagonal-filled": f"{zero}."}
+            filled["diagonal-filled"] = zero
     bad = np.argwhere(~np.isfinite(K))
-    if len(bad):
-        i, j = bad[0]
-        above = read.columns
-        if above is None and K.shape[0] == K.shape[1]:
-            above = read.names
-        row, column = called(read.names, i), called(above, j)
+    for i, j in bad[:1]:
+        row = called(read.names, i)
+        column = called(read.names if own else read.columns, j)
         if np.isinf(K[i, j]):
             raise FormatError(path, f"row {row} and column {column} hold {K[i, j]}")
         raise FormatError(
@@ -371,4 +364,5 @@ def _fill(read: Named, path: Path, mirror: bool) -> Named:
             f"{column}, and nothing across the diagonal stands in for them. Measure "
             "them, leave these items out, or write a value you can defend",
         )
-    return replace(read, data=K, notes=notes, alerts=alerts)
+    alerts = read.alerts | {key: f"{text}." for key, text in filled.items()}
+    return replace(read, data=K, notes=[*read.notes, *filled.values()], alerts=alerts)

@@ -97,9 +97,8 @@ def write_matrix(
         elif format == "mtx":
             _write_matrix_market(handle, K)
         else:
-            named = {"names": rows, "columns": titles}
-            texts = {key: names for key, names in named.items() if names is not None}
-            _write_binary(handle, K, texts, format)
+            texts = {"names": rows, "columns": titles}
+            _write_binary(handle, K, {k: v for k, v in texts.items() if v}, format)
 
 
 def _check_numbers(K: Any) -> np.ndarray:
