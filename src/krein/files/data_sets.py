@@ -21,7 +21,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from krein.files.binary import read_arrays
-from krein.files.cells import as_labels, parse_number
+from krein.files.cells import as_labels
+from krein.files.item_files import read_columns
 from krein.files.tables import text_rows
 from krein.files.text import FormatError
 
@@ -53,12 +54,8 @@ def _folder_names() -> list[str]:
     folder = data_folder()
     if not folder.is_dir():
         return []
-    names = {
-        path.name.removesuffix(suffix)
-        for suffix in _SUFFIXES
-        for path in folder.glob(f"*{suffix}")
-    }
-    return sorted(names - set(_SAME_AS))
+    files = [(path.name, end) for end in _SUFFIXES for path in folder.glob(f"*{end}")]
+    return sorted({name.removesuffix(end) for name, end in files} - set(_SAME_AS))
 
 
 def list_datasets() -> list[str]:
@@ -142,12 +139,8 @@ def load_dataset(name: str) -> Bunch:
     if name.startswith(_OPENML):
         return _from_openml(name)
     name = _SAME_AS.get(name, name)
-    source = source_of(name)
-    if source == "bundled":
-        return _from_package(name)
-    if source == "scikit-learn":
-        return _from_sklearn(name)
-    return _from_folder(name)
+    load = {"bundled": _from_package, "scikit-learn": _from_sklearn}
+    return load.get(source_of(name), _from_folder)(name)
 
 
 def _unknown(name: str) -> str:
@@ -225,14 +218,10 @@ def _from_openml(address: str) -> Bunch:
     return loaded
 
 
-KIND_BY_PREFIX = {
-    "sim": "similarity",
-    "dis": "dissimilarity",
-    "str": "strings",
-    "ts": "series",
-    "graph": "graphs",
-    "spd": "spd",
-}
+_KINDS = {
+    "sim": "similarity", "dis": "dissimilarity", "str": "strings", "ts": "series",
+    "graph": "graphs", "spd": "spd",
+}  # fmt: skip
 
 
 def kind_of(name: str) -> str:
@@ -241,7 +230,7 @@ def kind_of(name: str) -> str:
     if name in everyday:
         return everyday[name]
     prefix, _, rest = name.partition("_")
-    return KIND_BY_PREFIX.get(prefix, "vectors") if rest else "vectors"
+    return _KINDS.get(prefix, "vectors") if rest else "vectors"
 
 
 class Graph(NamedTuple):
@@ -278,12 +267,11 @@ _GROUPS: dict[str, Callable[[Mapping[str, Any]], np.ndarray]] = {
 }
 
 
-def _bunch(name: str, data: Any, target: np.ndarray, extra: dict[str, Any]) -> Bunch:
+def _bunch(name: str, data: Any, target: Any, extra: dict[str, Any]) -> Bunch:
     find = _GROUPS.get(name)
     groups = find(extra) if find else extra.pop("groups", None)
-    return Bunch(
-        data=data, target=target, kind=kind_of(name), groups=groups, name=name, **extra
-    )
+    facts = {"kind": kind_of(name), "groups": groups, "name": name}
+    return Bunch(data=data, target=target, **facts, **extra)
 
 
 def read_npz(path: Any, name: str) -> Bunch:
@@ -300,9 +288,8 @@ def read_npz(path: Any, name: str) -> Bunch:
     needed = ["graph_of_node", "edges"] if kind_of(name) == "graphs" else ["X"]
     missing = [key for key in [*needed, "y"] if key not in arrays]
     if missing:
-        raise FormatError(
-            path, f"lacks the array {missing[0]!r}; it has {', '.join(arrays)}"
-        )
+        has = f"lacks the array {missing[0]!r}; it has {', '.join(arrays)}"
+        raise FormatError(path, has)
     target = arrays.pop("y")
     data = _graphs(arrays) if kind_of(name) == "graphs" else arrays.pop("X")
     return _bunch(name, data, target, arrays)
@@ -334,24 +321,18 @@ def read_csv(path: Any, name: str) -> Bunch:
     """
     header, *rows = text_rows(Path(path), ",")
     if not rows or "y" not in header.fields:
-        raise FormatError(
-            path, "must start with a line of column names, with 'y' among them"
-        )
+        problem = "must start with a line of column names, with 'y' among them"
+        raise FormatError(path, problem)
+    key = next((k for k in ("sequence", "letters") if k in header.fields), None)
+    if key is None:
+        read = read_columns(Path(path), ",", None, "y")
+        features = {"feature_names": np.array(read.columns)}
+        return _bunch(name, read.data, read.target, features)
     fields = zip(*(row.fields for row in rows), strict=True)
     columns = dict(zip(header.fields, fields, strict=True))
-    target = as_labels(columns.pop("y"))
-    for key in ("sequence", "letters"):
-        if key in columns:
-            data: Any = list(columns.pop(key))
-            extra = {k: np.array(v) for k, v in columns.items()}
-            return _bunch(name, data, target, extra)
-    places = [row.place for row in rows]
-    numbers = [
-        [parse_number(x, place, k) for x, place in zip(texts, places, strict=True)]
-        for k, texts in enumerate(columns.values(), start=1)
-    ]
-    extra = {"feature_names": np.array(list(columns))}
-    return _bunch(name, np.column_stack(numbers), target, extra)
+    target, strings = as_labels(columns.pop("y")), list(columns.pop(key))
+    extra = {title: np.array(texts) for title, texts in columns.items()}
+    return _bunch(name, strings, target, extra)
 
 
 def digit_shapes(n: int = 300) -> Bunch:
@@ -374,11 +355,5 @@ def digit_shapes(n: int = 300) -> Bunch:
     ink = digits.images[:n] > 6
     way = np.array([distance_transform_edt(~other) for other in ink])
     longest = np.array([way[:, one].max(axis=1) for one in ink])
-    return Bunch(
-        data=np.exp(-np.maximum(longest, longest.T) / 2),
-        target=digits.target[:n],
-        kind="similarity",
-        groups=None,
-        DESCR=_SHAPES,
-        name="digit_shapes",
-    )
+    K = np.exp(-np.maximum(longest, longest.T) / 2)
+    return _bunch("digit_shapes", K, digits.target[:n], {"DESCR": _SHAPES})
