@@ -89,8 +89,8 @@ _WHERE = {
     "transductive_kernel": "krein.transductive",
     "unbounded_direction": "krein.problems.unbounded",
     # data
-    "list_datasets": "krein.files",
-    "load_dataset": "krein.files",
+    "list_datasets": "krein.files.data_sets",
+    "load_dataset": "krein.files.data_sets",
     # files
     "FormatError": "krein.files",
     "Named": "krein.files",

@@ -2,17 +2,11 @@
 
 What a user's file can be, and what goes into one, is here; model files (`krein.models`)
 and the stores of long computations (`krein.store`) are not. `readers.FORMATS` is the
-table of formats: a new one is a reader and a line there.
+table of formats: a new one is a reader and a line there. Data sets by name are in
+`krein.files.data_sets`, which needs scikit-learn.
 """
 
-from krein.files.cells import Named, as_separator, check_names, name_to_text
-from krein.files.data_sets import (
-    data_folder,
-    kind_of,
-    list_datasets,
-    load_dataset,
-    source_of,
-)
+from krein.files.cells import Named, as_separator, check_names
 from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
 from krein.files.matching import align_columns, keep_labelled, read_labels
@@ -34,19 +28,13 @@ __all__ = [
     "as_separator",
     "check_format",
     "check_names",
-    "data_folder",
     "file_head",
     "keep_labelled",
-    "kind_of",
     "kind_of_hits",
-    "list_datasets",
-    "load_dataset",
-    "name_to_text",
     "read_hits",
     "read_items",
     "read_labels",
     "read_matrix",
-    "source_of",
     "write_hits",
     "write_matrix",
     "write_rows",
