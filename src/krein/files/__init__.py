@@ -6,7 +6,7 @@ table of formats: a new one is a reader and a line there. Data sets by name are 
 `krein.files.data_sets`, which needs scikit-learn.
 """
 
-from krein.files.cells import Named, as_separator, check_names
+from krein.files.cells import Named, as_separator, check_names, missing_labels
 from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
 from krein.files.matching import align_columns, keep_labelled, read_labels
@@ -31,6 +31,7 @@ __all__ = [
     "file_head",
     "keep_labelled",
     "kind_of_hits",
+    "missing_labels",
     "read_hits",
     "read_items",
     "read_labels",

@@ -13,13 +13,13 @@ import numpy as np
 
 from krein.files.binary import read_npy
 from krein.files.cells import (
-    MISSING_LABELS,
     SKIP,
     Named,
     Row,
     as_labels,
     as_separator,
     is_number,
+    missing_labels,
     name_from_text,
     unique_names,
 )
@@ -120,10 +120,8 @@ def _from_array(path: Path) -> _Found:
     if labels.ndim != 1 or labels.dtype.kind not in "biufU" or not labels.size:
         found = f"shape {labels.shape} of {labels.dtype}"
         raise FormatError(path, f"expected labels, got {found}")
-    floats = labels.dtype.kind == "f"
-    missing = np.isnan(labels) if floats else np.isin(labels, list(MISSING_LABELS))
-    note = f"read {labels.size} labels"
-    return _Found(labels, missing, note, places=[Place(path)] * labels.size)
+    note, places = f"read {labels.size} labels", [Place(path)] * labels.size
+    return _Found(labels, missing_labels(labels), note, places=places)
 
 
 def _from_text(

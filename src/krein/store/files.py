@@ -108,7 +108,7 @@ def atomic_write(
         check_writable(path, overwrite=overwrite)
         os.replace(temporary, path)
     except OSError as error:
-        if error.filename is None:  # a full disk is not told by its name
+        if error.filename is None and (error.errno or type(error) is OSError):
             why = error.strerror or f"{error}; is the disk full?"
             raise OSError(error.errno or errno.EIO, why, str(path)) from error
         raise
