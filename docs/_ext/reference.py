@@ -57,9 +57,7 @@ THEMES = (
     (
         "Data, files and models",
         "Load data, read matrices, and keep models without pickle.",
-        lambda name, thing: where(name).startswith(
-            ("krein.datasets", "krein.models", "krein.formats")
-        ),
+        lambda name, thing: where(name).startswith(("krein.files", "krein.models")),
     ),
     (
         "Results and the spectrum",

@@ -19,8 +19,10 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from krein.cli.parser import Parser, parse
+from krein.words import printable
 
 __all__ = ["COMMANDS", "main"]
 
@@ -131,8 +133,17 @@ def _run(args) -> None:
     if args.json:
         print(json.dumps(payload, indent=2))
     else:
-        args.module.show(payload, args)
+        args.module.show(_safe(payload), args)
     sys.stdout.flush()
+
+
+def _safe(payload: Any) -> Any:
+    """What is shown holds names of files, items and classes: no control characters."""
+    if isinstance(payload, dict):
+        return {_safe(key): _safe(value) for key, value in payload.items()}
+    if isinstance(payload, list | tuple):
+        return [_safe(value) for value in payload]
+    return printable(payload, keep="\n\t") if isinstance(payload, str) else payload
 
 
 def _one_line(name: str, quiet: bool):
@@ -140,7 +151,7 @@ def _one_line(name: str, quiet: bool):
     seen = set()
 
     def show(message, category, *place) -> None:
-        text = " ".join(str(message).split())
+        text = printable(" ".join(str(message).split()))
         if not quiet and text not in seen:
             print(f"{name}: warning: {text}", file=sys.stderr)
         seen.add(text)
@@ -150,6 +161,6 @@ def _one_line(name: str, quiet: bool):
 
 def _failed(name: str, error: object, code: int) -> int:
     """Print one line on stderr."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = printable(" ".join(str(error).split())) or type(error).__name__
     print(f"{name}: error: {text}", file=sys.stderr)
     return code

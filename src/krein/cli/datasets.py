@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return names with kind and source, or the facts about one set."""
-    from krein.datasets import data_folder, kind_of, list_datasets, source_of
+    from krein.files.data_sets import data_folder, kind_of, list_datasets, source_of
 
     if args.name:
         return _facts(args.name)

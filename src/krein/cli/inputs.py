@@ -1,4 +1,4 @@
-"""Files -> what the commands work on, by `krein.formats`."""
+"""Files -> what the commands work on, by `krein.files`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ import numpy as np
 import scipy.sparse
 
 from krein.cli.hits import read_if_hits
-from krein.formats import FormatError, Named, read_items, read_labels, read_matrix
-from krein.formats.tables import as_separator
-from krein.formats.text import file_head
+from krein.files import (
+    FormatError,
+    Named,
+    as_separator,
+    file_head,
+    read_items,
+    read_labels,
+    read_matrix,
+)
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
 _FEWEST = 4  # items from which "every item is a class of its own" is suspicious
@@ -86,7 +92,8 @@ def _read_data(args: argparse.Namespace, label_column: str | None) -> Named:
         column = options.get("items")
         how["format"] = item_format(args.kernel, how["format"])
         return read_items(args.file, column=column, label_column=label_column, **how)
-    hits = read_if_hits(args.file, options.get("format"))
+    similar = options.get("kind") != "distance"  # hits never are
+    hits = read_if_hits(args.file, options.get("format")) if similar else None
     if hits is not None:
         return hits
     read = read_matrix(args.file, **how)

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     kernel = make_kernel(args.name, args.param)
     out = _check_out(args)
     from krein.cli.inputs import item_format
-    from krein.formats import read_items
+    from krein.files import read_items
 
     form = item_format(kernel, args.format)
     how = {"format": form, "separator": args.separator, "column": args.items}
@@ -112,7 +112,7 @@ def _check_out(args: argparse.Namespace) -> Path | None:
     """Refuse what cannot be written, before anything is computed."""
     if args.out == "-":
         return None
-    from krein.formats import check_format
+    from krein.files import check_format
 
     check_format(args.out, names=False)
     return check_output(args.out, args.force)
@@ -120,8 +120,7 @@ def _check_out(args: argparse.Namespace) -> Path | None:
 
 def _check_names(out: Any, read: Any, train: Any) -> None:
     """Refuse names that the file cannot hold, before anything is computed."""
-    from krein.formats import check_format
-    from krein.formats.write import check_names
+    from krein.files import check_format, check_names
 
     for named in (read, train):
         check_names(named.names, len(named.data), "names")
@@ -130,11 +129,11 @@ def _check_names(out: Any, read: Any, train: Any) -> None:
 
 
 def _write(args: argparse.Namespace, out: Any, K: Any, read: Any, train: Any) -> None:
-    from krein.formats import write_matrix
+    from krein.files import write_matrix
 
     columns = train.names if args.against else None
     if out is None:
-        from krein.formats.write import write_table
+        from krein.files import write_table
 
         return write_table(sys.stdout, K, read.names, columns, ",")
     write_matrix(out, K, names=read.names, columns=columns, overwrite=args.force)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from krein.words import digits
+from krein.words import digits, printable
 
 __all__ = ["describe_model", "print_alerts", "print_note", "print_table"]
 
@@ -16,7 +16,7 @@ def print_note(args: argparse.Namespace, *texts: str) -> None:
     """Print remarks on standard error, unless --quiet."""
     if not args.quiet:
         for text in texts:
-            print(f"krein {args.command}: note: {text}", file=sys.stderr)
+            print(f"krein {args.command}: note: {printable(text)}", file=sys.stderr)
 
 
 def print_alerts(findings: Sequence[dict[str, Any]]) -> None:

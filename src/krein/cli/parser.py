@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any, NoReturn
 
-from krein.words import did_you_mean
+from krein.words import did_you_mean, printable
 
 __all__ = ["Parser", "parse"]
 
@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             message += did_you_mean(unknown[1].partition("=")[0], self.options)
         self.print_usage(sys.stderr)
-        self.exit(2, f"{self.prog}: error: {message}\n")
+        self.exit(2, f"{self.prog}: error: {printable(message)}\n")
 
 
 def parse(parser: Parser, argv: Any) -> argparse.Namespace:

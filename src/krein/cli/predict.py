@@ -174,7 +174,7 @@ def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[st
     """What the methods of the model take, by name, and the names of the new items."""
     from krein.cli.hits import new_hits
     from krein.cli.inputs import item_format
-    from krein.formats import read_items, read_matrix
+    from krein.files import read_items, read_matrix
     from krein.items import called
 
     if hasattr(model, "similarity_"):
@@ -194,7 +194,7 @@ def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[st
 
 def in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
     """Return the columns of the training items, found by name, in their order."""
-    from krein.formats import align_columns
+    from krein.files import align_columns
 
     if expected is None or args.ignore_names:
         return read  # nothing to find them by; the model checks their number
@@ -285,7 +285,7 @@ def _write(out: Any, rows: list[dict[str, Any]], force: bool) -> None:
 
 
 def _table(file: Any, rows: list[dict[str, Any]]) -> None:
-    from krein.formats import write_rows
+    from krein.files import write_rows
 
     write_rows(file, [list(rows[0]), *(list(row.values()) for row in rows)])
 

@@ -15,7 +15,7 @@ import numpy as np
 import krein
 from krein.arrays import Array
 from krein.comparison import compare
-from krein.datasets import load_dataset
+from krein.files.data_sets import load_dataset
 from krein.progress import progress_bar
 from krein.report.data import case
 from krein.report.render import render

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from sklearn.neighbors import kneighbors_graph
 
 from krein import FormatError, Named, read_hits, write_hits
-from krein.formats import hit_layout
-from krein.formats.hit_lines import Layout, careful_lines, fast_lines
+from krein.files import text as text_files
+from krein.files.line_blocks import Layout, careful_lines, fast_lines
+from krein.files.text import Place
 
 TWELVE = "{q}\t{t}\t{identity}\t70\t41\t0\t48\t119\t42\t112\t{evalue}\t{score}"
 
@@ -205,7 +206,7 @@ def test_packed_and_in_many_blocks(tmp_path, monkeypatch):
     names, expected = naive(text.removeprefix("\ufeff"))
     assert whole.names == names
     assert as_dict(whole) == expected
-    monkeypatch.setattr(hit_layout, "_BLOCK", 100)
+    monkeypatch.setattr(text_files, "_BLOCK", 100)
     assert as_dict(read_hits(path)) == expected
     assert (
         as_dict(read_hits(path, several="sum"))
@@ -329,7 +330,7 @@ def test_the_fast_way_never_disagrees_with_the_careful_one(rows, ends):
     fast = fast_lines(text, layout)
     if fast is None:
         return
-    careful = careful_lines(text, layout, "x", 1)
+    careful = careful_lines(text, layout, Place("x", 1))
     assert fast.names == careful.names
     np.testing.assert_array_equal(fast.query, careful.query)
     np.testing.assert_array_equal(fast.target, careful.target)

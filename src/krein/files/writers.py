@@ -1,4 +1,4 @@
-"""Write a matrix with its names, or rows for a spreadsheet, wholly or not at all."""
+"""Write a matrix with its names, hits, or rows, wholly or not at all."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import IO, Any
 import numpy as np
 import scipy.io
 
-from krein.formats.arrays import write_npy
-from krein.formats.cells import is_number_or_missing, name_to_text
-from krein.formats.matrix_market import write_matrix_market
-from krein.formats.named import FormatError
-from krein.formats.recognise import MATRIX_FORMATS
+from krein.files.cells import Named, check_names, is_number_or_missing, name_to_text
+from krein.files.hit_table import hits_of_matrix
+from krein.files.text import FormatError
 from krein.store.files import atomic_write
 
-__all__ = ["check_format", "check_names", "write_matrix", "write_rows", "write_table"]
+_FORMATS = {".phy": "phylip", ".phylip": "phylip", ".dist": "phylip"} | {
+    f".{format}": format for format in ("npy", "npz", "csv", "tsv", "mat", "mtx")
+}
 
 
 def check_format(
@@ -28,19 +28,14 @@ def check_format(
     Called before a long computation. `names` says whether names are to be kept.
     """
     path = Path(path)
-    found = format or MATRIX_FORMATS.get(path.suffix.lower(), "")
-    if found not in MATRIX_FORMATS.values() or found == "pairs":
-        raise FormatError(
-            path,
-            "the format to write must be npy, npz, csv, tsv, phylip, mat or mtx, got "
-            f"{found or path.suffix!r}",
-        )
+    found = format or _FORMATS.get(path.suffix.lower(), "")
+    if found not in _FORMATS.values():
+        known = "npy, npz, csv, tsv, phylip, mat or mtx"
+        problem = f"the format to write must be {known}, got {found or path.suffix!r}"
+        raise FormatError(path, problem)
     if names and found == "mtx":
-        raise FormatError(
-            path,
-            "a .mtx file has no place for names; use .npz, .npy, .csv or .tsv, or "
-            "leave names out",
-        )
+        instead = "use .npz, .npy, .csv or .tsv, or leave names out"
+        raise FormatError(path, f"a .mtx file has no place for names; {instead}")
     return found
 
 
@@ -100,9 +95,10 @@ def write_matrix(
         elif format == "phylip":
             _write_phylip(handle, K, rows)
         elif format == "mtx":
-            write_matrix_market(handle, K)
+            _write_matrix_market(handle, K)
         else:
-            _write_binary(handle, K, rows, titles, format)
+            texts = {"names": rows, "columns": titles}
+            _write_binary(handle, K, {k: v for k, v in texts.items() if v}, format)
 
 
 def _check_numbers(K: Any) -> np.ndarray:
@@ -118,26 +114,6 @@ def _check_numbers(K: Any) -> np.ndarray:
     return K
 
 
-def check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | None:
-    """Return n different names as text, or None where there are none."""
-    if names is None:
-        return None
-    names = [str(name) for name in names]
-    if len(names) != n:
-        raise ValueError(f"{what} has {len(names)} entries for {n} rows or columns")
-    if len(set(names)) < n:
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{what} holds {twice!r} twice; names must be unique")
-    for name in names:
-        if not name.strip() or "\0" in name or name != _encodable(name):
-            raise ValueError(f"{what} holds {name!r}, which cannot be a name in a file")
-    return names
-
-
-def _encodable(name: str) -> str:
-    return name.encode("utf-8", errors="ignore").decode("utf-8")
-
-
 def write_rows(
     handle: IO[str],
     rows: Iterable[Sequence[Any]],
@@ -151,17 +127,17 @@ def write_rows(
     quotes text that reads as a number, so that names stay names.
     """
     for row in rows:
-        cells = [
-            _cell(x, delimiter, quote_numbers) if isinstance(x, str) else repr(x)
-            for x in row
-        ]
+        cells = [_cell(value, delimiter, quote_numbers) for value in row]
         handle.write(delimiter.join(cells) + "\n")
 
 
-def _cell(name: str, delimiter: str, quote_numbers: bool) -> str:
-    text = name_to_text(name)
-    # All separators, so that the one of the file is found.
-    odd = any(c in text for c in f'{delimiter}",;') or text.startswith("#")
+def _cell(value: Any, delimiter: str, quote_numbers: bool) -> str:
+    if not isinstance(value, str):
+        return repr(value)
+    text = name_to_text(value)
+    # In a matrix all separators, so that a reader that guesses finds the right one.
+    marks = f'{delimiter}",;' + " " * quote_numbers
+    odd = any(c in text for c in marks) or text.startswith("#")
     number = quote_numbers and bool(text) and is_number_or_missing(text)
     if odd or number or text != text.strip():
         return '"' + text.replace('"', '""') + '"'
@@ -190,30 +166,83 @@ def write_table(
 
 def _write_phylip(handle: IO[str], K: np.ndarray, names: list[str] | None) -> None:
     names = names or [f"item{i}" for i in range(1, len(K) + 1)]
-    for name in names:
+    handle.write(f"{len(K)}\n")
+    for name, values in zip(names, K.tolist(), strict=True):
         if any(c.isspace() for c in name):
             raise ValueError(f"PHYLIP names must not hold blanks, got {name!r}")
-    handle.write(f"{K.shape[0]}\n")
-    for name, values in zip(names, K.tolist(), strict=True):
-        handle.write(
-            " ".join([name_to_text(name).ljust(10), *map(repr, values)]) + "\n"
-        )
+        start = name_to_text(name).ljust(10)
+        handle.write(" ".join([start, *map(repr, values)]) + "\n")
+
+
+def _write_matrix_market(handle: IO[str], K: np.ndarray) -> None:
+    handle.write(f"%%MatrixMarket matrix array real general\n{len(K)} {len(K.T)}\n")
+    for column in K.T.tolist():
+        handle.writelines(f"{value!r}\n" for value in column)
 
 
 def _write_binary(
-    handle: IO[bytes],
-    K: np.ndarray,
-    names: list[str] | None,
-    columns: list[str] | None,
-    format: str,
+    handle: IO[bytes], K: np.ndarray, texts: dict[str, list[str]], format: str
 ) -> None:
-    if format == "npy":
-        write_npy(handle, K, names, columns)
-        return
     kind: Any = object if format == "mat" else np.str_
-    texts = {"names": names, "columns": columns}
-    arrays = {k: np.array(v, dtype=kind) for k, v in texts.items() if v is not None}
+    arrays = {key: np.array(names, dtype=kind) for key, names in texts.items()}
     if format == "npz":
         np.savez(handle, K=K, **arrays)  # type: ignore[arg-type]
-    else:
+    elif format == "mat":
         scipy.io.savemat(handle, {"K": K, **arrays})
+    else:  # names behind the matrix; titles alone have no place
+        for array in (K, *(arrays.values() if "names" in arrays else ())):
+            np.save(handle, array, allow_pickle=False)
+
+
+def write_hits(
+    path: str | os.PathLike, hits: Named, *, overwrite: bool = False
+) -> None:
+    """Write hits with their names: three columns of text, or .npz.
+
+    Parameters
+    ----------
+    path : path-like
+        .npz (which `scipy.sparse.load_npz` reads too), .csv, or anything else for
+        tabs.
+    hits : Named
+        As `read_hits` returns them.
+    overwrite : bool
+        Replace an existing file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import scipy.sparse
+    >>> from krein import Named, read_hits, write_hits
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "hits.npz"
+    >>> hits = Named(scipy.sparse.eye_array(2, format="csr"), ["ann", "bob"])
+    >>> write_hits(path, hits)
+    >>> read_hits(path).names
+    ['ann', 'bob']
+    >>> folder.cleanup()
+    """
+    path = Path(path)
+    checked = hits_of_matrix(hits.data, hits.names, hits.columns)
+    matrix = checked.data
+    if path.suffix.lower() == ".npz":
+        arrays = {key: getattr(matrix, key) for key in ("data", "indices", "indptr")}
+        arrays |= {"format": b"csr", "shape": matrix.shape, "_is_array": True}
+        texts = {"names": checked.names, "columns": checked.columns}
+        arrays |= {key: names for key, names in texts.items() if names is not None}
+        with atomic_write(path, overwrite=overwrite) as handle:
+            np.savez(handle, **arrays)
+        return
+    separator = "," if path.suffix.lower() == ".csv" else "\t"
+    rows = checked.names or []
+    columns = rows if checked.columns is None else checked.columns
+    for name in {*rows, *columns}:
+        if not name.strip() or any(c in name for c in (separator, '"', "\n", "\r")):
+            raise ValueError(f"the name {name!r} cannot stand in a table; use .npz")
+    with atomic_write(path, overwrite=overwrite, text=True) as handle:
+        handle.write(separator.join(["query", "target", "score"]) + "\n")
+        for i, name in enumerate(rows):
+            part = slice(matrix.indptr[i], matrix.indptr[i + 1])
+            for j, value in zip(matrix.indices[part], matrix.data[part], strict=True):
+                handle.write(separator.join([name, columns[j], repr(float(value))]))
+                handle.write("\n")

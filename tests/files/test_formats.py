@@ -3,6 +3,8 @@
 import gzip
 import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from krein import FormatError, read_items, read_labels, read_matrix, write_matrix
-from krein.formats.recognise import ITEM_FORMATS, MATRIX_FORMATS
+from krein.files.readers import ITEM_FORMATS, MATRIX_FORMATS
 
 NAMES = ["ann", "bob", "a,b", 'quo"te']
 
@@ -390,3 +392,12 @@ def test_names_of_files_and_formats(tmp_path, write):
         read_matrix(write("a.xyz", "1"), format="excel")
     error = FormatError("f", "wrong", line=3, column=2)
     assert str(pickle.loads(pickle.dumps(error))) == "f, line 3, column 2: wrong"
+
+
+def test_reading_a_file_does_not_wait_for_scikit_learn(write):
+    path = write("K.csv", "1,2\n2,1\n")
+    code = "import sys; from krein import read_matrix; read_matrix(sys.argv[1]); "
+    code += "sys.exit('sklearn' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", code, str(path)]
+    assert subprocess.run(command, env=environment, check=False).returncode == 0

@@ -1,31 +1,32 @@
-"""Lines of a table of hits, parsed a block at a time by NumPy.
+"""Lines of tables with millions of rows, parsed a block at a time by NumPy.
 
-A block of whole lines is read twice at most. `fast_lines` treats it as one array of
-bytes: it finds all separators at once, and takes the fields it needs as machine words.
-It gives up (None) at anything out of the ordinary, and `careful_lines` then goes
-through the block line by line, and either reads it or says what is wrong in which line.
+A block of whole lines is read twice at most. `fast_lines` and `fast_numbers` treat it
+as one array of bytes: they find all separators at once, and take the fields they need
+as machine words. They give up (None) at anything out of the ordinary, and a careful
+reader (`careful_lines`) then goes through the lines one by one, and either reads them
+or says what is wrong in which line.
 """
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.formats.cells import parse_number
-from krein.formats.named import FormatError
+from krein.files.cells import parse_number
+from krein.files.text import Place, decoded
 
-__all__ = ["HitLines", "Layout", "careful_lines", "data_lines", "fast_lines"]
-
-_NEWLINE, _COMMENT, _BLANK = 10, 35, 32
+_NEWLINE, _RETURN, _BLANK, _COMMENT = b"\n\r #"
 _LONGEST = 256  # bytes of a field that the fast path takes
 _MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], dtype=np.uint64)
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(29)
 _POWERS = 10.0 ** np.arange(9)
+_IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Layout:
         Fields of the names.
     numbers : tuple of int
         Fields of numbers that are wanted; the score is the first.
+    signed : bool
+        Whether a score may be negative.
     """
 
     separator: str
@@ -49,6 +52,7 @@ class Layout:
     query: int
     target: int
     numbers: tuple[int, ...]
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,39 +79,43 @@ class HitLines:
 
 
 def fast_lines(text: bytes, layout: Layout) -> HitLines | None:
-    """Parse a block of whole lines without looking at one line, or give up."""
+    """Parse a block of hits without looking at one line, or give up."""
     if b'"' in text or b"\0" in text or not text.isascii():
         return None
-    if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n")
-    fields = _fields(text, layout)
+    wanted = (layout.query, layout.target, *layout.numbers)
+    fields = _fields(text, layout.separator, layout.width, wanted)
     if fields is None:
         text = _without_comments(text)
-        fields = _fields(text, layout)
+        fields = _fields(text, layout.separator, layout.width, wanted)
     if fields is None:
         return None
-    starts, stops = fields
-    longest = int((stops - starts).max(initial=0))
-    if longest > _LONGEST or (stops <= starts).any():
-        return None
-    padded = np.frombuffer(text + bytes(longest + 16), dtype=np.uint8)
+    padded, starts, stops = fields
     blank = padded[starts[:, :2]] <= _BLANK, padded[stops[:, :2] - 1] <= _BLANK
     if np.any(blank):  # around a name
         return None
-    try:
-        values = np.column_stack(
-            [
-                _numbers(_words(padded, starts[:, k], stops[:, k]))
-                for k in range(2, starts.shape[1])
-            ]
-        )
-    except ValueError:
+    query, target, *others = _columns(padded, starts, stops)
+    values = _all_numbers(others)
+    if values is None or (not layout.signed and (values[:, 0] < 0).any()):
         return None
-    if not np.isfinite(values).all() or (values[:, 0] < 0).any():
-        return None
-    names = [_words(padded, starts[:, k], stops[:, k]) for k in (0, 1)]
-    coded = _coded(*names)
+    coded = _coded(query, target)
     return None if coded is None else HitLines(*coded, values)
+
+
+def fast_numbers(text: bytes, counts: int, width: int) -> Array | None:
+    """Parse lines of `width` numbers with a blank between, or give up.
+
+    The first `counts` of them are written in digits only, at most eight.
+    """
+    plain = text.isascii() and b"\0" not in text
+    fields = _fields(text, " ", width, range(width)) if plain else None
+    if fields is None:
+        return None
+    columns = _columns(*fields)
+    for words in columns[:counts]:
+        letters = words.view(np.uint8)
+        if words.shape[1] > 1 or ((letters > 0) & ~_IS_DIGIT[letters]).any():
+            return None
+    return _all_numbers(columns)
 
 
 def _without_comments(text: bytes) -> bytes:
@@ -116,29 +124,52 @@ def _without_comments(text: bytes) -> bytes:
     ends = np.flatnonzero(buffer == _NEWLINE)
     starts = np.concatenate([[0], ends[:-1] + 1])
     first = buffer[starts]
-    kept = (first != _COMMENT) & (first != _NEWLINE)
+    kept = (first != _COMMENT) & (first != _NEWLINE) & (first != _RETURN)
     return buffer[np.repeat(kept, ends + 1 - starts)].tobytes()
 
 
-def _fields(text: bytes, layout: Layout) -> tuple[np.ndarray, np.ndarray] | None:
-    """Where the wanted fields begin and end, (n_lines, 2 + n_numbers) each."""
+def _fields(
+    text: bytes, separator: str, width: int, wanted: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Bytes with room behind them, and where the wanted fields begin and end.
+
+    The places have the shape (n_lines, n_wanted).
+    """
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
     buffer = np.frombuffer(text, dtype=np.uint8)
     newline = buffer == _NEWLINE
-    found = np.flatnonzero(newline | (buffer == ord(layout.separator)))
-    if not found.size or found.size % layout.width:
+    found = np.flatnonzero(newline | (buffer == ord(separator)))
+    if not found.size or found.size % width:
         return None
-    marks = found.reshape(-1, layout.width)
+    marks = found.reshape(-1, width)
     lines = np.count_nonzero(newline)
     if lines != marks.shape[0] or not newline[marks[:, -1]].all():
         return None
     first = np.concatenate([[0], marks[:-1, -1] + 1])
     if (buffer[first] == _COMMENT).any():
         return None
-    wanted = [layout.query, layout.target, *layout.numbers]
-    starts = np.empty((lines, len(wanted)), dtype=np.int64)
-    for column, k in enumerate(wanted):
-        starts[:, column] = marks[:, k - 1] + 1 if k else first
-    return starts, marks[:, wanted]
+    starts = np.column_stack([marks[:, k - 1] + 1 if k else first for k in wanted])
+    stops = marks[:, wanted]
+    longest = int((stops - starts).max(initial=0))
+    if longest > _LONGEST or (stops <= starts).any():
+        return None
+    padded = np.frombuffer(text + bytes(longest + 16), dtype=np.uint8)
+    return padded, starts, stops
+
+
+def _columns(padded: np.ndarray, starts: Any, stops: Any) -> list[np.ndarray]:
+    places = zip(starts.T, stops.T, strict=True)
+    return [_words(padded, start, stop) for start, stop in places]
+
+
+def _all_numbers(columns: list[np.ndarray]) -> Array | None:
+    """Finite numbers, one column each; None if one is none."""
+    try:
+        values = np.column_stack([_numbers(words) for words in columns])
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() else None
 
 
 def _words(padded: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
@@ -229,21 +260,15 @@ def _hash(words: np.ndarray) -> np.ndarray:
 # ----------------------------------------------------------------------- line by line
 
 
-def data_lines(text: bytes, path: Path, line: int) -> list[tuple[int, str]]:
-    """Numbers and texts of lines that are neither empty nor comments."""
+def data_lines(text: bytes, first: Place) -> list[tuple[Place, str]]:
+    """Places and texts of lines that are neither empty nor comments."""
     if b"\0" in text:
-        raise FormatError(path, "holds zero bytes; expected a table as text", line=line)
-    found = []
-    for number, raw in enumerate(text.split(b"\n"), start=line):
-        try:
-            content = raw.decode()
-        except UnicodeDecodeError:
-            raise FormatError(
-                path, "this is not UTF-8 text; save it as UTF-8", line=number
-            ) from None
-        if content.strip() and not content.startswith("#"):
-            found.append((number, content.rstrip("\r")))
-    return found
+        raise first.error("holds zero bytes; expected a table as text")
+    return [
+        (place, content)
+        for place, content in decoded(text, first)
+        if content.strip() and not content.startswith("#")
+    ]
 
 
 def split_line(content: str, separator: str) -> list[str]:
@@ -261,35 +286,28 @@ def split_line(content: str, separator: str) -> list[str]:
     return [field.strip() for field in fields]
 
 
-def careful_lines(text: bytes, layout: Layout, path: Path, line: int) -> HitLines:
+def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
     """Parse a block line by line; a FormatError names the line that is wrong."""
     position: dict[bytes, int] = {}
     query: list[int] = []
     target: list[int] = []
     numbers: list[list[float]] = []
-    for number, content in data_lines(text, path, line):
+    for place, content in data_lines(text, first):
         fields = split_line(content, layout.separator)
         if len(fields) != layout.width:
-            raise FormatError(
-                path,
-                f"has {len(fields)} fields, the lines above have {layout.width}",
-                line=number,
-            )
+            has = f"has {len(fields)} fields, the lines above have {layout.width}"
+            raise place.error(has)
         for k, codes in ((layout.query, query), (layout.target, target)):
             if not fields[k]:
-                raise FormatError(
-                    path, "the name is missing", line=number, column=k + 1
-                )
+                raise place.error("the name is missing", k + 1)
             codes.append(position.setdefault(fields[k].encode(), len(position)))
-        values = [parse_number(fields[k], path, number, k + 1) for k in layout.numbers]
-        if values[0] < 0:
-            raise FormatError(
-                path,
-                f"the score {values[0]:g} is negative; scores of hits are 0 or more. "
-                "Similarities with signs are read by read_matrix",
-                line=number,
-                column=layout.numbers[0] + 1,
+        values = [parse_number(fields[k], place, k + 1) for k in layout.numbers]
+        if values[0] < 0 and not layout.signed:
+            problem = (
+                f"the score {values[0]:g} is negative; scores of hits are 0 or more"
             )
+            hint = "Similarities with signs are read by read_matrix"
+            raise place.error(f"{problem}. {hint}", layout.numbers[0] + 1)
         numbers.append(values)
     return HitLines(
         list(position),

@@ -1,6 +1,6 @@
 """Damaged files from seeds: every reader reads what is there or raises FormatError.
 
-``python -m tests.formats.damaged KIND FIRST COUNT`` tries seeds and writes a line for
+``python -m tests.files.damaged KIND FIRST COUNT`` tries seeds and writes a line for
 each failure; ``KIND`` is one of `KINDS`, or ``all``. `try_file(kind, seed, folder)` is
 one trial, for campaigns.
 """
