@@ -145,7 +145,7 @@ def places(F: Any, names: list[str]) -> list[dict[str, Any]]:
 
 
 def _write(path: Any, rows: list[dict[str, Any]], force: bool) -> None:
-    from krein.formats import write_rows
+    from krein.files import write_rows
     from krein.store.files import atomic_write
 
     table = [list(rows[0]), *(list(row.values()) for row in rows)]

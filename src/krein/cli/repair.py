@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     out = check_output(args.out, args.force)
     from krein import check_certificate, nearest_psd, write_matrix
     from krein.cli.inputs import read_square
-    from krein.formats import check_format
+    from krein.files import check_format
 
     K, read = read_square(args)
     check_format(args.out, names=read.names is not None)

@@ -128,9 +128,9 @@ class Point:
         w = spectrum.eigenvalues
         # What is negative by rounding stays: a matrix that needs no repair is kept.
         positive = np.where(w >= -spectrum.tolerance, w, 0.0)
-        Z = spectrum.mapped(positive, M)
-        X = problem.feasible(Z)
         N = spectrum.map(lambda w: np.where(w < -spectrum.tolerance, -w, 0.0)).formed()
+        Z = M + N
+        X = problem.feasible(Z)
         size, large = float(np.linalg.norm(M)), float(np.linalg.norm(X))
         rounding = _EPS * (8.0 * large * float(np.linalg.norm(N)) + _EPS * size**2)
         gap = 0.5 * float(np.sum((X - (M + N)) ** 2)) + max(float(np.sum(X * N)), 0.0)
