@@ -26,7 +26,12 @@ from krein.estimators._training import (
 )
 from krein.estimators.conformal import PredictionSets
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
-from krein.validation import check_classes_weigh, check_labels, warn_if_reordered
+from krein.validation import (
+    check_classes_weigh,
+    check_labels,
+    check_weights,
+    warn_if_reordered,
+)
 
 __all__ = ["KernelClassifier"]
 
@@ -101,7 +106,7 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
         warn_if_reordered(X, y)
         items = self._check_items(X, reset=True)
         codes = self._check_targets(y, _num_samples(items))
-        weight = self._check_weight(items, sample_weight, self._class_weights(codes))
+        weight = check_weights(codes.size, sample_weight, self._class_weights(codes))
         check_classes_weigh(self.classes_, codes, weight)
         dtype = getattr(X, "dtype", None)
         training = self._prepared(items, dtype, weight, columns_of)

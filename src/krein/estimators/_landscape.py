@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from krein.arrays import Array
-from krein.estimators._search import scorer
+from krein.estimators._scoring import scorer
 from krein.estimators._training import Classes
 from krein.estimators.conformal import conformity
 
