@@ -51,8 +51,6 @@ from krein.validation import (
     warn_if_distances,
 )
 
-__all__ = ["KernelModel", "landmark_columns"]
-
 
 class KernelModel(Sparsifiable, Documented):
     """Shared by classifiers and regressors: kernel, validation, decision values.
