@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from krein.files.cells import (
+    MISSING,
     SKIP,
     How,
     Named,
@@ -267,9 +268,14 @@ def read_columns(
     separator: str | None,
     column: str | None,
     label_column: str | None,
+    *,
     skip_unlabelled: bool = False,
+    mixed: bool = False,
 ) -> Named:
-    """Read the items of one column (text), or of all but the labels (numbers)."""
+    """Read the items of one column (text), or of all but the labels (numbers).
+
+    With `mixed` these may hold text, and entries may be missing: items are tuples.
+    """
     mark = separator or find_separator(path, numbers=False)
     header, *rows = text_rows(path, mark)
     if not rows:
@@ -300,8 +306,13 @@ def read_columns(
         places = [k for k in range(len(header.fields)) if k not in used]
         titles = [header.text(k) for k in places]
         comma = mark != "," and has_decimal_commas(rows)
-        items = np.array([_vector(row, places, titles, comma) for row in rows])
-        what = f"{len(rows)} vectors of {len(places)} columns"
+        if mixed:
+            columns = [_mixed_column(rows, k, comma) for k in places]
+            items = list(zip(*columns, strict=True))
+            what = f"{len(rows)} rows: {_kinds(columns)}"
+        else:
+            items = np.array([_vector(row, places, titles, comma) for row in rows])
+            what = f"{len(rows)} vectors of {len(places)} columns"
     notes = [f"read {what}{note}"]
     return Named(items, names, titles, target, notes, labelled=labelled)
 
@@ -336,3 +347,23 @@ def _vector(
             raise row.place.error(f"{problem}; to compare text {choose}", k + 1)
         numbers.append(parse_number(word, row.place, k + 1))
     return numbers
+
+
+def _mixed_column(rows: list[Row], k: int, comma: bool) -> list[float | str | None]:
+    """Cells as numbers if all of them are, else as text; None where one is missing."""
+    texts = [row.text(k) for row in rows]
+    words = [with_decimal_point(text) if comma else text for text in texts]
+    known = [word.lower() not in MISSING for word in words]
+    if all(is_number(word) for word, there in zip(words, known, strict=True) if there):
+        parsed = zip(rows, words, known, strict=True)
+        return [
+            parse_number(w, r.place, k + 1) if there else None for r, w, there in parsed
+        ]
+    return [text if there else None for text, there in zip(texts, known, strict=True)]
+
+
+def _kinds(columns: list[list]) -> str:
+    categories = sum(any(isinstance(x, str) for x in column) for column in columns)
+    gaps = sum(cell is None for column in columns for cell in column)
+    numbers = f"{len(columns) - categories} columns of numbers"
+    return f"{numbers}, {categories} of categories, {gaps} missing entries"

@@ -198,7 +198,8 @@ def read_items(
         by gzip. The format is recognised by content where it can be, else by name.
         ``-`` is standard input.
     format : str, optional
-        "fasta", "ts", "ucr", "arff", "libsvm", "csv", "lines", "npy" or "npz" instead.
+        "fasta", "ts", "ucr", "arff", "libsvm", "csv", "lines", "npy" or "npz" instead;
+        "table" for rows that mix numbers, text and missing entries (kernel "gower").
     separator : str, optional
         ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
     key : str, optional
@@ -230,9 +231,16 @@ def read_items(
     """
     how = How(as_separator(separator), key)
     with readable(path) as file:
-        if column is not None or label_column is not None:
-            titles = (column, label_column)
-            return items.read_columns(file, how.separator, *titles, skip_unlabelled)
+        mixed = format == "table"
+        if mixed or column is not None or label_column is not None:
+            return items.read_columns(
+                file,
+                how.separator,
+                column,
+                label_column,
+                skip_unlabelled=skip_unlabelled,
+                mixed=mixed,
+            )
         found = choose_format(file, format, matrix=False)
         if found.name in ("csv", "ucr"):
             read = _or_hint(found.items, file, how, _column_of_text)
