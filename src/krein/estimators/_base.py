@@ -85,8 +85,6 @@ class KernelModel(Sparsifiable, Documented):
                     "range of float64; pass a number below 1e308"
                 )
 
-    # ---------------------------------------------------------------- tags and input
-
     _one_sided = False  # whether the eigenvectors of one side are enough
 
     @property
