@@ -14,7 +14,7 @@ import sys
 import numpy as np
 
 from krein.comparison.statistics import corrected_test, item_test
-from krein.estimators._search import stratified_folds
+from krein.estimators._folds import stratified_folds
 
 LEVEL = 0.05
 

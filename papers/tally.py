@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 
 from papers import LEDGER, PAPERS, file_claims, measured_of, tables
 from papers.claims import Claim, by_reading, printed
@@ -14,7 +15,8 @@ from papers.runs import Means
 
 __all__ = ["Ledger", "changes", "read_ledger", "since_first_reading"]
 
-_JUDGED = {"holds", "differs", "diverged"}
+_COMPARED = {"holds", "differs"}
+_JUDGED = {*_COMPARED, "diverged"}
 Where = Callable[[Claim], bool]
 
 
@@ -72,6 +74,34 @@ class Ledger:
         words = [c.verdict for c in rows if c.table == table and where(c)]
         judged = [word for word in words if word in _JUDGED]
         return f"{judged.count('holds')} of {len(judged)}" if judged else "(not run)"
+
+    def deviations(
+        self, table: str, where: Where, readings: Sequence[str]
+    ) -> list[str]:
+        """Mean distance of ours from the printed numbers, for each reading.
+
+        Parameters
+        ----------
+        table : str
+            Its name.
+        where : callable
+            ``where(claim)``: which claims count, of those compared under all readings.
+        readings : sequence of str
+            Readings of the protocol.
+        """
+        rows = [
+            [by[reading] for reading in readings]
+            for by in self.readings
+            if all(r in by and by[r].verdict in _COMPARED for r in readings)
+        ]
+        distances = [
+            [abs(float(claim.ours) - float(claim.paper)) for claim in row]
+            for row in rows
+            if row[0].table == table and where(row[0])
+        ]
+        if not distances:
+            return ["(not run)"] * len(readings)
+        return [f"{mean(column):.3f}" for column in zip(*distances, strict=True)]
 
 
 def changes(ledger: Ledger, other: Path) -> dict[str, tuple[int, list[str]]]:

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import krein
-from krein.datasets import kind_of, source_of
-from krein.datasets.files import read_csv
+from krein.files.data_sets import kind_of, read_csv, source_of
 
 KINDS = {
     "vectors",

@@ -34,6 +34,11 @@ THEMES = (
         lambda name, thing: hasattr(thing, "fit") and hasattr(thing, "transform"),
     ),
     (
+        "Repair",
+        "The nearest positive semidefinite, covariance or correlation matrix.",
+        lambda name, thing: where(name).startswith("krein.repair"),
+    ),
+    (
         "Diagnosis, comparison, splitting",
         "Is it indefinite, does it matter, and which method is best here?",
         lambda name, thing: (
@@ -52,9 +57,7 @@ THEMES = (
     (
         "Data, files and models",
         "Load data, read matrices, and keep models without pickle.",
-        lambda name, thing: where(name).startswith(
-            ("krein.datasets", "krein.models", "krein.formats")
-        ),
+        lambda name, thing: where(name).startswith(("krein.files", "krein.models")),
     ),
     (
         "Results and the spectrum",

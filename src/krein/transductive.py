@@ -26,7 +26,7 @@ def transductive_kernel(
     labels. They must all be known when the model is trained, and what one of them gets
     depends on the others. An accuracy measured so is not that of a model which meets
     its items later: compare it with mapped rows (`SpectrumSVC`, `SpectrumTransformer`).
-    Several papers on indefinite kernels measure so, without saying it.
+    Papers on indefinite kernels rarely say which of the two they measured.
 
     Parameters
     ----------

@@ -8,24 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import _check_sample_weight, check_array
 
 from krein.arrays import compressed_rows
 from krein.notices import warn_user
-
-__all__ = [
-    "check_classes_weigh",
-    "check_labels",
-    "check_similarity",
-    "check_symmetric",
-    "looks_like_distances",
-    "numbers_that_fit",
-    "refuse_mask",
-    "refuse_odd_arrays",
-    "warn_if_distances",
-    "warn_if_reordered",
-    "wrong_direction",
-]
 
 _BLOCK = 128  # rows compared at once: their differences stay in the cache
 ROUNDING = 1e-6  # asymmetry, relative to the largest entry, that is no more than that
@@ -226,15 +212,7 @@ def looks_like_similarities(D: np.ndarray) -> bool:
 
 
 def same_label_shares(K: np.ndarray, y: Any) -> tuple[float, float, float]:
-    """Share of items whose most similar other has their label, whose least, by chance.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Similarities.
-    y : array-like of shape (n,)
-        Class labels.
-    """
+    """Share of items whose most similar other has their label; least; by chance."""
     codes = np.unique(np.asarray(y), return_inverse=True)[1].ravel()
     n, counts = codes.size, np.bincount(codes)
     near, far = np.empty(n, dtype=int), np.empty(n, dtype=int)
@@ -387,3 +365,31 @@ def check_classes_weigh(
             f"(times class_weight) is zero for all of class {empty!r}; leave these "
             "samples out of X and y"
         )
+
+
+def check_weights(
+    n: int, sample_weight: Any, class_weight: np.ndarray | None = None
+) -> np.ndarray | None:
+    """Sample weight times class weight of n samples; None when all are 1."""
+    weight = class_weight
+    if sample_weight is not None:
+        refuse_odd_arrays(sample_weight, "sample_weight")
+        weight = _check_sample_weight(
+            sample_weight,
+            np.empty((n, 1)),
+            dtype=np.float64,
+            ensure_non_negative=True,
+        )
+        weight = weight if class_weight is None else weight * class_weight
+    if weight is None or np.all(weight == 1.0):
+        return None
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if total and not 1e-290 < total < 1e300:
+        raise ValueError(
+            f"sample_weight sums to {total:g}; divide the weights by a common factor "
+            "(and multiply C by it)"
+        )
+    if not np.any(weight > 0.0):
+        raise ValueError("sample_weight is zero for every sample")
+    return weight

@@ -32,7 +32,7 @@ from krein.comparison.statistics import (
     holm,
     score_interval,
 )
-from krein.estimators._search import inner_folds
+from krein.estimators._folds import inner_folds
 from krein.kernels import KERNELS
 
 

@@ -13,7 +13,7 @@ from krein import (
     SpectrumSVRCV,
     compare,
 )
-from krein.estimators._search import cv_folds, inner_folds, rare_classes
+from krein.estimators._folds import cv_folds, inner_folds, rare_classes
 from krein.estimators._training import Classes, Training, votes_of_pairs
 from krein.matrices.matrix import Similarities
 

@@ -28,7 +28,7 @@ from krein.comparison.yardsticks import (
     SimilarityFeaturesClassifier,
     SimilarityNeighborsClassifier,
 )
-from krein.estimators._search import inner_folds
+from krein.estimators._folds import inner_folds
 from krein.estimators._training import Values
 
 HERE = Path(__file__)

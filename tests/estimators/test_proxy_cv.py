@@ -5,9 +5,9 @@ import pytest
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from krein import ProxySVC, ProxySVCCV, Spectrum
+from krein.estimators._proxy_options import default_grid
 from krein.estimators._search import split_scores
 from krein.estimators._training import Classes
-from krein.estimators.proxy import default_grid
 
 N = 60
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.io
 
 import krein
-from krein.formats import FormatError
+from krein.files import FormatError
 
 from . import TrialError
 

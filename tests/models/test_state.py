@@ -49,6 +49,7 @@ def younger_models():
     hits = scipy.sparse.csr_array(10.0 * (distances < 0.5) + np.eye(24))
     names = [f"item {i}" for i in range(24)]
     yield krein.DistanceTransformer().fit(distances)
+    yield krein.PCoA().fit(distances)
     y = np.arange(24) % 2
     yield krein.SpectrumSVCCV([1.0], gains=["flip"], cv=2).fit(np.exp(-distances), y)
     yield krein.SpectrumSVRCV([1.0], gains=["flip"], cv=2).fit(np.exp(-distances), y)

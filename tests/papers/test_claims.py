@@ -26,7 +26,7 @@ from papers.page import write_page
 from papers.picture import numbers
 from papers.runs import DivergedError, Run, Runner, Store, Table, Task
 from papers.sentences import sentences
-from papers.tally import changes, read_ledger, since_first_reading
+from papers.tally import Ledger, changes, read_ledger, since_first_reading
 
 LEDGER = Path(__file__).parents[2] / "papers" / "ledger"
 CLAIM = Claim("t", "d", "m", "accuracy", "0.80", "0.02", "", "argued")
@@ -349,3 +349,24 @@ def test_numbers_without_a_pair_are_not_in_the_picture():
     assert others == []
     size = dataclasses.replace(good, quantity="n", paper="-3", ours="4")
     assert numbers([size]) == ([], [("holds", 3.0, 4.0)])
+
+
+def test_deviations_are_means_over_what_all_readings_compare():
+    def claim(ours, verdict, paper="0.50"):
+        return Claim(
+            *("table", "set", "method", "accuracy", paper, "0.02", ""),
+            ours=ours,
+            verdict=verdict,
+        )
+
+    readings = [
+        {"a": claim("0.51", "holds"), "b": claim("0.60", "differs")},
+        {"a": claim("0.53", "differs"), "b": claim("0.50", "holds")},
+        {"a": claim("", "diverged"), "b": claim("0.90", "differs")},
+        {"a": claim("0.10", "differs")},
+    ]
+    ledger = Ledger([], readings, {})
+    always = ledger.deviations("table", lambda claim: True, ("a", "b"))
+    assert always == ["0.020", "0.050"]
+    never = ledger.deviations("other", lambda claim: True, ("a", "b"))
+    assert never == ["(not run)"] * 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from krein.domain import BalancedBox
-from krein.estimators.proxy import SOLVERS
+from krein.estimators._proxy_options import SOLVERS
 from krein.problems.proxy import ProxySVM
 from krein.published import semi_infinite
 from krein.published.cutting_planes import accpm

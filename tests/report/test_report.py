@@ -15,15 +15,11 @@ from krein import PseudoEuclideanEmbedding
 from krein.comparison.columns import SCORES
 from krein.comparison.recommendation import free_scores as levels
 from krein.progress import seconds_in_words
-from krein.report.charts import (
-    heat_chart,
-    heat_png,
-    interval_chart,
-    spectrum_chart,
-    ticks,
-)
+from krein.report.charts import interval_chart, spectrum_chart, ticks
 from krein.report.data import case, embedding, heat_map
-from krein.report.render import _classes, glossary, render, score_table
+from krein.report.png import heat_chart, heat_png
+from krein.report.render import _classes, glossary, render
+from krein.report.tables import score_table
 from krein.spectrum import Spectrum
 from tests.report.conftest import HOSTILE
 

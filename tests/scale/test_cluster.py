@@ -272,7 +272,7 @@ def test_grid_search_through_joblib(client, problem):
     grid = GridSearchCV(
         model("tl1"), {"approximation__n_components": [5, 40]}, cv=3, n_jobs=2
     )
-    with joblib.parallel_config("dask"):
+    with client.as_current(), joblib.parallel_config("dask"):
         grid.fit(X[:600], y[:600])
     assert grid.best_score_ > 0.85
 

@@ -319,7 +319,7 @@ def test_an_interrupted_matrix_is_not_finished_by_another_kernel(tmp_path, monke
 
     def evaluated(function):
         def kernel(X, Y):
-            if len(list(tmp_path.glob("*.partial/markers/*"))) > 2:
+            if len(list(tmp_path.glob("*.partial/blocks/*"))) > 2:
                 raise KeyboardInterrupt
             return function(X @ Y.T)
 

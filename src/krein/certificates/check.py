@@ -12,6 +12,7 @@ from krein.certificates import (
     mkl,
     proxy,
     regression,
+    repair,
     rows,
     spectral,
 )
@@ -58,8 +59,9 @@ def check_certificate(
 
     Parameters
     ----------
-    model : fitted estimator
-        Of krein, alone or at the end of a pipeline, just fitted or from a model file.
+    model : fitted estimator or Repaired
+        Of krein, alone or at the end of a pipeline, just fitted or from a model file;
+        or what `nearest_psd` returned.
     X, y, sample_weight
         What the model was fitted on.
     P : array-like of shape (n, n_polynomials), optional
@@ -80,6 +82,8 @@ def check_certificate(
     >>> check_certificate(model, K, ["a", "a", "b"]).holds
     True
     """
+    if type(model).__name__ == "Repaired":
+        return repair.repaired_certificate(X, model)
     if hasattr(model, "steps"):  # a pipeline: what reaches its last step
         X = model[:-1].transform(X) if len(model.steps) > 1 else X
         model = model[-1]

@@ -86,7 +86,7 @@ def check_ridge(given: Given, claims: list[Claim]) -> list[Verdict]:
 @np.errstate(over="ignore")  # rounding beyond the largest number is infinite
 def _ridge(model: Any, data: Data, fix: Fix, v: Array) -> Evidence:
     """Objective, gap between it and the dual, residual relative to the targets."""
-    alpha, b, y = float(model.alpha), float(model.intercept_[0]), data.y.astype(float)
+    alpha, b, y = _penalty(model), float(model.intercept_[0]), data.y.astype(float)
     f = fix.f
     if model.method == "stabilised":
         total = np.where(f == -alpha, 1e-300, f + alpha)
@@ -123,8 +123,13 @@ def _ridge_gap(
     trained = fix.trained()
     if not trained.convex:
         return None, 0.0
-    alpha, w = float(model.alpha), data.weight
+    alpha, w = _penalty(model), data.weight
     excess = float(v.sum()) / float(w.sum()) if model.fit_intercept else 0.0
     off = np.abs(missed + alpha * excess)
     bend = alpha * excess**2 * abs(float(w @ trained.K @ w))
     return float(w @ off**2) + bend, float(w @ (2 * off * error + error**2))
+
+
+def _penalty(model: Any) -> float:
+    """The penalty as given; one that the model chose is judged at what it chose."""
+    return float(model.alpha_used_ if model.alpha == "auto" else model.alpha)

@@ -29,6 +29,8 @@ from krein.words import did_you_mean, printable
 COMMANDS = (
     "demo",
     "inspect",
+    "repair",
+    "embed",
     "compare",
     "kernel",
     "fit",
@@ -209,8 +211,17 @@ def _run(args) -> None:
     if args.json:
         print(json.dumps(payload, indent=2))
     else:
-        module.show(payload, args)
+        module.show(_safe(payload), args)
     sys.stdout.flush()
+
+
+def _safe(payload: Any) -> Any:
+    """What is shown holds names of files, items and classes: no control characters."""
+    if isinstance(payload, dict):
+        return {_safe(key): _safe(value) for key, value in payload.items()}
+    if isinstance(payload, list | tuple):
+        return [_safe(value) for value in payload]
+    return printable(payload, keep="\n\t") if isinstance(payload, str) else payload
 
 
 def _one_line(name: str, quiet: bool):

@@ -15,7 +15,7 @@ from krein.cli.fit import save_named, with_probabilities
 from krein.cli.inputs import item_format
 from krein.cli.inspect import repairs
 from krein.cli.options import check_output, repeated
-from krein.cli.output import print_alerts, print_note, print_table, say
+from krein.cli.output import print_alerts, print_note, print_table
 from krein.cli.problem import check_methods, kernel_names, load_problem
 from krein.comparison import columns as of
 from krein.comparison.kernels import KernelComparison
@@ -228,7 +228,7 @@ def _cell(column: Any, row: dict[str, Any]) -> str:
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
     print_alerts(payload["findings"])
-    say(payload["recommendation"])
+    print(payload["recommendation"])
     tasks = {"regression": of.REGRESSION, "novelty": of.NOVELTY}
     columns = of.shown_columns(
         payload["splits"],
@@ -245,9 +245,9 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     if len(rows) > 1:
         print_note(args, payload["about_p"])
     for name, why in payload["failed"].items():
-        say(f"{name} failed: {why}")
+        print(f"{name} failed: {why}")
     for kind in ("report", "model"):
         if kind in payload:
-            say(f"{kind}: {payload[kind]}")
+            print(f"{kind}: {payload[kind]}")
     if "model" in payload and not payload["useful"]:
-        say("warning: the saved model is no better than an answer that costs nothing")
+        print("warning: the saved model is no better than an answer that costs nothing")

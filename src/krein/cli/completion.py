@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
     shtab = import_optional("shtab", extra="cli", needed_for="krein completion")
     parser = build_parser()
-    (commands,) = (a for a in parser._actions if a.dest == "command")
+    commands: Any = next(a for a in parser._actions if a.dest == "command")
     values = _values()
     for command in commands.choices.values():
         for action in command._actions:

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from krein import load_dataset
-from krein.datasets import data_folder, kind_of, list_datasets, source_of
+from krein.files.data_sets import (
+    data_folder,
+    kind_of,
+    list_datasets,
+    source_of,
+)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from krein.cli.hits import with_rule
 from krein.cli.options import (
     check_output,
 )
-from krein.cli.output import describe_model, print_note, say
+from krein.cli.output import describe_model, print_note
 from krein.cli.parameters import declared, parse_pairs
 from krein.cli.problem import check_methods, load_problem, methods_of
 from krein.comparison.evaluation import fit_method
@@ -180,13 +180,13 @@ def save_named(model: Any, path: Any, read: Any, problem: Any) -> Any:
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what was fitted."""
-    say(f"{payload['model']}: {payload['estimator']}")
+    print(f"{payload['model']}: {payload['estimator']}")
     said = f"{payload['items']} items"
     if "training_accuracy" in payload:
         said += f", classes {', '.join(payload['classes'])}, training accuracy "
         said += f"{payload['training_accuracy']:.3f}"
     if "training_r2" in payload:
         said += f", R^2 on them {payload['training_r2']:.3f}"
-    say(said)
+    print(said)
     if "certificate" in payload:
-        say(payload["certificate"]["text"])
+        print(payload["certificate"]["text"])

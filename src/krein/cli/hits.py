@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,13 @@ import numpy as np
 from sklearn.base import clone
 
 from krein import HitClassifier, HitSimilarity
-from krein.formats import FormatError, Named, read_hits
-from krein.formats.hit_layout import find_layout, open_table, whole_lines
-from krein.formats.hit_lines import data_lines
-from krein.formats.recognise import is_pair
+from krein.files import (
+    FallingScoreError,
+    FormatError,
+    Named,
+    kind_of_hits,
+    read_hits,
+)
 from krein.splitting import near_duplicate_share
 
 _MEMBERS = (10, 5)  # classes with fewer items are left out of a table of hits
@@ -25,10 +27,12 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
     if path == "-" or not Path(path).is_file() or format not in (None, "pairs"):
         return None
     try:
-        kind = _kind_of_hits(Path(path))
+        kind = kind_of_hits(Path(path))
         if kind == "none":
             return None
         hits = read_hits(path)
+    except FallingScoreError:
+        raise
     except FormatError:
         return None  # the reader of matrices says what is wrong
     n = hits.data.shape[0]
@@ -38,7 +42,7 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
         raise ValueError(f"{path} has hits of {n} items on others, not on each other")
     share = hits.data.nnz / n**2
     note = f"read {hits.data.nnz} hits of {n} items ({share:.2%} of the pairs)"
-    return replace(hits, notes=[note])
+    return replace(hits, notes=[note, *hits.notes])
 
 
 def _is_whole(hits: Any) -> bool:
@@ -46,21 +50,6 @@ def _is_whole(hits: Any) -> bool:
     n = hits.shape[0]
     both = (hits != 0) + (hits != 0).T
     return both.nnz - np.count_nonzero(both.diagonal()) >= n * (n - 1)
-
-
-def _kind_of_hits(path: Path) -> str:
-    """Tell by content: sparse (.npz), titled, pairs (also of a matrix), or none."""
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as members:
-            return "sparse" if "indptr.npy" in members.namelist() else "none"
-    with open_table(path) as handle:
-        line, text = next(whole_lines(handle, path), (1, b""))
-    lines = [content for _, content in data_lines(text, path, line)[:20]]
-    if lines and all(is_pair(content) for content in lines):
-        return "pairs"
-    with open_table(path) as handle:
-        _, skip = find_layout(handle, path, "bitscore", None, ())
-    return "titled" if skip or b"# Fields:" in text else "none"
 
 
 def as_similarity(read: Any) -> tuple[Any, list[str]]:

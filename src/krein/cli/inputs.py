@@ -1,4 +1,4 @@
-"""Files -> what the commands work on, by `krein.formats`."""
+"""Files -> what the commands work on, by `krein.files`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ import scipy.sparse
 from krein.arrays import compressed_rows
 from krein.cli.hits import leave_out_rare, read_if_hits
 from krein.cli.output import print_note
-from krein.formats import FormatError, Named, read_items, read_labels, read_matrix
-from krein.formats.tables import as_separator
-from krein.formats.text import file_head
+from krein.files import (
+    FormatError,
+    Named,
+    as_separator,
+    file_head,
+    read_items,
+    read_labels,
+    read_matrix,
+)
 from krein.items import take
 from krein.kernels import Kernel, as_kernel
 from krein.validation import ROUNDING, asymmetry, is_continuous
@@ -172,7 +178,8 @@ def _read_data(args: argparse.Namespace, label_column: str | None) -> Named:
         if options.get("skip_unlabelled") and label_column is not None:
             how["skip_unlabelled"] = True
         return read_items(args.file, column=column, label_column=label_column, **how)
-    hits = read_if_hits(args.file, options.get("format"))
+    similar = options.get("kind") != "distance"  # hits never are
+    hits = read_if_hits(args.file, options.get("format")) if similar else None
     if hits is not None:
         return hits
     read = read_matrix(args.file, **how)

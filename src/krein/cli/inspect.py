@@ -12,7 +12,7 @@ import scipy.sparse
 from krein import diagnose
 from krein.cli.hits import as_similarity
 from krein.cli.options import repeated
-from krein.cli.output import print_alerts, print_note, print_table, say
+from krein.cli.output import print_alerts, print_note, print_table
 from krein.cli.problem import load_items, make_kernel, settle_kind
 from krein.diagnostics.findings import Finding
 from krein.kernels import kernel_matrix
@@ -107,7 +107,7 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     said = [finding["text"] for finding in payload["findings"]]
     for advice in payload["advice"]:
         if not any(text in advice for text in said):  # once is enough
-            say(f"- {advice}")
+            print(f"- {advice}")
     print_table(["fact", "value"], list(payload["facts"].items()))
     if payload["forms"]:
         rows = [[form, f"{mass:.2g}"] for form, mass in payload["forms"].items()]

@@ -11,11 +11,10 @@ from typing import Any
 from krein import kernels
 from krein.cli.inputs import item_format
 from krein.cli.options import check_output
-from krein.cli.output import print_note, print_table, say
+from krein.cli.output import print_note, print_table
 from krein.cli.parameters import kernel_parameters, shown_default
 from krein.cli.problem import check_kernel, make_kernel
-from krein.formats import check_format, read_items, write_matrix
-from krein.formats.write import check_names, write_table
+from krein.files import check_format, check_names, read_items, write_matrix, write_table
 from krein.kernels import KERNELS, list_kernels
 from krein.words import few_digits
 
@@ -130,8 +129,8 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
         _show_list(payload["kernels"])
     elif args.out != "-":
         against = f" against {payload['against']}" if payload["against"] else ""
-        say(f"{payload['out']}: {payload['items']} items{against}")
-        say(few_digits(payload["kernel"]))
+        print(f"{payload['out']}: {payload['items']} items{against}")
+        print(few_digits(payload["kernel"]))
 
 
 def _show_list(kernels: list[dict[str, Any]]) -> None:

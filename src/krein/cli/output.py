@@ -10,34 +10,27 @@ from typing import Any
 from krein.words import digits, printable
 
 
-def say(text: str = "", *, error: bool = False, end: str = "\n") -> None:
-    """Print a text that may hold names from files: control characters are shown."""
-    lines = "\n".join(printable(line) for line in text.split("\n"))
-    print(lines, file=sys.stderr if error else sys.stdout, end=end)
-
-
 def print_note(args: argparse.Namespace, *texts: str) -> None:
     """Print remarks on standard error, unless --quiet."""
     if not args.quiet:
         for text in texts:
-            say(f"krein {args.command}: note: {text}", error=True)
+            print(f"krein {args.command}: note: {printable(text)}", file=sys.stderr)
 
 
 def print_alerts(findings: Sequence[dict[str, Any]]) -> None:
     """Print findings, the worst first, each with its repair."""
     for finding in findings:
-        say(f"{finding['severity'].upper()}: {finding['text']}")
+        print(f"{finding['severity'].upper()}: {finding['text']}")
         if finding.get("command"):
-            say(f"    repair: {finding['command']}")
+            print(f"    repair: {finding['command']}")
         elif finding.get("python"):
-            say(f"    in Python: {finding['python']}")
+            print(f"    in Python: {finding['python']}")
     if findings:
-        say()
+        print()
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table: by rich on a terminal, tab-separated in a pipe."""
-    rows = [[printable(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in [head, *rows]:
             print("\t".join(row))

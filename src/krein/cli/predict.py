@@ -9,17 +9,17 @@ from typing import Any
 import scipy.sparse
 from sklearn.base import is_outlier_detector, is_regressor
 
-from krein import DistanceTransformer, load_model
+from krein import DistanceTransformer, PCoA, load_model
+from krein.cli.embed import places
 from krein.cli.hits import new_hits
 from krein.cli.inputs import item_format
 from krein.cli.options import check_output
-from krein.cli.output import print_note, say
+from krein.cli.output import print_note
 from krein.comparison.yardsticks import most_similar
-from krein.formats import align_columns, read_items, read_matrix, write_rows
+from krein.files import align_columns, read_items, read_matrix, write_rows
 from krein.items import called
 from krein.notices import warn_user
 from krein.store.files import atomic_write
-from krein.words import printable
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     check_kind(model, args)
     given, names = read_new(model, args)
     rows = answers(model, given, names)
-    for add in (_add_probabilities, _add_scores, _add_nearest):
+    for add in (_add_probabilities, _add_sets, _add_scores, _add_nearest):
         add(rows, model, given, args)
     payload: dict[str, Any] = {"items": rows}
     if out is not None:
@@ -41,7 +41,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def answers(model: Any, given: dict[str, Any], names: list[str]) -> list[dict]:
-    """One row per item: its label, its number, or whether it is novel."""
+    """One row per item: its label, its number, whether it is novel, or its place."""
+    if _places(model):
+        return places(model.transform(given["X"]), names)
     said = model.predict(**given)
     if is_outlier_detector(_last(model)):
         labels = ["normal" if sign > 0 else "novel" for sign in said]
@@ -63,6 +65,13 @@ def answers(model: Any, given: dict[str, Any], names: list[str]) -> list[dict]:
 def refuse_what_cannot_predict(model: Any, args: argparse.Namespace) -> None:
     """Say in a sentence why there is nothing to predict with."""
     last = _last(model)
+    if _places(model):
+        if args.proba or args.coverage or args.scores or args.nearest:
+            raise ValueError(
+                f"{args.model} places items on a map; --proba, --coverage, --scores "
+                "and --nearest are for models that predict labels"
+            )
+        return
     if not hasattr(last, "predict"):
         raise ValueError(
             f"{args.model} holds a {type(last).__name__}, which transforms and does "
@@ -73,6 +82,10 @@ def refuse_what_cannot_predict(model: Any, args: argparse.Namespace) -> None:
             f"{args.model} was fitted without probabilities; fit it again with "
             "krein fit --proba"
         )
+    if args.coverage is not None and not hasattr(last, "predict_set"):
+        raise ValueError(
+            f"{args.model} has no sets of classes; fit it again with krein fit --proba"
+        )
     if args.scores and not hasattr(model, "decision_function"):
         raise ValueError(f"{type(last).__name__} has no decision values")
 
@@ -81,8 +94,13 @@ def _last(model: Any) -> Any:
     return model[-1] if hasattr(model, "steps") else model
 
 
+def _places(model: Any) -> bool:
+    """Whether it is a model of ``krein embed``: coordinates instead of labels."""
+    return type(model).__name__ in ("PCoA", "PseudoEuclideanEmbedding")
+
+
 def _precomputed(model: Any) -> bool:
-    return getattr(_last(model), "kernel", None) == "precomputed"
+    return _places(model) or getattr(_last(model), "kernel", None) == "precomputed"
 
 
 def check_kind(model: Any, args: argparse.Namespace) -> None:
@@ -91,8 +109,9 @@ def check_kind(model: Any, args: argparse.Namespace) -> None:
         return
     if not _precomputed(model):
         raise ValueError(f"--kind is for a matrix; {args.model} takes items")
-    converts = hasattr(model, "steps") and isinstance(model[0], DistanceTransformer)
-    learnt = "distance" if converts else "similarity"
+    first = model[0] if hasattr(model, "steps") else model
+    distances = isinstance(first, DistanceTransformer | PCoA)
+    learnt = "distance" if distances else "similarity"
     if args.kind != learnt:
         raise ValueError(
             f"{args.model} was fitted on a {learnt} matrix and cannot take a "
@@ -153,6 +172,16 @@ def _add_probabilities(rows: list, model: Any, given: dict, args: Any) -> None:
                 row[f"p({label})"] = round(float(value), 4)
 
 
+def _add_sets(rows: list, model: Any, given: dict, args: Any) -> None:
+    if args.coverage is not None:
+        X = given["X"]
+        if hasattr(model, "steps"):  # a pipeline passes on no method but scikit-learn's
+            X = model[:-1].transform(X)
+        sets = _last(model).predict_set(X, coverage=args.coverage)
+        for row, chosen in zip(rows, sets, strict=True):
+            row["set"] = "; ".join(str(label) for label in model.classes_[chosen])
+
+
 def _add_scores(rows: list, model: Any, given: dict, args: Any) -> None:
     if not args.scores:
         return
@@ -208,10 +237,6 @@ def _table(file: Any, rows: list[dict[str, Any]]) -> None:
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the labels as csv, or where they are."""
     if "out" in payload:
-        say(f"{payload['out']}: {len(payload['items'])} labels")
+        print(f"{payload['out']}: {len(payload['items'])} items")
     else:
-        shown = [
-            {k: printable(v) if isinstance(v, str) else v for k, v in row.items()}
-            for row in payload["items"]
-        ]
-        _table(sys.stdout, shown if sys.stdout.isatty() else payload["items"])
+        _table(sys.stdout, payload["items"])

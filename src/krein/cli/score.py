@@ -11,13 +11,14 @@ from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score
 from krein import load_model
 from krein.cli import predict
 from krein.cli.inputs import _is_title
-from krein.cli.output import print_note, print_table, say
-from krein.formats import read_items, read_labels
+from krein.cli.output import print_note, print_table
+from krein.files import read_items, read_labels
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Predict, and count what is right."""
-    args.proba = args.scores = False
+    args.proba = args.scores = args.nearest = False
+    args.coverage = None
     model = load_model(args.model)
     predict.refuse_what_cannot_predict(model, args)
     predict.check_kind(model, args)
@@ -76,7 +77,7 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the scores, and which classes were taken for which."""
     for key, value in payload.items():
         if isinstance(value, int | float):
-            say(f"{key.replace('_', ' ')}: {value:.4g}")
+            print(f"{key.replace('_', ' ')}: {value:.4g}")
     if "confusion" in payload:
         rows = zip(payload["labels"], payload["confusion"], strict=True)
         head = ["true \\ predicted", *payload["labels"]]

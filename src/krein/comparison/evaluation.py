@@ -26,8 +26,9 @@ from krein.comparison.problem import Problem
 from krein.comparison.scores import score
 from krein.comparison.splits import Split
 from krein.estimators._base import KernelModel
+from krein.estimators._folds import inner_folds
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
-from krein.estimators._search import best_candidates, held_out, in_folds, inner_folds
+from krein.estimators._search import best_candidates, held_out, in_folds
 from krein.estimators._training import Classes, Training, as_labels
 from krein.matrices.sparse import as_matrix
 from krein.progress import say
@@ -226,10 +227,12 @@ def search(
         _set_grid(state, data, target)
 
     def ask(train: np.ndarray, test: np.ndarray) -> list[list[Any]]:
-        return [
-            state.ask(_seen_by(state.method, data), target, train, test)
-            for state in states
-        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # candidates are only ranked
+            return [
+                state.ask(_seen_by(state.method, data), target, train, test)
+                for state in states
+            ]
 
     for (_, test), found in zip(folds, in_folds(ask, folds), strict=True):
         for state, values in zip(states, found, strict=True):

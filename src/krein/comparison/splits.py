@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.estimators._search import smallest_class, stratified_folds
+from krein.estimators._folds import smallest_class, stratified_folds
 from krein.splitting import check_splits
 
 __all__ = ["Split", "outer_splits"]

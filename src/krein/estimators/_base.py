@@ -21,7 +21,6 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
-    _check_sample_weight,
     _check_y,
     _num_samples,
     check_array,
@@ -51,8 +50,6 @@ from krein.validation import (
     refuse_odd_arrays,
     warn_if_distances,
 )
-
-__all__ = ["KernelModel", "landmark_columns"]
 
 
 class KernelModel(Sparsifiable, Documented):
@@ -87,8 +84,6 @@ class KernelModel(Sparsifiable, Documented):
                     f"{name} is an integer of {value.bit_length()} bits, beyond the "
                     "range of float64; pass a number below 1e308"
                 )
-
-    # ---------------------------------------------------------------- tags and input
 
     _one_sided = False  # whether the eigenvectors of one side are enough
 
@@ -220,19 +215,9 @@ class KernelModel(Sparsifiable, Documented):
         raise NotImplementedError("a subclass fits its rows")
 
     def grid(self, training: Training, target: Any) -> list[dict[str, Any]]:
-        """Candidates of a search in units of the similarity, most regularised first.
+        """Candidates of a search, as dicts of constructor parameters.
 
-        Parameters
-        ----------
-        training : Training
-            All samples.
-        target : Target
-            What they are to be mapped to.
-
-        Returns
-        -------
-        list of dict
-            Constructor parameters.
+        In units of the similarity, the most regularised first.
         """
         raise NotImplementedError(f"{type(self).__name__} declares no grid")
 
@@ -339,33 +324,6 @@ class KernelModel(Sparsifiable, Documented):
     def _add_polynomial(self, values: Array, X: Any, **further: Any) -> Array:
         """Add the part that is not on the kernel; models that have one override it."""
         return values
-
-    def _check_weight(
-        self, items: Any, sample_weight: Any, class_weight: Array | None = None
-    ) -> Array | None:
-        """Sample weight times class weight; None when all are 1."""
-        weight = class_weight
-        if sample_weight is not None:
-            refuse_odd_arrays(sample_weight, "sample_weight")
-            weight = _check_sample_weight(
-                sample_weight,
-                np.empty((_num_samples(items), 1)),
-                dtype=np.float64,
-                ensure_non_negative=True,
-            )
-            weight = weight if class_weight is None else weight * class_weight
-        if weight is None or np.all(weight == 1.0):
-            return None
-        with np.errstate(over="ignore"):
-            total = float(weight.sum())
-        if total and not 1e-290 < total < 1e300:
-            raise ValueError(
-                f"sample_weight sums to {total:g}; divide the weights by a common "
-                "factor (and multiply C by it)"
-            )
-        if not np.any(weight > 0.0):
-            raise ValueError("sample_weight is zero for every sample")
-        return weight
 
     # ----------------------------------------------------------------- approximation
 

@@ -24,13 +24,19 @@ from krein.estimators._training import (
     ravel_rows,
     votes_of_pairs,
 )
+from krein.estimators.conformal import PredictionSets
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
-from krein.validation import check_classes_weigh, check_labels, warn_if_reordered
+from krein.validation import (
+    check_classes_weigh,
+    check_labels,
+    check_weights,
+    warn_if_reordered,
+)
 
 __all__ = ["KernelClassifier"]
 
 
-class KernelClassifier(ClassifierMixin, KernelModel):
+class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
     """Classifier with rows of coefficients; a subclass implements `fit_rows`."""
 
     _fitted_state: State = (
@@ -42,6 +48,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
             "sigmoids",
             needed=lambda m: getattr(m, "probability", False),
         ),
+        Fitted("conformity_", "numbers", needed=False),
     )
 
     _parameter_constraints: dict = {  # noqa: RUF012
@@ -80,7 +87,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         training, target = self._start(X, y, sample_weight, columns_of)
         self._store(self.fit_rows(training, target), training)
         if getattr(self, "probability", False):
-            self.calibration_ = sigmoid_calibration(
+            self.calibration_, self.conformity_ = sigmoid_calibration(
                 self._without_start(), training, target, self.random_state
             )
         return self
@@ -99,7 +106,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         warn_if_reordered(X, y)
         items = self._check_items(X, reset=True)
         codes = self._check_targets(y, _num_samples(items))
-        weight = self._check_weight(items, sample_weight, self._class_weights(codes))
+        weight = check_weights(codes.size, sample_weight, self._class_weights(codes))
         check_classes_weigh(self.classes_, codes, weight)
         dtype = getattr(X, "dtype", None)
         training = self._prepared(items, dtype, weight, columns_of)

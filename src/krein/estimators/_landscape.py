@@ -16,8 +16,9 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from krein.arrays import Array
-from krein.estimators._search import scorer
+from krein.estimators._scoring import scorer
 from krein.estimators._training import Classes
+from krein.estimators.conformal import conformity
 
 __all__ = ["Landscape", "probabilities", "temperatures"]
 
@@ -100,10 +101,12 @@ class Landscape:
                 found[s, f] = judge(values[fold], np.arange(fold.start, fold.stop))
         return found
 
-    def combined(self, members: np.ndarray) -> float:
-        """Temperature of the mean of some settings."""
-        mean = self.values[members].mean(axis=0, keepdims=True)
-        return float(temperatures(mean, self.codes, self.weight)[0])
+    def combined(self, members: np.ndarray) -> tuple[float, Array]:
+        """Temperature and conformity of the mean of some settings."""
+        mean = self.values[members].mean(axis=0)
+        found = float(temperatures(mean[None], self.codes, self.weight)[0])
+        table = conformity(probabilities(mean, found), self.codes, self.weight)
+        return found, table
 
 
 def probabilities(values: Array, temperature: Any) -> Array:

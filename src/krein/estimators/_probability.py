@@ -13,8 +13,10 @@ import scipy.optimize
 from scipy.special import expit, log_expit
 
 from krein.arrays import Array
-from krein.estimators._search import inner_folds, out_of_fold
+from krein.estimators._folds import inner_folds
+from krein.estimators._search import out_of_fold
 from krein.estimators._training import Classes, Training
+from krein.estimators.conformal import conformity
 
 
 def sigmoid_calibration(
@@ -22,14 +24,24 @@ def sigmoid_calibration(
     training: Training,
     target: Classes,
     random_state: Any,
-) -> tuple[Array, Array]:
+) -> tuple[tuple[Array, Array], Array]:
     """Slopes and offsets (n_rows,) of the sigmoids of a one-vs-rest model.
 
-    At low rank the landmarks are shared by the folds; they know no labels.
+    With them comes what prediction sets need (`conformal.conformity`). At low rank the
+    landmarks are shared by the folds; they know no labels.
     """
     folds = inner_folds(target.codes, random_state, "probability=True")
     scores = out_of_fold(model, training, target, folds)
-    return fit_sigmoids(scores, target.codes, training.weight, target.n)
+    return calibrated(scores, target, training.weight)
+
+
+def calibrated(
+    scores: Array, target: Classes, weight: Array | None
+) -> tuple[tuple[Array, Array], Array]:
+    """Sigmoids and conformity of out-of-fold scores (n, n_rows)."""
+    sigmoids = fit_sigmoids(scores, target.codes, weight, target.n)
+    own = sigmoid_probabilities(scores, *sigmoids)
+    return sigmoids, conformity(own, target.codes, weight)
 
 
 def fit_sigmoids(

@@ -16,7 +16,7 @@ from krein.arrays import Array
 from krein.estimators._base import KernelModel
 from krein.estimators._training import Training, Values
 from krein.store.state import COEFFICIENTS, RESULTS, State, replaces_state
-from krein.validation import warn_if_reordered
+from krein.validation import check_weights, warn_if_reordered
 
 __all__ = ["KernelRegressor"]
 
@@ -55,7 +55,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         warn_if_reordered(X, y)
         items = self._check_items(X, reset=True)
         y = self._check_regression_targets(y, _num_samples(items))
-        weight = self._check_weight(items, sample_weight)
+        weight = check_weights(_num_samples(items), sample_weight)
         training = self._prepared(items, getattr(X, "dtype", None), weight)
         return training, Values(y if training.kept is None else y[training.kept])
 

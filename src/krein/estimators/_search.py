@@ -10,7 +10,6 @@ samples; `search` scores them. Within a fold work is shared by `shared_work` alo
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,33 +17,18 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 
 from krein.arrays import Array
-from krein.estimators._training import (
-    Classes,
-    Training,
-    Values,
-    among_kept,
-    as_labels,
-    ravel_rows,
-)
+from krein.estimators._folds import Fold
+from krein.estimators._scoring import Score
+from krein.estimators._training import Classes, Training
 from krein.notices import warn_user
 from krein.store.sharing import shared_work
 from krein.store.state import Fitted, State
 from krein.threads import blas_threads
 
-Fold = tuple[np.ndarray, np.ndarray]
 Candidate = dict[str, Any]
-# Decision values (n_test, n_rows) and test positions -> a score, larger is better.
-Score = Callable[[Array, np.ndarray], float]
 
-_FOLDS = 5
 # C of support vector machines on a kernel whose mean diagonal entry is one.
 CS = tuple(float(c) for c in 10.0 ** np.array([-1.0, -0.25, 0.5, 1.25, 2.0, 2.75]))
 
@@ -274,211 +258,3 @@ def split_scores(model: Any) -> Array:
     table = model.cv_results_
     folds = sum(name.endswith("_test_score") and "split" in name for name in table)
     return np.column_stack([table[f"split{f}_test_score"] for f in range(folds)])
-
-
-# ----------------------------------------------------------------------------- folds
-
-
-def inner_folds(
-    codes: np.ndarray,
-    random_state: Any,
-    needed_for: str,
-    groups: np.ndarray | None = None,
-) -> list[Fold]:
-    """Five stratified folds inside a fit, fewer if a class has fewer samples.
-
-    Classes with one sample (or group) are trained on in every fold and tested in none.
-    Where groups leave a fold without training samples of some class, it is left out.
-    """
-    # None means the same folds each time: a fit without a seed is repeatable.
-    rng = check_random_state(0 if random_state is None else random_state)
-    rare = rare_classes(codes, groups)
-    if rare.any():
-        warn_user(
-            f"{needed_for}: {int(rare.sum())} of {rare.size} classes have one "
-            f"{'sample' if groups is None else 'group'}; they are trained on, but no "
-            "fold tests them"
-        )
-    often = np.flatnonzero(~rare[codes])
-    if not often.size:
-        raise ValueError(
-            f"{needed_for} needs at least two samples (or groups) of some class to "
-            "make folds; join rare classes"
-        )
-    part = codes[often]
-    some = None if groups is None else np.asarray(groups)[often]
-    n_folds = min(_FOLDS, int(_members(part, some)[np.unique(part)].min()))
-    folds = stratified_folds(part, n_folds, rng, some)
-    single = np.flatnonzero(rare[codes])
-    folds = [(np.sort(np.append(often[a], single)), often[b]) for a, b in folds]
-    n_classes = np.unique(codes).size
-    complete = [fold for fold in folds if np.unique(codes[fold[0]]).size == n_classes]
-    if not complete:
-        raise ValueError(
-            f"{needed_for}: no inner fold has training items of every class; use fewer "
-            "folds outside, smaller groups, or leave out rare classes"
-        )
-    return complete
-
-
-def rare_classes(codes: np.ndarray, groups: Any = None) -> np.ndarray:
-    """Whether each class has a single sample, or group of samples."""
-    return _members(codes, groups) == 1
-
-
-def _members(codes: np.ndarray, groups: Any = None) -> np.ndarray:
-    """Samples, or groups, of each class."""
-    counts = np.bincount(codes)
-    if groups is None:
-        return counts
-    groups = np.asarray(groups)
-    return np.array([np.unique(groups[codes == k]).size for k in range(counts.size)])
-
-
-def stratified_folds(
-    codes: np.ndarray, n_folds: int, random_state: Any, groups: Any = None
-) -> list[Fold]:
-    """Return shuffled folds with the classes (and whole groups) spread over them."""
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    splitter = kind(n_folds, shuffle=True, random_state=random_state)
-    return list(splitter.split(np.zeros((codes.size, 1)), codes, groups))
-
-
-def smallest_class(codes: np.ndarray, needed_for: str, groups: Any = None) -> int:
-    """Items (or groups) of the rarest class, at least two."""
-    counts = _members(codes, groups)
-    smallest = int(counts[counts > 0].min())
-    if smallest < 2:
-        unit = "sample" if groups is None else "group"
-        raise ValueError(
-            f"{needed_for} needs at least two {unit}s of every class, got one; leave "
-            "rare classes out or join them"
-        )
-    return smallest
-
-
-def cv_folds(
-    model: Any, training: Training, target: Classes | Values, groups: Any = None
-) -> list[Fold]:
-    """Folds of a model's `cv` among the samples of positive weight.
-
-    None and a number of folds are stratified and shuffled with the seed of the model;
-    a splitter sees only the samples of positive weight; splits that were given as
-    positions are of all samples.
-    """
-    cv, kept = model.cv, training.kept
-    if groups is not None:
-        groups = np.asarray(groups)
-        groups = groups if kept is None else groups[kept]
-    y = target.codes if isinstance(target, Classes) else target.y
-    if cv is None or isinstance(cv, int | np.integer):
-        return _own_folds(cv, y, model, groups)
-    if hasattr(cv, "split"):
-        return list(cv.split(y, y, groups))
-    folds = [(np.asarray(train), np.asarray(test)) for train, test in cv]
-    if not folds or any(train.size == 0 or test.size == 0 for train, test in folds):
-        raise ValueError(
-            f"cv gives {len(folds)} folds, some without samples; each needs a training "
-            "and a test part"
-        )
-    return folds if kept is None else among_kept(folds, kept, training.n)
-
-
-def _own_folds(cv: Any, y: np.ndarray, model: Any, groups: Any) -> list[Fold]:
-    seed = 0 if model.random_state is None else model.random_state
-    classes = y.dtype.kind in "iu"
-    if cv is None and classes:
-        return inner_folds(y, seed, type(model).__name__, groups)
-    count = min(_FOLDS if cv is None else int(cv), y.size)
-    if count < 2:
-        raise ValueError(f"cv={cv} gives fewer than two folds of {y.size} samples")
-    if classes:
-        return stratified_folds(y, count, check_random_state(seed), groups)
-    splitter = KFold(count, shuffle=True, random_state=check_random_state(seed))
-    return list(splitter.split(y))
-
-
-# --------------------------------------------------------------------------- scoring
-
-
-class HeldValues(ClassifierMixin, BaseEstimator):
-    """Wraps precomputed decision values so that scikit-learn scorers accept them."""
-
-    def __init__(
-        self,
-        classes_: np.ndarray,
-        values: Array,
-        proba: Callable[[Array], Array] | None = None,
-    ) -> None:
-        self.classes_ = classes_
-        self.values = values
-        self.proba = proba
-
-    def fit(self, X: Any, y: Any) -> HeldValues:
-        """Refuse: it holds values only."""
-        raise NotImplementedError("holds values only")
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the values."""
-        return ravel_rows(self.values)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the labels."""
-        return as_labels(self.values, self.classes_)
-
-    @available_if(lambda self: self.proba is not None)
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities."""
-        assert self.proba is not None
-        return self.proba(self.values)
-
-
-def scorer(
-    scoring: Any,
-    classes: np.ndarray,
-    target: Classes,
-    *,
-    weight: Array | None = None,
-    proba: Callable[[Array], Array] | None = None,
-) -> Score:
-    """Return ``score(values, test)`` by a scikit-learn scorer; accuracy when None.
-
-    Parameters
-    ----------
-    scoring : str, callable or None
-        As in `GridSearchCV`.
-    classes : ndarray
-        Labels.
-    target : Classes
-        Of all samples.
-    weight : ndarray, optional
-        Weights of the samples in the score.
-    proba : callable, optional
-        Turns values into probabilities, where the model has them.
-    """
-    labels = classes[target.codes]
-    if scoring is None:
-        # scikit-learn's own checks take longer than a small fit.
-        def accuracy(values: Array, test: np.ndarray) -> float:
-            hits = as_labels(values, classes) == labels[test]
-            return float(
-                np.average(hits, weights=None if weight is None else weight[test])
-            )
-
-        return accuracy
-    judge = check_scoring(HeldValues(classes, np.empty((0, 1)), proba), scoring)
-
-    def score(values: Array, test: np.ndarray) -> float:
-        held = HeldValues(classes, values, proba)
-        given = {} if weight is None else {"sample_weight": weight[test]}
-        rows = np.asarray(test)[:, None]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedMetricWarning)
-            try:
-                return float(judge(held, rows, labels[test], **given))
-            except ValueError as error:
-                if "one class" in str(error).lower():  # not defined on this fold
-                    return float("nan")
-                raise
-
-    return score

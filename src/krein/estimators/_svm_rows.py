@@ -12,7 +12,6 @@ from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._search import CS
 from krein.estimators._training import Classes, FittedRows, Row, Training, pairs_of
-from krein.matrices.sparse import SparseSimilarity
 from krein.matrices.treated import TreatedKernel
 from krein.result import Result, Status
 from krein.solvers.interior_point import linear_svm
@@ -56,8 +55,8 @@ def votes_in_pairs(model: Any, target: Classes) -> bool:
 def is_only_multiplied(trained: TreatedKernel) -> bool:
     """Whether a kernel is too large to be formed, and sparse enough not to be."""
     source = trained.source
-    sparse = isinstance(source, SparseSimilarity) and source.n > _DENSE_ITEMS
-    return sparse and trained.psd
+    large = source is not None and source.is_sparse and source.n > _DENSE_ITEMS
+    return large and trained.psd
 
 
 def svm_rows(

@@ -14,8 +14,9 @@ from sklearn.utils.validation import _num_samples
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
-from krein.estimators._probability import fit_sigmoids
-from krein.estimators._search import check_grid, inner_folds, out_of_fold
+from krein.estimators._folds import inner_folds
+from krein.estimators._probability import calibrated
+from krein.estimators._search import check_grid, out_of_fold
 from krein.estimators._training import (
     Classes,
     FittedRows,
@@ -25,7 +26,7 @@ from krein.estimators._training import (
 )
 from krein.problems.cpd import LOSSES
 from krein.store.state import Fitted, State, replaces_state
-from krein.validation import check_classes_weigh
+from krein.validation import check_classes_weigh, check_weights
 
 # Models that only score a fold are solved to this relative gap.
 _FOLD_TOL = 1e-6
@@ -237,9 +238,8 @@ class CPDSVC(CPDModel, KernelClassifier):
         for alpha, rows in zip(alphas, path, strict=True):
             model = clone(first).set_params(alpha=alpha)
             model.classes_ = first.classes_
-            for name in ("n_features_in_", "feature_names_in_"):
-                if hasattr(first, name):
-                    setattr(model, name, getattr(first, name))
+            for name in {"n_features_in_", "feature_names_in_"} & vars(first).keys():
+                setattr(model, name, getattr(first, name))
             model._finish(model, rows, training, target)
             fitted.append(model)
         return fitted
@@ -250,7 +250,7 @@ class CPDSVC(CPDModel, KernelClassifier):
         """Validate everything; set `classes_`."""
         items = self._check_training(X)
         codes = self._check_targets(y, _num_samples(items))
-        weight = self._check_weight(items, sample_weight, self._class_weights(codes))
+        weight = check_weights(codes.size, sample_weight, self._class_weights(codes))
         check_classes_weigh(self.classes_, codes, weight)
         items = self._check_symmetric(items, X)
         training = self._cpd_training(items, weight, P)
@@ -303,8 +303,8 @@ class CPDSVC(CPDModel, KernelClassifier):
         elif self.probability:
             kind = fitted.facts["polynomial_"]
             values = model._out_of_fold(training, target, kind, "probability=True")
-            self.calibration_ = fit_sigmoids(
-                values, target.codes, training.weights, target.n
+            self.calibration_, self.conformity_ = calibrated(
+                values, target, training.weights
             )
 
     # --------------------------------------------------------------- cross-validation

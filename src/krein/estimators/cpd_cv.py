@@ -5,14 +5,14 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, Self
 
+from krein.estimators._folds import cv_folds
+from krein.estimators._scoring import scorer
 from krein.estimators._search import (
     SEARCHED,
     SearchResults,
     best_candidates,
     check_grid,
-    cv_folds,
     deprecated,
-    scorer,
     search,
     split_scores,
 )

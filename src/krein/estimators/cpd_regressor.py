@@ -14,6 +14,7 @@ from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_pa
 from krein.estimators._training import FittedRows, Training, Values
 from krein.problems.cpd import Squared
 from krein.store.state import replaces_state
+from krein.validation import check_weights
 
 __all__ = ["CPDRegressor"]
 
@@ -119,7 +120,7 @@ n_iter_, result_
         y = self._check_y(y, numeric=True)
         if y.shape[0] != n:
             raise ValueError(f"y has {y.shape[0]} targets for {n} samples")
-        weight = self._check_weight(items, sample_weight)
+        weight = check_weights(_num_samples(items), sample_weight)
         training = self._cpd_training(self._check_symmetric(items, X), weight, P)
         y = np.asarray(y if training.kept is None else y[training.kept], dtype=float)
         self._store(self.fit_rows(training, Values(y)), training)

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array, compressed_rows
 from krein.estimators._documented import Documented
-from krein.formats.hit_objects import checked_scores
-from krein.formats.named import Named
+from krein.files import Named
+from krein.files.hit_table import checked_scores
 from krein.store.state import Fitted, State, replaces_state
 
 __all__ = ["HitSimilarity"]

@@ -11,15 +11,14 @@ from sklearn.metrics import log_loss
 from sklearn.utils._param_validation import Interval
 
 from krein.arrays import Array
+from krein.estimators._folds import cv_folds
+from krein.estimators._scoring import Score, scorer
 from krein.estimators._search import (
     SEARCHED,
-    Score,
     SearchResults,
     best_candidates,
     check_grid,
-    cv_folds,
     deprecated,
-    scorer,
     search,
     split_scores,
 )

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
@@ -16,6 +17,7 @@ from krein.estimators._training import FittedRows, Row, Training
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.solvers.libsvm import one_class_dual
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
+from krein.validation import check_weights
 
 __all__ = ["SpectrumOneClassSVM"]
 
@@ -110,7 +112,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         self
         """
         items = self._check_items(X, reset=True)
-        weight = self._check_weight(items, sample_weight)
+        weight = check_weights(_num_samples(items), sample_weight)
         training = self._prepared(items, getattr(X, "dtype", None), weight)
         self._store(self.fit_rows(training, None), training)
         return self

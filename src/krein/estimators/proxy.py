@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from krein.arrays import Array
 from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._proxy_options import SOLVERS, default_grid, split_options
 from krein.estimators._training import (
     Classes,
     FittedRows,
@@ -25,72 +25,12 @@ from krein.estimators._training import (
 from krein.estimators.nystroem import KreinNystroem
 from krein.problems.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.problems.proxy import ProxySVM
-from krein.published.cutting_planes import accpm
-from krein.published.gradient_methods import smm, spgm
-from krein.published.semi_infinite import siqclp
 from krein.result import Result
 from krein.solvers._loop import report
-from krein.solvers._warm_up import balanced_ray
 from krein.solvers.corrected import on_whole
-from krein.solvers.second_order import second_order
-from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State
 
-__all__ = ["SOLVERS", "ProxySVC"]
-
 _POSITIVE = Interval(Real, 0, None, closed="neither")
-
-# Name of the paper's method -> solver(problem, x0, *, tol, max_iter, ...).
-SOLVERS: dict[str, Callable[..., Result]] = {
-    "accpm": accpm,
-    "auto": second_order,
-    "siqclp": siqclp,
-    "smm": smm,
-    "spgm": spgm,
-}
-
-# Options that the estimator reads itself; the others go to the solver.
-_OWN_OPTIONS = {"init": None, "oracle": "quadrature", "max_exact": 8000, "rank": 300}
-
-
-def default_grid(
-    spectrum: Spectrum, target: Classes, weight: Array | None = None
-) -> tuple[Array, Array]:
-    """Grids of C and rho in the units of the similarity.
-
-    C: 0.1 to 100 over the mean positive eigenvalue, so that C K0 is of order one.
-    rho: what the proxy adds to K0 is vv' / (4 rho), of norm ||v||^2 / (4 rho). With the
-    v of a first, crude SVM (one ray, at the middle C), the smallest rho makes this norm
-    as large as the largest eigenvalue of K0, where the labels reshape the kernel
-    altogether; each further value is a hundred times larger, the last one close to
-    clip.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Of the training similarity.
-    target : Classes
-        Classes of the samples.
-    weight : ndarray of shape (n,), optional
-        Sample weights.
-
-    Returns
-    -------
-    Cs : ndarray of shape (4,)
-    rhos : ndarray of shape (3,)
-    """
-    d = spectrum.eigenvalues
-    mean = float(np.maximum(d, 0.0).sum()) / spectrum.n or 1.0
-    Cs = np.logspace(-1, 2, 4) / mean
-    largest = float(np.abs(d).max()) or 1.0
-    upper = Cs[2] * (np.ones(spectrum.n) if weight is None else weight)
-    signs = next(target.signs())
-    # rho so large that the ray is that of the clipped kernel.
-    rho = 1e6 * float(upper @ upper) / largest
-    problem = ProxySVM(spectrum, BalancedBox(upper, signs), rho)
-    v = problem.scale * balanced_ray(problem)
-    start = float(v @ v) / (4.0 * largest)
-    return Cs, start * np.logspace(0, 4, 3)
 
 
 class ProxySVC(KernelClassifier):
@@ -257,7 +197,7 @@ class ProxySVC(KernelClassifier):
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on one spectrum; see `KernelModel.fit_rows`."""
         self._check_combination(training)
-        own, options = self._split_options()
+        own, options = split_options(self.solver, self.solver_options)
         rank = None if training.size <= own["max_exact"] else int(own["rank"])
         spectrum = training.K.spectrum(training.weight, rank)
         starts = starting_rows(own["init"], training, target.n_rows)
@@ -314,25 +254,6 @@ class ProxySVC(KernelClassifier):
                 "decision values depend on the batch they are computed in, so no "
                 "sigmoid belongs to them; choose new_points='clip', 'project' or 'raw'"
             )
-
-    def _split_options(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Options of the estimator and those of the solver; others are errors."""
-        given = dict(self.solver_options or {})
-        own = {name: given.pop(name, default) for name, default in _OWN_OPTIONS.items()}
-        known = set(inspect.signature(SOLVERS[self.solver]).parameters) - _PASSED
-        unknown = sorted(set(given) - known)
-        if unknown:
-            allowed = ", ".join(sorted(known | set(_OWN_OPTIONS)))
-            raise ValueError(
-                f"solver_options has {unknown[0]!r}, which solver={self.solver!r} does "
-                f"not know; it knows: {allowed}"
-            )
-        if own["oracle"] not in ("quadrature", "eigh"):
-            raise ValueError(
-                "solver_options['oracle'] must be 'quadrature' or 'eigh', got "
-                f"{own['oracle']!r}"
-            )
-        return own, given
 
     def _row(
         self,
@@ -462,6 +383,3 @@ class ProxySVC(KernelClassifier):
         if not 0 <= row < n_rows:
             raise ValueError(f"row must be between 0 and {n_rows - 1}, got {row}")
         return self.proxy_.kernel(self.alpha_, row)
-
-
-_PASSED = {"problem", "x0", "tol", "max_iter", "callback"}

@@ -10,15 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._folds import cv_folds
 from krein.estimators._probability import sigmoid_calibration
+from krein.estimators._scoring import scorer
 from krein.estimators._search import (
     SEARCHED,
     SearchResults,
     best_candidates,
     check_grid,
-    cv_folds,
     deprecated,
-    scorer,
     search,
     split_scores,
 )
@@ -187,7 +187,7 @@ solver_options, tol, max_iter, random_state
             fitted = final.fit_rows(training, target)
         self._store(fitted, training)
         if self.probability:
-            self.calibration_ = sigmoid_calibration(
+            self.calibration_, self.conformity_ = sigmoid_calibration(
                 final, training, target, self.random_state
             )
         self.best_estimator_ = self._as_best(final)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._regressor import KernelRegressor
 from krein.estimators._training import FittedRows, Row, Training, Values
+from krein.estimators.gaussian import GaussianProcess
 from krein.estimators.spectral import METHOD_CONSTRAINTS
+from krein.items import take
+from krein.kernels import kernel_matrix
 from krein.matrices.treated import by_spectrum
 from krein.methods import METHODS, Method, as_method
 from krein.solvers.ridge import spectral_ridge
+from krein.spectrum import Spectrum, rescale
+from krein.store.state import Fitted, State
 
 __all__ = ["KreinRidge"]
 
@@ -29,8 +37,10 @@ class KreinRidge(KernelRegressor):
 
     Parameters
     ----------
-    alpha : float
-        Penalty.
+    alpha : float or "auto"
+        Penalty, which is the variance of the noise if the kernel is the covariance of a
+        Gaussian process. ``"auto"`` takes the largest marginal likelihood, with the
+        scale of the kernel free, from the one eigendecomposition.
     method : {"stabilised", "none", "flip", "clip", "shift", "square", ...}
         ``stabilised``: eigenvalues l with ``|l + alpha| < alpha`` are divided by
         alpha^2 / (l + alpha) instead of l + alpha: continuous, and 0 at the resonance;
@@ -47,6 +57,13 @@ class KreinRidge(KernelRegressor):
     ----------
     dual_coef_, intercept_, support_, result_
         As in `SpectrumSVC`.
+    alpha_used_ : float
+        The penalty, given or found.
+    noise_variance_ : float
+        Variance of a measurement around f: `alpha_used_`, for ``alpha="auto"`` times
+        the scale of the kernel, which leave-one-out residuals settle.
+    variance_ : dict
+        What ``predict(return_std=True)`` needs; n^2 numbers.
     objective_ : ndarray of shape (1,)
         ``sum w (y - f)^2 + alpha a'Ka`` on the kernel that was trained on; for
         ``stabilised`` on an indefinite kernel that of the bounded system.
@@ -56,6 +73,18 @@ class KreinRidge(KernelRegressor):
     residual_ : ndarray of shape (1,)
         Elsewhere: how far the linear system (for ``stabilised`` the bounded one) is
         from being solved, relative to the targets.
+
+    Notes
+    -----
+    ``predict(X, return_std=True, k_diag=...)`` gives the standard deviation of f, as
+    scikit-learn's `GaussianProcessRegressor` does, to which it is equal on a positive
+    kernel with ``alpha`` given and ``fit_intercept=False``. A new measurement lies
+    around the mean with variance ``std**2 + noise_variance_``. Where the method changes
+    the spectrum, the treated self-similarity of a new item is taken to be its raw one,
+    or what its similarities to the training items imply where that is more; for
+    ``stabilised`` and ``none`` the process is that of the clipped kernel. Measured with
+    ``alpha="auto"``, 90 % intervals held 89 to 93 % of new targets on average over five
+    data sets, by kernel and method (benchmarks/coverage.py).
 
     References
     ----------
@@ -73,10 +102,16 @@ class KreinRidge(KernelRegressor):
     True
     """
 
+    _fitted_state: State = (
+        Fitted("alpha_used_", "number", needed=False),
+        Fitted("noise_variance_", "number", needed=False),
+        Fitted("variance_", "table", needed=False),
+    )
+
     _parameter_constraints: dict = {  # noqa: RUF012
         **KernelRegressor._parameter_constraints,
         **METHOD_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "method": [StrOptions({"stabilised", *METHODS}), Method, callable],
         "fit_intercept": ["boolean"],
     }
@@ -114,34 +149,129 @@ class KreinRidge(KernelRegressor):
         spectrum = training.K.spectrum(training.weight)
         raw = self.method == "stabilised"
         record = as_method("none" if raw else self.method)
-        kernel, _ = record.apply(spectrum.eigenvalues, spectrum.tolerance, self.t)
+        kernel, gain = record.apply(spectrum.eigenvalues, spectrum.tolerance, self.t)
+        with_null = np.append(spectrum.eigenvalues, 0.0)
+        null, _ = record.apply(with_null, spectrum.tolerance, self.t)
+        process = _process(spectrum, kernel, y, float(null[-1]), self.fit_intercept)
+        auto = isinstance(self.alpha, str)
+        alpha = process.best_alpha() if auto else float(self.alpha)
         rounding = kernel.size * np.finfo(float).eps * np.abs(kernel).max(initial=0.0)
         result, b = spectral_ridge(
             spectrum,
-            self._denominators(kernel),
+            self._denominators(kernel, alpha),
             y,
-            alpha=float(self.alpha),
+            alpha=alpha,
             convex=bool(kernel.min(initial=0.0) >= -rounding),
             fit_intercept=self.fit_intercept,
             tol=self.tol,
         )
         treated = by_spectrum(training.K, record, spectrum, self.t)
-        return FittedRows([Row(treated.to_raw(result.x), b, result)])
+        scale = 1.0
+        if auto:
+            scale = process.scale(alpha, spectrum.eigenvectors, training.weight)
+        if record.needs == "nothing":  # the process has the clipped kernel
+            gain = (spectrum.eigenvalues > spectrum.tolerance).astype(float)
+        elif record.new_rows == "raw":
+            gain = np.ones_like(kernel)
+        facts = {
+            "alpha_used_": alpha,
+            "noise_variance_": scale * alpha,
+            "variance_": {
+                "scale": scale,
+                "axes": rescale(spectrum.eigenvectors, spectrum.sqrt_weight),
+                "gain": gain,
+                **vars(process),
+                "items": np.arange(y.size) if training.kept is None else training.kept,
+            },
+        }
+        return FittedRows([Row(treated.to_raw(result.x), b, result)], facts)
 
-    def _denominators(self, kernel: Array) -> Array:
+    def _denominators(self, kernel: Array, alpha: float) -> Array:
         """What the targets are divided by along each eigenvector."""
-        total = kernel + self.alpha
+        total = kernel + alpha
         if self.method != "stabilised" and as_method(self.method).needs == "spectrum":
             return total
         size = float(np.abs(total).max())
         if self.method == "stabilised":
-            near = np.abs(total) < self.alpha
+            near = np.abs(total) < alpha
             safe = np.where(total == 0.0, 1e-300, total)
-            return np.where(near, self.alpha**2 / safe, total)
+            return np.where(near, alpha**2 / safe, total)
         if np.abs(total).min() <= 1e-14 * size:
             raise ValueError(
-                f"alpha={self.alpha:g} makes K + alpha I singular to rounding: its "
+                f"alpha={alpha:g} makes K + alpha I singular to rounding: its "
                 f"eigenvalues go from {np.abs(total).min():.3g} to {size:.3g} in size. "
                 "Change alpha, or use method='stabilised', 'flip' or 'clip'"
             )
         return total
+
+    def predict(self, X: Any, return_std: bool = False, k_diag: Any = None) -> Any:
+        """Predicted targets of new items, with their standard deviation on request.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+        return_std : bool
+            Return the standard deviation of f too (without the noise of a measurement:
+            that is ``noise_variance_``).
+        k_diag : array-like of shape (n_new,), optional
+            Similarities of the new items to themselves; needed for ``return_std`` with
+            a precomputed kernel, computed otherwise.
+
+        Returns
+        -------
+        ndarray of shape (n_new,), or two of them with ``return_std=True``
+        """
+        mean = super().predict(X)
+        return (mean, self._std(X, k_diag)) if return_std else mean
+
+    def _std(self, X: Any, k_diag: Any) -> Array:
+        check_is_fitted(self)
+        if getattr(self, "variance_", None) is None:
+            raise ValueError(
+                "return_std needs what a fit with this version of krein keeps, and the "
+                "model comes from an older file; fit it again"
+            )
+        known = dict(self.variance_)
+        scale, axes, gain, items = (
+            known.pop(name) for name in ("scale", "axes", "gain", "items")
+        )
+        X = self._check_items(X, reset=False)
+        if self._precomputed:
+            rows = X.toarray() if scipy.sparse.issparse(X) else X
+            rows = rows[:, items]
+        else:
+            rows = kernel_matrix(self.kernel_, X, take(self.X_fit_, items))
+        k = self._self_similarities(X, k_diag)
+        process = GaussianProcess(**known)
+        variance = process.latent_variance(self.alpha_used_, (rows @ axes) * gain, k)
+        return np.sqrt(scale * variance)
+
+    def _self_similarities(self, X: Any, k_diag: Any) -> Array:
+        n = _num_samples(X)
+        if k_diag is None and not self._precomputed:
+            one = (take(X, [i]) for i in range(n))
+            return np.array([kernel_matrix(self.kernel_, x, x)[0, 0] for x in one])
+        k = np.asarray(k_diag, dtype=float) if k_diag is not None else None
+        if k is None or k.shape != (n,) or not np.isfinite(k).all():
+            given = "nothing" if k is None else f"an array of shape {k.shape}"
+            raise ValueError(
+                "return_std=True with kernel='precomputed' needs k_diag, similarities "
+                f"of the {n} new items to themselves (often 1); got {given}"
+            )
+        return k
+
+
+def _process(
+    spectrum: Spectrum, kernel: Array, y: Array, null: float, fit_intercept: bool
+) -> GaussianProcess:
+    """Targets along the eigenvectors; negative eigenvalues carry no variance."""
+    root = np.ones_like(y) if spectrum.sqrt_weight is None else spectrum.sqrt_weight
+    V = spectrum.eigenvectors
+    return GaussianProcess(
+        values=np.maximum(kernel, 0.0),
+        targets=V.T @ (root * y),
+        ones=V.T @ root,
+        total=float(root @ root),
+        null=null,
+        fit_intercept=fit_intercept,
+    )

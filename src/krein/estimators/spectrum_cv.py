@@ -9,6 +9,7 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._folds import cv_folds
 from krein.estimators._gains import (
     SEARCH_CONSTRAINTS,
     SPECTRUM_SEARCHED,
@@ -16,7 +17,6 @@ from krein.estimators._gains import (
     loosely,
 )
 from krein.estimators._landscape import Landscape, probabilities
-from krein.estimators._search import cv_folds
 from krein.estimators._svm_rows import loose_machines, svm_rows
 from krein.estimators._training import Classes, FittedRows, Training
 from krein.matrices.treated import TreatedKernel
@@ -108,6 +108,8 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         "scoring": [str, callable, None],
     }
 
+    _makes_sets = True
+
     def __init__(
         self,
         Cs=None,
@@ -177,7 +179,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         )
         scores = landscape.scores(self.scoring)
         best = self._take_best(self._rows, training, target, settings, scores)
-        self.temperature_ = landscape.combined(best)
+        self.temperature_, self.conformity_ = landscape.combined(best)
         return self
 
     def _rows(

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from krein.arrays import Array
+from krein.estimators._folds import cv_folds
 from krein.estimators._gains import (
     SEARCH_CONSTRAINTS,
     SPECTRUM_SEARCHED,
@@ -18,7 +19,6 @@ from krein.estimators._gains import (
     loosely,
 )
 from krein.estimators._regressor import KernelRegressor
-from krein.estimators._search import cv_folds
 from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.matrices.treated import TreatedKernel
 from krein.solvers.libsvm import svr_dual

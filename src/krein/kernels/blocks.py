@@ -179,15 +179,15 @@ def _write_file(work: Work, out: str | os.PathLike, tiling: Tiling) -> np.ndarra
     with locked(partial):
         store = _open_store(partial, tiling, work.key)
         try:
-            numbers_of = range(len(store.blocks))
-            missing = [number for number in numbers_of if not store.is_sound(number)]
+            everything = range(len(store.blocks))
+            missing = [number for number in everything if not store.is_sound(number)]
             blocks = [store.blocks[number] for number in missing]
             found = work.evaluate(blocks, store.tiling)
             for number, numbers in zip(missing, found, strict=True):
                 store.write(number, numbers)
             store.assemble(path)
         finally:
-            if path.exists() or not any(map(store.has, numbers_of)):
+            if path.exists() or len(store.missing()) == len(store.blocks):
                 shutil.rmtree(partial, ignore_errors=True)
     return np.load(path, mmap_mode="r")
 

@@ -28,6 +28,8 @@ class Matrix(ABC):
     of integers; nothing that is returned may be changed.
     """
 
+    is_sparse = False  # products are cheaper than entries
+
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:

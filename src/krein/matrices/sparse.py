@@ -39,6 +39,7 @@ class SparseSimilarity(Matrix):
     """
 
     matrix: Any
+    is_sparse = True
 
     @property
     def shape(self) -> tuple[int, int]:

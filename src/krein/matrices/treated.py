@@ -23,7 +23,7 @@ are projected onto it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -35,9 +35,6 @@ from krein.methods import Method
 from krein.spectrum import Spectrum, add_outer, most_common_factor, rescale
 from krein.store.fingerprint import fingerprint
 from krein.store.sharing import digest, once
-
-if TYPE_CHECKING:
-    from krein.matrices.matrix import Matrix
 
 _ROWS = 512  # of a dense kernel that sparse eigenpairs are added to at once
 _EPS = float(np.finfo(np.float64).eps)
@@ -75,7 +72,7 @@ class TreatedKernel:
         With features: makes coefficients on the landmarks of those on the features.
     """
 
-    source: Matrix | None
+    source: Any  # a Matrix, which this module need not know
     base: float = 1.0
     bend: float = 0.0
     shift: float = 0.0
@@ -237,7 +234,7 @@ def _add_sparse(M: Array, N: Any, d: Array, root: Array | None) -> None:
 
 
 def by_spectrum(
-    source: Matrix | None, record: Method, spectrum: Spectrum, t: float = 1.0
+    source: Any, record: Method, spectrum: Spectrum, t: float = 1.0
 ) -> TreatedKernel:
     """Treat a similarity whose spectrum is known.
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import math
-import struct
-import zlib
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
-
-import numpy as np
 
 from krein.progress import seconds_in_words
 
@@ -64,9 +59,11 @@ def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> st
     str
         An ``<svg>`` element.
     """
-    height, left = 262.0, 74.0
+    height = 262.0
     ordered = sorted(eigenvalues, reverse=True)
     top, bottom = max(ordered[0], 0.0), min(ordered[-1], 0.0)
+    shown = list(dict.fromkeys([top, top / 4, 0.0, bottom]))
+    left = max(74.0, _LETTER * max(len(f"{tick:.3g}") for tick in shown) + 8.0)
 
     def root(value: float) -> float:
         return math.copysign(math.sqrt(abs(value)), value)
@@ -93,7 +90,7 @@ def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> st
             f'height="{max(abs(y(value) - y(0)), 0.6):.2f}" '
             f'data-tip="eigenvalue {i + 1}: {value:.4g}"/>'
         )
-    for tick in dict.fromkeys([top, top / 4, 0.0, bottom]):
+    for tick in shown:
         if tick and abs(y(tick) - y(0.0)) < 12:
             continue
         body += _text(left - 6, y(tick), f"{tick:.3g}", "tick", "end")
@@ -254,30 +251,80 @@ def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
     str
         An ``<svg>`` element.
     """
+    signs = ["positive" if s > 0 else "negative" for s in points["signature"]]
+    label = (
+        f"{len(points['points'])} items in two pseudo-Euclidean coordinates, of a "
+        f"{signs[0]} and a {signs[1]} eigenvalue"
+    )
+    axes = [f"axis {k + 1} ({sign} eigenvalue)" for k, sign in enumerate(signs)]
+    return _scatter(points, labels, axes, label)
+
+
+def map_chart(
+    items: Sequence[dict[str, Any]], labels: Sequence[str], shares: Sequence[float]
+) -> str:
+    """Items in two coordinates with equal units, one shape and colour per label.
+
+    Parameters
+    ----------
+    items : sequence of dict
+        "item", "axis1", and perhaps "axis2" and "label".
+    labels : sequence of str
+        Names of the classes; empty where there are none.
+    shares : sequence of float
+        What each axis explains.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element.
+    """
+    points = {
+        "points": [(row["axis1"], row.get("axis2", 0.0)) for row in items],
+        "classes": [labels.index(row["label"]) if labels else 0 for row in items],
+        "names": [row["item"] for row in items],
+    }
+    axes = [f"axis {k + 1}: {share:.1%}" for k, share in enumerate([*shares, 0.0])]
+    return _scatter(points, labels, axes, f"Map of {len(items)} items", equal=True)
+
+
+def _scatter(
+    points: dict[str, Any],
+    labels: Sequence[str],
+    axes: Sequence[str],
+    label: str,
+    equal: bool = False,
+) -> str:
     height, margin = 360.0, 36.0
-    xs = [p[0] for p in points["points"]]
-    ys = [p[1] for p in points["points"]]
-    place_x = _scale(xs, margin, _WIDTH - margin)
-    place_y = _scale(ys, height - margin, margin)
+    xs, ys = zip(*points["points"], strict=True)
+    if equal:
+        width, tall = _WIDTH - 2 * margin, max(ys) - min(ys)
+        unit = min(width / (max(xs) - min(xs) or 1.0), 400.0 / (tall or 1.0))
+        height = max(tall * unit, 140.0) + 2 * margin
+        place_x = _centred(xs, 0.5 * _WIDTH, unit)
+        place_y = _centred(ys, 0.5 * height, -unit)
+    else:
+        place_x = _scale(xs, margin, _WIDTH - margin)
+        place_y = _scale(ys, height - margin, margin)
     body = _line(margin / 2, height - 22, _WIDTH - 8, height - 22)
     body += _line(margin / 2, height - 22, margin / 2, 8)
-    signs = ["positive" if s > 0 else "negative" for s in points["signature"]]
-    body += _text(
-        _WIDTH - 8, height - 9, f"axis 1 ({signs[0]} eigenvalue)", "tick", "end"
-    )
-    body += _text(margin / 2 + 6, 12, f"axis 2 ({signs[1]} eigenvalue)", "tick")
+    body += _text(_WIDTH - 8, height - 9, axes[0], "tick", "end")
+    body += _text(margin / 2 + 6, 12, axes[1], "tick")
     named = zip(points["points"], points["classes"], points["names"], strict=True)
     for (px, py), k, name in named:
-        tip = escape(f"{name}: {labels[k]}")
+        tip = escape(f"{name}: {labels[k]}" if labels else name)
         body += (
             f'<g class="class{k % 10}" data-tip="{tip}">'
             f"{_shape(_SHAPES[k % 6], place_x(px), place_y(py))}</g>"
         )
-    label = (
-        f"{len(xs)} items in two pseudo-Euclidean coordinates, of a {signs[0]} and a "
-        f"{signs[1]} eigenvalue"
-    )
     return _svg(label, body, height)
+
+
+def _centred(
+    values: Sequence[float], middle: float, unit: float
+) -> Callable[[float], float]:
+    centre = 0.5 * (min(values) + max(values))
+    return lambda value: middle + (value - centre) * unit
 
 
 def _scale(
@@ -309,75 +356,4 @@ def legend_mark(k: int) -> str:
     return (
         f'<svg class="mark" viewBox="-8 -8 16 16" aria-hidden="true">'
         f'<g class="class{k % 10}">{_shape(_SHAPES[k % 6], 0, 0)}</g></svg>'
-    )
-
-
-# ---------------------------------------------------------------------------- heat map
-
-_LOW, _MIDDLE, _HIGH = (178, 24, 43), (247, 247, 247), (33, 102, 172)
-
-
-def heat_png(cells: list[list[int]]) -> str:
-    """Return a data URI: red for -100, white for 0, blue for 100.
-
-    What is drawn decides which of these colours occur; see `heat_map`.
-
-    Parameters
-    ----------
-    cells : list of list of int
-        Rows of equal length, values -100 .. 100.
-    """
-    indices = (np.asarray(cells) + 100).astype(np.uint8)
-    height, width = indices.shape
-    rows = np.hstack([np.zeros((height, 1), dtype=np.uint8), indices])
-    body = b"\x89PNG\r\n\x1a\n" + b"".join(
-        (
-            # 8 bits per pixel, colours from a palette.
-            _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
-            _chunk(b"PLTE", _palette()),
-            _chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)),
-            _chunk(b"IEND", b""),
-        )
-    )
-    return "data:image/png;base64," + base64.b64encode(body).decode()
-
-
-def _chunk(kind: bytes, content: bytes) -> bytes:
-    checksum = zlib.crc32(kind + content)
-    return (
-        struct.pack(">I", len(content)) + kind + content + struct.pack(">I", checksum)
-    )
-
-
-def _palette() -> bytes:
-    share = np.linspace(0, 1, 101)[:, None]
-    low = np.array(_LOW) * (1 - share) + np.array(_MIDDLE) * share
-    high = np.array(_MIDDLE) * (1 - share) + np.array(_HIGH) * share
-    return np.vstack([low[:-1], high]).round().astype(np.uint8).tobytes()
-
-
-def heat_chart(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
-    """The heat map with the names of the classes at its edges."""
-    lines = "".join(
-        f'<i style="left:{100 * b:.2f}%;top:0;width:1px;height:100%"></i>'
-        f'<i style="top:{100 * b:.2f}%;left:0;height:1px;width:100%"></i>'
-        for b in heat["boundaries"]
-    )
-    ends = [0.0, *heat["boundaries"], 1.0]
-    names = ""
-    for c, start, end in zip(classes, ends, ends[1:], strict=False):
-        if end - start >= 0.04:  # else there is no room
-            place = f"{100 * start:.2f}%;{{}}:{100 * (end - start):.2f}%"
-            text = escape(c["label"])
-            names += f'<b class="row" style="top:{place.format("height")}">{text}</b>'
-            names += f'<b class="col" style="left:{place.format("width")}">{text}</b>'
-    order = ", ".join(c["label"] for c in classes)
-    alt = f"Similarities as colours, items ordered by class: {order}"
-    return (
-        f'<figure><div class="heat"><img alt="{escape(alt)}" '
-        f'src="{heat_png(heat["cells"])}">{lines}{names}</div>'
-        f'<span class="scale{" positive" if heat["low"] >= 0 else ""}"></span>'
-        f'<div class="ends"><span>{heat["low"]:.3g} and less</span>'
-        f"<span>{0.5 * (heat['low'] + heat['high']):.3g}</span>"
-        f"<span>{heat['high']:.3g} and more</span></div></figure>"
     )

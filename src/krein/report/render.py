@@ -10,13 +10,14 @@ from typing import Any
 
 from krein.progress import seconds_in_words
 from krein.report.charts import (
-    heat_chart,
     interval_chart,
     legend_mark,
     scatter_chart,
     spectrum_chart,
     time_chart,
 )
+from krein.report.png import heat_chart
+from krein.report.tables import capital, facts_table, mistake_table, picker, score_table
 
 _FEW_CLASSES = 12
 
@@ -31,17 +32,36 @@ def render(report: dict[str, Any]) -> str:
         `krein.report.data.case`; ``headline`` if it is not that of the first case.
     """
     cases = report["cases"]
+    sections = [_section(c, i, len(cases)) for i, c in enumerate(cases)]
     headline = report.get("headline") or cases[0]["headline"]
+    framed = {**report, "finding": headline}
+    return page(framed, "\n".join(sections), _contents(cases), glossary())
+
+
+def page(
+    report: dict[str, Any],
+    body: str,
+    contents: str = "",
+    words: Iterable[tuple[str, str]] = (),
+) -> str:
+    """Put HTML into the frame of a page: title, finding as headline, footer."""
+    meanings = "".join(
+        f"<dt>{escape(w)}</dt><dd>{escape(text)}</dd>" for w, text in words
+    )
+    if meanings:
+        meanings = (
+            f'<section id="glossary"><h2>Glossary</h2><dl>{meanings}</dl></section>'
+        )
     return Template(_file("template.html")).substitute(
         title=escape(report["title"]),
-        headline=escape(_capital(headline)),
+        headline=escape(capital(report["finding"])),
         intro=escape(report["intro"]),
         footer=escape(report["footer"]),
         style=_file("style.css"),
         script=_file("script.js"),
-        contents=_contents(cases),
-        cases="\n".join(_section(c, i, len(cases)) for i, c in enumerate(cases)),
-        glossary=_definitions(glossary()),
+        contents=contents,
+        cases=body,
+        glossary=meanings,
     )
 
 
@@ -53,14 +73,6 @@ def glossary() -> list[tuple[str, str]]:
     """The words of the report with their meanings."""
     lines = _file("glossary.txt").splitlines()
     return [(word, text) for word, _, text in (line.partition(": ") for line in lines)]
-
-
-def _definitions(words: Iterable[tuple[str, str]]) -> str:
-    return "".join(f"<dt>{escape(w)}</dt><dd>{escape(text)}</dd>" for w, text in words)
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
 
 
 def _contents(cases: list[dict[str, Any]]) -> str:
@@ -92,7 +104,7 @@ def _section(case: dict[str, Any], index: int, cases: int) -> str:
     if cases > 1:
         heading = f"<h2>{escape(case['title'])}</h2>"
         said = case["finding"] or case["headline"]
-        heading += f'<p class="finding">{escape(_capital(said))}</p>'
+        heading += f'<p class="finding">{escape(capital(said))}</p>'
     return f"""<section id="case{index}">
 {heading}
 <p class="about">{escape(about.strip())}</p>
@@ -108,9 +120,9 @@ def _section(case: dict[str, Any], index: int, cases: int) -> str:
 <h3>{"Largest errors" if numbers else "Items that were not recognised"}</h3>
 {mistake_table(case)}
 <h3>{"The methods" if numbers else "What each method got wrong"}</h3>
-{_picker(comparison, case["classes"])}
+{picker(comparison, case["classes"])}
 <h3>The similarity</h3>
-{_facts(spectrum["facts"])}
+{facts_table(spectrum["facts"])}
 {"" if numbers else _advice(spectrum["advice"], case["findings"])}
 <figure>{spectrum_chart(spectrum["eigenvalues"], edge)}
 <figcaption>Eigenvalues from the largest to the smallest on a square-root scale; those
@@ -199,140 +211,7 @@ def _failed(failed: dict[str, str]) -> str:
     )
 
 
-def _scrolling(table: str, label: str) -> str:
-    return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{label}">'
-        f"{table}</div>"
-    )
-
-
-def _row(name: str, cells: Iterable[str], kind: str = "") -> str:
-    return f'<tr{kind}><th scope="row">{escape(name)}</th>{"".join(cells)}</tr>'
-
-
-def _cell(column: dict[str, Any], row: dict[str, Any], deciding: bool) -> str:
-    value = row[column["key"]]
-    text = format(value, column["format"])
-    if column["key"].endswith("_seconds"):
-        text = seconds_in_words(value)
-    kind = "number deciding" if deciding else "number"
-    return f'<td class="{kind}" data-value="{value!r}">{escape(text)}</td>'
-
-
-def score_table(comparison: dict[str, Any]) -> str:
-    """All methods; the column that decides is bold for the recommended one."""
-    columns = comparison["columns"]
-    head = "".join(
-        f'<th scope="col" class="number">{escape(c["title"].removesuffix(" s"))}</th>'
-        for c in columns
-    )
-    body = "".join(
-        _row(
-            row["title"],
-            (_cell(c, row, c["key"] == comparison["scoring"]) for c in columns),
-            ' class="chosen"' if row["method"] == comparison["recommended"] else "",
-        )
-        for row in comparison["table"]
-    )
-    table = (
-        f'<table class="sortable"><thead><tr><th scope="col">Method</th>{head}</tr>'
-        f"</thead><tbody>{body}</tbody></table>"
-    )
-    return (
-        f'<p class="note">{escape(_capital(comparison["label"]))} decides (bold). '
-        f"Press a heading to sort. {escape(comparison['about_p'])}</p>"
-        + _scrolling(table, "Table of scores")
-    )
-
-
-def mistake_table(case: dict[str, Any]) -> str:
-    """Items the recommended method got wrong, with their neighbours."""
-    comparison, rows = case["comparison"], case["mistakes"]
-    title = comparison["methods"][comparison["recommended"]]["title"]
-    if not rows:
-        return f"<p>{escape(title)} was right on every test item.</p>"
-    words = ["Item", "Is", "Taken for", "Confidence", "Wrong", "Nearest items"]
-    order = "the surest mistakes first. An item that stands among items of another "
-    order += "class may be labelled wrongly"
-    numbers = case["task"] == "regression"
-    if numbers:
-        order, words[2:5] = "the largest errors first", ["Predicted"]
-    head = "".join(f'<th scope="col">{word}</th>' for word in words)
-    body = "".join(_mistake(row, numbers) for row in rows)
-    table = (
-        f'<table class="mistakes"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table>"
-    )
-    return f'<p class="note">By {escape(title)}, {order}.</p>' + _scrolling(
-        table, "Mistakes"
-    )
-
-
-def _mistake(row: dict[str, Any], numbers: bool) -> str:
-    sure = f"{row['probability']:.0%}" if row["probability"] else ""
-    counted = [] if numbers else [sure, f"{row['wrong']} of {row['tests']}"]
-    near = ", ".join(f"{n['item']} ({n['label']})" for n in row["nearest"])
-    cells = [row["label"], row["predicted"], *counted, near]
-    return _row(row["item"], (f"<td>{escape(cell)}</td>" for cell in cells))
-
-
-def _picker(comparison: dict[str, Any], classes: list[dict[str, Any]]) -> str:
-    labels, methods = [c["label"] for c in classes], comparison["methods"]
-    options = "".join(
-        f'<option value="{escape(name)}"'
-        f"{' selected' if name == comparison['recommended'] else ''}>"
-        f"{escape(method['title'])}</option>"
-        for name, method in methods.items()
-    )
-    parts = "".join(_method_part(n, method, labels) for n, method in methods.items())
-    return (
-        f'<p class="picker"><label>Method: <select class="methods">{options}</select>'
-        f"</label></p>{parts}"
-    )
-
-
-def _method_part(name: str, method: dict[str, Any], labels: list[str]) -> str:
-    chosen = "; ".join(
-        f"{c['params'] or 'nothing to choose'} "
-        f"({c['splits']} split{'s' if c['splits'] > 1 else ''})"
-        for c in method["chosen"]
-    )
-    return (
-        f'<div class="pick" data-method="{escape(name)}"><p>{escape(method["about"])} '
-        f"Chosen most often: {escape(chosen)}.</p>{_confusion(method, labels)}</div>"
-    )
-
-
-def _confusion(method: dict[str, Any], labels: list[str]) -> str:
-    """Counts, shaded by their share of the true class."""
-    if not method["confusion"]:
-        return ""
-    head = "".join(f'<th scope="col" class="number">{escape(x)}</th>' for x in labels)
-    body = ""
-    for i, counts in enumerate(method["confusion"]):
-        total = max(sum(counts), 1)
-        body += _row(
-            labels[i],
-            (
-                f'<td class="{"right" if i == j else "wrong"}" '
-                f'style="--share:{100 * count / total:.0f}%">{count}</td>'
-                for j, count in enumerate(counts)
-            ),
-        )
-    table = (
-        '<table class="confusion"><caption>True class (rows), predicted class '
-        "(columns), counted over all test parts</caption>"
-        f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
-    return _scrolling(table, "Confusion")
-
-
 # ---------------------------------------------------------------------- the similarity
-
-
-def _facts(facts: dict[str, str]) -> str:
-    rows = "".join(_row(k, [f"<td>{escape(v)}</td>"]) for k, v in facts.items())
-    return f"<table><tbody>{rows}</tbody></table>"
 
 
 def _advice(advice: list[str], findings: list[dict[str, Any]]) -> str:
@@ -349,18 +228,23 @@ def _band_words(noise_edge: float | None) -> str:
     return f"; the grey band (up to {noise_edge:.3g}) is what noise alone would fill"
 
 
-def _embedding(case: dict[str, Any]) -> str:
-    labels = [c["label"] for c in case["classes"]]
-    points = case["embedding"]
+def legend(labels: list[str]) -> str:
+    """Which mark stands for which class."""
     marks = "".join(
         f"<li>{legend_mark(k)}{escape(label)}</li>" for k, label in enumerate(labels)
     )
+    return f'<ul class="legend">{marks}</ul>'
+
+
+def _embedding(case: dict[str, Any]) -> str:
+    labels = [c["label"] for c in case["classes"]]
+    points = case["embedding"]
     p, q, _ = case["spectrum"]["signature"]
     values = " and ".join(f"{v:.3g}" for v in points["eigenvalues"])
     hidden = f" {points['hidden']} items are not drawn." if points["hidden"] else ""
     return (
-        f'<ul class="legend">{marks}</ul>'
-        f"<figure>{scatter_chart(points, labels)}<figcaption>Signature ({p}, {q}): the "
+        f"{legend(labels)}<figure>{scatter_chart(points, labels)}<figcaption>"
+        f"Signature ({p}, {q}): the "
         f"whole space has {p} positive and {q} negative axes. Shown are those of the "
         f"eigenvalues {values}; along a negative axis distances count negatively."
         f"{hidden}</figcaption></figure>"
@@ -384,4 +268,4 @@ def _run(run: dict[str, Any], comparison: dict[str, Any]) -> str:
         title = comparison["methods"][name]["title"]
         facts[title] = f"the solver was cut short on {share:.0%} of the splits"
     command = f"<pre>{escape(run['command'])}</pre>" if run["command"] else ""
-    return _facts(facts) + command
+    return facts_table(facts) + command

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from krein.formats import hits as tables
-from krein.formats.named import Named
+from krein.files import Named
+from krein.files import hit_table as tables
 from krein.scale.client import as_client, map_in_order
 
 Paths = Sequence[str | os.PathLike[str]]

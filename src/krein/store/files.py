@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +19,7 @@ from krein.store.owner import Owner
 __all__ = ["atomic_write", "check_writable", "replace_file", "sweep"]
 
 _LONG_AGO = 86400.0  # seconds; no file is being written that was not touched since
-_LEFT = re.compile(r"\..+\.([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{8}\.tmp")
+_LEFT = re.compile(r"\.krein-([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{8}\.tmp")
 
 
 def check_writable(path: str | os.PathLike, *, overwrite: bool = False) -> Path:
@@ -59,8 +61,9 @@ def atomic_write(
     r"""Open a temporary file that becomes `path` when the block ends without error.
 
     The file is written next to its destination, forced to disk and renamed, so a
-    reader sees the old file or the whole new one, also after a crash. What a killed
-    run left of an earlier attempt is removed.
+    reader sees the old file or the whole new one, also after a crash. What killed runs
+    left in the folder is removed. A file that is replaced hands its permissions on; a
+    symbolic link is followed: the file it points to is replaced, the link stays.
 
     Parameters
     ----------
@@ -88,18 +91,27 @@ def atomic_write(
     >>> folder.cleanup()
     """
     path = check_writable(path, overwrite=overwrite)
-    sweep(path.parent, path.name)
+    if path.is_symlink():
+        path = check_writable(os.path.realpath(path), overwrite=overwrite)
+    sweep(path.parent)
     temporary = _temporary(path)
     options: dict[str, Any] = {"mode": "xb"}
     if text:
         options = {"mode": "x", "encoding": "utf-8", "newline": ""}
     try:
         with open(temporary, **options) as handle:
+            if path.exists():
+                os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
         check_writable(path, overwrite=overwrite)
         os.replace(temporary, path)
+    except OSError as error:
+        if error.filename is None and (error.errno or type(error) is OSError):
+            why = error.strerror or f"{error}; is the disk full?"
+            raise OSError(error.errno or errno.EIO, why, str(path)) from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -117,29 +129,19 @@ def replace_file(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def sweep(folder: Path, name: str = "*") -> None:
-    """Remove temporary files that dead processes have left.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to look.
-    name : str
-        Name of the file they were to become; all by default.
-    """
-    prefix = "." if name == "*" else f".{name}."
+def sweep(folder: Path) -> None:
+    """Remove temporary files that dead processes have left in a folder."""
     for entry in os.scandir(folder):
-        if entry.name.startswith(prefix) and entry.name.endswith(".tmp"):
-            found = _LEFT.fullmatch(entry.name)
-            if found and _is_left(Path(entry.path), *found.groups()):
-                Path(entry.path).unlink(missing_ok=True)
+        found = _LEFT.fullmatch(entry.name)
+        if found and _is_left(Path(entry.path), *found.groups()):
+            Path(entry.path).unlink(missing_ok=True)
 
 
 def _temporary(path: Path) -> Path:
-    """A name beside `path` that tells whose it is."""
+    """A name beside `path` that tells whose it is; short, however long that one is."""
     me = Owner.this_process()
     mark = f"{me.place}-{me.pid}-{me.started}-{secrets.token_hex(4)}"
-    return path.with_name(f".{path.name}.{mark}.tmp")
+    return path.with_name(f".krein-{mark}.tmp")
 
 
 def _is_left(path: Path, place: str, pid: str, started: str) -> bool:

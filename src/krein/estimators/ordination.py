@@ -1,0 +1,280 @@
+"""Principal coordinates of distances, with a place for new items."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from krein.arrays import Array
+from krein.estimators.transformers import _SquareInput
+from krein.items import columns_of_rows
+from krein.spectrum import Spectrum
+from krein.store.state import Fitted, State, replaces_state
+from krein.validation import ROUNDING
+
+
+class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
+    """Principal coordinates analysis (classical MDS), with a place for new items.
+
+    Distances in, coordinates out. ``fit`` takes the square distances of the training
+    items, for instance Levenshtein, Jaccard, Gower, Bray-Curtis, UniFrac or DTW
+    distances; ``transform`` takes rows of distances from new items to the training
+    items and places each new item by itself, whatever else is in the batch. So
+    clusterers and classifiers of scikit-learn that need coordinates work on distances:
+    ``make_pipeline(PCoA(5), KMeans(3))`` labels new items too.
+
+    With ``B = -J D^2 J / 2 = U diag(l) U'``, J = I - 11'/n, the coordinates are
+    ``U l^1/2`` of the largest eigenvalues. Negative eigenvalues say that no points have
+    these distances; `negative_mass_` is their share, and a correction removes them.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of coordinates; None means one for each positive eigenvalue. Coordinates
+        beyond the positive eigenvalues are zero.
+    correction : {"none", "lingoes", "cailliez"}
+        ``"lingoes"`` adds a constant to all squared distances between different items,
+        ``"cailliez"`` one to all distances, each the smallest that leaves no negative
+        eigenvalue.
+    symmetrize : bool
+        Use (D + D') / 2 instead of refusing asymmetric distances.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n,)
+        All eigenvalues of B (after the correction), largest first.
+    proportion_explained_ : ndarray of shape (n_components,)
+        ``l_k / sum |l|``: with negative eigenvalues the denominator counts them too, so
+        that the proportions do not pretend to explain what no coordinates can.
+    negative_mass_ : float
+        Sum of the magnitudes of negative eigenvalues over that of all, after the
+        correction.
+    correction_ : float
+        The constant that was added (to squared distances for "lingoes", where it is
+        2c; to distances for "cailliez"); 0 without a correction.
+
+    Notes
+    -----
+    A new item gets the correction to every training item, as different items do in
+    training. A distance of exactly zero says that the new item *is* that training item
+    (the first of them if several): it is left at zero, so that ``transform`` gives
+    training rows their training coordinates. Items with an exact twin are the
+    exception: with a correction the twins are apart in training, and ``transform``
+    places both rows where the first one is. Without a correction ``fit_transform`` and
+    ``transform`` agree for all rows.
+
+    scikit-bio's ``pcoa`` has the same coordinates (the signs are arbitrary); it divides
+    by the trace, or by the sum of the positive eigenvalues, which leaves the negative
+    ones out. In R: ``cmdscale``, ``ape::pcoa``, ``vegan::wcmdscale``.
+
+    References
+    ----------
+    Gower (1966, 1968), Biometrika 53 and 55; Lingoes (1971), Psychometrika 36; Cailliez
+    (1983), Psychometrika 48.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import PCoA
+    >>> places = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0], [3.0, 4.0]])
+    >>> D = np.linalg.norm(places[:, None] - places[None], axis=2)
+    >>> model = PCoA(2).fit(D)
+    >>> model.transform([[2.5, 2.5, 2.5, 2.5]]).round(9) + 0.0  # the middle
+    array([[0., 0.]])
+    >>> model.proportion_explained_.round(2)
+    array([0.64, 0.36])
+    """
+
+    _fitted_state: State = (
+        Fitted("eigenvalues_", "numbers", "n"),
+        Fitted("proportion_explained_", "numbers", "k"),
+        Fitted("negative_mass_", "number"),
+        Fitted("correction_", "number"),
+        Fitted("squared_means_", "numbers", "n"),
+        Fitted("projection_", "numbers", "nk"),
+    )
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "correction": [StrOptions({"none", "lingoes", "cailliez"})],
+        "symmetrize": ["boolean"],
+    }
+
+    metric = "precomputed"  # scikit-learn's word for distances as input
+
+    def __init__(self, n_components=2, *, correction="none", symmetrize=False):
+        self.n_components = n_components
+        self.correction = correction
+        self.symmetrize = symmetrize
+
+    def __sklearn_tags__(self):
+        """Rows and columns are items; nothing is negative."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the axes.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, n)
+            Distances between the training items.
+        y : ignored
+            For the common interface.
+
+        Returns
+        -------
+        self
+        """
+        self.fit_transform(X)
+        return self
+
+    @replaces_state
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Find the axes, and return the coordinates of the training items.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, n)
+            Distances between the training items.
+        y : ignored
+            For the common interface.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+        """
+        D = self._check_square(columns_of_rows(X))
+        D = _check_distances(D)
+        constant = _CORRECTIONS[self.correction](D)
+        squares = _corrected(D, ~np.eye(len(D), dtype=bool), constant, self.correction)
+        means = squares.mean(axis=1)
+        spectrum = Spectrum.exact(_centred(squares, means, means))
+        values, vectors = spectrum.eigenvalues[::-1], spectrum.eigenvectors[:, ::-1]
+        positive = int(np.sum(values > spectrum.tolerance))
+        wanted = positive if self.n_components is None else self.n_components
+        if wanted > len(D):
+            raise ValueError(
+                f"n_components={wanted} is larger than the number of items, {len(D)}"
+            )
+        used = np.maximum(np.where(np.arange(len(D)) < positive, values, 0.0), 0.0)
+        used, axes = used[:wanted], _with_sign(vectors[:, :wanted])
+        total = float(np.abs(values).sum()) or 1.0
+        self.eigenvalues_ = values.copy()
+        self.proportion_explained_ = used / total
+        self.negative_mass_ = float(-values[values < -spectrum.tolerance].sum()) / total
+        self.correction_ = constant
+        self.squared_means_ = means
+        root = np.sqrt(used)
+        self.projection_ = axes * np.divide(1.0, root, where=root > 0, out=0.0 * root)
+        self._n_features_out = wanted
+        return axes * root
+
+    def transform(self, X: Any) -> Array:
+        """Coordinates of items from their distances to the training items.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_new, n_train)
+            Distances of new items (rows) to the training items (columns).
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_components)
+        """
+        names = getattr(self, "feature_names_in_", ())
+        D = self._check_rows(columns_of_rows(X, names))
+        _refuse_negative(D)
+        other = np.ones(D.shape, dtype=bool)
+        nearest = D.argmin(axis=1)
+        other[np.arange(len(D)), nearest] = D.min(axis=1) > 0.0
+        squares = _corrected(D, other, self.correction_, self.correction)
+        B = _centred(squares, squares.mean(axis=1), self.squared_means_)
+        return B @ self.projection_
+
+
+def _check_distances(D: Array) -> Array:
+    """Return distances with a zero diagonal, or say what else was given."""
+    diagonal, own = D.diagonal(), float(D.diagonal().max())
+    # As `krein.diagnose` sees similarities: items are most alike to themselves.
+    if diagonal.all() and np.mean(diagonal >= D.max(axis=1)) >= 0.9:
+        raise ValueError(
+            "X looks like similarities, not distances: items have the largest number "
+            "with themselves, where a distance is zero. Make distances of them, "
+            "sqrt(K_ii + K_jj - 2 K_ij), or use PseudoEuclideanEmbedding"
+        )
+    _refuse_negative(D)
+    if own > ROUNDING * float(D.max()):
+        raise ValueError(
+            f"the diagonal of X goes up to {own:.3g}, but the distance of an item to "
+            "itself is zero. If that is how X was measured, set it: "
+            "np.fill_diagonal(X, 0)"
+        )
+    D = D.copy()
+    np.fill_diagonal(D, 0.0)
+    return D
+
+
+def _refuse_negative(D: Array) -> None:
+    smallest = float(D.min())
+    if smallest < 0.0:
+        # scikit-learn's checks look for its first words.
+        raise ValueError(
+            f"Negative values in data passed to PCoA: the smallest is {smallest:.3g}, "
+            "and no distance is negative. If large means similar, these are "
+            "similarities: use PseudoEuclideanEmbedding"
+        )
+
+
+def _centred(squares: Array, row_means: Array, means: Array) -> Array:
+    """Return ``-J D^2 J / 2``; for new rows around the training items."""
+    # Row and column means are added first: the sum is symmetric to the last bit.
+    return 0.5 * ((row_means[:, None] + means) - squares - means.mean())
+
+
+def _corrected(D: Array, other: np.ndarray, constant: float, correction: str) -> Array:
+    """Squared distances, with the constant added where items are different."""
+    if correction == "cailliez":
+        return (D + constant * other) ** 2
+    return D**2 + constant * other
+
+
+def _double_centred(S: Array) -> Array:
+    means = S.mean(axis=1)
+    return _centred(S, means, means)
+
+
+def _lingoes(D: Array) -> float:
+    """Return what to add to squared distances: minus twice the least eigenvalue."""
+    spectrum = Spectrum.exact(_double_centred(D**2))
+    return max(-2.0 * float(spectrum.eigenvalues[0]), 0.0)
+
+
+def _cailliez(D: Array) -> float:
+    """Largest real eigenvalue of [[0, 2 B1], [-I, -4 B2]]; 0 for Euclidean distances.
+
+    The matrix of twice the size has no symmetry: some 100 times the cost of `eigh`.
+    """
+    B1, B2 = _double_centred(D**2), _double_centred(D)
+    values = np.linalg.eigvalsh(B1)
+    if values[0] >= -len(D) * np.finfo(float).eps * np.abs(values).max(initial=0.0):
+        return 0.0
+    zero, one = np.zeros_like(D), np.eye(len(D))
+    found = scipy.linalg.eigvals(np.block([[zero, 2.0 * B1], [-one, -4.0 * B2]]))
+    real = found.real[np.abs(found.imag) <= 1e-8 * np.abs(found).max()]
+    return max(float(real.max(initial=0.0)), 0.0)
+
+
+_CORRECTIONS = {"none": lambda D: 0.0, "lingoes": _lingoes, "cailliez": _cailliez}
+
+
+def _with_sign(vectors: Array) -> Array:
+    """Give each axis the sign that makes its largest entry positive."""
+    largest = np.abs(vectors).argmax(axis=0)
+    return vectors * np.where(vectors[largest, np.arange(len(largest))] < 0, -1.0, 1.0)

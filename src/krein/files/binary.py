@@ -1,0 +1,324 @@
+"""Binary arrays: .npy, .npz and .mat, and the choice among several arrays.
+
+A header of 128 bytes can declare any size: it is compared with the file and with the
+free memory before anything is allocated. Nothing is unpickled. In a .npy file names
+follow the matrix as a second array (and those of the columns as a third): `numpy.load`
+reads the matrix alone, whoever saves it anew drops the names.
+
+MATLAB files (5 to 7.2; Octave writes them too) are not read by SciPy, whose reader can
+end the process on a damaged file. The layout is that of "MAT-File Format" (MathWorks),
+level 5: elements of a tag (type, number of bytes) and data, padded to 8 bytes; a matrix
+is an element of elements: flags, dimensions, name, then what its class says.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+import tokenize
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from krein.files.cells import How, Named
+from krein.files.text import FormatError, TooLargeError, require_room
+from krein.matrices.memory import available_memory
+
+_MATRIX_KEYS = ("K", "X", "S", "D", "data")
+_UNREADABLE = (
+    ValueError, EOFError, tokenize.TokenError, SyntaxError, TypeError, RecursionError,
+    MemoryError, OverflowError,
+)  # fmt: skip
+_DAMAGED = (*_UNREADABLE, zipfile.BadZipFile, zlib.error, OSError)
+
+# MATLAB: type number of an element -> numpy code; 16 to 18 are text in UTF-8, 16, 32.
+_CODES = "i1 u1 i2 u2 i4 u4 f4 f8 i8 u8 u1 u2 u4".split()
+_TYPES = dict(zip((*range(1, 8), 9, 12, 13, 16, 17, 18), _CODES, strict=True))
+_MATRIX, _PACKED = 14, 15
+_CELL, _CHAR, _SPARSE = 1, 4, 5
+_NUMBERS = range(6, 16)  # double, single, then integers of 8 to 64 bits
+_FLOATS = (6, 7)
+_COMPLEX = 0x08
+_DEEPEST = 3  # cells in cells
+
+
+def _read_array(handle: IO[bytes], size: int, path: Path, member: str = "") -> Any:
+    """Read one array, once its header promises no more than what is there."""
+    where = f"{member}: " if member else ""
+    start = handle.tell()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # written by Python 2
+            shape, dtype = _header(handle)
+            declared = math.prod(shape) * dtype.itemsize
+            left = size - handle.tell()
+            if declared > left:
+                raise FormatError(
+                    path,
+                    f"{where}the header declares shape {shape} of {dtype}, {declared} "
+                    f"bytes, but {left} follow; is the file complete?",
+                )
+            require_room(declared, path, "Open it with numpy.load(mmap_mode='r').")
+            handle.seek(start)
+            array = np.lib.format.read_array(handle, allow_pickle=False)
+        _check_characters(array)
+        return array
+    except FormatError:
+        raise
+    except _DAMAGED as error:
+        raise FormatError(path, f"{where}cannot be read: {error}") from None
+
+
+def _header(handle: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Return the shape and the type of an array that holds numbers or text."""
+    version = np.lib.format.read_magic(handle)
+    old = version == (1, 0)
+    of = np.lib.format
+    read = of.read_array_header_1_0 if old else of.read_array_header_2_0
+    try:
+        shape, _, dtype = read(handle)
+    except _DAMAGED as error:
+        raise ValueError(f"its .npy header cannot be read ({error})") from None
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which are not read for safety")
+    if dtype.itemsize == 0 or any(n < 0 for n in shape) or len(shape) > 32:
+        raise ValueError(f"the header declares {shape} of {dtype}")
+    return shape, dtype
+
+
+def _check_characters(array: np.ndarray) -> None:
+    """Refuse text with codes that are no characters, which Python cannot handle."""
+    if array.dtype.kind == "U" and array.size:
+        native = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("="))
+        codes = native.view(np.uint32)
+        if codes.max() > 0x10FFFF or ((codes >= 0xD800) & (codes < 0xE000)).any():
+            raise ValueError("its text holds what is no character")
+
+
+def read_npy(path: Path, how: How | None = None) -> Named:
+    """Read a .npy file, with the names behind the array where krein wrote them."""
+    size = os.path.getsize(path)
+    arrays: list[np.ndarray] = []
+    with open(path, "rb") as handle:
+        while len(arrays) < 3 and (handle.tell() < size or not arrays):
+            arrays.append(_read_array(handle, size, path))
+        if handle.tell() < size or any(x.dtype.kind != "U" for x in arrays[1:]):
+            raise FormatError(path, "more follows behind the array; is it one file?")
+    names, columns, *_ = [_strings(array, path) for array in arrays[1:]] + [None, None]
+    return Named(arrays[0], names, columns)
+
+
+def _strings(names: Any, path: Path) -> list[str] | None:
+    if names is None:
+        return None
+    if isinstance(names, list) and not all(isinstance(name, str) for name in names):
+        raise FormatError(path, "the names are not text")
+    return [str(name) for name in np.ravel(names)]
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Read all arrays of a .npz file after their headers were checked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            require_room(sum(m.file_size for m in members), path, "Split the file.")
+            if any(member.filename.startswith("xl/") for member in members):
+                raise FormatError(path, "is an Excel workbook; save it as .csv")
+            arrays = {}
+            for member in members:
+                name, size = member.filename, member.file_size
+                with archive.open(member) as handle:
+                    array = _read_array(handle, size, path, name)
+                arrays[name.removesuffix(".npy")] = array
+            return arrays
+    except FormatError:
+        raise
+    except (*_DAMAGED, NotImplementedError, RuntimeError, KeyError) as error:
+        raise FormatError(path, f"the .npz file cannot be read: {error}") from None
+
+
+def read_npz(path: Path, how: How) -> Named:
+    """Read a matrix, with names and labels, from a .npz file."""
+    return _matrix_among(read_arrays(path), path, how.key)
+
+
+def read_mat(path: Path, how: How) -> Named:
+    """Read a matrix, with names and labels, from a MATLAB file."""
+    return _matrix_among(_variables(path), path, how.key)
+
+
+def read_item_arrays(path: Path, how: How) -> Named:
+    """Read items, with names and labels, from a .npz file."""
+    found = read_arrays(path)
+    key = how.key
+    if key is None:
+        key = "X" if "X" in found else next(iter(found), "X")
+    if key not in found:
+        raise FormatError(path, f"has no array {key!r}; it has {', '.join(found)}")
+    names = _strings(found.get("names"), path)
+    return Named(found[key], names, target=found.get("y"))
+
+
+def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
+    """Choose the matrix among several arrays, with names and labels beside it."""
+    numeric = [
+        name
+        for name, array in arrays.items()
+        if isinstance(array, np.ndarray)
+        and array.ndim == 2
+        and array.dtype.kind in "biufc"
+    ]
+    likely = [name for name in _MATRIX_KEYS if name in numeric] or numeric
+    if key is None:
+        if not likely or (len(likely) > 1 and likely[0] not in _MATRIX_KEYS):
+            found = ", ".join(sorted(arrays)) or "nothing"
+            problem = f"expected one matrix, found {found}; choose one with key="
+            raise FormatError(path, problem)
+        key = likely[0]
+    if key not in arrays:
+        raise FormatError(
+            path, f"has no array {key!r}; it has {', '.join(sorted(arrays))}"
+        )
+    names, columns = (_strings(arrays.get(part), path) for part in ("names", "columns"))
+    others = sorted(set(arrays) - {key, "names", "columns", "y"})
+    note = f"array {key!r}" + (f" of {', '.join([key, *others])}" if others else "")
+    target = np.ravel(arrays["y"]) if "y" in arrays else None
+    return Named(np.asarray(arrays[key]), names, columns, target, [note])
+
+
+class _Element(NamedTuple):
+    kind: int
+    data: memoryview
+
+
+class _Matlab:
+    """Elements of one file; what does not fit together raises some ValueError."""
+
+    def __init__(self, path: Path, order: str) -> None:
+        self.path, self.order = path, order
+        self.limit = available_memory() or 2**62
+
+    def elements(self, data: memoryview) -> Iterator[_Element]:
+        position = 0
+        while position < len(data):
+            kind, size = struct.unpack_from(f"{self.order}II", data, position)
+            start, step = position + 8, size
+            if kind >> 16:  # a small element: type, size and data in 8 bytes
+                kind, size = kind & 0xFFFF, kind >> 16
+                start, step = position + 4, 4
+            elif kind != _PACKED:
+                step = -(-size // 8) * 8
+            if size > min(step, len(data) - start):
+                raise ValueError("it ends inside an element; is it complete?")
+            yield _Element(kind, data[start : start + size])
+            position = start + step
+
+    def unpack(self, data: memoryview) -> memoryview:
+        worker = zlib.decompressobj()
+        plain = worker.decompress(data, self.limit)
+        self.limit -= len(plain)
+        if worker.unconsumed_tail or self.limit <= 0:
+            problem = "unpacked it does not fit into the memory that may be used"
+            raise TooLargeError(self.path, problem)
+        if not worker.eof:
+            raise ValueError("a packed element is incomplete")
+        return memoryview(plain)
+
+    def array(self, element: _Element) -> np.ndarray:
+        return np.frombuffer(element.data, np.dtype(self.order + _TYPES[element.kind]))
+
+    def matrix(self, data: memoryview, depth: int = 0) -> tuple[str, Any]:
+        """Return name and value; None for kinds that hold no numbers or text."""
+        head, sizes, title, *parts = self.elements(data)
+        if (head.kind, sizes.kind) != (6, 5) or len(head.data) < 8:
+            raise ValueError("a matrix without its dimensions")
+        flags = int(self.array(head)[0])
+        kind, bits = flags & 0xFF, flags >> 8 & 0xFF
+        shape = tuple(int(size) for size in self.array(sizes))
+        name = bytes(title.data).decode("latin-1")
+        if len(shape) < 2 or min(shape) < 0:
+            raise ValueError(f"a matrix of shape {shape}")
+        if bits & _COMPLEX:
+            return name, np.broadcast_to(0j, shape)  # to be refused if it is wanted
+        if kind == _CELL:
+            return name, self.cells(parts, shape, depth)
+        if kind == _SPARSE:
+            return name, self.sparse(parts, shape)
+        if kind in _NUMBERS or kind == _CHAR:
+            (values,) = parts
+            return name, self.full(values, kind, shape)
+        return name, None
+
+    def full(self, element: _Element, kind: int, shape: tuple[int, ...]) -> Any:
+        if kind == _CHAR and element.kind == 16:
+            codes = np.array([ord(c) for c in bytes(element.data).decode()], dtype=int)
+        else:
+            codes = self.array(element)
+        if kind == _CHAR:
+            return _text(codes.reshape(shape, order="F"))
+        floats = codes.dtype.kind == "f" or kind in _FLOATS
+        native = np.dtype(np.float64) if floats else codes.dtype.newbyteorder("=")
+        require_room(codes.size * native.itemsize, self.path, "Save it in parts.")
+        return codes.astype(native).reshape(shape, order="F")
+
+    def cells(self, parts: list[_Element], shape: tuple[int, ...], depth: int) -> Any:
+        whole = all(part.kind == _MATRIX for part in parts)
+        if not whole or len(parts) != math.prod(shape) or depth >= _DEEPEST:
+            raise ValueError(f"{len(parts)} cells for shape {shape}")
+        return [self.matrix(part.data, depth + 1)[1] for part in parts]
+
+    def sparse(self, parts: list[_Element], shape: tuple[int, ...]) -> np.ndarray:
+        rows, starts, values = (self.array(part) for part in parts)
+        rows, starts = (x.astype(np.int64, casting="safe") for x in (rows, starts))
+        filled = slice(max(0, int(starts[-1])))
+        n, m = shape
+        packed = (values[filled].astype(np.float64), rows[filled], starts)
+        matrix = scipy.sparse.csc_array(packed, shape=(n, m))
+        matrix.check_format(full_check=True)
+        require_room(8 * n * m, self.path, "Take fewer items.")
+        return matrix.toarray()
+
+
+def _text(codes: np.ndarray) -> list[str] | str:
+    """One string per row of a character matrix; a string for one row."""
+    rows = codes.reshape(codes.shape[0], -1) if codes.size else codes.reshape(0, 0)
+    if codes.size and int(codes.max()) > 0x10FFFF:
+        return ""
+    lines = ["".join(map(chr, row.tolist())) for row in rows]
+    return lines[0] if len(lines) == 1 else [line.rstrip() for line in lines]
+
+
+def _variables(path: Path) -> dict[str, Any]:
+    """Return the variables of a file: arrays of numbers, text, lists of cells."""
+    require_room(path.stat().st_size, path, "Save it in parts.")
+    content = memoryview(path.read_bytes())
+    head = bytes(content[:128])
+    order = {b"IM": "<", b"MI": ">"}.get(head[126:128], "")
+    if head[:4] == b"\x89HDF" or (order and head[125 if order == "<" else 124] == 2):
+        raise FormatError(path, "is a MATLAB 7.3 (HDF5) file; save it with -v7")
+    try:
+        if not order:
+            raise ValueError("expected MATLAB 5; save it with -v7")
+        return dict(_named(_Matlab(path, order), content[128:]))
+    except FormatError:
+        raise
+    except (*_DAMAGED, struct.error, LookupError) as error:
+        raise FormatError(path, f"the .mat file cannot be read: {error}") from None
+
+
+def _named(reader: _Matlab, content: memoryview) -> Iterator[tuple[str, Any]]:
+    for kind, data in reader.elements(content):
+        if kind == _PACKED:
+            kind, data = next(reader.elements(reader.unpack(data)), (0, data))
+        if kind != _MATRIX:
+            raise ValueError(f"an element of type {kind} where a matrix is expected")
+        name, value = reader.matrix(data)
+        if value is not None and name:
+            yield name, value

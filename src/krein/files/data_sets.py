@@ -1,0 +1,359 @@
+"""Real data by name: bundled, scikit-learn's, a folder of files, or OpenML.
+
+A folder has files of two formats, neither of which can run code: ``.npz`` without
+pickles (arrays ``X`` and ``y``, or the arrays of a set of graphs) and ``.csv.gz`` (a
+column ``y``; strings in a column ``sequence`` or ``letters``, otherwise numbers).
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import os
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from krein.files.binary import read_arrays
+from krein.files.cells import as_labels
+from krein.files.item_files import read_columns
+from krein.files.tables import text_rows
+from krein.files.text import FormatError
+
+_SHAPES = """Similarity exp(-d / 2) of the first 300 handwritten digits of scikit-learn
+(UCI Machine Learning Repository, Optical Recognition of Handwritten Digits, CC BY 4.0),
+where d is the Hausdorff distance of their ink in pixels: the longest way one has to go
+from the ink of one digit to the ink of the other. A metric, whose exponential is
+indefinite: 61 of 300 eigenvalues are negative.
+"""
+_BUNDLED = ("promoters", "sonar")
+_SAME_AS = {"str_promoters": "promoters"}  # as the file is called in a folder
+_SKLEARN = ("breast_cancer", "digit_shapes", "digits", "iris", "wine")
+_SUFFIXES = (".npz", ".csv.gz")
+_OPENML = "openml:"
+
+
+def data_folder() -> Path:
+    """Folder of the data sets that are not bundled.
+
+    Returns
+    -------
+    pathlib.Path
+        The environment variable ``KREIN_DATA``, or ``~/krein_data``.
+    """
+    return Path(os.environ.get("KREIN_DATA") or Path.home() / "krein_data")
+
+
+def _folder_names() -> list[str]:
+    folder = data_folder()
+    if not folder.is_dir():
+        return []
+    files = [(path.name, end) for end in _SUFFIXES for path in folder.glob(f"*{end}")]
+    return sorted({name.removesuffix(end) for name, end in files} - set(_SAME_AS))
+
+
+def list_datasets() -> list[str]:
+    """Names that `load_dataset` finds now.
+
+    Returns
+    -------
+    list of str
+        Bundled sets, those of scikit-learn, and the files in the folder named by the
+        environment variable ``KREIN_DATA`` (``~/krein_data`` when it is not set).
+
+    Examples
+    --------
+    >>> from krein import list_datasets
+    >>> "sonar" in list_datasets()
+    True
+    """
+    return sorted({*_BUNDLED, *_SKLEARN, *_folder_names()})
+
+
+def source_of(name: str) -> str:
+    """Where `load_dataset` takes a set from.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_datasets`.
+
+    Returns
+    -------
+    {"bundled", "scikit-learn", "folder"}
+    """
+    name = _SAME_AS.get(name, name)
+    if name in _BUNDLED:
+        return "bundled"
+    if name in _SKLEARN:
+        return "scikit-learn"
+    if name in _folder_names():
+        return "folder"
+    raise ValueError(_unknown(name))
+
+
+def load_dataset(name: str) -> Bunch:
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name : str
+        ``"sonar"`` and ``"promoters"`` are bundled; ``"iris"``, ``"wine"``,
+        ``"breast_cancer"`` and ``"digits"`` come from scikit-learn, and
+        ``"digit_shapes"``, an indefinite similarity of its digits; other names are
+        files ``NAME.npz`` or ``NAME.csv.gz`` in the folder named by the environment
+        variable ``KREIN_DATA`` (``~/krein_data`` when it is not set).
+        ``"openml:NAME"`` or ``"openml:NUMBER"`` downloads from OpenML.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``data``, ``target``, ``kind`` ("vectors", "similarity", "dissimilarity",
+        "strings", "series", "graphs" or "spd"), ``groups`` (what belongs together
+        and must not be split, or None), ``DESCR``, ``name``; further arrays of the
+        file, such as ``is_test``, under their own names. Graphs are triples
+        ``(nodes, edges, labels)``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such set, or its file is damaged.
+    ConnectionError
+        If OpenML was asked for and does not answer.
+
+    Examples
+    --------
+    >>> from krein import load_dataset
+    >>> sonar = load_dataset("sonar")
+    >>> sonar.data.shape, sonar.kind
+    ((208, 60), 'vectors')
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a string, got {type(name).__name__}")
+    if name.startswith(_OPENML):
+        return _from_openml(name)
+    name = _SAME_AS.get(name, name)
+    load = {"bundled": _from_package, "scikit-learn": _from_sklearn}
+    return load.get(source_of(name), _from_folder)(name)
+
+
+def _unknown(name: str) -> str:
+    known = list_datasets()
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return (
+        f"no data set named {name!r}.{hint} Looked in the package, scikit-learn and "
+        f"the folder {data_folder()} (set KREIN_DATA to choose another); "
+        f"krein.list_datasets() names what is here, 'openml:{name}' asks OpenML"
+    )
+
+
+def _from_package(name: str) -> Bunch:
+    folder = resources.files("krein.files") / "data"
+    with resources.as_file(folder / f"{name}.csv.gz") as path:
+        bunch = read_csv(path, name)
+    bunch.DESCR = (folder / "README.md").read_text(encoding="utf-8")
+    return bunch
+
+
+def _from_sklearn(name: str) -> Bunch:
+    import sklearn.datasets
+
+    if name == "digit_shapes":
+        return digit_shapes()
+    loaded = getattr(sklearn.datasets, f"load_{name}")()
+    loaded.update(kind="vectors", groups=None, name=name)
+    return loaded
+
+
+def _from_folder(name: str) -> Bunch:
+    for suffix, read in zip(_SUFFIXES, (read_npz, read_csv), strict=True):
+        path = data_folder() / f"{name}{suffix}"
+        if path.exists():
+            bunch = read(path, name)
+            bunch.DESCR = _description(name)
+            return bunch
+    raise ValueError(_unknown(name))
+
+
+def _description(name: str) -> str:
+    """Text of the folder's MANIFEST.csv about one set, if there is one."""
+    manifest = data_folder() / "MANIFEST.csv"
+    if manifest.exists():
+        with manifest.open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines):
+                if row.get("name") == name:
+                    return "\n".join(f"{key}: {text}" for key, text in row.items())
+    return f"{name}: {kind_of(name)} from the folder {data_folder()}"
+
+
+def _from_openml(address: str) -> Bunch:
+    from sklearn.datasets import fetch_openml
+
+    name = address.removeprefix(_OPENML)
+    if not re.fullmatch(r"[\w.()-]+", name):
+        raise ValueError(f"expected 'openml:NAME' or 'openml:NUMBER', got {address!r}")
+    which: dict[str, Any] = (
+        {"data_id": int(name)} if name.isdigit() else {"name": name, "version": 1}
+    )
+    try:
+        with warnings.catch_warnings():
+            # The retry announces itself; the error below says all there is to say.
+            warnings.filterwarnings("ignore", message="A network error occurred")
+            loaded = fetch_openml(
+                **which, as_frame=False, parser="liac-arff", n_retries=1, delay=0.1
+            )
+    except OSError as error:  # URLError, timeouts and refused connections
+        raise ConnectionError(
+            f"OpenML did not answer for {name!r} ({error}). Without a network, put "
+            f"{name}.npz with arrays X and y into {data_folder()}"
+        ) from error
+    loaded.update(kind="vectors", groups=None, name=name)
+    return loaded
+
+
+_KINDS = {
+    "sim": "similarity", "dis": "dissimilarity", "str": "strings", "ts": "series",
+    "graph": "graphs", "spd": "spd",
+}  # fmt: skip
+
+
+def kind_of(name: str) -> str:
+    """Kind of data that a name announces; feature vectors have no prefix."""
+    everyday = {"promoters": "strings", "digit_shapes": "similarity"}
+    if name in everyday:
+        return everyday[name]
+    prefix, _, rest = name.partition("_")
+    return _KINDS.get(prefix, "vectors") if rest else "vectors"
+
+
+class Graph(NamedTuple):
+    """One labelled undirected graph.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (n_nodes,)
+        0, 1, ..., n_nodes - 1.
+    edges : ndarray of shape (n_edges, 2)
+        Pairs of nodes, each undirected edge once.
+    labels : ndarray of shape (n_nodes,)
+        Label of each node.
+    """
+
+    nodes: np.ndarray
+    edges: np.ndarray
+    labels: np.ndarray
+
+
+def _speaker(arrays: Mapping[str, Any]) -> np.ndarray:
+    """Person of a voice recording such as ``phon_R01_S01_3``: all but the last part."""
+    return np.array([name.rpartition("_")[0] for name in arrays["recording"]])
+
+
+# Which array says what belongs together. Not every `run` does (climate_crashes counts
+# its simulations by it), so this is a table and not a rule; own files use `groups`.
+_GROUPS: dict[str, Callable[[Mapping[str, Any]], np.ndarray]] = {
+    "dis_mirna": lambda arrays: arrays["source_id"],
+    "parkinsons": _speaker,
+    "spd_eeg_alcoholism": lambda arrays: arrays["subject"],
+    "spd_emg_gestures": lambda arrays: arrays["run"],
+    "str_mirna": lambda arrays: arrays["id"],
+}
+
+
+def _bunch(name: str, data: Any, target: Any, extra: dict[str, Any]) -> Bunch:
+    find = _GROUPS.get(name)
+    groups = find(extra) if find else extra.pop("groups", None)
+    facts = {"kind": kind_of(name), "groups": groups, "name": name}
+    return Bunch(data=data, target=target, **facts, **extra)
+
+
+def read_npz(path: Any, name: str) -> Bunch:
+    """Read ``.npz``: `data` from X (or the graphs), `target` from y, the rest kept.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    name : str
+        Name of the set; its prefix says the kind of data.
+    """
+    arrays = read_arrays(Path(path))
+    needed = ["graph_of_node", "edges"] if kind_of(name) == "graphs" else ["X"]
+    missing = [key for key in [*needed, "y"] if key not in arrays]
+    if missing:
+        has = f"lacks the array {missing[0]!r}; it has {', '.join(arrays)}"
+        raise FormatError(path, has)
+    target = arrays.pop("y")
+    data = _graphs(arrays) if kind_of(name) == "graphs" else arrays.pop("X")
+    return _bunch(name, data, target, arrays)
+
+
+def _graphs(arrays: Mapping[str, np.ndarray]) -> list[Graph]:
+    """Cut one long list of nodes and edges into graphs."""
+    owner, edges = arrays["graph_of_node"], arrays["edges"]
+    labels = arrays.get("node_label", np.zeros(owner.size, dtype=int))
+    edges = edges[edges[:, 0] < edges[:, 1]]  # both directions are listed
+    graphs = []
+    for graph in np.unique(owner):
+        nodes = np.flatnonzero(owner == graph)
+        inside = edges[owner[edges[:, 0]] == graph]
+        local = np.searchsorted(nodes, inside)
+        graphs.append(Graph(np.arange(nodes.size), local, labels[nodes]))
+    return graphs
+
+
+def read_csv(path: Any, name: str) -> Bunch:
+    """Read ``.csv.gz``: strings when a column holds them, numbers otherwise.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    name : str
+        Name of the set.
+    """
+    header, *rows = text_rows(Path(path), ",")
+    if not rows or "y" not in header.fields:
+        problem = "must start with a line of column names, with 'y' among them"
+        raise FormatError(path, problem)
+    key = next((k for k in ("sequence", "letters") if k in header.fields), None)
+    if key is None:
+        read = read_columns(Path(path), ",", None, "y")
+        features = {"feature_names": np.array(read.columns)}
+        return _bunch(name, read.data, read.target, features)
+    fields = zip(*(row.fields for row in rows), strict=True)
+    columns = dict(zip(header.fields, fields, strict=True))
+    target, strings = as_labels(columns.pop("y")), list(columns.pop(key))
+    extra = {title: np.array(texts) for title, texts in columns.items()}
+    return _bunch(name, strings, target, extra)
+
+
+def digit_shapes(n: int = 300) -> Bunch:
+    """Compute the similarity of the first n digits.
+
+    Parameters
+    ----------
+    n : int
+        Number of digits.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        As of `krein.load_dataset`.
+    """
+    from scipy.ndimage import distance_transform_edt
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    ink = digits.images[:n] > 6
+    way = np.array([distance_transform_edt(~other) for other in ink])
+    longest = np.array([way[:, one].max(axis=1) for one in ink])
+    K = np.exp(-np.maximum(longest, longest.T) / 2)
+    return _bunch("digit_shapes", K, digits.target[:n], {"DESCR": _SHAPES})

@@ -1,0 +1,332 @@
+"""Which columns of a table of hits hold names and scores, and why.
+
+A score has to grow with likeness. Bit scores do; e-values and distances fall, and are
+refused, also where no title says what they are: an item is then less like itself than
+like others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from krein.files.cells import is_number
+from krein.files.line_blocks import Layout, data_lines, split_line
+from krein.files.text import FormatError, Place, whole_lines
+
+_LONGEST_LINE = 1 << 26
+_SAMPLE = 5000  # lines by which columns without titles are told apart
+# BLAST -outfmt 6, MMseqs2 and Foldseek by default.
+_TWELVE = (
+    "query", "target", "identity", "length", "mismatches", "gaps", "qstart", "qend",
+    "tstart", "tend", "evalue", "bitscore",
+)  # fmt: skip
+_TITLES = {
+    "query": (
+        "query", "qseqid", "qaccver", "query acc.ver", "query id", "source", "item1",
+        "var1",
+    ),
+    "target": (
+        "target", "sseqid", "saccver", "subject", "subject acc.ver", "subject id",
+        "item2", "var2",
+    ),
+    "bitscore": ("bitscore", "bits", "bit score", "score"),
+    "evalue": ("evalue", "e-value", "eval"),
+    "identity": ("identity", "pident", "fident", "% identity", "pid"),
+    "distance": ("distance", "dist", "dissimilarity", "rmsd"),
+}  # fmt: skip
+_WHY = {"evalue": "small e-values are good ones", "distance": "it holds distances"}
+_E_VALUE = re.compile(r"[\d.]+e-\d\d+", re.IGNORECASE)
+_FEWEST = 2  # items that show which way a column goes
+_SEARCH = "Have the search write bit scores. "
+_INSTEAD = "Distances are read by read_matrix, on the command line with --kind distance"
+_HOW = "Name them: columns=['query', 'target', ...]"
+
+
+class HitColumns(NamedTuple):
+    """Where a table has its names and scores.
+
+    Attributes
+    ----------
+    layout : Layout
+        How its lines are cut.
+    head : int
+        Number of lines before the first hit.
+    why : str
+        Which column is the score, for people.
+    distances : bool
+        Whether its title says that scores are distances.
+    """
+
+    layout: Layout
+    head: int
+    why: str
+    distances: bool = False
+
+
+def table_blocks(path: Path, head: int = 0) -> Iterator[tuple[Place, bytes]]:
+    """Yield blocks of lines behind the head, and where they begin."""
+    for first, text in whole_lines(path, _LONGEST_LINE):
+        line = first.line or 1
+        dropped = min(max(0, head + 1 - line), text.count(b"\n"))
+        text = text.split(b"\n", dropped)[dropped] if dropped else text
+        if text:
+            yield Place(path, line + dropped), text
+
+
+def find_columns(
+    path: Path,
+    score: str | int = "bitscore",
+    columns: Sequence[str] | None = None,
+    further: Sequence[str] = (),
+    *,
+    pairs: bool = False,
+) -> HitColumns:
+    """Look at the first lines of a table and say where names and scores are.
+
+    Parameters
+    ----------
+    path : Path
+        A table as text.
+    score : str or int
+        Title of the column of scores, or its number counted from 1.
+    columns : list of str, optional
+        Titles, for a table without.
+    further : list of str
+        Titles of other numbers that are needed.
+    pairs : bool
+        Any list of pairs with numbers, which may be negative or distances.
+    """
+    first, text = next(table_blocks(path), (Place(path), b""))
+    lines = data_lines(text, first)
+    if not lines:
+        what = "pairs" if pairs else "hits"
+        raise FormatError(path, f"there are no {what} in the file")
+    separator = next((mark for mark in "\t,;" if mark in lines[0][1]), " ")
+    rows = [split_line(content, separator) for _, content in lines[:_SAMPLE]]
+    titles, head = list(columns or ()) or _commented(text), 0
+    if columns is None and _is_title_line(rows, pairs):
+        titles, head = rows.pop(0), lines[0][0].line or 1
+    width = len(rows[0]) if rows else len(titles or ())
+    if titles and len(titles) != width:
+        has = f"has {width} fields for {len(titles)} titles of columns"
+        raise lines[min(head, 1)][0].error(has)
+    sample = [row for row in rows if len(row) == width]
+    titled = bool(titles)
+    if not titles:
+        titles = _untitled(sample, score, lines[0][0])
+    elif pairs and len(titles) == 3 and not _has_names(titles):
+        titles = ["query", "target", titles[2]]
+    table = _Table(path, [title.strip() for title in titles], sample, titled)
+    query, target = table.place("query"), table.place("target")
+    place, why = table.score(score)
+    table.refuse_falling(place, pairs)
+    numbers = (place, *(table.place(title) for title in further))
+    layout = Layout(separator, width, query, target, numbers, signed=pairs)
+    return HitColumns(layout, head, why, table.means(place) == "distance")
+
+
+def _is_title_line(rows: list[list[str]], pairs: bool) -> bool:
+    first = rows[0]
+    if any(is_number(field) for field in first):
+        return False
+    return not pairs or (len(rows) > 1 and is_number(rows[1][-1]))
+
+
+def _commented(text: bytes) -> list[str] | None:
+    """Titles in a comment, as BLAST -outfmt 7 writes them."""
+    start = text.find(b"# Fields:")
+    if start < 0:
+        return None
+    end = text.find(b"\n", start)
+    listed = text[start + len(b"# Fields:") : end].decode(errors="replace")
+    return [title.strip() for title in listed.split(",")]
+
+
+def _has_names(titles: Sequence[str]) -> bool:
+    """Whether two of the titles are known as those of a query and a target."""
+    words = {title.strip().lower() for title in titles}
+    return all(words.intersection(_TITLES[side]) for side in ("query", "target"))
+
+
+def is_pair_list(lines: Sequence[str]) -> bool:
+    """Whether lines are pairs with scores: by titles, or two names and numbers."""
+    mark = next((mark for mark in "\t,;" if mark in lines[0]), " ")
+    rows = [split_line(line, mark) for line in lines[:20]]
+    if len(rows) > 1 and _has_names(rows[0]):
+        return True
+    return mark in "\t " and all(_is_pair(row, mark) for row in rows)
+
+
+def _is_pair(row: list[str], mark: str) -> bool:
+    named = len(row) > 2 and not is_number(row[0]) and not is_number(row[1])
+    usual = len(row) in (3, len(_TWELVE)) or mark == "\t"
+    return named and usual and all(map(is_number, row[2 : len(_TWELVE)]))
+
+
+def _untitled(sample: list[list[str]], score: str | int, place: Place) -> list[str]:
+    """Titles of a table that has none: BLAST's 12, of three columns, or a guess."""
+    width = len(sample[0])
+    titles = ["query", "target", *(f"column {k}" for k in range(3, width + 1))]
+    if width == len(_TWELVE) or (width > len(_TWELVE) and _is_blast(sample)):
+        return [*_TWELVE, *titles[len(_TWELVE) :]]
+    chosen = None if width < 3 else 2
+    if width > 3 and isinstance(score, str):
+        chosen = _guess(sample, titles)
+    if chosen is None:
+        has = f"has {width} fields and no title line; expected 3 (query, target, score)"
+        raise place.error(f"{has} or the 12 of BLAST. {_HOW}")
+    titles[chosen] = "bitscore"
+    return titles
+
+
+def _is_blast(sample: list[list[str]]) -> bool:
+    """Whether the first twelve columns are BLAST's: whole numbers, e-value, score."""
+    whole = all(field.isdigit() for row in sample for field in row[3:10])
+    return whole and all(is_number(row[k]) for row in sample for k in (2, 10, 11))
+
+
+def _guess(sample: list[list[str]], titles: list[str]) -> int | None:
+    """Return the column of scores, and call that of the e-values by its title.
+
+    Search programs write the bit score behind the e-value. A score is largest for an
+    item with itself; where there are no self hits only a single column can be it.
+    """
+    ways = {
+        k: -1 if any(_E_VALUE.fullmatch(row[k]) for row in sample) else _way(sample, k)
+        for k in range(2, len(titles))
+        if all(is_number(row[k]) for row in sample)
+    }
+    falling = [k for k, way in ways.items() if way < 0]
+    rising = [k for k, way in ways.items() if way > 0]
+    rest = [k for k, way in ways.items() if way >= 0]
+    if falling:
+        titles[falling[0]] = "evalue"
+    behind = [k for k in rising if k - 1 in falling]
+    if len(rest) == 1 and falling:
+        return rest[0]
+    best = behind or rising[-1:]
+    return best[0] if best else None
+
+
+def _way(sample: list[list[str]], column: int, query: int = 0, target: int = 1) -> int:
+    """1 for a column that is largest for items with themselves, -1 for smallest."""
+    own: dict[str, list[float]] = {}
+    others: dict[str, list[float]] = {}
+    for row in sample:
+        if is_number(row[column]):
+            value, same = float(row[column]), row[query] == row[target]
+            for name in {row[query], row[target]}:
+                (own if same else others).setdefault(name, []).append(value)
+    both = [name for name in own if name in others]
+    falls = sum(min(own[name]) < min(others[name]) for name in both)
+    rises = sum(max(own[name]) > max(others[name]) for name in both)
+    if falls >= _FEWEST and falls > 4 * rises:
+        return -1
+    return int(rises >= _FEWEST and rises > 4 * falls)
+
+
+def _meaning(title: str) -> str:
+    """What a title stands for; one that is not known stands for itself."""
+    word = title.strip().lower()
+    return next((k for k, words in _TITLES.items() if word in words), word)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table by its titles and its first rows."""
+
+    path: Path
+    titles: list[str]
+    sample: list[list[str]]
+    titled: bool
+
+    def means(self, place: int) -> str:
+        """What the title of a column stands for."""
+        return _meaning(self.titles[place])
+
+    def called(self, place: int) -> str:
+        """A column as people find it."""
+        return f"column {repr(self.titles[place]) if self.titled else place + 1}"
+
+    def find(self, title: str) -> int | None:
+        """Place of a title, or of another word for it."""
+        lower = [title.lower() for title in self.titles]
+        if title.lower() in lower:
+            return lower.index(title.lower())
+        same = (k for k in range(len(lower)) if self.means(k) == _meaning(title))
+        return next(same, None)
+
+    def place(self, title: str) -> int:
+        """Place of a title, or a FormatError."""
+        found = self.find(title)
+        if found is None:
+            known = f"its columns are {', '.join(self.titles)}"
+            raise FormatError(self.path, f"has no column {title!r}; {known}")
+        return found
+
+    def score(self, score: str | int) -> tuple[int, str]:
+        """Place of the score, by number counted from 1 or by title, and a sentence."""
+        if not isinstance(score, str):
+            if isinstance(score, bool) or not 1 <= score <= len(self.titles):
+                right = (
+                    f"a title or the number of a column from 1 to {len(self.titles)}"
+                )
+                raise ValueError(f"score={score!r} must be {right}")
+            return int(score) - 1, f"scores from column {score}, as asked"
+        if _meaning(score) == "evalue":
+            raise ValueError(
+                "score='evalue' is no similarity: small values are good ones. "
+                "Take score='bitscore', and cut with max_evalue="
+            )
+        place = self.find(score.strip())
+        if place is None and _meaning(score) == "bitscore":
+            place = self._only_number()
+        if place is None:
+            place = self.place(score)
+        what = "distances" if self.means(place) == "distance" else "scores"
+        return place, f"{what} from {self.called(place)}{self._reason(place)}"
+
+    def _only_number(self) -> int | None:
+        """The one column that can be a score, if there is but one."""
+        every = range(len(self.titles))
+        left = [k for k in every if self.means(k) not in ("", "query", "target")]
+        growing = [k for k in left if self.means(k) not in _WHY]
+        return (growing or left)[0] if len(growing or left) == 1 else None
+
+    def _reason(self, place: int) -> str:
+        falling = [k for k in range(len(self.titles)) if self.means(k) == "evalue"]
+        instead = f", not {self.called(falling[0])} (e-values)" if falling else ""
+        if self.titled:
+            bits = " (bit scores)" if self.means(place) == "bitscore" else ""
+            return bits + instead
+        if len(self.titles) >= len(_TWELVE):
+            return f" (bit scores, as BLAST writes them){instead}"
+        return instead
+
+    def refuse_falling(self, place: int, pairs: bool) -> None:
+        """Refuse a score that is small for what is alike, and name a better column."""
+        means = self.means(place)
+        names = self.place("query"), self.place("target")
+        if pairs and means != "evalue":
+            return  # may be distances
+        if means not in _WHY and _way(self.sample, place, *names) >= 0:
+            return
+        better = self.find("bitscore")
+        if better is None or better == place:
+            others = [k for k in range(len(self.titles)) if k not in (*names, place)]
+            rising = (k for k in others if _way(self.sample, k, *names) > 0)
+            better = next(rising, None)
+        why = _WHY.get(means, "items have less of it with themselves than with others")
+        repair = f"{'' if means == 'distance' else _SEARCH}{_INSTEAD}"
+        if better is not None:
+            repair = f"Take {self.called(better)}: score={better + 1}"
+        problem = f"{self.called(place)} is no score: {why}. {repair}"
+        raise FallingScoreError(self.path, problem)
+
+
+class FallingScoreError(FormatError):
+    """The numbers of a table of hits fall with likeness: e-values, or distances."""

@@ -1,0 +1,386 @@
+"""Tables of hits as a named sparse matrix, read in one pass."""
+
+from __future__ import annotations
+
+import zipfile
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse
+
+from krein.arrays import Array
+from krein.files.binary import read_arrays
+from krein.files.cells import Named, check_names
+from krein.files.hit_columns import (
+    HitColumns,
+    find_columns,
+    is_pair_list,
+    table_blocks,
+)
+from krein.files.line_blocks import (
+    HitLines,
+    Layout,
+    careful_lines,
+    data_lines,
+    fast_lines,
+    split_line,
+)
+from krein.files.text import FormatError, Place, readable
+
+Several = Literal["max", "sum"]
+
+
+def read_hits(
+    path: Any,
+    score: str | int = "bitscore",
+    *,
+    names: Sequence[str] | None = None,
+    against: Sequence[str] | None = None,
+    several: Several = "max",
+    max_evalue: float | None = None,
+    min_identity: float | None = None,
+    columns: Sequence[str] | None = None,
+) -> Named:
+    """Read a table of hits: query, target and score per line, most pairs absent.
+
+    The table is what BLAST (``-outfmt 6`` or 7), MMseqs2, DIAMOND and Foldseek write,
+    or any text with two names and a score per line. It is read in one pass; memory
+    grows with the hits, not with the square of the items. Directions are kept: entry
+    (i, j) is the score with which query i found target j. `HitSimilarity` makes a
+    symmetric similarity of it.
+
+    Parameters
+    ----------
+    path : path-like, SciPy sparse array or NetworkX graph
+        Text separated by tabs, commas, semicolons or blanks, plain or packed by gzip
+        or Zstandard; a title line and comments (#) are recognised. Also .npz as
+        `scipy.sparse.save_npz` and `write_hits` write it; a sparse array, such as
+        ``kneighbors_graph`` returns (similarities, not distances); a graph, whose
+        edge attribute `score` (``weight`` unless another is given) is taken.
+    score : str or int
+        Title of the column of scores, or its number counted from 1. Without a title
+        line the columns are those of BLAST's 12, or the third of three; of others the
+        one behind the e-values that grows with likeness. A column that falls with
+        likeness (e-values, distances) is refused.
+    names : list of str, optional
+        Names of the items, in the order wanted; those without hits have empty rows.
+        The default is the order of appearance.
+    against : list of str, optional
+        Names of the columns, where these are other items than the rows: new items
+        against training items. Then `names` is about the rows only.
+    several : {"max", "sum"}
+        What several hits of one pair (HSPs) amount to.
+    max_evalue : float, optional
+        Leave out hits with a larger e-value.
+    min_identity : float, optional
+        Leave out hits of less identity, in the unit of the file (percent, or shares
+        of 1).
+    columns : list of str, optional
+        Titles of the columns of a file without a title line; ``"query"`` and
+        ``"target"`` among them.
+
+    Returns
+    -------
+    Named
+        ``data`` is a `scipy.sparse.csr_array` (float64, sorted, no zeros stored),
+        ``names`` those of its rows, ``columns`` those of its columns with `against`,
+        ``notes`` which column was read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from krein import read_hits
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "hits.csv"
+    >>> _ = path.write_text("a,a,90 a,b,40 b,b,80".replace(" ", chr(10)))
+    >>> hits = read_hits(path)
+    >>> hits.names, hits.data.toarray().tolist()
+    (['a', 'b'], [[90.0, 40.0], [0.0, 80.0]])
+    >>> folder.cleanup()
+    """
+    if several not in ("max", "sum"):
+        raise ValueError(f"several must be 'max' or 'sum', got {several!r}")
+    if scipy.sparse.issparse(path):
+        return hits_of_matrix(path, names, against)
+    if hasattr(path, "nodes") and hasattr(path, "edges"):
+        weight = "weight" if score == "bitscore" else str(score)
+        return hits_of_graph(path, names, weight)
+    with readable(path) as file:
+        if file.suffix.lower() == ".npz" or zipfile.is_zipfile(file):
+            return load_hits(file, names, against)
+        cuts = Cuts(max_evalue, min_identity)
+        known = find_columns(file, score, columns, cuts.titles)
+        found = collect(file, known, Collected(names, against), cuts.kept)
+        cuts.check_units(file)
+        return replace(found.matrix(several), notes=[known.why])
+
+
+def collect(
+    path: Path,
+    known: HitColumns,
+    found: Collected,
+    kept: Callable[[Array], np.ndarray | None] = lambda numbers: None,
+) -> Collected:
+    """Read all hits of a table; `kept` says which, by their numbers."""
+    for first, text in table_blocks(path, known.head):
+        block = fast_lines(text, known.layout)
+        if block is None:
+            block = careful_lines(text, known.layout, first)
+        if not found.add(block, kept(block.numbers)):
+            raise found.unknown(known.layout, data_lines(text, first))
+    return found
+
+
+@dataclass
+class Cuts:
+    """Which hits are left out, by e-value and identity."""
+
+    max_evalue: float | None = None
+    min_identity: float | None = None
+    largest_identity: float = 0.0
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Columns that are needed besides the score, in order."""
+        evalue = ("evalue",) if self.max_evalue is not None else ()
+        return (*evalue, "identity") if self.min_identity is not None else evalue
+
+    def kept(self, numbers: Array) -> np.ndarray | None:
+        """Mask of the hits that stay, None for all; scores of 0 are no hits."""
+        kept = numbers[:, 0] > 0
+        if self.max_evalue is not None:
+            kept &= numbers[:, 1] <= self.max_evalue
+        if self.min_identity is not None:
+            identity = numbers[:, -1]
+            self.largest_identity = float(identity.max(initial=self.largest_identity))
+            kept &= identity >= self.min_identity
+        return None if kept.all() else kept
+
+    def check_units(self, path: Path) -> None:
+        """Refuse a bound in percent where the file has shares of 1, and vice versa."""
+        if self.min_identity is None or self.largest_identity == 0.0:
+            return
+        percent = self.largest_identity > 1.0
+        if percent != (self.min_identity > 1.0) and self.min_identity != 0.0:
+            unit = "percent" if percent else "shares of 1"
+            up_to = (
+                f"identities are up to {self.largest_identity:g}, which is in {unit}"
+            )
+            given = f"min_identity={self.min_identity:g}"
+            raise FormatError(path, f"{up_to}; {given} must be in the same unit")
+
+
+@dataclass
+class Table:
+    """Names and their positions, in order; a fixed one takes no new names."""
+
+    position: dict[bytes, int] = field(default_factory=dict)
+    fixed: bool = False
+
+    @classmethod
+    def of(cls, names: Sequence[str] | None, what: str) -> Table:
+        """Fix the names given, or start an empty table."""
+        if names is None:
+            return cls()
+        if isinstance(names, str):
+            raise TypeError(f"{what} must be a list of names, got the text {names!r}")
+        listed = check_names(names, len(names), what) or []
+        return cls({name.encode(): k for k, name in enumerate(listed)}, True)
+
+    def codes(self, names: list[bytes]) -> np.ndarray:
+        """Positions of names; -1 where a fixed table does not have one."""
+        position = self.position
+        if self.fixed:
+            found = [position.get(name, -1) for name in names]
+        else:
+            found = [position.setdefault(name, len(position)) for name in names]
+        return np.array(found, dtype=np.int32)
+
+
+class Collected:
+    """Hits of all blocks so far, 16 bytes each, and the names of items."""
+
+    def __init__(self, names: Any = None, against: Any = None) -> None:
+        self.rows = Table.of(names, "names")
+        self.columns = self.rows if against is None else Table.of(against, "against")
+        # Long arrays that grow in place: many small ones would scatter memory.
+        self.arrays: list[array] = [array("i"), array("i"), array("d")]
+
+    def add(self, block: HitLines, kept: np.ndarray | None) -> bool:
+        """Add the hits of a block; False if a name is not among those given."""
+        if self.columns is self.rows:
+            codes = self.rows.codes(block.names)
+            query, target = codes[block.query], codes[block.target]
+        else:
+            query = self._side(self.rows, block, block.query)
+            target = self._side(self.columns, block, block.target)
+        chosen = slice(None) if kept is None else kept
+        parts = query, target, block.numbers[:, 0]
+        for long, part in zip(self.arrays, parts, strict=True):
+            long.frombytes(part[chosen].tobytes())
+        return min(query.min(initial=0), target.min(initial=0)) >= 0
+
+    @staticmethod
+    def _side(table: Table, block: HitLines, used: np.ndarray) -> np.ndarray:
+        """Codes of one side only: the names of the other are not items of it."""
+        local = np.unique(used)
+        codes = np.empty(len(block.names), dtype=np.int32)
+        codes[local] = table.codes([block.names[k] for k in local])
+        return codes[used]
+
+    def unknown(self, layout: Layout, lines: list[tuple[Place, str]]) -> FormatError:
+        """Say which name of a block was not expected, and where it stands."""
+        shared = self.columns is self.rows
+        sides = (
+            ("query", layout.query, self.rows, "names"),
+            ("target", layout.target, self.columns, "names" if shared else "against"),
+        )
+        return next(
+            place.error(
+                f"{side} {name!r} is not among the {len(table.position)} names in "
+                f"{given}=; leave {given} out to take the names of the file, and "
+                "choose rows afterwards",
+                column + 1,
+            )
+            for place, content in lines
+            for side, column, table, given in sides
+            for name in [split_line(content, layout.separator)[column]]
+            if table.fixed and name.encode() not in table.position
+        )
+
+    def triplets(self) -> list[np.ndarray]:
+        """Rows, columns and scores."""
+        return [np.frombuffer(long, dtype=long.typecode) for long in self.arrays]
+
+    def matrix(self, several: Several) -> Named:
+        """All hits as a sparse matrix."""
+        shape = (len(self.rows.position), len(self.columns.position))
+        data = compressed(self.triplets(), shape, several)
+        names = [name.decode() for name in self.rows.position]
+        columns = [name.decode() for name in self.columns.position]
+        return Named(data, names, None if self.columns is self.rows else columns)
+
+
+def compressed(
+    triplets: list[np.ndarray], shape: tuple[int, int], several: Several
+) -> scipy.sparse.csr_array:
+    """Rows of a sparse matrix from rows, columns and scores, repeated ones joined.
+
+    The list is emptied: of large tables there is no room for a second copy.
+    """
+    rows, columns, scores = triplets
+    triplets.clear()
+    if rows.size and (rows[1:] < rows[:-1]).any():
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+        columns = columns[order]
+        scores = scores[order]
+        del order
+    index: Any = np.int32 if rows.size < np.iinfo(np.int32).max else np.int64
+    starts = np.zeros(shape[0] + 1, dtype=index)
+    np.cumsum(np.bincount(rows, minlength=shape[0]), out=starts[1:])
+    matrix = scipy.sparse.csr_array((scores, columns, starts), shape=shape)
+    matrix.sort_indices()
+    new = np.ones(rows.size, dtype=bool)
+    new[1:] = (rows[1:] != rows[:-1]) | (matrix.indices[1:] != matrix.indices[:-1])
+    if new.all():
+        return matrix
+    first = np.flatnonzero(new).astype(index)
+    join = np.maximum if several == "max" else np.add
+    np.cumsum(np.bincount(rows[first], minlength=shape[0]), out=starts[1:])
+    return scipy.sparse.csr_array(
+        (join.reduceat(matrix.data, first), matrix.indices[first], starts), shape=shape
+    )
+
+
+def hits_of_matrix(
+    matrix: Any, names: Sequence[str] | None, columns: Sequence[str] | None
+) -> Named:
+    """Check a SciPy sparse array and name it."""
+    data = checked_scores(matrix)
+    if columns is None and data.shape[0] != data.shape[1]:
+        columns = [str(k) for k in range(data.shape[1])]
+    rows = [str(k) for k in range(data.shape[0])] if names is None else names
+    names = check_names(rows, data.shape[0], "names")
+    return Named(data, names, check_names(columns, data.shape[1], "against"))
+
+
+def checked_scores(matrix: Any, *, copy: bool = True) -> scipy.sparse.csr_array:
+    """Compressed rows without zeros; scores are finite and not negative.
+
+    Without `copy` the arrays of `matrix` are shared where they can stay as they are.
+    """
+    data = scipy.sparse.csr_array(matrix, dtype=np.float64, copy=copy)
+    if not np.isfinite(data.data).all():
+        raise ValueError("the sparse array holds NaN or infinity; hits are finite")
+    if (data.data < 0).any():
+        has = f"the sparse array holds the negative score {data.data.min():g}"
+        raise ValueError(f"{has}; scores of hits are 0 or more")
+    if copy or not data.has_canonical_format or not data.data.all():
+        data = data if copy else data.copy()
+        data.sum_duplicates()
+        data.eliminate_zeros()
+    return data
+
+
+def hits_of_graph(graph: Any, names: Sequence[str] | None, weight: str) -> Named:
+    """Adjacency of a NetworkX graph; an undirected edge is a hit in both directions."""
+    nodes = list(graph.nodes)
+    labels = [str(node) for node in nodes]
+    if len(set(labels)) < len(labels):
+        raise ValueError("two nodes of the graph have the same name as text")
+    place = {node: k for k, node in enumerate(nodes)}
+    if names is not None:
+        wanted = {str(name): k for k, name in enumerate(names)}
+        unknown = [label for label in labels if label not in wanted]
+        if unknown:
+            raise ValueError(f"the node {unknown[0]!r} of the graph is not in names=")
+        place = {node: wanted[str(node)] for node in nodes}
+        labels = list(wanted)
+    edges = [(place[u], place[v], w) for u, v, w in graph.edges(data=weight, default=1)]
+    rows, columns, scores = zip(*edges, strict=True) if edges else ((), (), ())
+    values, shape = np.array(scores, dtype=float), (len(labels), len(labels))
+    data = scipy.sparse.coo_array((values, (rows, columns)), shape=shape)
+    if not graph.is_directed():
+        data = data + scipy.sparse.triu(data, 1).T + scipy.sparse.tril(data, -1).T
+    return hits_of_matrix(data, labels, None)
+
+
+def load_hits(
+    path: Path, names: Sequence[str] | None, against: Sequence[str] | None
+) -> Named:
+    """Read .npz of `scipy.sparse.save_npz` or `write_hits`; nothing is unpickled."""
+    arrays = read_arrays(path)
+    kind = arrays.get("format")
+    kind = kind.item().decode() if kind is not None and kind.dtype.kind == "S" else kind
+    needed = ("indptr", "indices", "data", "shape")
+    if str(kind) != "csr" or any(key not in arrays for key in needed):
+        found = ", ".join(sorted(arrays)) or "nothing"
+        form = "a sparse matrix in csr form (scipy.sparse.save_npz(path, A.tocsr()))"
+        raise FormatError(path, f"expected {form}, found {found}")
+    parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+    try:
+        matrix = scipy.sparse.csr_array(parts, shape=tuple(arrays["shape"]))
+        matrix.check_format(full_check=True)
+        rows: Any = arrays.get("names") if names is None else names
+        columns: Any = arrays.get("columns") if against is None else against
+        return hits_of_matrix(matrix, rows, columns)
+    except (ValueError, TypeError, IndexError) as error:
+        raise FormatError(path, f"the sparse matrix is damaged: {error}") from None
+
+
+def kind_of_hits(path: Path) -> str:
+    """Tell by content: "sparse" (.npz), "titled", "pairs" (no titles) or "none"."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as members:
+            return "sparse" if "indptr.npy" in members.namelist() else "none"
+    first, text = next(table_blocks(path), (Place(path), b""))
+    lines = [content for _, content in data_lines(text, first)[:20]]
+    if not lines or not (b"# Fields:" in text or is_pair_list(lines)):
+        return "none"
+    known = find_columns(path)
+    return "titled" if known.head or b"# Fields:" in text else "pairs"

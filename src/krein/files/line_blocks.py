@@ -1,0 +1,317 @@
+"""Lines of tables with millions of rows, parsed a block at a time by NumPy.
+
+A block of whole lines is read twice at most. `fast_lines` and `fast_numbers` treat it
+as one array of bytes: they find all separators at once, and take the fields they need
+as machine words. They give up (None) at anything out of the ordinary, and a careful
+reader (`careful_lines`) then goes through the lines one by one, and either reads them
+or says what is wrong in which line.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from krein.arrays import Array
+from krein.files.cells import parse_number
+from krein.files.text import Place, decoded
+
+_NEWLINE, _RETURN, _BLANK, _COMMENT = b"\n\r #"
+_LONGEST = 256  # bytes of a field that the fast path takes
+_MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], dtype=np.uint64)
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(29)
+_POWERS = 10.0 ** np.arange(9)
+_IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which field holds what, counted from 0.
+
+    Attributes
+    ----------
+    separator : str
+        One character; a blank stands for any run of blanks.
+    width : int
+        Number of fields.
+    query, target : int
+        Fields of the names.
+    numbers : tuple of int
+        Fields of numbers that are wanted; the score is the first.
+    signed : bool
+        Whether a score may be negative.
+    """
+
+    separator: str
+    width: int
+    query: int
+    target: int
+    numbers: tuple[int, ...]
+    signed: bool = False
+
+
+@dataclass(frozen=True)
+class HitLines:
+    """A block of hits: names of its own, in order of appearance, and positions there.
+
+    Attributes
+    ----------
+    names : list of bytes
+        Without repetition.
+    query, target : ndarray of int
+        Positions in `names`, one per line.
+    numbers : ndarray of shape (n_lines, n_numbers)
+        The numbers wanted.
+    """
+
+    names: list[bytes]
+    query: np.ndarray
+    target: np.ndarray
+    numbers: Array
+
+
+# ------------------------------------------------------------------------ all at once
+
+
+def fast_lines(text: bytes, layout: Layout) -> HitLines | None:
+    """Parse a block of hits without looking at one line, or give up."""
+    if b'"' in text or b"\0" in text or not text.isascii():
+        return None
+    wanted = (layout.query, layout.target, *layout.numbers)
+    fields = _fields(text, layout.separator, layout.width, wanted)
+    if fields is None:
+        text = _without_comments(text)
+        fields = _fields(text, layout.separator, layout.width, wanted)
+    if fields is None:
+        return None
+    padded, starts, stops = fields
+    blank = padded[starts[:, :2]] <= _BLANK, padded[stops[:, :2] - 1] <= _BLANK
+    if np.any(blank):  # around a name
+        return None
+    query, target, *others = _columns(padded, starts, stops)
+    values = _all_numbers(others)
+    if values is None or (not layout.signed and (values[:, 0] < 0).any()):
+        return None
+    coded = _coded(query, target)
+    return None if coded is None else HitLines(*coded, values)
+
+
+def fast_numbers(text: bytes, counts: int, width: int) -> Array | None:
+    """Parse lines of `width` numbers with a blank between, or give up.
+
+    The first `counts` of them are written in digits only, at most eight.
+    """
+    plain = text.isascii() and b"\0" not in text
+    fields = _fields(text, " ", width, range(width)) if plain else None
+    if fields is None:
+        return None
+    columns = _columns(*fields)
+    for words in columns[:counts]:
+        letters = words.view(np.uint8)
+        if words.shape[1] > 1 or ((letters > 0) & ~_IS_DIGIT[letters]).any():
+            return None
+    return _all_numbers(columns)
+
+
+def _without_comments(text: bytes) -> bytes:
+    """Leave out lines that begin with # and empty ones."""
+    buffer = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero(buffer == _NEWLINE)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    first = buffer[starts]
+    kept = (first != _COMMENT) & (first != _NEWLINE) & (first != _RETURN)
+    return buffer[np.repeat(kept, ends + 1 - starts)].tobytes()
+
+
+def _fields(
+    text: bytes, separator: str, width: int, wanted: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Bytes with room behind them, and where the wanted fields begin and end.
+
+    The places have the shape (n_lines, n_wanted).
+    """
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
+    buffer = np.frombuffer(text, dtype=np.uint8)
+    newline = buffer == _NEWLINE
+    found = np.flatnonzero(newline | (buffer == ord(separator)))
+    if not found.size or found.size % width:
+        return None
+    marks = found.reshape(-1, width)
+    lines = np.count_nonzero(newline)
+    if lines != marks.shape[0] or not newline[marks[:, -1]].all():
+        return None
+    first = np.concatenate([[0], marks[:-1, -1] + 1])
+    if (buffer[first] == _COMMENT).any():
+        return None
+    starts = np.column_stack([marks[:, k - 1] + 1 if k else first for k in wanted])
+    stops = marks[:, wanted]
+    longest = int((stops - starts).max(initial=0))
+    if longest > _LONGEST or (stops <= starts).any():
+        return None
+    padded = np.frombuffer(text + bytes(longest + 16), dtype=np.uint8)
+    return padded, starts, stops
+
+
+def _columns(padded: np.ndarray, starts: Any, stops: Any) -> list[np.ndarray]:
+    places = zip(starts.T, stops.T, strict=True)
+    return [_words(padded, start, stop) for start, stop in places]
+
+
+def _all_numbers(columns: list[np.ndarray]) -> Array | None:
+    """Finite numbers, one column each; None if one is none."""
+    try:
+        values = np.column_stack([_numbers(words) for words in columns])
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() else None
+
+
+def _words(padded: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """Fields as rows of 64-bit words, filled up with zero bytes."""
+    length = stop - start
+    size = (int(length.max(initial=1)) + 7) // 8
+    windows = np.ndarray((padded.size - 7,), "<u8", buffer=padded, strides=(1,))
+    words = np.empty((start.size, size), dtype="<u8")
+    for k in range(size):
+        left = np.clip(length - 8 * k, 0, 8)
+        # Where nothing is left the window is masked out; it only has to exist.
+        words[:, k] = windows[np.minimum(start + 8 * k, windows.size - 1)]
+        words[:, k] &= _MASKS[left]
+    return words
+
+
+def _as_bytes(words: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(words).view(f"S{8 * words.shape[1]}")[:, 0]
+
+
+def _numbers(words: np.ndarray) -> Array:
+    """Numbers from fields; ValueError if one is none."""
+    plain = _plain_numbers(words) if words.shape[1] == 1 else None
+    if plain is not None:
+        return plain
+    if (words.view(np.uint8) == ord("_")).any():  # 1_0 is a number for Python alone
+        raise ValueError("not a number")
+    return _as_bytes(words).astype(np.float64)
+
+
+def _plain_numbers(words: np.ndarray) -> Array | None:
+    """Numbers of at most eight digits, with or without a point; None for others.
+
+    The digits and the power of ten are exact, so that their quotient is the nearest
+    double, as of any careful parser.
+    """
+    digits, decimals = np.zeros(words.shape[0]), np.zeros(words.shape[0], dtype=int)
+    points, found = (np.zeros(words.shape[0], dtype=bool) for _ in range(2))
+    for byte in words.view(np.uint8).reshape(-1, 8).T:
+        digit = byte - np.uint8(48)
+        point, present = byte == 46, byte != 0
+        is_digit = digit < 10
+        if (present & ~is_digit & ~point).any() or (point & points).any():
+            return None
+        points |= point
+        found |= is_digit
+        digits = np.where(is_digit, 10.0 * digits + digit, digits)
+        decimals += is_digit & points
+    return digits / _POWERS[decimals] if found.all() else None
+
+
+def _coded(
+    query: np.ndarray, target: np.ndarray
+) -> tuple[list[bytes], np.ndarray, np.ndarray] | None:
+    """Names in order of appearance, and the position of each query and target."""
+    # Queries stand in runs: only the first of a run is looked at.
+    change = np.ones(query.shape[0], dtype=bool)
+    change[1:] = (query[1:] != query[:-1]).any(axis=1)
+    heads = np.flatnonzero(change)
+    size = max(query.shape[1], target.shape[1])
+    words = np.zeros((heads.size + target.shape[0], size), dtype="<u8")
+    words[: heads.size, : query.shape[1]] = query[heads]
+    words[heads.size :, : target.shape[1]] = target
+    _, first, code = np.unique(_hash(words), return_index=True, return_inverse=True)
+    if (words != words[first[code]]).any():  # two names, one hash
+        return None
+    place = np.concatenate([2 * heads, 2 * np.arange(target.shape[0]) + 1])
+    appears = np.full(first.size, 2 * target.shape[0], dtype=np.int64)
+    np.minimum.at(appears, code, place)
+    order = np.argsort(appears)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    code = rank[code]
+    run = np.cumsum(change) - 1
+    names = _as_bytes(words[first[order]]).tolist()
+    return names, code[: heads.size][run], code[heads.size :]
+
+
+def _hash(words: np.ndarray) -> np.ndarray:
+    """A number per row; equal rows have equal numbers."""
+    mixed = np.zeros(words.shape[0], dtype=np.uint64)
+    for k in range(words.shape[1]):
+        mixed = (mixed ^ words[:, k]) * _ODD
+        mixed ^= mixed >> _HALF
+    return mixed
+
+
+# ----------------------------------------------------------------------- line by line
+
+
+def data_lines(text: bytes, first: Place) -> list[tuple[Place, str]]:
+    """Places and texts of lines that are neither empty nor comments."""
+    if b"\0" in text:
+        raise first.error("holds zero bytes; expected a table as text")
+    return [
+        (place, content)
+        for place, content in decoded(text, first)
+        if content.strip() and not content.startswith("#")
+    ]
+
+
+def split_line(content: str, separator: str) -> list[str]:
+    """Fields of a line, without blanks around them."""
+    if separator == " ":
+        return content.split()
+    if '"' in content:
+        # A quote that is not closed, or a field beyond the limit: as it stands.
+        try:
+            fields = next(csv.reader([content], delimiter=separator))
+        except csv.Error:
+            fields = content.split(separator)
+    else:
+        fields = content.split(separator)
+    return [field.strip() for field in fields]
+
+
+def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
+    """Parse a block line by line; a FormatError names the line that is wrong."""
+    position: dict[bytes, int] = {}
+    query: list[int] = []
+    target: list[int] = []
+    numbers: list[list[float]] = []
+    for place, content in data_lines(text, first):
+        fields = split_line(content, layout.separator)
+        if len(fields) != layout.width:
+            has = f"has {len(fields)} fields, the lines above have {layout.width}"
+            raise place.error(has)
+        for k, codes in ((layout.query, query), (layout.target, target)):
+            if not fields[k]:
+                raise place.error("the name is missing", k + 1)
+            codes.append(position.setdefault(fields[k].encode(), len(position)))
+        values = [parse_number(fields[k], place, k + 1) for k in layout.numbers]
+        if values[0] < 0 and not layout.signed:
+            problem = (
+                f"the score {values[0]:g} is negative; scores of hits are 0 or more"
+            )
+            hint = "Similarities with signs are read by read_matrix"
+            raise place.error(f"{problem}. {hint}", layout.numbers[0] + 1)
+        numbers.append(values)
+    return HitLines(
+        list(position),
+        np.array(query, dtype=np.int64),
+        np.array(target, dtype=np.int64),
+        np.array(numbers, dtype=np.float64).reshape(-1, len(layout.numbers)),
+    )

@@ -1,0 +1,358 @@
+"""Read a matrix, or items: which format a file has, and which reader takes it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from krein.files import binary, square
+from krein.files import item_files as items
+from krein.files.cells import (
+    How,
+    Named,
+    Row,
+    as_separator,
+    called,
+    is_number,
+    is_number_or_missing,
+    parse_count,
+)
+from krein.files.hit_columns import is_pair_list
+from krein.files.tables import find_separator, read_rows, read_table
+from krein.files.text import FormatError, TooLargeError, file_head, readable
+
+Reader = Callable[[Path, How], Named]
+
+
+_LIBSVM = re.compile(r"[+-]?[\d.]+(\s+(qid:\d+|\d+:[-+.\deE]+))+\s*(#.*)?", re.ASCII)
+
+
+class Format(NamedTuple):
+    """One line of the table of formats.
+
+    Attributes
+    ----------
+    name : str
+        As in ``format=``.
+    suffixes : str
+        Of files of this format, with blanks between.
+    matrix, items : callable or None
+        Readers: from a path and what the caller says (`How`) to a `Named`.
+    known_by : tuple of bytes, or callable
+        What such a file begins with, or a test of its first lines; nothing where only
+        the suffix tells.
+    holds : str
+        Kind of items, as kernels call it.
+    """
+
+    name: str
+    suffixes: str
+    matrix: Reader | None = None
+    items: Reader | None = None
+    known_by: tuple[bytes, ...] | Callable[[list[str]], bool] = ()
+    holds: str = ""
+
+
+def _is_arff(lines: list[str]) -> bool:
+    return any(line.lower().startswith("@attribute") for line in lines)
+
+
+def _is_ts(lines: list[str]) -> bool:
+    return lines[0].startswith("@")
+
+
+def _is_libsvm(lines: list[str]) -> bool:
+    return _LIBSVM.fullmatch(lines[0]) is not None
+
+
+def _is_phylip(lines: list[str]) -> bool:
+    if parse_count(lines[0]) is None or len(lines) < 2:
+        return False
+    name, *numbers = lines[1].split()
+    return not is_number(name) and all(is_number(number) for number in numbers)
+
+
+def _read_vectors(path: Path, how: How) -> Named:
+    read = read_table(path, how.separator, matrix=False)
+    for i, j in np.argwhere(~np.isfinite(read.data))[:1]:
+        row, column = called(read.names, i), called(read.columns, j)
+        raise FormatError(path, f"row {row} has no number in column {column}")
+    return read
+
+
+_FASTA, _LIBSVMS = ".fasta .fa .faa .fna", ".libsvm .svmlight .svm"
+_PAIRS = ".m8 .blast .b6 .pairs"
+# In the order in which content is looked at; without a test a format is known by name.
+FORMATS = (
+    Format("npy", ".npy", binary.read_npy, binary.read_npy, (b"\x93NUMPY",)),
+    Format("npz", ".npz", binary.read_npz, binary.read_item_arrays, (b"PK\x03\x04",)),
+    Format("mat", ".mat", binary.read_mat, None, (b"MATLAB 5.0 MAT-", b"\x89HDF")),
+    Format("mtx", ".mtx", square.read_matrix_market, None, (b"%%MatrixMarket",)),
+    Format("fasta", _FASTA, None, items.read_fasta, (b">",), "strings"),
+    Format("arff", ".arff", None, items.read_arff, _is_arff, "vectors"),
+    Format("ts", ".ts", None, items.read_ts, _is_ts, "series"),
+    Format("libsvm", _LIBSVMS, None, items.read_libsvm, _is_libsvm, "vectors"),
+    Format("pairs", _PAIRS, square.read_pairs, None, is_pair_list),
+    Format("phylip", ".phy .phylip .dist", square.read_phylip, None, _is_phylip),
+    Format("csv", ".csv", square.read_square_table, _read_vectors),
+    Format("tsv", ".tsv", square.read_square_table),
+    Format("ucr", ".tsv", None, items.read_ucr),
+    Format("lines", ".txt", None, items.read_lines),
+)
+
+
+def _suffixes(matrix: bool) -> dict[str, str]:
+    """Suffix -> format, of those that hold a matrix, or items."""
+    fitting = [f for f in FORMATS if (f.matrix if matrix else f.items)]
+    return {suffix: f.name for f in fitting for suffix in f.suffixes.split()}
+
+
+MATRIX_FORMATS, ITEM_FORMATS = _suffixes(True), _suffixes(False)
+
+
+def read_matrix(
+    path: str | os.PathLike,
+    *,
+    format: str | None = None,
+    separator: str | None = None,
+    key: str | None = None,
+    missing: float | Literal["error"] = 0.0,
+    mirror: bool = True,
+) -> Named:
+    """Read a matrix of similarities or distances.
+
+    Parameters
+    ----------
+    path : path-like
+        .npy, .npz, .csv, .tsv (with or without names), .phy / .dist (PHYLIP), .mat,
+        .mtx (Matrix Market), .m8 / .blast / .pairs (query, subject, score); text may
+        be packed by gzip. The format is recognised by content where it can be, else
+        by name. ``-`` is standard input.
+    format : str, optional
+        "npy", "npz", "csv", "tsv", "phylip", "mat", "mtx" or "pairs" instead.
+    separator : str, optional
+        ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
+    key : str, optional
+        Name of the array in a .npz or .mat file with several.
+    missing : float or "error"
+        For pair lists: the score of pairs that are not listed, or a refusal.
+    mirror : bool
+        In a square matrix without other names above, take a missing entry from the
+        other direction; False for new items against training items.
+
+    Returns
+    -------
+    Named
+        ``data`` is the matrix in float64, ``names`` those of the rows, ``columns``
+        those of the columns where they differ, ``target`` labels (.npz with y),
+        ``notes`` what was recognised and filled in.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from krein import read_matrix
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "K.csv"
+    >>> _ = path.write_text(chr(10).join([";ann;bob", "ann;1;0,5", "bob;0,5;1"]))
+    >>> read = read_matrix(path)
+    >>> read.names
+    ['ann', 'bob']
+    >>> read.notes[0]
+    "read 2 x 2 numbers, names from first row and column, separator ';', decimal commas"
+    >>> folder.cleanup()
+    """
+    how = How(as_separator(separator), key, missing)
+    with readable(path) as file:
+        found = choose_format(file, format, matrix=True)
+        if found.name in ("csv", "tsv"):
+            read = _or_hint(found.matrix, file, how, _items_to_compare)
+        else:
+            read = found.matrix(file, how)  # type: ignore[misc]
+        return square.complete(read, file, mirror)
+
+
+def read_items(
+    path: str | os.PathLike,
+    *,
+    format: str | None = None,
+    separator: str | None = None,
+    key: str | None = None,
+    column: str | None = None,
+    label_column: str | None = None,
+    skip_unlabelled: bool = False,
+) -> Named:
+    """Read items to compute similarities of.
+
+    Parameters
+    ----------
+    path : path-like
+        .fasta / .fa (sequences), .ts and .tsv (series, UCR), .arff and .libsvm
+        (vectors), .csv (vectors, with or without names, or a table with a column of
+        items), .txt (a string per line), .npy and .npz (arrays); text may be packed
+        by gzip. The format is recognised by content where it can be, else by name.
+        ``-`` is standard input.
+    format : str, optional
+        "fasta", "ts", "ucr", "arff", "libsvm", "csv", "lines", "npy" or "npz" instead;
+        "table" for rows that mix numbers, text and missing entries (kernel "gower").
+    separator : str, optional
+        ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
+    key : str, optional
+        Name of the array in a .npz file with several.
+    column : str, optional
+        Title of the column that holds the items, as text.
+    label_column : str, optional
+        Title of the column that holds labels; without `column` all others are numbers.
+    skip_unlabelled : bool
+        Leave out the rows whose label is missing, instead of refusing the table.
+
+    Returns
+    -------
+    Named
+        ``data`` holds the items, ``names`` theirs, ``columns`` those of features,
+        ``target`` the labels in the file, ``notes`` what was recognised.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from krein import read_items
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "two.fasta"
+    >>> _ = path.write_text(chr(10).join([">a first", "ACGT", ">b", "AC"]))
+    >>> items = read_items(path)
+    >>> items.names, items.data
+    (['a', 'b'], ['ACGT', 'AC'])
+    >>> folder.cleanup()
+    """
+    how = How(as_separator(separator), key)
+    with readable(path) as file:
+        mixed = format == "table"
+        if mixed or column is not None or label_column is not None:
+            return items.read_columns(
+                file,
+                how.separator,
+                column,
+                label_column,
+                skip_unlabelled=skip_unlabelled,
+                mixed=mixed,
+            )
+        found = choose_format(file, format, matrix=False)
+        if found.name in ("csv", "ucr"):
+            read = _or_hint(found.items, file, how, _column_of_text)
+        else:
+            read = found.items(file, how)  # type: ignore[misc]
+        notes = read.notes or [f"read {len(read.data)} items ({found.name})"]
+        return replace(read, notes=notes)
+
+
+def _or_hint(
+    reader: Any, path: Path, how: How, hint: Callable[[Row, int], str]
+) -> Named:
+    """Read numbers; where there are none, let `hint` say what else the table may be.
+
+    It is given the first row and the number of rows.
+    """
+    try:
+        return reader(path, how)
+    except TooLargeError:
+        raise
+    except FormatError as error:
+        try:
+            rows = read_rows(path, find_separator(path))
+            words = hint(next(rows), 1 + sum(1 for _ in rows))
+        except (FormatError, StopIteration):
+            words = ""
+        raise (error.in_file(path, f". {words}") if words else error) from None
+
+
+def _items_to_compare(first: Row, n_rows: int) -> str:
+    width = len(first.fields)
+    if width < 2 or n_rows - width in (-1, 0, 1):  # the shape of a matrix
+        return ""
+    return (
+        "Is it a table of items? Name their column and a kernel: --items COLUMN "
+        f"--kernel NAME (read_items(path, column=COLUMN)); there are {_titles(first)}"
+    )
+
+
+def _column_of_text(first: Row, n_rows: int) -> str:
+    if all(is_number_or_missing(text) for text in first.texts()):
+        return ""
+    if len(first.fields) == 1:
+        return "For items that are text, one per line: format='lines'"
+    return f"For items that are text: column= (--items), one of {_titles(first)}"
+
+
+def _titles(first: Row) -> str:
+    return ", ".join([text for text in first.texts() if text][:8])
+
+
+def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
+    """Return the format as given, by content, or by suffix (before .gz or .zst).
+
+    Raises
+    ------
+    FormatError
+        If it is not known, or items were found where a matrix is expected.
+    """
+    known = MATRIX_FORMATS if matrix else ITEM_FORMATS
+    by_name = {f.name: f for f in FORMATS}
+    if format is not None:
+        if format not in known.values():
+            names = ", ".join(sorted(set(known.values())))
+            raise ValueError(f"format must be one of {names}, got {format!r}")
+        return by_name[format]
+    suffixes = [s.lower() for s in path.suffixes if s.lower() not in (".gz", ".zst")]
+    name = known.get(suffixes[-1] if suffixes else "")
+    found = _by_content(file_head(path))
+    if found is None or (found.name in ("pairs", "phylip") and not matrix):
+        return by_name[name or _text_or_unknown(path, matrix)]
+    if found.matrix if matrix else found.items:
+        return found
+    items = f"is a matrix ({found.name}), not items; leave the kernel out to read it"
+    raise FormatError(path, _needs_kernel(found) if matrix else items)
+
+
+def _by_content(head: bytes) -> Format | None:
+    """Formats that cannot be taken for another one."""
+    text = head.decode("utf-8-sig", errors="replace")
+    lines = text.splitlines()[: -1 if len(head) == 4096 else None]  # the last is cut
+    lines = [line for line in lines if line.strip() and line[0] not in "#%"]
+
+    def fits(test: Any) -> bool:
+        if callable(test):
+            return bool(lines) and test(lines)
+        return head.startswith(test)
+
+    return next((format for format in FORMATS if fits(format.known_by)), None)
+
+
+def _needs_kernel(found: Format) -> str:
+    from krein.kernels import KERNELS
+
+    kind = found.holds
+    fitting = [name for name, facts in KERNELS.items() if facts.input == kind]
+    what = "sequences (FASTA)" if found.name == "fasta" else f"{kind} ({found.name})"
+    return (
+        f"holds {what}, not similarities; compare them by a kernel for {kind} "
+        f"({', '.join(sorted(fitting))}): --kernel NAME on the command line, "
+        "krein.read_items and kernel=NAME in Python"
+    )
+
+
+def _text_or_unknown(path: Path, matrix: bool) -> str:
+    head = file_head(path)
+    if b"\0" in head:
+        names = ", ".join(sorted(MATRIX_FORMATS if matrix else ITEM_FORMATS))
+        raise FormatError(
+            path, f"the format is not known by name or content; known are {names}"
+        )
+    words = re.split(r"[,;\s]+", head.decode("utf-8-sig", errors="replace"))
+    if not matrix and not any(is_number(word) for word in words):
+        return "lines"  # text without a number holds no vectors
+    return "csv"

@@ -1,0 +1,368 @@
+"""Matrices of items as text: PHYLIP, Matrix Market, lists of pairs, triangles.
+
+Matrix Market files are not read by SciPy, whose reader can end the process on a damaged
+file and fills a truncated symmetric one with zeros.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from krein.files.cells import (
+    How,
+    Named,
+    called,
+    is_number,
+    name_from_text,
+    parse_count,
+    parse_number,
+    unique_names,
+)
+from krein.files.hit_columns import find_columns, table_blocks
+from krein.files.hit_table import Collected, collect
+from krein.files.line_blocks import fast_numbers
+from krein.files.tables import read_table
+from krein.files.text import FormatError, Place, require_room, text_lines
+
+_FIELDS = ("real", "double", "integer", "pattern")
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+
+
+Size = tuple[int, int, int]  # rows, columns, entries
+
+
+class _Header(NamedTuple):
+    coordinate: bool
+    pattern: bool
+    symmetry: str
+
+
+def _header(text: str, place: Place) -> _Header:
+    words = text.lower().split()
+    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+        raise place.error("expected '%%MatrixMarket matrix ...'")
+    layout, field, symmetry = words[2:]
+    if layout not in ("coordinate", "array") or symmetry not in _SYMMETRIES:
+        raise place.error(f"{layout} {symmetry} is not read")
+    if field not in _FIELDS or (field == "pattern" and layout == "array"):
+        raise place.error(f"{field} {layout} is not a matrix of numbers")
+    return _Header(layout == "coordinate", field == "pattern", symmetry)
+
+
+def read_matrix_market(path: Path, how: How | None = None) -> Named:
+    """Read a Matrix Market file as a dense matrix; every entry must be there."""
+    lines = text_lines(path)
+    place, first = next(lines, (Place(path, 1), ""))
+    header = _header(first, place)
+    body = ((place, text.split()) for place, text in lines if _has_data(text))
+    place, sizes = next(body, (place, []))
+    counts = [parse_count(word) for word in sizes]
+    if header.coordinate and sizes[2:] == ["0"]:
+        counts[2] = 0
+    if len(counts) != 2 + header.coordinate or None in counts:
+        raise place.error("expected the numbers of rows, columns and entries")
+    n, m, *entries = [count or 0 for count in counts]
+    if header.symmetry != "general" and n != m:
+        raise place.error(f"a symmetric matrix has {n} rows and {m} columns")
+    require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
+    size = (n, m, entries[0] if entries else _count(header, n, m))
+    K = fast_entries(path, place.line or 0, header, size)
+    if K is None:
+        K = (_coordinate if header.coordinate else _array)(body, header, size, path)
+    note = f"read {n} x {m} numbers, Matrix Market {header.symmetry}, no names"
+    return Named(K, notes=[note])
+
+
+def _has_data(text: str) -> bool:
+    return bool(text.strip()) and not text.startswith("%")
+
+
+def _mirror(header: _Header) -> float:
+    return -1.0 if header.symmetry == "skew-symmetric" else 1.0
+
+
+def _count(header: _Header, n: int, m: int) -> int:
+    """Number of entries of a matrix that is given in full."""
+    if header.symmetry == "general":
+        return n * m
+    return n * (n + int(_mirror(header))) // 2
+
+
+def fast_entries(
+    path: Path, head: int, header: _Header, size: Size
+) -> np.ndarray | None:
+    """Read what follows the head in blocks; None at anything out of the ordinary."""
+    n, m, wanted = size
+    width = 3 - header.pattern if header.coordinate else 1
+    K, given = np.zeros((n, m)), np.zeros((n, m), dtype=bool)
+    values = np.empty(0 if header.coordinate else wanted)
+    count = 0
+    for _, text in table_blocks(path, head):
+        numbers = fast_numbers(text, 2 if header.coordinate else 0, width)
+        if numbers is None or count + len(numbers) > wanted:
+            return None
+        if not header.coordinate:
+            values[count : count + len(numbers)] = numbers[:, 0]
+        elif not _put(K, given, numbers, header):
+            return None
+        count += len(numbers)
+    if count != wanted:
+        return None
+    if not header.coordinate:
+        return _from_values(values, header, (n, m))
+    return K if np.count_nonzero(given) == wanted else None  # none is given twice
+
+
+def _put(
+    K: np.ndarray, given: np.ndarray, numbers: np.ndarray, header: _Header
+) -> bool:
+    """Put entries into a matrix; `given` marks one of two that mirror each other."""
+    i, j = numbers[:, 0].astype(int) - 1, numbers[:, 1].astype(int) - 1
+    if min(i.min(), j.min()) < 0 or i.max() >= K.shape[0] or j.max() >= K.shape[1]:
+        return False
+    value = 1.0 if header.pattern else numbers[:, 2]
+    if header.symmetry == "general":
+        given[i, j] = True
+    else:
+        given[np.maximum(i, j), np.minimum(i, j)] = True
+        K[j, i] = _mirror(header) * value
+    K[i, j] = value
+    return True
+
+
+Body = Iterator[tuple[Place, list[str]]]
+
+
+def _coordinate(body: Body, header: _Header, size: Size, path: Path) -> np.ndarray:
+    """Read entries line by line; a FormatError names the line that is wrong."""
+    n, m, wanted = size
+    K, given = np.zeros((n, m)), np.zeros((n, m), dtype=bool)
+    seen = 0
+    for place, words in body:
+        if len(words) != 3 - header.pattern:
+            raise place.error("expected row, column and value")
+        i, j = (parse_count(word) or 0 for word in words[:2])
+        if not (1 <= i <= n and 1 <= j <= m):
+            raise place.error(f"entry ({words[0]}, {words[1]}) is outside {(n, m)}")
+        value = 1.0 if header.pattern else parse_number(words[2], place, 3)
+        if given[i - 1, j - 1]:
+            raise place.error(f"entry ({i}, {j}) is given twice")
+        K[i - 1, j - 1], given[i - 1, j - 1] = value, True
+        if header.symmetry != "general" and i != j:
+            K[j - 1, i - 1], given[j - 1, i - 1] = _mirror(header) * value, True
+        seen += 1
+    _check_count(seen, wanted, path)
+    return K
+
+
+def _array(body: Body, header: _Header, size: Size, path: Path) -> np.ndarray:
+    """Read all entries line by line."""
+    values = []
+    for place, words in body:
+        if len(words) != 1 or not is_number(words[0]):
+            raise place.error("expected one number")
+        values.append(parse_number(words[0], place, 1))
+    n, m, wanted = size
+    _check_count(len(values), wanted, path)
+    return _from_values(np.array(values), header, (n, m))
+
+
+def _check_count(seen: int, wanted: int, path: Path) -> None:
+    if seen != wanted:
+        announced = f"{wanted} entries are announced, {seen} follow; is it complete?"
+        raise FormatError(path, announced)
+
+
+def _from_values(
+    values: np.ndarray, header: _Header, shape: tuple[int, int]
+) -> np.ndarray:
+    if header.symmetry == "general":
+        return values.reshape(shape[::-1]).T
+    K = np.zeros(shape)
+    # The lower triangle column by column is the upper one row by row.
+    rows, columns = np.triu_indices(len(K), k=int(header.symmetry != "symmetric"))
+    K[rows, columns] = np.multiply(values, _mirror(header))
+    K[columns, rows] = values
+    return K
+
+
+def read_phylip(path: Path, how: How | None = None) -> Named:
+    """Read a PHYLIP distance matrix: square or lower triangle, wrapped or not."""
+    lines = deque((place, line) for place, line in text_lines(path) if line.strip())
+    if not lines:
+        raise FormatError(path, "the file is empty; expected the number of items")
+    place, first = lines.popleft()
+    n = parse_count(first)
+    if n is None:
+        raise place.error(f"expected the number of items, got {first.strip()!r}")
+    if n > len(lines):
+        has = f"{n} items are announced, {len(lines)} lines follow"
+        raise FormatError(path, f"{has}; is the file complete?")
+    require_room(8 * n * n, path, "Take fewer items.")
+    lower = len(lines[0][1].split()) == 1 and n > 1
+    D = np.zeros((n, n))
+    names, starts = [], []
+    for i in range(n):
+        if not lines:
+            problem = "the file ends before the last item; is it complete?"
+            raise FormatError(path, problem)
+        wanted = i if lower else n
+        starts.append(lines[0][0])
+        name, D[i, :wanted] = _read_item(lines, wanted)
+        names.append(name)
+    if lines:
+        raise lines[0][0].error(f"more follows behind the {n} items")
+    if lower:
+        D += D.T
+    shape = "the lower triangle" if lower else "a square matrix"
+    note = f"read {n} x {n} numbers, PHYLIP, {shape}, names from first column"
+    return Named(D, unique_names(names, starts), notes=[note])
+
+
+def _read_item(lines: deque[tuple[Place, str]], wanted: int) -> tuple[str, list[float]]:
+    """Take the lines of a name and its distances, as many as they are on."""
+    place, line = lines.popleft()
+    name, fields = _name_and_fields(line)
+    values = [(place, column, field) for column, field in enumerate(fields, start=2)]
+    while len(values) < wanted and lines:
+        place, line = lines.popleft()
+        values += [(place, c, field) for c, field in enumerate(line.split(), start=1)]
+    if len(values) != wanted:
+        has = f"item {name!r} has {len(values)} distances, expected {wanted}"
+        raise place.error(has)
+    numbers = [parse_number(field, at, column) for at, column, field in values]
+    return name_from_text(name), numbers
+
+
+def _name_and_fields(line: str) -> tuple[str, list[str]]:
+    """A name up to the first blank, or of ten characters with blanks inside."""
+    fields = line.split()
+    if all(is_number(field) for field in fields[1:]):
+        return fields[0], fields[1:]
+    return line[:10].strip(), line[10:].split()
+
+
+def read_pairs(path: Path, how: How) -> Named:
+    """Read two names and a number per line into a symmetric matrix.
+
+    Of several numbers of a pair, and of its two directions, the largest counts. Items
+    stand in the order in which they appear. Pairs that are not listed have
+    `how.missing`; of distances only those of items to themselves may be absent.
+    """
+    known = find_columns(path, pairs=True)
+    found = collect(path, known, Collected())
+    rows, columns, values = found.triplets()
+    names = [name.decode() for name in found.rows.position]
+    n = len(names)
+    if all(name.isdigit() for name in names):  # R counts the items of a `dist`
+        order = np.argsort([int(name) for name in names], kind="stable")
+        place = np.argsort(order)
+        rows, columns, names = place[rows], place[columns], [names[k] for k in order]
+    require_room(16 * n * n, path, "Read it sparse, with krein.read_hits.")
+    K = np.full((n, n), -np.inf)
+    np.maximum.at(K, (rows, columns), values)
+    np.maximum(K, K.T, out=K)
+    absent = np.isneginf(K)
+    count = (n * n - int(absent.sum()) + int((~absent).diagonal().sum())) // 2
+    if known.distances:
+        np.fill_diagonal(absent, False)
+    if absent.any() and (known.distances or how.missing == "error"):
+        i, j = np.argwhere(np.triu(absent))[0]
+        raise FormatError(
+            path,
+            f"{int(np.triu(absent).sum())} pairs are missing, the first is "
+            f"({names[i]!r}, {names[j]!r}); "
+            + ("measure them" if known.distances else "pass missing=0 to fill them"),
+        )
+    K[np.isneginf(K)] = 0.0 if how.missing == "error" else how.missing
+    note = f"read {count} scored pairs of {n} items, {known.why}"
+    return Named(K, names, notes=[note])
+
+
+def read_square_table(path: Path, how: How) -> Named:
+    """Read a table of numbers; what R prints of a `dist` is made a square."""
+    read = read_table(path, how.separator)
+    titles = read.columns or []
+    if not _is_strict_triangle(read.data, read.names, titles):
+        return read
+    items = [*titles[:1], *(read.names or [])]
+    D = np.full((len(items), len(items)), np.nan)
+    D[len(items) - len(read.data) :, :-1] = read.data
+    return replace(read, data=D, names=items, columns=None)
+
+
+def _is_strict_triangle(
+    values: np.ndarray, names: list[str] | None, titles: list[str]
+) -> bool:
+    """Whether these are the entries below the diagonal, as R prints a `dist`.
+
+    Without titles the first item has a row of its own, with nothing in it.
+    """
+    n, width = values.shape
+    shift = 0 if titles else 1
+    if names is None or n != width + shift or n < 2:
+        return False
+    if titles and titles[1:] != names[:-1]:
+        return False
+    known = np.tri(n, width, -shift, dtype=bool)
+    return bool(np.isnan(values[~known]).all() and np.isfinite(values[known]).all())
+
+
+def complete(read: Named, path: Path, mirror: bool) -> Named:
+    """Check numbers and names; fill in what the other direction knows."""
+    data = np.asarray(read.data)
+    if data.ndim != 2 or data.dtype.kind not in "biuf" or data.size == 0:
+        found = f"an array of shape {data.shape} and dtype {data.dtype}"
+        raise FormatError(path, f"expected a matrix of numbers, got {found}")
+    data = np.asarray(data, dtype=np.float64)
+    notes = read.notes
+    if not any(note.startswith("read") for note in notes):
+        named = "no names" if read.names is None else "with names"
+        shape = f"{data.shape[0]} x {data.shape[1]}"
+        notes = [", ".join([f"read {shape} numbers, {named}", *notes])]
+    for names, n, what in ((read.names, 0, "rows"), (read.columns, 1, "columns")):
+        if names is not None and len(names) != data.shape[n]:
+            has = f"has {len(names)} names for {data.shape[n]} {what}"
+            raise FormatError(path, has)
+        unique_names(names or [], [Place(path)] * len(names or []))
+    columns = None if read.columns == read.names else read.columns
+    read = replace(read, data=data, columns=columns, notes=notes)
+    return read if np.isfinite(data).all() else _fill(read, path, mirror)
+
+
+def _fill(read: Named, path: Path, mirror: bool) -> Named:
+    """Take missing entries from their mirror entries, or say which one is missing."""
+    K, gaps = read.data, np.isnan(read.data)
+    own = K.shape[0] == K.shape[1] and read.columns is None  # items against themselves
+    filled = {}
+    if mirror and own and gaps.any():
+        known = gaps & ~gaps.T
+        K = np.where(known, K.T, K)
+        if known.any():
+            count = int(known.sum())
+            what = "1 missing entry" if count == 1 else f"{count} missing entries"
+            filled["missing-filled"] = f"{what} taken from across the diagonal"
+        if len(K) > 1 and (gaps == np.triu(np.ones_like(gaps))).all():
+            np.fill_diagonal(K, 0.0)
+            zero = "nothing is given on the diagonal: 0, as of distances"
+            filled["diagonal-filled"] = zero
+    bad = np.argwhere(~np.isfinite(K))
+    for i, j in bad[:1]:
+        row = called(read.names, i)
+        column = called(read.names if own else read.columns, j)
+        if np.isinf(K[i, j]):
+            raise FormatError(path, f"row {row} and column {column} hold {K[i, j]}")
+        raise FormatError(
+            path,
+            f"{len(bad)} entries are missing, the first in row {row} and column "
+            f"{column}, and nothing across the diagonal stands in for them. Measure "
+            "them, leave these items out, or write a value you can defend",
+        )
+    alerts = read.alerts | {key: f"{text}." for key, text in filled.items()}
+    return replace(read, data=K, notes=[*read.notes, *filled.values()], alerts=alerts)

@@ -1,0 +1,273 @@
+"""Files as text: opened, unpacked, cut into lines, within the memory allowed."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from krein.matrices.memory import available_memory, require_memory
+from krein.optional import import_optional
+from krein.words import printable
+
+_BLOCK = 1 << 21  # bytes that fit into the caches of a processor
+_LINE_OVERHEAD = 64  # bytes of a Python string beside its characters
+_GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_MARK = b"\xef\xbb\xbf"
+_TOO_MUCH = (
+    "holds more text than the {:.3g} MB of memory that may be used; split it or raise "
+    "KREIN_MEMORY_LIMIT"
+)
+_UNPACKING = (EOFError, OSError, zlib.error)
+
+
+class FormatError(ValueError):
+    """A file is not what it should be; the message names file, line and column.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    problem : str
+        What was found, what was expected, what to do.
+    line, column : int, optional
+        Counted from 1; a column is a field, not a character.
+
+    Examples
+    --------
+    >>> from krein import FormatError
+    >>> str(FormatError("K.csv", "expected a number, got 'x'", line=2, column=3))
+    "K.csv, line 2, column 3: expected a number, got 'x'"
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        problem: str,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        self.path, self.line, self.column = Path(path), line, column
+        self.problem = printable(problem)
+        place = printable(str(path))
+        if line is not None:
+            place += f", line {line}"
+        if column is not None:
+            place += f", column {column}"
+        super().__init__(f"{place}: {self.problem}")
+
+    def in_file(self, path: str | os.PathLike, more: str = "") -> FormatError:
+        """Return the same error about another file, or with a hint at its end."""
+        problem = self.problem + more
+        return type(self)(path, problem, line=self.line, column=self.column)
+
+    def __reduce__(self) -> tuple:
+        """Pickle with the keyword arguments, for errors in worker processes."""
+        place = {"line": self.line, "column": self.column}
+        return _rebuilt, (type(self), self.path, self.problem, place)
+
+
+def _rebuilt(kind: type[FormatError], path: Path, problem: str, place: Any) -> Any:
+    return kind(path, problem, **place)
+
+
+class Place(NamedTuple):
+    """A line of a file, for errors about it."""
+
+    path: Path
+    line: int | None = None
+
+    def error(self, problem: str, column: int | None = None) -> FormatError:
+        """Return an error about this line, and a field counted from 1."""
+        return FormatError(self.path, problem, line=self.line, column=column)
+
+
+class TooLargeError(FormatError, MemoryError):
+    """What a file holds does not fit into the memory that may be used."""
+
+
+def require_room(n_bytes: float, path: str | os.PathLike, instead: str) -> None:
+    """Refuse, before anything is allocated, what will not fit into memory."""
+    try:
+        require_memory(n_bytes, "what it holds", instead)
+    except MemoryError as error:
+        raise TooLargeError(path, str(error)) from None
+
+
+@contextmanager
+def readable(path: str | os.PathLike) -> Iterator[Path]:
+    """Give a regular file to read; ``-`` is standard input, kept in a temporary one.
+
+    Devices and pipes are refused: they may never end, and cannot be looked at twice.
+    """
+    if str(path) == "-":
+        if sys.stdin is None:
+            raise FormatError("standard input", "is closed; name a file instead")
+        with tempfile.TemporaryDirectory() as folder:
+            kept = Path(folder) / "stdin"
+            with open(kept, "xb") as handle:
+                shutil.copyfileobj(sys.stdin.buffer, handle)
+            try:
+                yield kept
+            except FormatError as error:
+                raise error.in_file("standard input") from None
+        return
+    path = Path(path)
+    shown = printable(str(path))
+    if not path.exists():
+        raise FileNotFoundError(f"{shown} is not a file: there is nothing of this name")
+    if path.is_dir():
+        raise IsADirectoryError(f"{shown} is not a file but a folder")
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise FormatError(
+            path, "is not a file but a device or a pipe; pass - for standard input"
+        )
+    yield path
+
+
+def open_packed(path: Path) -> IO[bytes]:
+    """Open a file; how it is packed is seen from its first bytes."""
+    with open(path, "rb") as handle:
+        magic = handle.read(4)
+    if magic.startswith(_GZIP):
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    if magic == _ZSTANDARD:
+        return _Unpacked(path)  # type: ignore[return-value]
+    return open(path, "rb")
+
+
+class _Unpacked:
+    """A file packed by Zstandard: frames, one after the other, each of them whole.
+
+    The readers of the package `zstandard` end a cut file without a word.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file, self._frame = open(path, "rb"), _new_frame()
+        self._started = False
+
+    def __enter__(self) -> _Unpacked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, size: int) -> bytes:
+        """Some text, not just `size` bytes of it; nothing at the end."""
+        while packed := self._file.read(max(1, size >> 3)):
+            text = b"".join(self._texts(packed))
+            if text:
+                return text
+        if self._started:
+            raise EOFError("the last frame is cut off")
+        return b""
+
+    def _texts(self, packed: bytes) -> Iterator[bytes]:
+        while packed:
+            try:
+                yield self._frame.decompress(packed)
+            except Exception as error:  # ZstdError, of one package or the other
+                raise OSError(str(error)) from None
+            self._started, packed = not self._frame.eof, b""
+            if self._frame.eof:
+                packed, self._frame = self._frame.unused_data, _new_frame()
+
+
+def _new_frame() -> Any:
+    """Return what unpacks one frame, of Python 3.14 or of the package."""
+    try:
+        return import_module("compression.zstd").ZstdDecompressor()
+    except ImportError:
+        package = import_optional(
+            "zstandard", extra="hits", needed_for="reading a file packed by Zstandard"
+        )
+        return package.ZstdDecompressor().decompressobj()
+
+
+def file_head(path: Path, size: int = 4096) -> bytes:
+    """Return the first bytes, unpacked; what cannot be unpacked is an error later."""
+    with open(path, "rb") as raw:
+        start = raw.read(2)
+    try:
+        with open_packed(path) as handle:
+            return handle.read(size)[:size]
+    except _UNPACKING:
+        return start
+
+
+def whole_lines(path: Path, longest: int) -> Iterator[tuple[Place, bytes]]:
+    """Yield blocks of text that end with a line, and where they begin."""
+    line, open_line = 1, [b""]
+    try:
+        with open_packed(path) as handle:
+            while block := handle.read(_BLOCK):
+                cut = block.rfind(b"\n") + 1
+                open_line.append(block[:cut] or block)
+                if cut:
+                    text = b"".join(open_line)
+                    open_line = [block[cut:]]
+                    yield Place(path, line), _without_mark(text, line)
+                    line += text.count(b"\n")
+                if sum(map(len, open_line)) > longest:
+                    problem = _TOO_MUCH.format(longest / 1e6)
+                    raise TooLargeError(path, problem, line=line)
+    except _UNPACKING as error:
+        problem = f"the file cannot be unpacked ({error}); is it complete?"
+        raise FormatError(path, problem) from None
+    if text := b"".join(open_line):
+        yield Place(path, line), _without_mark(text, line) + b"\n"
+
+
+def _without_mark(text: bytes, line: int) -> bytes:
+    return text.removeprefix(_MARK) if line == 1 else text
+
+
+def text_lines(path: Path, weight: int = 1) -> Iterator[tuple[Place, str]]:
+    """Yield places, counted as an editor does, and lines without their ends.
+
+    `weight` is how many bytes the caller makes of a byte of text: more than the memory
+    that may be used is refused.
+    """
+    limit, used = available_memory() or 1 << 62, 0
+    for first, block in whole_lines(path, limit):
+        for place, text in decoded(block, first):
+            used += weight * len(text) + _LINE_OVERHEAD
+            if used > limit:
+                raise TooLargeError(path, _TOO_MUCH.format(limit / 1e6))
+            yield place, text
+
+
+def decoded(block: bytes, first: Place) -> Iterator[tuple[Place, str]]:
+    """Yield the lines of a block as text, up to the first that is none."""
+    if first.line == 1 and block[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise first.error("this is UTF-16 text; save it as UTF-8")
+    for number, raw in enumerate(block.split(b"\n")[:-1], start=first.line or 1):
+        place = Place(first.path, number)
+        try:
+            yield place, raw.decode().rstrip("\r")
+        except UnicodeDecodeError:
+            raise place.error("this is not UTF-8 text; save it as UTF-8") from None
+
+
+def whole_text(path: Path, weight: int) -> str | None:
+    """Return a text in plain ASCII at once; None for any other, or a large one."""
+    limit = (available_memory() or 1 << 40) // weight
+    pieces, size = [], 0
+    try:
+        with open_packed(path) as handle:
+            while size <= limit and (piece := handle.read(_BLOCK)):
+                pieces.append(piece)
+                size += len(piece)
+        return b"".join(pieces).decode("ascii") if size <= limit else None
+    except (*_UNPACKING, UnicodeDecodeError):
+        return None

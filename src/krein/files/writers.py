@@ -1,0 +1,248 @@
+"""Write a matrix with its names, hits, or rows, wholly or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import scipy.io
+
+from krein.files.cells import Named, check_names, is_number_or_missing, name_to_text
+from krein.files.hit_table import hits_of_matrix
+from krein.files.text import FormatError
+from krein.store.files import atomic_write
+
+_FORMATS = {".phy": "phylip", ".phylip": "phylip", ".dist": "phylip"} | {
+    f".{format}": format for format in ("npy", "npz", "csv", "tsv", "mat", "mtx")
+}
+
+
+def check_format(
+    path: str | os.PathLike, *, format: str | None = None, names: bool = True
+) -> str:
+    """Return the format that `write_matrix` will use, or say why it cannot.
+
+    Called before a long computation. `names` says whether names are to be kept.
+    """
+    path = Path(path)
+    found = format or _FORMATS.get(path.suffix.lower(), "")
+    if found not in _FORMATS.values():
+        known = "npy, npz, csv, tsv, phylip, mat or mtx"
+        problem = f"the format to write must be {known}, got {found or path.suffix!r}"
+        raise FormatError(path, problem)
+    if names and found == "mtx":
+        instead = "use .npz, .npy, .csv or .tsv, or leave names out"
+        raise FormatError(path, f"a .mtx file has no place for names; {instead}")
+    return found
+
+
+def write_matrix(
+    path: str | os.PathLike,
+    K: Any,
+    *,
+    names: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    format: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    r"""Write a matrix of similarities or distances.
+
+    Parameters
+    ----------
+    path : path-like
+        .npy, .npz, .csv, .tsv, .phy (PHYLIP), .mat or .mtx; numbers as text keep all
+        their digits.
+    K : array-like of shape (n, m)
+        Finite real numbers.
+    names : list of str, optional
+        Names of the rows (and columns, for a square matrix); not for .mtx. In text,
+        control characters are written as ``\x1b`` and a name that a spreadsheet would
+        take for a formula begins with ``'``; `read_matrix` undoes both.
+    columns : list of str, optional
+        Names of the columns where they are not those of the rows; not for PHYLIP.
+    format : str, optional
+        Instead of what the name says.
+    overwrite : bool
+        Replace an existing file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from krein import read_matrix, write_matrix
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "K.tsv"
+    >>> write_matrix(path, np.eye(2), names=["ann", "bob"])
+    >>> read_matrix(path).names
+    ['ann', 'bob']
+    >>> folder.cleanup()
+    """
+    path = Path(path)
+    named = names is not None or columns is not None
+    format = check_format(path, format=format, names=named)
+    K = _check_numbers(K)
+    rows = check_names(names, K.shape[0], "names")
+    titles = check_names(columns, K.shape[1], "columns")
+    if format == "phylip" and (K.shape[0] != K.shape[1] or titles not in (None, rows)):
+        raise ValueError(f"PHYLIP needs a square matrix, got shape {K.shape}")
+    text = format in ("csv", "tsv", "phylip", "mtx")
+    with atomic_write(path, overwrite=overwrite, text=text) as handle:
+        if format in ("csv", "tsv"):
+            write_table(handle, K, rows, titles, "," if format == "csv" else "\t")
+        elif format == "phylip":
+            _write_phylip(handle, K, rows)
+        elif format == "mtx":
+            _write_matrix_market(handle, K)
+        else:
+            texts = {"names": rows, "columns": titles}
+            _write_binary(handle, K, {k: v for k, v in texts.items() if v}, format)
+
+
+def _check_numbers(K: Any) -> np.ndarray:
+    K = np.asarray(K)
+    if np.iscomplexobj(K):
+        raise TypeError(
+            "K must be a matrix of real numbers, got complex ones; write K.real if the "
+            "imaginary parts are rounding"
+        )
+    K = np.asarray(K, dtype=np.float64)
+    if K.ndim != 2 or K.size == 0 or not np.isfinite(K).all():
+        raise ValueError(f"K must be a matrix of finite numbers, got shape {K.shape}")
+    return K
+
+
+def write_rows(
+    handle: IO[str],
+    rows: Iterable[Sequence[Any]],
+    delimiter: str = ",",
+    *,
+    quote_numbers: bool = False,
+) -> None:
+    """Write rows of text and numbers that are safe to open in a spreadsheet.
+
+    No text is a formula, a comment or a control sequence of a terminal. `quote_numbers`
+    quotes text that reads as a number, so that names stay names.
+    """
+    for row in rows:
+        cells = [_cell(value, delimiter, quote_numbers) for value in row]
+        handle.write(delimiter.join(cells) + "\n")
+
+
+def _cell(value: Any, delimiter: str, quote_numbers: bool) -> str:
+    if not isinstance(value, str):
+        return repr(value)
+    text = name_to_text(value)
+    # In a matrix all separators, so that a reader that guesses finds the right one.
+    marks = f'{delimiter}",;' + " " * quote_numbers
+    odd = any(c in text for c in marks) or text.startswith("#")
+    number = quote_numbers and bool(text) and is_number_or_missing(text)
+    if odd or number or text != text.strip():
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def write_table(
+    handle: IO[str],
+    K: np.ndarray,
+    rows: list[str] | None,
+    titles: list[str] | None,
+    delimiter: str,
+) -> None:
+    """Write numbers with all their digits, titles and names around them."""
+    if titles is None and K.shape[0] == K.shape[1]:
+        titles = rows
+    table: list[list[Any]] = K.tolist()
+    if rows:
+        table = [[name, *values] for name, values in zip(rows, table, strict=True)]
+    if titles:
+        # A title above the names says that the columns are other items.
+        corner = [] if not rows else [""] if titles == rows else ["name"]
+        table.insert(0, [*corner, *titles])
+    write_rows(handle, table, delimiter, quote_numbers=True)
+
+
+def _write_phylip(handle: IO[str], K: np.ndarray, names: list[str] | None) -> None:
+    names = names or [f"item{i}" for i in range(1, len(K) + 1)]
+    handle.write(f"{len(K)}\n")
+    for name, values in zip(names, K.tolist(), strict=True):
+        if any(c.isspace() for c in name):
+            raise ValueError(f"PHYLIP names must not hold blanks, got {name!r}")
+        start = name_to_text(name).ljust(10)
+        handle.write(" ".join([start, *map(repr, values)]) + "\n")
+
+
+def _write_matrix_market(handle: IO[str], K: np.ndarray) -> None:
+    handle.write(f"%%MatrixMarket matrix array real general\n{len(K)} {len(K.T)}\n")
+    for column in K.T.tolist():
+        handle.writelines(f"{value!r}\n" for value in column)
+
+
+def _write_binary(
+    handle: IO[bytes], K: np.ndarray, texts: dict[str, list[str]], format: str
+) -> None:
+    kind: Any = object if format == "mat" else np.str_
+    arrays = {key: np.array(names, dtype=kind) for key, names in texts.items()}
+    if format == "npz":
+        np.savez(handle, K=K, **arrays)  # type: ignore[arg-type]
+    elif format == "mat":
+        scipy.io.savemat(handle, {"K": K, **arrays})
+    else:  # names behind the matrix; titles alone have no place
+        for array in (K, *(arrays.values() if "names" in arrays else ())):
+            np.save(handle, array, allow_pickle=False)
+
+
+def write_hits(
+    path: str | os.PathLike, hits: Named, *, overwrite: bool = False
+) -> None:
+    """Write hits with their names: three columns of text, or .npz.
+
+    Parameters
+    ----------
+    path : path-like
+        .npz (which `scipy.sparse.load_npz` reads too), .csv, or anything else for
+        tabs.
+    hits : Named
+        As `read_hits` returns them.
+    overwrite : bool
+        Replace an existing file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import scipy.sparse
+    >>> from krein import Named, read_hits, write_hits
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "hits.npz"
+    >>> hits = Named(scipy.sparse.eye_array(2, format="csr"), ["ann", "bob"])
+    >>> write_hits(path, hits)
+    >>> read_hits(path).names
+    ['ann', 'bob']
+    >>> folder.cleanup()
+    """
+    path = Path(path)
+    checked = hits_of_matrix(hits.data, hits.names, hits.columns)
+    matrix = checked.data
+    if path.suffix.lower() == ".npz":
+        arrays = {key: getattr(matrix, key) for key in ("data", "indices", "indptr")}
+        arrays |= {"format": b"csr", "shape": matrix.shape, "_is_array": True}
+        texts = {"names": checked.names, "columns": checked.columns}
+        arrays |= {key: names for key, names in texts.items() if names is not None}
+        with atomic_write(path, overwrite=overwrite) as handle:
+            np.savez(handle, **arrays)
+        return
+    separator = "," if path.suffix.lower() == ".csv" else "\t"
+    rows = checked.names or []
+    columns = rows if checked.columns is None else checked.columns
+    for name in {*rows, *columns}:
+        if not name.strip() or any(c in name for c in (separator, '"', "\n", "\r")):
+            raise ValueError(f"the name {name!r} cannot stand in a table; use .npz")
+    with atomic_write(path, overwrite=overwrite, text=True) as handle:
+        handle.write(separator.join(["query", "target", "score"]) + "\n")
+        for i, name in enumerate(rows):
+            part = slice(matrix.indptr[i], matrix.indptr[i + 1])
+            for j, value in zip(matrix.indices[part], matrix.data[part], strict=True):
+                handle.write(separator.join([name, columns[j], repr(float(value))]))
+                handle.write("\n")

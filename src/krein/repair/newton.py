@@ -1,0 +1,263 @@
+"""A matrix near another one, positive semidefinite, with settled entries.
+
+With A the settled entries of a matrix, A* its adjoint and b the values they must have
+(off-diagonal pairs scaled by sqrt 2, so that A A* = I):
+
+    primal   minimise ||X - G||^2 / 2,   X positive semidefinite,   A X = b
+    dual     maximise ||G||^2 / 2 - ||(G + A* y)_+||^2 / 2 + b'y
+
+With ``G + A* y = Z - N`` split into its positive and negative part, every feasible X
+has ``primal(X) - dual(y) = ||X - Z||^2 / 2 + <X, N>``: both terms are non-negative,
+nothing cancels, and it bounds the optimum for every positive semidefinite N, so that
+errors of the eigenvectors do no harm. `min_eigenvalue` m and weights W enter by
+G = W^1/2 (K - m I) W^1/2. Newton's method on the dual is that of Qi and Sun (2006).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from krein.arrays import Array
+from krein.spectrum import Spectrum
+
+_EPS = float(np.finfo(np.float64).eps)
+_MAX_ITER = 50  # Newton steps; 5 are usual
+_MAX_CG = 200
+_ARMIJO = 1e-4
+FEASIBLE = 1e-11  # distance to feasibility, relative, that is rounding
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Find Z near G, positive semidefinite, with ``A Z = b``."""
+
+    G: Array
+    rows: np.ndarray
+    columns: np.ndarray
+    values: Array  # of the entries, not scaled by sqrt 2
+    least: float
+    root: Array | None
+
+    @classmethod
+    def of(cls, G: Array, goal: Array, least: float, root: Array | None) -> Problem:
+        """Settle the entries of `goal` that are not NaN."""
+        rows, columns = np.nonzero(np.triu(~np.isnan(goal)))
+        values = goal[rows, columns] - least * (rows == columns)
+        G = G - least * np.eye(G.shape[0])
+        if root is not None:
+            G = G * np.outer(root, root)
+            values = values * root[rows] * root[columns]
+        return cls(G, rows, columns, values, least, root)
+
+    @property
+    def factor(self) -> Array:
+        """Scale of the entries, for A A* = I."""
+        return np.where(self.rows == self.columns, 1.0, np.sqrt(2.0))
+
+    @property
+    def diagonal_only(self) -> bool:
+        """The whole diagonal is settled, and nothing else."""
+        whole = self.rows.size == len(self.G)
+        return whole and bool(np.all(self.rows == self.columns))
+
+    def adjoint(self, y: Array) -> Any:
+        """A* y, sparse."""
+        half = y * np.where(self.rows == self.columns, 0.5, np.sqrt(0.5))
+        upper = scipy.sparse.csr_array(
+            (half, (self.rows, self.columns)), shape=self.G.shape
+        )
+        return scipy.sparse.csr_array(upper + upper.T)
+
+    def of_product(self, L: Array, R: Array) -> Array:
+        """A (L R' + R L'), without the products where only the diagonal counts."""
+        if self.diagonal_only:
+            return 2.0 * np.einsum("ik,ik->i", L, R)
+        T = L @ R.T
+        pairs = T[self.rows, self.columns] + T[self.columns, self.rows]
+        return self.factor * pairs
+
+    def feasible(self, Z: Array) -> Array:
+        """Return a matrix near Z with the entries; scaled where that is enough."""
+        if self.diagonal_only:
+            factor = np.sqrt(self.values / np.maximum(Z.diagonal(), 1e-300))
+            X = Z * np.outer(factor, factor)
+        else:
+            X = Z.copy()
+        X[self.rows, self.columns] = self.values
+        X[self.columns, self.rows] = self.values
+        return X
+
+    def original(self, X: Array) -> Array:
+        """Undo weights and min_eigenvalue."""
+        if self.root is not None:
+            X = X / np.outer(self.root, self.root)
+        return X + self.least * np.eye(len(self.G))
+
+    def multipliers(self, y: Array) -> Any:
+        """Return the multipliers of the entries of X, as a symmetric matrix."""
+        Y = self.adjoint(y)
+        if self.root is None:
+            return Y
+        R = scipy.sparse.diags_array(self.root)
+        return scipy.sparse.csr_array(R @ Y @ R)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one eigendecomposition of ``G + A* y`` tells."""
+
+    y: Array
+    theta: float
+    gradient: Array
+    spectrum: Spectrum
+    X: Array
+    value: float
+    gap: float
+    rounding: float
+    shortfall: float
+
+    @classmethod
+    def at(cls, problem: Problem, y: Array) -> Point:
+        """Decompose ``G + A* y``."""
+        M = problem.G + problem.adjoint(y).toarray()
+        spectrum = Spectrum.exact(M)
+        w = spectrum.eigenvalues
+        # What is negative by rounding stays: a matrix that needs no repair is kept.
+        positive = np.where(w >= -spectrum.tolerance, w, 0.0)
+        N = spectrum.map(lambda w: np.where(w < -spectrum.tolerance, -w, 0.0)).formed()
+        Z = M + N
+        X = problem.feasible(Z)
+        size, large = float(np.linalg.norm(M)), float(np.linalg.norm(X))
+        rounding = _EPS * (8.0 * large * float(np.linalg.norm(N)) + _EPS * size**2)
+        gap = 0.5 * float(np.sum((X - (M + N)) ** 2)) + max(float(np.sum(X * N)), 0.0)
+        entries = problem.factor * Z[problem.rows, problem.columns]
+        b = problem.factor * problem.values
+        theta = 0.5 * float(positive @ positive) - float(b @ y)
+        # Scaling keeps X positive semidefinite; setting entries need not.
+        missed = 0.0 if problem.diagonal_only else float(np.linalg.norm(X - Z))
+        shortfall = missed / (size or 1.0)
+        value = 0.5 * float(np.sum((X - problem.G) ** 2))
+        return cls(
+            y,
+            theta,
+            entries - b,
+            spectrum,
+            X,
+            value,
+            gap + rounding,
+            rounding,
+            shortfall,
+        )
+
+    def solved(self, tol: float) -> bool:
+        """Whether the gap is within `tol`, and X feasible to rounding."""
+        return (
+            self.gap <= tol * self.value + 2.0 * self.rounding
+            and self.shortfall <= FEASIBLE
+        )
+
+
+# ------------------------------------------------------------------------------ solver
+
+
+def solve(problem: Problem, tol: float) -> tuple[Point, int]:
+    """Newton steps on the dual; returns the best point and the number of `eigh`."""
+    start = problem.values - problem.G[problem.rows, problem.columns]
+    point = Point.at(problem, problem.factor * start)
+    evaluations = 1
+    for _ in range(_MAX_ITER):
+        if point.solved(tol) or problem.rows.size == 0 or infeasible(problem, point):
+            break
+        step = _newton_step(problem, point)
+        slope, length = float(point.gradient @ step), 1.0
+        while True:
+            trial = Point.at(problem, point.y + length * step)
+            evaluations += 1
+            noise = 4.0 * _EPS * abs(point.theta)
+            if trial.theta <= point.theta + _ARMIJO * length * slope + noise:
+                break
+            length *= 0.5
+            if length < 1e-6:
+                return point, evaluations
+        stalled = np.linalg.norm(trial.gradient) >= np.linalg.norm(point.gradient)
+        if stalled and trial.theta >= point.theta - noise:
+            break
+        point = trial
+    return point, evaluations
+
+
+def _newton_step(problem: Problem, point: Point) -> Array:
+    """Preconditioned conjugate gradients on the generalised Hessian."""
+    product, inverse = _hessian(problem, point)
+    norm = float(np.linalg.norm(point.gradient))
+    ridge = min(1e-6, 1e-2 * norm)
+    accuracy = norm * min(1e-2, max(norm, 1e-8))
+    h, r = np.zeros_like(point.gradient), -point.gradient
+    z = r * inverse
+    p, rz = z.copy(), float(r @ z)
+    for _ in range(_MAX_CG):
+        Hp = product(p) + ridge * p
+        a = rz / float(p @ Hp)
+        h += a * p
+        r -= a * Hp
+        if float(np.linalg.norm(r)) <= accuracy:
+            break
+        z = r * inverse
+        rz, before = float(r @ z), rz
+        p = z + (rz / before) * p
+    return h
+
+
+def _hessian(problem: Problem, point: Point) -> tuple[Any, Array]:
+    """Return the product with the Hessian, and the inverse of about its diagonal.
+
+    The derivative of the positive part of ``G + A* y`` in direction H is
+    ``P (P'HP) P' + P (O * P'HQ) Q' + its transpose``, with the eigenvectors P and Q of
+    positive and other eigenvalues and O = a / (a + b); of the smaller side, here.
+    """
+    w, V = point.spectrum.eigenvalues, point.spectrum.eigenvectors
+    positive = w > 0.0
+    P, Q = V[:, positive], V[:, ~positive]
+    O = w[positive][:, None] / (w[positive][:, None] - w[~positive])  # noqa: E741
+    complement = P.shape[1] > Q.shape[1]
+    if complement:
+        P, Q, O = Q, P, 1.0 - O.T  # noqa: E741
+
+    def product(h: Array) -> Array:
+        H = problem.adjoint(h)
+        B = H @ P
+        R = P @ (0.5 * (P.T @ B)) + Q @ ((B.T @ Q) * O).T
+        change = problem.of_product(P, R)
+        return h - change if complement else change
+
+    P2, Q2 = P**2, Q**2
+    share = P2.sum(axis=1)
+    about = problem.of_product(P2 @ O, Q2) / problem.factor
+    about += share[problem.rows] * share[problem.columns]
+    about = 1.0 - about if complement else about
+    return product, 1.0 / np.maximum(about, 1e-6)
+
+
+def infeasible(problem: Problem, point: Point) -> bool:
+    """Whether the multipliers prove that no matrix has these entries.
+
+    Of the items with a settled diagonal the trace T is known; any feasible X has
+    ``b'h = <X, A*h> <= T max(lambda_max(A*h), 0)``.
+    """
+    on_diagonal = problem.rows == problem.columns
+    known = np.zeros(len(problem.G), dtype=bool)
+    known[problem.rows[on_diagonal]] = True
+    inside = known[problem.rows] & known[problem.columns]
+    h = np.where(inside, point.y, 0.0)
+    gain = float((problem.factor * problem.values) @ h)
+    size = float(np.linalg.norm(h))
+    trace = float(problem.values[on_diagonal].sum())
+    # Cheap first: the dual must have grown far beyond what the trace allows.
+    if problem.diagonal_only or gain <= 0.0 or size < 10.0 * trace:
+        return False
+    H = problem.adjoint(h).toarray()[np.ix_(known, known)]
+    return gain > trace * max(float(np.linalg.eigvalsh(H)[-1]), 0.0) + 1e-9 * size
