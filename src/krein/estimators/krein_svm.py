@@ -61,6 +61,12 @@ approximation, solver_options, tol, max_iter, random_state, verbose
     classes_, dual_coef_, intercept_, support_, duality_gap_, result_
         As in `SpectrumSVC`.
 
+    Notes
+    -----
+    Objective, dual and link are those of `SpectrumSVC` with
+    ``K~ = U diag(|l| / lam_sign) U'``; the model is the stationary point of
+    ``<f, f>_K / 2 + C sum_i w_i max(0, 1 - y_i f_i)`` in the Krein space of K.
+
     References
     ----------
     Loosli, Canu, Ong (2016), TPAMI 38; Oglic, Gaertner (2019), ICML.

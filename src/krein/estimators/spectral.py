@@ -105,6 +105,16 @@ class SpectrumSVC(KernelClassifier):
     approximation_error_ : float
         With `approximation`: estimated relative error of the similarity.
 
+    Notes
+    -----
+    With K~ the treated kernel, w the sample weights and f = K~ v + b, each row solves
+
+        primal  min over v, b of  v'K~v / 2 + C sum_i w_i max(0, 1 - y_i f_i)
+        dual    max over a of  sum_i a_i - v'K~v / 2,  0 <= a_i <= C w_i,  y'a = 0
+
+    with the link v = y * a. `duality_gap_` is their difference at (v, b), rounding
+    counted; prediction uses ``dual_coef_ = P v`` on the raw kernel.
+
     References
     ----------
     Chen, Garcia, Gupta, Rahimi, Cazzanti (2009), JMLR 10; Wu, Chang, Zhang (2005).

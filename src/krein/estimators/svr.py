@@ -40,6 +40,16 @@ class SpectrumSVR(KernelRegressor):
     ----------
     Smola, Schoelkopf (2004), Statistics and Computing 14.
 
+    Notes
+    -----
+    With K~ the treated kernel, w the sample weights and f = K~ v + b it solves
+
+        primal  min over v, b of  v'K~v / 2 + C sum_i w_i max(0, |y_i - f_i| - epsilon)
+        dual    max over v of  y'v - epsilon sum_i |v_i| - v'K~v / 2,
+                |v_i| <= C w_i,  sum_i v_i = 0
+
+    with the same v in both; `duality_gap_` is their difference, rounding counted.
+
     Examples
     --------
     >>> import numpy as np
