@@ -188,9 +188,8 @@ def main():
             outcomes.append(outcome_of(mutant, folder))
             text = " ".join(mutant.old.split())
             print(f"{outcomes[-1]:9} {mutant.file}: {text}", flush=True)
-    counts = {
-        word: outcomes.count(word) for word in ("SURVIVES", "OUTDATED", "NO TEST")
-    }
+    bad = ("SURVIVES", "OUTDATED", "NO TEST")
+    counts = {word: outcomes.count(word) for word in bad}
     print(
         f"{outcomes.count('caught')} of {len(chosen)} mutants caught, "
         f"{counts['SURVIVES']} survive, {counts['OUTDATED']} outdated, "
