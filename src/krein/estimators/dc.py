@@ -22,8 +22,6 @@ from krein.result import Result
 from krein.solvers.libsvm import svm_dual
 from krein.store.state import Fitted, State
 
-__all__ = ["DCSVC"]
-
 # On an indefinite kernel LIBSVM may crawl; blocks go on from where it is.
 _LIBSVM_ITERATIONS = 200_000
 _MAX_ITER = {"tdca": 500, "dc-primal": 300}

@@ -24,8 +24,6 @@ from krein.methods import weighted_flip
 from krein.solvers.libsvm import libsvm_options
 from krein.solvers.prototypes import as_new_items
 
-__all__ = ["KreinSVC"]
-
 # Of sparse=True: a tenth of the margin (benchmarks/sparse.py has others).
 _TOLERANCE = 0.1
 _RATIOS = (1.0, 10.0)  # of the two penalties in a search

@@ -19,8 +19,6 @@ from krein.solvers.libsvm import one_class_dual
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 from krein.validation import check_weights
 
-__all__ = ["SpectrumOneClassSVM"]
-
 
 class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     """One-class SVM on a similarity whose spectrum is made positive.

@@ -20,8 +20,6 @@ from krein.matrices.treated import TreatedKernel
 from krein.methods import Method, as_method
 from krein.solvers.libsvm import libsvm_options
 
-__all__ = ["SpectrumSVC"]
-
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 METHOD_CONSTRAINTS = {
     "method": [str, Method, callable],  # `as_method` knows the names

@@ -12,8 +12,6 @@ from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.solvers.libsvm import svr_dual
 
-__all__ = ["SpectrumSVR"]
-
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 

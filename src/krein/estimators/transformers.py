@@ -23,8 +23,6 @@ from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_similarity, numbers_that_fit, refuse_odd_arrays
 
-__all__ = ["PseudoEuclideanEmbedding", "SpectrumTransformer"]
-
 
 class _SquareInput(TransformerMixin, Documented):
     """A transformer whose input is a square similarity in fit, rows later."""
