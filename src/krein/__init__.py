@@ -109,8 +109,8 @@ _WHERE = {
     "save_model": "krein.models",
     "trusted_types": "krein.models.registry",
     # results
-    "CertificateReport": "krein.certificates",
-    "check_certificate": "krein.certificates",
+    "CertificateReport": "krein.referee",
+    "check_certificate": "krein.referee",
     "Certificate": "krein.result",
     "DivergedError": "krein.result",
     "History": "krein.result",

@@ -8,8 +8,6 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-__all__ = ["Array", "compressed_rows", "real_numbers"]
-
 Array = NDArray[np.float64]
 
 

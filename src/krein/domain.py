@@ -9,8 +9,6 @@ import numpy as np
 
 from krein.arrays import Array
 
-__all__ = ["BalancedBox"]
-
 
 @dataclass(frozen=True)
 class BalancedBox:

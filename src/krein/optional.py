@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-__all__ = ["import_optional"]
-
 
 def import_optional(module: str, *, extra: str | None, needed_for: str) -> ModuleType:
     """Import `module`, or raise an ImportError that names the extra to install.

@@ -11,8 +11,6 @@ import numpy as np
 
 from krein.arrays import Array
 
-__all__ = ["Certificate", "DivergedError", "History", "Result", "Status"]
-
 Status = Literal["converged", "max_iter", "diverged", "interrupted"]
 
 

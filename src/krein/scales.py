@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["power_of_two"]
-
 
 def power_of_two(x: float) -> float:
     """Power of two near x > 0; 1 for what has none.

@@ -22,17 +22,6 @@ from krein.scales import power_of_two
 from krein.store.fingerprint import fingerprint
 from krein.store.sharing import digest, is_sharing, once
 
-__all__ = [
-    "Spectrum",
-    "add_outer",
-    "lowest_eigenvalue",
-    "most_common_factor",
-    "norm_bound",
-    "rescale",
-    "safe_scale",
-    "weighted_product",
-]
-
 _EPS = float(np.finfo(np.float64).eps)
 _DENSE_EIGENVALUES = 1000
 _COLUMNS = 256  # of eigenvectors that are multiplied at once, rows that are mirrored

@@ -9,8 +9,6 @@ import numpy as np
 from krein.arrays import Array
 from krein.estimators.transformers import SpectrumTransformer
 
-__all__ = ["transductive_kernel"]
-
 
 def transductive_kernel(
     K: Any,

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from krein import CPDSVC, KreinLogisticRegression, ProxySVC, published
+from krein import (
+    CPDSVC,
+    KreinLogisticRegression,
+    ProxySVC,
+    check_certificate,
+    published,
+)
 from tests.published.test_algorithm_1 import thin_plate
 
 
@@ -25,18 +31,24 @@ def y():
         ("spgm", {"constant": "sharp", "gamma": 1.5}),
         ("smm", {"monotone": True}),
         ("accpm", {"domain": "paper"}),
+        ("accpm", {"bound": "cuts"}),
         ("accpm", {"smoothing": 1e-5}),
         ("siqclp", {"domain": "paper"}),
     ],
 )
 def test_proxy_svc_and_the_plain_function_agree(solver, options, K, y):
+    settings = dict(options)
     model = ProxySVC(C=2.0, solver=solver, tol=1e-3, solver_options=options).fit(K, y)
     if solver in ("accpm", "siqclp"):
         options = {"domain": "cut", **options}
+    if solver == "accpm":
+        options = {"bound": "point", **options}
     call = getattr(published, solver)
     result = call(K, y, C=2.0, tol=1e-3, max_iter=10_000, **options)
     np.testing.assert_allclose(model.alpha_[0], result.x, atol=1e-9)
     assert model.objective_[0] == pytest.approx(result.value)
+    if solver != "siqclp" and "bound" not in settings:  # gaps of the point itself
+        assert check_certificate(model, K, y).holds
     with pytest.raises(
         ValueError, match=r"solver_options has 'gama'.* it knows: .*stop"
     ):
@@ -69,6 +81,7 @@ def test_cpd_svc_as_published(polynomial):
     np.testing.assert_allclose(model.dual_coef_[0], result.x, atol=1e-6 * size)
     best = CPDSVC(**params).fit(Phi, y, P=P)
     assert model.objective_[0] == pytest.approx(best.objective_[0], rel=1e-8)
+    assert model.result_.status == "converged"
     with pytest.raises(ValueError, match="solver='published' is for"):
         CPDSVC(solver="published", loss="logistic", **params).fit(Phi, y, P=P)
 

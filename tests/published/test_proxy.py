@@ -295,12 +295,24 @@ def test_accpm_certifies_what_it_has_found(seed, domain):
     """Its centres' own gaps stay large here, though f is right to 1e-9."""
     problem = instance(seed)
     best = second_order(problem, tol=1e-10).value
-    result = accpm(problem, tol=1e-6, max_iter=1000, domain=domain)
+    result = accpm(problem, tol=1e-6, max_iter=1000, domain=domain, bound="cuts")
     rise = best - problem.constant
     assert result.status == "converged"
     assert best - result.value <= result.certificate.value + 1e-10 * rise
     assert result.certificate.relative <= 1e-6
     assert np.all(result.history["bound"] >= best - 1e-9 * rise)
+    with pytest.raises(ValueError, match="bound must be 'point' or 'cuts'"):
+        accpm(problem, bound="gap")
+
+
+def test_by_default_accpm_claims_what_its_point_shows():
+    problem = instance(2)
+    result = accpm(problem, tol=1e-3, max_iter=1000)
+    rise, gradient = problem.rise_grad(result.x)
+    own = problem.certificate(result.x, rise, gradient)
+    assert result.certificate.value == pytest.approx(own.value)
+    early = accpm(problem, tol=1e-3, max_iter=1000, bound="cuts")
+    assert early.n_iter < 0.7 * result.n_iter
 
 
 @pytest.mark.parametrize("master", ["mkl", "clarabel"])
@@ -431,7 +443,8 @@ def test_luss_and_d_aspremont_with_little_and_much_smoothing(solver, spectrum, y
     problem = make(spectrum, y)
     best = second_order(problem, tol=1e-10).value
     rise = best - problem.constant
-    result = solver(problem, tol=1e-3, smoothing=1e-3)
+    more = {"bound": "cuts"} if solver is accpm else {}
+    result = solver(problem, tol=1e-3, smoothing=1e-3, **more)
     assert result.converged
     assert result.certificate.relative <= 1e-3
     value, gradient = problem.value_grad(result.x)

@@ -120,7 +120,7 @@ class KernelModel(Sparsifiable, Documented):
         if isinstance(X, LazyRows):  # checked where they are computed
             _check_n_features(self, X, reset=reset)
             return X
-        given, X = X, items_for(self.kernel, X)
+        given, X = X, items_for(getattr(self, "kernel", "precomputed"), X)
         if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
             _check_feature_names(self, given, reset=reset)
         if scipy.sparse.issparse(X) and self._precomputed:

@@ -33,8 +33,6 @@ from krein.validation import (
     warn_if_reordered,
 )
 
-__all__ = ["KernelClassifier"]
-
 
 class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
     """Classifier with rows of coefficients; a subclass implements `fit_rows`."""

@@ -40,8 +40,6 @@ _SOLVERS = {"newton": cpd_newton, "published": as_printed}
 # Kernels of so many samples are evaluated once more for their certificate.
 _SMALL = 500
 
-__all__ = ["CPDModel", "CPDTraining", "PlacedKernel", "cpd_row", "solve_path"]
-
 
 @dataclass(frozen=True)
 class PlacedKernel:

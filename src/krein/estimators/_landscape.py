@@ -20,8 +20,6 @@ from krein.estimators._scoring import scorer
 from krein.estimators._training import Classes
 from krein.estimators.conformal import conformity
 
-__all__ = ["Landscape", "probabilities", "temperatures"]
-
 _STEPS = 50
 _LEAST = 1e-6  # b of scores that point the wrong way, in units of the largest score
 _TINY = 1e-300

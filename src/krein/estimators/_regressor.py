@@ -18,8 +18,6 @@ from krein.estimators._training import Training, Values
 from krein.store.state import COEFFICIENTS, RESULTS, State, replaces_state
 from krein.validation import check_weights, warn_if_reordered
 
-__all__ = ["KernelRegressor"]
-
 
 class KernelRegressor(RegressorMixin, KernelModel):
     """Regression with one row; a subclass implements `fit_rows`."""

@@ -15,8 +15,6 @@ from krein.arrays import Array
 from krein.matrices.memory import require_memory
 from krein.solvers.prototypes import Expansion, as_new_items, sparse_expansion
 
-__all__ = ["Sparsifiable", "expanded"]
-
 
 class Sparsifiable:
     """`sparsify`, for every model whose outputs are linear in its similarities."""

@@ -12,22 +12,6 @@ from krein.arrays import Array
 from krein.matrices.matrix import Matrix
 from krein.result import Result
 
-__all__ = [
-    "Classes",
-    "FittedRows",
-    "Row",
-    "Target",
-    "Training",
-    "Values",
-    "among_kept",
-    "as_labels",
-    "pairs_of",
-    "positive_part",
-    "ravel_rows",
-    "starting_rows",
-    "votes_of_pairs",
-]
-
 
 @dataclass(frozen=True)
 class Training:

@@ -16,8 +16,6 @@ from krein.problems.cpd import Squared
 from krein.store.state import replaces_state
 from krein.validation import check_weights
 
-__all__ = ["CPDRegressor"]
-
 
 class CPDRegressor(RegressorMixin, CPDModel):
     """Smoothing spline: squared loss with a conditionally positive definite kernel.

@@ -22,8 +22,6 @@ from krein.result import Result
 from krein.solvers.libsvm import svm_dual
 from krein.store.state import Fitted, State
 
-__all__ = ["DCSVC"]
-
 # On an indefinite kernel LIBSVM may crawl; blocks go on from where it is.
 _LIBSVM_ITERATIONS = 200_000
 _MAX_ITER = {"tdca": 500, "dc-primal": 300}
@@ -39,6 +37,11 @@ class DCSVC(KernelClassifier):
     ``"dc-primal"`` works on the primal with a squared hinge, which can be unbounded
     below; then `unbounded_` is True, a warning is given, `result_` has the point with
     the smallest gradient, and asking for predictions is an error.
+
+    The dual is ``max over a of sum_i a_i - v'Kv / 2``, ``0 <= a_i <= C w_i``,
+    ``y'a = 0``, v = y * a, with the raw K; the primal of ``"dc-primal"`` is
+    ``x'Mx / (2 C) + sum_i max(0, e_i - y_i (Mx + e b)_i)^2 / 2`` with
+    ``M = W^1/2 K W^1/2``, e = sqrt(w) and coefficients ``W^1/2 x``.
 
     Parameters
     ----------

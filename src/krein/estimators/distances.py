@@ -20,8 +20,6 @@ from krein.kernels.distances import FITTED, POINTWISE, median_gamma
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_similarity, refuse_odd_arrays, warn_if_distances
 
-__all__ = ["DistanceTransformer"]
-
 
 class DistanceTransformer(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator

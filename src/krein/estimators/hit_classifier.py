@@ -22,8 +22,6 @@ from krein.estimators._documented import Documented
 from krein.estimators.hits import HitSimilarity
 from krein.store.state import Fitted, State, replaces_state
 
-__all__ = ["HitClassifier"]
-
 
 def _has_probabilities(model: HitClassifier) -> bool:
     inner = getattr(model, "estimator_", None) or model._inner()

@@ -19,8 +19,6 @@ from krein.files import Named
 from krein.files.hit_table import checked_scores
 from krein.store.state import Fitted, State, replaces_state
 
-__all__ = ["HitSimilarity"]
-
 _RULES = ("max", "mean", "min")
 _ROWS = 65536
 

@@ -24,8 +24,6 @@ from krein.methods import weighted_flip
 from krein.solvers.libsvm import libsvm_options
 from krein.solvers.prototypes import as_new_items
 
-__all__ = ["KreinSVC"]
-
 # Of sparse=True: a tenth of the margin (benchmarks/sparse.py has others).
 _TOLERANCE = 0.1
 _RATIOS = (1.0, 10.0)  # of the two penalties in a search
@@ -60,6 +58,12 @@ approximation, solver_options, tol, max_iter, random_state, verbose
         Variables in the box, those of the flipped problem.
     classes_, dual_coef_, intercept_, support_, duality_gap_, result_
         As in `SpectrumSVC`.
+
+    Notes
+    -----
+    Objective, dual and link are those of `SpectrumSVC` with
+    ``K~ = U diag(|l| / lam_sign) U'``; the model is the stationary point of
+    ``<f, f>_K / 2 + C sum_i w_i max(0, 1 - y_i f_i)`` in the Krein space of K.
 
     References
     ----------

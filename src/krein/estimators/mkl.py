@@ -26,8 +26,6 @@ from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State
 from krein.validation import check_similarity
 
-__all__ = ["MKLSVC"]
-
 
 @dataclass(frozen=True)
 class ViewsTraining(Training):

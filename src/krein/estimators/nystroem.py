@@ -31,8 +31,6 @@ from krein.notices import warn_user
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_similarity
 
-__all__ = ["KreinNystroem"]
-
 
 class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
     """Features from similarities to m landmarks, for kernels that are not PSD.

@@ -19,8 +19,6 @@ from krein.solvers.libsvm import one_class_dual
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 from krein.validation import check_weights
 
-__all__ = ["SpectrumOneClassSVM"]
-
 
 class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     """One-class SVM on a similarity whose spectrum is made positive.
@@ -42,6 +40,16 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         As in `SpectrumSVC`.
     offset_ : float
         ``decision_function = score_samples - offset_``.
+
+    Notes
+    -----
+    With K~ the treated kernel and w the sample weights it solves
+
+        primal  min over v, r of  v'K~v / 2 + sum_i w_i max(0, r - (K~v)_i)
+                - nu r sum_i w_i
+        dual    max over v of  -v'K~v / 2,  0 <= v_i <= w_i,  sum_i v_i = nu sum_i w_i
+
+    with the same v in both and r = `offset_`; `duality_gap_` is their difference.
 
     References
     ----------

@@ -23,8 +23,6 @@ from krein.solvers.ridge import spectral_ridge
 from krein.spectrum import Spectrum, rescale
 from krein.store.state import Fitted, State
 
-__all__ = ["KreinRidge"]
-
 
 class KreinRidge(KernelRegressor):
     """Kernel ridge regression on an indefinite similarity.

@@ -20,8 +20,6 @@ from krein.matrices.treated import TreatedKernel
 from krein.methods import Method, as_method
 from krein.solvers.libsvm import libsvm_options
 
-__all__ = ["SpectrumSVC"]
-
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 METHOD_CONSTRAINTS = {
     "method": [str, Method, callable],  # `as_method` knows the names
@@ -104,6 +102,16 @@ class SpectrumSVC(KernelClassifier):
         Full account of the fit.
     approximation_error_ : float
         With `approximation`: estimated relative error of the similarity.
+
+    Notes
+    -----
+    With K~ the treated kernel, w the sample weights and f = K~ v + b, each row solves
+
+        primal  min over v, b of  v'K~v / 2 + C sum_i w_i max(0, 1 - y_i f_i)
+        dual    max over a of  sum_i a_i - v'K~v / 2,  0 <= a_i <= C w_i,  y'a = 0
+
+    with the link v = y * a. `duality_gap_` is their difference at (v, b), rounding
+    counted; prediction uses ``dual_coef_ = P v`` on the raw kernel.
 
     References
     ----------

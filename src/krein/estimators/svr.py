@@ -12,8 +12,6 @@ from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.solvers.libsvm import svr_dual
 
-__all__ = ["SpectrumSVR"]
-
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
@@ -39,6 +37,16 @@ class SpectrumSVR(KernelRegressor):
     References
     ----------
     Smola, Schoelkopf (2004), Statistics and Computing 14.
+
+    Notes
+    -----
+    With K~ the treated kernel, w the sample weights and f = K~ v + b it solves
+
+        primal  min over v, b of  v'K~v / 2 + C sum_i w_i max(0, |y_i - f_i| - epsilon)
+        dual    max over v of  y'v - epsilon sum_i |v_i| - v'K~v / 2,
+                |v_i| <= C w_i,  sum_i v_i = 0
+
+    with the same v in both; `duality_gap_` is their difference, rounding counted.
 
     Examples
     --------

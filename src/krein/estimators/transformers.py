@@ -28,8 +28,6 @@ from krein.validation import (
     warn_if_distances,
 )
 
-__all__ = ["PseudoEuclideanEmbedding", "SpectrumTransformer"]
-
 
 class _SquareInput(TransformerMixin, Documented):
     """A transformer whose input is a square similarity in fit, rows later."""

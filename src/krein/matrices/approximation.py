@@ -12,8 +12,6 @@ from krein.matrices.matrix import Matrix
 from krein.matrices.memory import require_memory
 from krein.matrices.tiles import DenseTiles
 
-__all__ = ["Approximation", "dense_columns", "estimated_error"]
-
 _ERROR_ROWS = 256
 
 

@@ -16,8 +16,6 @@ from sklearn.metrics import pairwise_distances_argmin
 from krein.arrays import Array
 from krein.matrices.matrix import Matrix
 
-__all__ = ["LANDMARKS", "check_count", "choose_landmarks"]
-
 _POOL = 5  # pool items per landmark
 _BATCH = 4096
 

@@ -27,8 +27,6 @@ from krein.matrices.treated import TreatedKernel
 from krein.methods import METHODS, Method, as_method
 from krein.spectrum import Spectrum, rescale
 
-__all__ = ["Core", "LowRank", "Range", "Sample"]
-
 _EPS = float(np.finfo(np.float64).eps)
 # Up to this many items the kernel of the features is formed.
 _DENSE_ITEMS = 2000

@@ -5,14 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = [
-    "ONE_SIDED_ABOVE",
-    "available_memory",
-    "require_for",
-    "require_for_spectral_fit",
-    "require_memory",
-]
-
 _GIGABYTE = 1e9
 # Above this many items a method that needs the eigenvectors of one side only gets no
 # others: half the time and a third of the memory. Below it divide and conquer takes as

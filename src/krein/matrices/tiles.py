@@ -16,8 +16,6 @@ import numpy as np
 
 from krein.arrays import Array
 
-__all__ = ["DenseTiles", "TiledMatrix", "row_slices", "tree_reduce", "triangular"]
-
 _T = TypeVar("_T")
 _TILE_BYTES = 32_000_000
 

@@ -36,8 +36,6 @@ from krein.models.registry import (
 from krein.result import History
 from krein.store.state import faults_of
 
-__all__ = ["ModelFileError", "Reader"]
-
 _JSON_GROWTH = 25  # bytes of Python objects per byte of JSON, at most
 
 

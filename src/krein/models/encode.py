@@ -28,8 +28,6 @@ from krein.models.registry import (
 from krein.result import History
 from krein.store.state import faults_of
 
-__all__ = ["Writer"]
-
 
 class Writer:
     """Turns values into JSON; arrays are collected, objects keep their kind."""

@@ -18,23 +18,6 @@ from krein.result import Certificate, Result
 from krein.spectrum import Spectrum
 from krein.store.state import Fitted, declared_state
 
-__all__ = [
-    "ARRAY_KINDS",
-    "FORMAT",
-    "PARTS",
-    "RECORDS",
-    "TAG",
-    "TREE",
-    "UNSTABLE",
-    "dropped_params",
-    "first_unfitted",
-    "known_class",
-    "member_name",
-    "params_of",
-    "placed_kernel",
-    "state_of",
-]
-
 FORMAT = 3
 TREE = "model.json"
 TAG = "~"  # says what kind of value a JSON object stands for

@@ -24,8 +24,6 @@ from krein.arrays import Array
 from krein.problems.cpd_columns import Columns
 from krein.result import Certificate
 
-__all__ = ["LOSSES", "CPDProblem", "Logistic", "Loss", "Squared", "SquaredHinge"]
-
 # An optimum below this share of the objective at f = 0 counts as zero.
 _ZERO = 1e-8
 # Flat samples of the logistic loss get this curvature. Where polynomials separate the

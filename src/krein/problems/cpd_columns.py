@@ -10,15 +10,6 @@ import numpy as np
 
 from krein.arrays import Array
 
-__all__ = [
-    "Blocks",
-    "CentredColumns",
-    "Columns",
-    "DenseColumns",
-    "FeatureColumns",
-    "LazyColumns",
-]
-
 # Phi(rows, columns) -> block of the kernel matrix.
 Blocks = Callable[[np.ndarray, np.ndarray], Array]
 

@@ -32,17 +32,6 @@ from krein.problems.cpd_columns import (
     LazyColumns,
 )
 
-__all__ = [
-    "NOT_CPD",
-    "Blocks",
-    "Polynomials",
-    "Space",
-    "basis_space",
-    "centred_space",
-    "leverage",
-    "subspace",
-]
-
 _EPS = float(np.finfo(float).eps)
 _BLOCK = 1024
 # From this many samples on, columns are computed when a sample becomes a violator.

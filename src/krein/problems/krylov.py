@@ -36,8 +36,6 @@ import scipy.linalg
 from krein.arrays import Array
 from krein.problems.quadrature import RankOnePositivePart
 
-__all__ = ["Lanczos", "PositivePart"]
-
 _EPS = float(np.finfo(np.float64).eps)
 # The grid of the bound in log t, from and to these multiples of the norm of A.
 _STEP, _LOWEST, _HIGHEST = 0.1, 1e-13, 1e3

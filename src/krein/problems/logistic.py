@@ -33,14 +33,6 @@ from scipy.special import expit, logsumexp, softmax
 from krein.arrays import Array
 from krein.result import Certificate
 
-__all__ = [
-    "Curvature",
-    "IndefiniteLogistic",
-    "Point",
-    "uniqueness_ratio",
-    "uniqueness_threshold",
-]
-
 _INTERCEPT_STEPS = 200
 
 

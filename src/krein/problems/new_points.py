@@ -21,8 +21,6 @@ from krein.methods import METHODS
 from krein.problems.proxy import ProxySVM
 from krein.spectrum import Spectrum
 
-__all__ = ["RULES", "Proxy", "checked_batch", "linear_coef"]
-
 RULES = ("clip", "raw", "project", "luss")
 
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from krein.arrays import Array
 
-__all__ = ["COARSE", "FINE", "SIGN", "Rule", "Table"]
-
 
 @dataclass(frozen=True)
 class Rule:

@@ -31,8 +31,6 @@ from krein.result import Certificate
 from krein.scales import power_of_two
 from krein.spectrum import Spectrum, rescale
 
-__all__ = ["ProxySVM", "solution_radius"]
-
 _EPS = float(np.finfo(np.float64).eps)
 # Errors of the quadrature, relative to the norm of A; those of products and of the
 # eigendecomposition come on top.

@@ -32,8 +32,6 @@ import numpy as np
 from krein.arrays import Array
 from krein.problems.nodes import FINE, SIGN, Rule, Table
 
-__all__ = ["DiagonalPlusLowRank", "RankOnePositivePart"]
-
 # ||z||^2 may leave the scale of the table by this factor before it is rebuilt.
 _SLACK = 4.0
 # The Jacobian has to give good Newton steps only: every second node is enough, and

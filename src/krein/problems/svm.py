@@ -29,8 +29,6 @@ from krein.domain import BalancedBox
 from krein.result import Certificate
 from krein.scales import power_of_two
 
-__all__ = ["SVMDual", "SVMPoint"]
-
 _EPS = float(np.finfo(np.float64).eps)
 _BLOCK = 256
 # A one-class machine whose optimum is 0 (the origin is inside) has no objective to be

@@ -26,8 +26,6 @@ from krein.problems.proxy import ProxySVM, solution_radius
 from krein.result import Certificate, Result, Status
 from krein.spectrum import Spectrum, rescale
 
-__all__ = ["Measured", "TruncatedProxySVM"]
-
 _EPS = float(np.finfo(np.float64).eps)
 _CHUNK, _MOST = 20, 400  # Lanczos steps between two looks at the error, and in all
 _BLUR = 0.1  # share of the gap that the error of A_+ v may have

@@ -8,8 +8,6 @@ from krein.arrays import Array
 from krein.spectrum import Spectrum
 from krein.validation import check_similarity
 
-__all__ = ["theorem1_bound", "unbounded_direction"]
-
 
 def theorem1_bound(
     eigenvalues: Array, alpha: float, tau: float, n: float | None = None

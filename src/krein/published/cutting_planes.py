@@ -6,15 +6,16 @@ point a_k tried; the next point is the analytic centre of this polytope. Ying et
 (2009), section 4.3, describe the method; the cuts are those of f itself, which they
 showed to be differentiable, or with ``smoothing`` those of the 2007 paper's objective.
 
-Two upper bounds of max f are kept. One is the gap of the SVM on the kernel K*(a_k), as
+There are two upper bounds of max f. One is the gap of the SVM on the kernel K*(a_k), as
 in the paper. The other is the usual bound of centre methods: the cuts, weighted by the
 multipliers of the barrier at the centre, make one linear function above f. The first
-does not become small at centres, which stay inside; the second does.
+need not become small at centres, which stay inside; the second does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -46,6 +47,7 @@ def accpm(
     *,
     max_cuts: int | None = None,
     domain: Domain = "cut",
+    bound: Literal["point", "cuts"] = "point",
     smoothing: float = 0.0,
 ) -> Iterator[Iterate]:
     """ACCPM: each step cuts the polytope of possible solutions at its analytic centre.
@@ -61,6 +63,10 @@ def accpm(
     domain : {"cut", "paper"}
         ``"paper"``: the first polytope is Q1 as printed; ``"cut"``: Q1 cut by a bound
         on all solutions.
+    bound : {"point", "cuts"}
+        ``"point"``: the gap of the SVM on K*(a_k), as in the paper, which can be
+        recomputed from the point alone; it may stay above `tol` though f is right to
+        many digits. ``"cuts"``: the smallest upper bound so far, by points or by cuts.
     smoothing : float
         Above 0 the smoothed objective of Luss and d'Aspremont (2007); see
         `SmoothedProxySVM`.
@@ -75,7 +81,9 @@ def accpm(
     """
     f = Oracle(on_domain(problem, domain), smoothing)
     most = 3 * problem.box.n if max_cuts is None else max_cuts
-    return _centres(f, _Polytope(f.problem.domain), x0, most)
+    if bound not in ("point", "cuts"):
+        raise ValueError(f"bound must be 'point' or 'cuts', got {bound!r}")
+    return _centres(f, _Polytope(f.problem.domain, bound == "cuts"), x0, most)
 
 
 def _centres(
@@ -86,7 +94,8 @@ def _centres(
         try:
             a = polytope.centre(a)
             rise, g = f(a)
-            upper = min(upper, _upper(f.problem, polytope, a, rise, g))
+            now = _upper(f.problem, polytope, a, rise, g)
+            upper = min(upper, now) if polytope.bounds else now
             yield _iterate(f, a, rise, upper, polytope.levels.size)
             if polytope.levels.size >= max_cuts:
                 polytope.keep(np.argsort(polytope.slack(a))[: max_cuts - 1])
@@ -106,7 +115,7 @@ def _upper(
     """Upper bound of max f - f(0) by the gradient at the centre `a`, or by the cuts."""
     error, worth = problem.rounding(a)
     upper = rise + problem.domain.gap(a, g, error) + worth
-    if polytope.levels.size == 0:
+    if not polytope.bounds or polytope.levels.size == 0:
         return upper
     weights = 1.0 / (polytope.slack(a) * polytope.sizes)
     weights /= weights.sum()
@@ -133,10 +142,12 @@ class _Polytope:
     """Q1 and the half-spaces ``cuts x >= levels``, cuts of unit length.
 
     With each cut the linear function above f that it comes from: its gradient, the
-    length of that along y'x = 0, and its value at 0.
+    length of that along y'x = 0, and its value at 0. `bounds` says whether these
+    functions are asked for upper bounds.
     """
 
-    def __init__(self, domain: BalancedBox) -> None:
+    def __init__(self, domain: BalancedBox, bounds: bool) -> None:
+        self.bounds = bounds
         self.domain, self.y, self.upper = domain, domain.y, domain.upper
         self.cuts = self.gradients = np.empty((0, domain.n))
         self.levels = self.sizes = self.offsets = np.empty(0)

@@ -133,8 +133,9 @@ def accpm(
         As in `spgm`.
     **options
         ``tol``, ``max_iter`` (1000 unless given), ``stop`` as in `spgm`, ``domain``
-        ("paper", Q1 as printed, or "cut" by a bound on all solutions), ``max_cuts``,
-        ``smoothing``, ``callback``, ``on_interrupt``, ``x0``. See
+        ("paper", Q1 as printed, or "cut" by a bound on all solutions), ``bound``
+        ("cuts", or "point": the gap at the point alone), ``max_cuts``, ``smoothing``,
+        ``callback``, ``on_interrupt``, ``x0``. See
         `krein.published.cutting_planes`.
 
     Returns
@@ -149,7 +150,7 @@ def accpm(
     >>> krein.published.accpm(K, [1, 1, -1], C=10.0).status
     'converged'
     """
-    options = {"domain": "paper", "max_iter": 1000, **options}
+    options = {"domain": "paper", "bound": "cuts", "max_iter": 1000, **options}
     return cutting_planes.accpm(_proxy(K, y, C, rho), **options)
 
 

@@ -58,7 +58,12 @@ def published_solver(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., R
                 callback=callback,
                 on_interrupt=on_interrupt,
             )
-            return _not_smoothed(unit, result) if options.get("smoothing") else result
+            if not options.get("smoothing"):
+                return result
+            by_cuts = options.get("bound") == "cuts"
+            return _not_smoothed(
+                unit, result, tol if stop == "gap" else np.inf, by_cuts
+            )
 
         return in_units(solved)(problem, x0)
 
@@ -161,16 +166,22 @@ def relative_gap(gap: float, rise: float) -> Certificate:
     return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
 
 
-def _not_smoothed(problem: ProxySVM, result: Result) -> Result:
+def _not_smoothed(
+    problem: ProxySVM, result: Result, tol: float, by_cuts: bool
+) -> Result:
     """Objective and gap of f itself at the point found for f_eps."""
     rise, gradient = problem.rise_grad(result.x)
-    own = problem.certificate(result.x, rise, gradient)
-    gap = min(own.value, result.certificate.value)  # both bound max f - f(x)
+    gap = problem.certificate(result.x, rise, gradient).value
+    if by_cuts:  # both bound max f - f(x)
+        gap = min(gap, result.certificate.value)
+    certificate = relative_gap(gap, rise)
+    missed = result.status == "converged" and certificate.relative > tol
     info = {**result.info, "smoothed_value": result.value}
     return replace(
         result,
         value=problem.constant + rise,
-        certificate=relative_gap(gap, rise),
+        certificate=certificate,
+        status="max_iter" if missed else result.status,
         info=info,
     )
 

@@ -8,8 +8,6 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from krein.arrays import Array
 
-__all__ = ["QuadraticModel"]
-
 _JUMPS, _CLIMBS = 12, 100
 _ROWS = 256  # of H that are copied at once
 

@@ -15,8 +15,6 @@ from krein.arrays import Array
 from krein.problems.cpd_columns import Columns
 from krein.problems.cpd_space import NOT_CPD
 
-__all__ = ["Factor"]
-
 # Samples that left the active set stay in the factor up to this share of it.
 _GONE = 0.1
 

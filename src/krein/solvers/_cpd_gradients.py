@@ -24,8 +24,6 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from krein.arrays import Array
 from krein.problems.cpd_columns import Columns
 
-__all__ = ["Gradients", "Point", "System"]
-
 # From this many violators on; below, a factor is as fast.
 _MANY = 700
 # A factor of m violators takes as long as m / _WORTH products with their matrix.

@@ -22,8 +22,6 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from krein.arrays import Array
 from krein.problems.svm import SVMDual
 
-__all__ = ["interior_points"]
-
 _TO_BOUNDARY = 0.995
 _MODERATE = 10.0  # coefficients, in units where kernel and margins are near 1
 _PATIENCE = 5  # steps without smaller products a_i s_i

@@ -12,8 +12,6 @@ from krein.problems.nodes import COARSE
 from krein.problems.proxy import ProxySVM
 from krein.problems.quadrature import RankOnePositivePart
 
-__all__ = ["accelerated_steps", "balanced_ray"]
-
 _CHECK = 10
 _SINGLE_LIMIT = 3e-6  # gap, relative, below which single precision says nothing
 

@@ -22,8 +22,6 @@ from krein.problems.truncated import Measured, TruncatedProxySVM
 from krein.result import History, Result, Status
 from krein.solvers.second_order import second_order
 
-__all__ = ["corrected", "on_whole"]
-
 _FIRST = 1e-3  # relative gap to which the first model is solved
 _SHARE = 0.1  # of the last gap, to which the next one is
 _LEAST = 0.9  # a round that leaves more than this share of the best gap is idle

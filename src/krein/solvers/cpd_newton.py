@@ -22,8 +22,6 @@ from krein.solvers._cpd_factor import Factor
 from krein.solvers._cpd_gradients import Gradients, Point, System
 from krein.solvers._loop import Iterate, run
 
-__all__ = ["cpd_newton"]
-
 # Below this size the first step takes all samples; above, a sample of two fifths of
 # the size says where to start.
 _SMALL = 600

@@ -31,8 +31,6 @@ from krein.result import Certificate, Result, Status
 from krein.solvers._corner import FeaturePoint, corner_near
 from krein.solvers._loop import Iterate, run
 
-__all__ = ["linear_svm"]
-
 _MAX_STEPS = 200
 _TO_BOUNDARY = 0.995
 _AIM = 1e-2  # one more step or two, and the variables on bounds are told apart

@@ -26,8 +26,6 @@ from krein.result import Certificate, History, Result, Status
 from krein.solvers._active_set import QuadraticModel
 from krein.solvers._svm_interior import interior_points
 
-__all__ = ["libsvm_options", "one_class_dual", "solve_dual", "svm_dual", "svr_dual"]
-
 _CACHE_MB = 250  # all rows of 8000 items
 _STAGES = (1e-3, 1e-6, 1e-9)  # tolerances, in units of the margins
 _LEAST_STEPS = 10_000  # of LIBSVM, before another method is tried; n^2 if that is more

@@ -18,8 +18,6 @@ from krein.arrays import Array
 from krein.matrices.matrix import FeatureKernel
 from krein.problems.logistic import Curvature, IndefiniteLogistic
 
-__all__ = ["solve_by_features"]
-
 _ROWS = 8192  # of features at a time, so that no second copy of F is made
 
 

@@ -28,8 +28,6 @@ from krein.result import Result
 from krein.solvers._loop import Iterate, run
 from krein.solvers.low_rank_logistic import solve_by_features
 
-__all__ = ["krein_gd", "newton_logistic", "newton_low_rank"]
-
 _CHOLESKY_SIZE = 1000
 _DAMPING = (1.0, 0.5, 0.2, 0.05, 0.01, 0.001, 0.0)
 _ARMIJO = 1e-4

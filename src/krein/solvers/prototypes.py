@@ -14,8 +14,6 @@ import scipy.linalg
 
 from krein.arrays import Array
 
-__all__ = ["Expansion", "as_new_items", "sparse_expansion"]
-
 # A column whose part outside of those chosen is smaller than this adds only rounding.
 _DEPENDENT = 1e-10
 _COPY = 1e-13  # relative difference of rows that is rounding

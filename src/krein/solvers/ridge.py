@@ -21,8 +21,6 @@ from krein.arrays import Array
 from krein.result import Certificate, History, Result, Status
 from krein.spectrum import Spectrum
 
-__all__ = ["spectral_ridge"]
-
 _EPS = float(np.finfo(np.float64).eps)
 _REFINEMENTS = 4
 

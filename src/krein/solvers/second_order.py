@@ -21,8 +21,6 @@ from krein.solvers._active_set import QuadraticModel
 from krein.solvers._loop import Iterate, in_units, run
 from krein.solvers._warm_up import accelerated_steps, balanced_ray
 
-__all__ = ["second_order"]
-
 _MARGIN = 0.1  # share of the bound variables that may become free in the model
 _RIDGE = 1e-7  # of the mean curvature, at first
 _ROUNDING = 1e-9  # relative changes of f that its rounding errors may hide

@@ -29,8 +29,6 @@ from krein.domain import BalancedBox
 from krein.problems.svm import box_gap
 from krein.result import Certificate, History, Result, Status
 
-__all__ = ["Product", "sparse_svm_dual", "sparse_svm_path"]
-
 _EPS = float(np.finfo(np.float64).eps)
 _COLUMNS = 64  # that go together
 _STEPS = 15  # of the gradient method, before free variables are solved for

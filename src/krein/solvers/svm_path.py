@@ -11,8 +11,6 @@ from sklearn.svm import _libsvm
 
 from krein.arrays import Array
 
-__all__ = ["svm_path"]
-
 _CACHE_MB = 200
 
 

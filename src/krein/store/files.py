@@ -16,8 +16,6 @@ from typing import IO, Any
 
 from krein.store.owner import Owner
 
-__all__ = ["atomic_write", "check_writable", "replace_file", "sweep"]
-
 _LONG_AGO = 86400.0  # seconds; no file is being written that was not touched since
 _LEFT = re.compile(r"\.krein-([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{8}\.tmp")
 

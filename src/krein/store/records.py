@@ -10,8 +10,6 @@ from typing import Any
 from krein.store.files import replace_file, sweep
 from krein.store.fingerprint import checksum
 
-__all__ = ["RecordStore"]
-
 
 class RecordStore:
     """Records in a folder: what is finished stays, what is damaged counts as missing.

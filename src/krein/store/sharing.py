@@ -20,8 +20,6 @@ import numpy as np
 from krein.arrays import Array
 from krein.store.fingerprint import fingerprint
 
-__all__ = ["SharedWork", "alone_clock", "digest", "is_sharing", "once", "shared_work"]
-
 T = TypeVar("T")
 
 

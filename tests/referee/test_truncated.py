@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein import ProxySVC, check_certificate
-from tests.certificates.test_referee import claim
 from tests.problems.test_krylov import SPECTRA
+from tests.referee.test_referee import claim
 
 
 def problem(seed, spectrum, n):

@@ -1,0 +1,249 @@
+"""`check_certificate`: which model is judged how, and what is around a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy, deepcopy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from krein.referee.box import judge_svm
+from krein.referee.fit import EPS, Array, Fit, class_numbers, results_of
+from krein.referee.learned import judge_mkl, judge_proxy
+from krein.referee.repair import repaired_certificate
+from krein.referee.report import (
+    CertificateReport,
+    Evidence,
+    claim_of,
+    judge,
+    summarise,
+    unchecked,
+)
+from krein.referee.smooth import (
+    judge_cpd,
+    judge_dc_primal,
+    judge_logistic,
+    judge_ridge,
+    judge_rows,
+)
+
+
+def _judge_dc(fit: Fit) -> list[Evidence]:
+    if fit.model.solver != "tdca":
+        return judge_dc_primal(fit)
+    # tdca claims a stationary point, whatever the kernel is.
+    return [replace(found, gap=None) for found in judge_svm(fit)]
+
+
+# By name, not by class: the referee shares no code with what it judges.
+_JUDGES: dict[str, Callable[[Fit], list[Evidence]]] = {
+    "CPDRegressor": judge_cpd, "CPDSVC": judge_cpd, "DCSVC": _judge_dc,
+    "KreinLogisticRegression": judge_logistic, "KreinRidge": judge_ridge,
+    "KreinSVC": judge_svm, "MKLSVC": judge_mkl, "ProxySVC": judge_proxy,
+    "SpectrumOneClassSVM": judge_svm, "SpectrumSVC": judge_svm,
+    "SpectrumSVCCV": judge_svm, "SpectrumSVR": judge_svm, "SpectrumSVRCV": judge_svm,
+}  # fmt: skip
+
+
+def check_certificate(
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, P: Any = None
+) -> CertificateReport:
+    """Recompute what a fitted model claims about itself, independently.
+
+    Feasibility, objective, the bound or the stationarity residual, and that the
+    attributes that predict are those of the certified point, from the data, the
+    constructor parameters and the fitted attributes alone, by code that shares nothing
+    with the solvers. What rounding can account for is no contradiction.
+
+    Parameters
+    ----------
+    model : fitted estimator or Repaired
+        Of krein, alone, at the end of a pipeline or chosen by a search
+        (``best_estimator_``), just fitted or from a model file; or what `nearest_psd`
+        returned.
+    X, y, sample_weight
+        What the model was fitted on.
+    P : array-like of shape (n, n_polynomials), optional
+        The polynomials of a c.p.d. model fitted on a precomputed kernel with them.
+
+    Returns
+    -------
+    CertificateReport
+        ``holds``, ``kind`` ("gap", "stationarity" or "none"), ``claimed``,
+        ``recomputed``, ``text``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import ProxySVC, check_certificate
+    >>> K = np.array([[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]])
+    >>> model = ProxySVC(C=10.0).fit(K, ["a", "a", "b"])
+    >>> check_certificate(model, K, ["a", "a", "b"]).holds
+    True
+    """
+    if type(model).__name__ == "Repaired":
+        return repaired_certificate(X, model)
+    model, X, faults = _innermost(model, X, y)
+    name = type(model).__name__
+    if hasattr(model, "similarity_"):  # hits: what reaches the model on them
+        X = type(model.similarity_)(**model.similarity_.get_params()).fit_transform(X)
+        if not hasattr(model, "duality_gap_"):
+            return check_certificate(model.estimator_, X, y, sample_weight)
+        return _hits_report(model, X, np.ravel(y))
+    if hasattr(model, "dual_coef_") and not hasattr(model, "result_"):
+        return unchecked(name, "the model carries no result_, it claims nothing")
+    judge_fit = _judge_of(model)
+    if not hasattr(model, "dual_coef_"):
+        raise ValueError(f"{name} is not fitted: call fit first")
+    if getattr(model, "approximation", None) is not None:
+        reason = ("it was trained on landmarks; its certificate is that of the "
+                  "approximated similarity, which a fitted model does not keep "
+                  "(approximation_error_ estimates the difference)")  # fmt: skip
+        return unchecked(name, reason)
+    fit = Fit(model, X, y, sample_weight, P)
+    faults += fit.prediction_faults()
+    if hasattr(model, "dense_coef_"):
+        before = _before_sparsify(model)
+        report = check_certificate(before, X, y, sample_weight, P=P)
+        return _sparse_report(fit, before, report, faults)
+    faults += _contradictions(model)
+    if faults:  # what predicts is not what was certified
+        return summarise(name, [], faults)
+    rows = zip(judge_fit(fit), fit.results, strict=True)
+    return summarise(name, [judge(*row, float(model.tol)) for row in rows])
+
+
+def _innermost(model: Any, X: Any, y: Any) -> tuple[Any, Any, list[str]]:
+    """Look through searches and pipelines: the model, and what it was fitted on."""
+    faults: list[str] = []
+    while True:
+        if hasattr(model, "steps"):
+            for _, step in model.steps[:-1]:
+                X = _as_fitted(step, X, y)
+            model = model.steps[-1][1]
+        elif hasattr(model, "best_estimator_") and not _is_average(model):
+            outer, model = model, model.best_estimator_
+            for name in ("dual_coef_", "intercept_", "support_"):
+                own = getattr(model, name, 0)
+                if not np.array_equal(getattr(outer, name, own), own):
+                    faults.append(f"{name} is not that of best_estimator_")
+        else:
+            return model, X, faults
+
+
+def _is_average(model: Any) -> bool:
+    return getattr(model, "combine", "best") == "average"
+
+
+def _as_fitted(step: Any, X: Any, y: Any) -> Any:
+    """Return what a transformer made of the training data in `fit`.
+
+    That may differ from what it makes of the same rows as new ones. Where it is
+    random, so that another fit gives another map, the latter is returned.
+    """
+    if step is None or isinstance(step, str):  # passthrough
+        return X
+    again, seen = deepcopy(step), step.transform(X)
+    fitted = again.fit_transform(X, y)
+    off = abs(again.transform(X) - seen)
+    return fitted if off.max() <= 1e-9 * abs(seen).max() else seen
+
+
+def _judge_of(model: Any) -> Callable[[Fit], list[Evidence]]:
+    for cls in type(model).__mro__:
+        if cls.__name__ in _JUDGES:
+            return _JUDGES[cls.__name__]
+    known, name = ", ".join(sorted(_JUDGES)), type(model).__name__
+    raise TypeError(f"check_certificate knows {known}, got {name}")
+
+
+def _contradictions(model: Any) -> list[str]:
+    """Say where the attributes of a model are not those of its results."""
+    results, faults = results_of(model), []
+    own = {"objective_": [result.value for result in results]}
+    for name in ("duality_gap_", "residual_", "kkt_gap_"):
+        own[name] = [result.certificate.value for result in results]
+    for name, values in own.items():
+        stored = getattr(model, name, values)
+        if not np.array_equal(stored, values, equal_nan=True):
+            faults.append(f"{name} says {stored}, result_ says {values}")
+    return faults
+
+
+def _hits_report(model: Any, K: Any, y: Array) -> CertificateReport:
+    """Judge the linear SVM of a `HitClassifier`, whose tolerance is LIBLINEAR's."""
+    found, verdicts = judge_rows(model, K, class_numbers(model.classes_, y)), []
+    for row, value, gap in zip(
+        found, model.objective_, model.duality_gap_, strict=True
+    ):
+        verdicts.append(judge(row, claim_of(gap, value, "stopped"), 0.0))
+    return summarise(type(model).__name__, verdicts)
+
+
+# ---------------------------------------------------------------------- sparse models
+
+
+def _before_sparsify(model: Any) -> Any:
+    """Return the model that a sparse expansion came from."""
+    before = copy(model)
+    before.dual_coef_, before.intercept_ = model.dense_coef_, model.dense_intercept_
+    before.support_ = np.flatnonzero(np.any(model.dense_coef_ != 0, axis=0))
+    for name in ("dense_coef_", "dense_intercept_", "sparse_error_", "labels_changed_"):
+        before.__dict__.pop(name, None)
+    return before
+
+
+def _sparse_report(
+    fit: Fit, before: Any, report: CertificateReport, faults: list[str]
+) -> CertificateReport:
+    """Add the change that the expansion claims.
+
+    The coefficients that predict are not those of any optimum, so that the kind is
+    "none"; what is claimed and recomputed is the largest change of an output on the
+    training items, each taken as new: its similarity to itself, and to its copies, is
+    that to its nearest other item.
+    """
+    model, claimed = fit.model, float(fit.model.sparse_error_)
+    K = fit.raw.toarray() if hasattr(fit.raw, "toarray") else fit.raw
+    kernels = [K, 0.5 * K + 0.5 * K.T] if model.symmetrize else [K]
+    seen = [_as_new(kernel, before.support_)[fit.kept] for kernel in kernels]
+    found, slack = min(_change(rows, model, before) for rows in seen)
+    if not (np.isfinite(claimed) and found <= claimed * (1 + 1e-6) + slack):
+        faults = [*faults, f"sparse_error_ says {claimed:.6g}, recomputed {found:.6g}"]
+    text = (
+        f"{type(model).__name__}: a sparse expansion on {model.support_.size} of "
+        f"{before.support_.size} items; the certificate is that of the model before. "
+        f"Outputs on training items taken as new change by at most {found:.6g}, "
+        f"claimed {claimed:.6g}: {'does not hold' if faults else 'holds'}\n"
+    )
+    text += "".join(f"- {fault}\n" for fault in faults) + f"before: {report}"
+    numbers = {"claimed": np.array([claimed]), "recomputed": np.array([found])}
+    holds = False if faults else report.holds
+    return replace(report, holds=holds, kind="none", text=text, **numbers)
+
+
+def _as_new(K: Array, support: Array) -> Array:
+    seen, size = np.zeros(K.shape), 1e-12 * float(np.abs(K).max(initial=0.0))
+    for i, row in enumerate(seen):
+        row[support] = K[i, support]
+        near = support[np.abs(K[support, support] - K[i, support]) <= size]
+        off = np.abs(K[np.ix_(near, support)] - K[i, support]).max(axis=1, initial=0.0)
+        own = near[off <= size]
+        others = np.setdiff1d(support, own)
+        row[own] = K[i, others].max() if others.size else row[own]
+    return seen
+
+
+def _change(K: Array, model: Any, before: Any) -> tuple[float, float]:
+    """Largest change of an output, and what rounding can make of it."""
+    c, d, b, e = (
+        model.dual_coef_,
+        before.dual_coef_,
+        model.intercept_,
+        before.intercept_,
+    )
+    off = np.abs(K @ (c - d).T + (b - e))
+    size = np.abs(K) @ (np.abs(c) + np.abs(d)).T + np.abs(b) + np.abs(e)
+    return float(off.max()), 4 * EPS * K.shape[1] * float(size.max())
