@@ -81,8 +81,6 @@ class Comparison:
     all_columns: ClassVar[tuple[Column, ...]] = COLUMNS
     task: ClassVar[str] = "classification"
 
-    # ------------------------------------------------------------------------- numbers
-
     def title(self, method: str) -> str:
         """What a method is called in tables."""
         return self.registry[method].title
@@ -275,8 +273,6 @@ class Comparison:
             np.add.at(counts, (self.problem.codes[test], record["predicted"]), 1)
         return counts
 
-    # --------------------------------------------------------------------------- words
-
     @cached_property
     def recommendation(self) -> Recommendation:
         """Which method to use, in words, with the reason."""
@@ -327,8 +323,6 @@ class Comparison:
             f"<table><caption>krein comparison</caption>{body}</table>"
             f"<p>{html.escape(self.recommendation.text)}</p>"
         )
-
-    # -------------------------------------------------------------------------- output
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by method.
