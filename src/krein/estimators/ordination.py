@@ -90,6 +90,7 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     array([0.64, 0.36])
     """
 
+    _kind = "distance"
     _fitted_state: State = (
         Fitted("eigenvalues_", "numbers", "n"),
         Fitted("proportion_explained_", "numbers", "k"),
