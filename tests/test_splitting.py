@@ -9,6 +9,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from krein import SimilarityGroupSplit, similarity_groups
+from krein.splitting import check_splits, near_duplicate_share
 
 
 def families(n_families=10, size=4, seed=0):
@@ -76,3 +77,44 @@ def test_bad_input():
         similarity_groups(scipy.sparse.eye_array(3), 0.0)
     with pytest.raises(ValueError, match=r"square matrix of similarities, got shape"):
         similarity_groups(np.ones((3, 2)), 0.5)
+
+
+def test_repeated_entries_are_summed():
+    """Twice 0.3 is a pair of similarity 0.6: relatives stay on one side."""
+    row, col = [0, 1, 2, 0, 0, 1, 1], [0, 1, 2, 1, 1, 0, 0]
+    data = [1.0, 1.0, 1.0, 0.3, 0.3, 0.3, 0.3]
+    K = scipy.sparse.coo_array((data, (row, col)), shape=(3, 3))
+    assert similarity_groups(K, 0.5).tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_missing_similarities_are_refused(as_sparse):
+    K = np.eye(4)
+    K[0, 1] = K[1, 0] = np.nan
+    K = scipy.sparse.csr_array(K) if as_sparse else K
+    with pytest.raises(ValueError, match="NaN"):
+        list(SimilarityGroupSplit(0.5, n_splits=2).split(K))
+
+
+def test_near_duplicates_are_counted_on_positive_pairs_only():
+    """Opposites are no duplicates, whatever the size of the number."""
+    K = np.array([[1.0, -0.95, 0.0], [-0.95, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert near_duplicate_share(K) == 0.0
+    assert near_duplicate_share(np.abs(K)) == pytest.approx(2 / 3)
+    assert near_duplicate_share(np.where(K < 0, 0.85, K)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        ((np.ones(6, dtype=bool), [0, 1]), "np.flatnonzero"),
+        (([0, 1, 2, 3], [4, 6]), "from 4 to 6, but there are 6 items"),
+        (([-1, 1, 2, 3], [4, 5]), "from -1 to 3"),
+        (([0, 1],), "not a pair"),
+        (([0, 1, 3, 4], [2, 5]), "of group 2 both to train and to test"),
+    ],
+)
+def test_splits_that_cannot_be(pair, words):
+    groups = np.array([0, 0, 2, 2, 4, 5])
+    with pytest.raises(ValueError, match=words):
+        check_splits([pair], 6, groups)

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["progress_bar", "say", "seconds_in_words"]
-
 EVERY = 5.0  # seconds between two lines where nobody sees a bar
 _LISTENING: list[Callable[[str], None]] = []  # bars of this process, the last one shows
 
@@ -91,6 +89,35 @@ def progress_bar(
             yield advance
         finally:
             _LISTENING.remove(listen)
+
+
+@contextmanager
+def percent_bar(
+    label: str, *, show: bool = True
+) -> Iterator[Callable[[int, int, str], None]]:
+    """Yield ``progress(done, total, what)``, drawn as a bar of a hundred percent.
+
+    Parameters
+    ----------
+    label : str
+        What is being done.
+    show : bool
+        False never draws.
+
+    Yields
+    ------
+    callable
+    """
+    with progress_bar(label, 100, unit="%", show=show) as advance:
+        seen = 0
+
+        def progress(done: int, total: int, what: str) -> None:
+            nonlocal seen
+            percent = 100 * done // total
+            advance(percent - seen, what)
+            seen = percent
+
+        yield progress
 
 
 @contextmanager

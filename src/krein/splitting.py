@@ -13,8 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from krein.arrays import Array, compressed_rows
-
-__all__ = ["SimilarityGroupSplit", "similarity_groups", "split_kernel"]
+from krein.validation import check_sparse_rows, refuse_odd_arrays
 
 
 def split_kernel(
@@ -117,6 +116,7 @@ def similarity_groups(K: Any, threshold: float) -> np.ndarray:
             "made among all items, before they are split"
         )
     if not scipy.sparse.issparse(K):
+        refuse_odd_arrays(K, "K")
         near = scipy.sparse.coo_array(np.asarray(K) >= threshold)
     elif threshold <= 0:
         raise ValueError(
@@ -124,11 +124,46 @@ def similarity_groups(K: Any, threshold: float) -> np.ndarray:
             "are 0, and all items would belong together"
         )
     else:
-        stored = scipy.sparse.coo_array(K)
+        stored = scipy.sparse.coo_array(check_sparse_rows(K, "K"))
         kept = stored.data >= threshold
         pairs = (stored.row[kept], stored.col[kept])
         near = scipy.sparse.coo_array((kept[kept], pairs), shape=shape)
     return connected_components(near, directed=False)[1]
+
+
+def check_splits(
+    splits: Any, n: int, groups: Any = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return pairs of positions that were given, or say what is wrong with them."""
+    found = []
+    for i, pair in enumerate(splits):
+        try:
+            train, test = (np.asarray(part) for part in pair)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"split {i} of cv is not a pair of (train, test) positions"
+            ) from None
+        for name, part in (("train", train), ("test", test)):
+            if part.dtype.kind not in "iu" or part.ndim != 1:
+                raise ValueError(
+                    f"{name} of split {i} of cv must hold positions of items, got "
+                    f"{part.dtype} of shape {part.shape}; of a mask take "
+                    "np.flatnonzero(mask)"
+                )
+            if part.size and not 0 <= part.min() <= part.max() < n:
+                raise ValueError(
+                    f"{name} of split {i} of cv has positions from {part.min()} to "
+                    f"{part.max()}, but there are {n} items (0 to {n - 1})"
+                )
+        if groups is not None and np.isin(groups[test], groups[train]).any():
+            both = groups[test][np.isin(groups[test], groups[train])][0]
+            raise ValueError(
+                f"split {i} of cv has items of group {both} both to train and to test "
+                "on; leave out groups=, or give a cv that keeps groups together such "
+                "as sklearn.model_selection.StratifiedGroupKFold"
+            )
+        found.append((train, test))
+    return found
 
 
 def duplicate_groups(K: Array) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -15,6 +15,7 @@ from krein.notices import warn_user
 
 _BLOCK = 128  # rows compared at once: their differences stay in the cache
 ROUNDING = 1e-6  # asymmetry, relative to the largest entry, that is no more than that
+_LABELLED = 5000  # items among which nearest neighbours are looked for
 _FAITHFUL = 1e-8  # asymmetry that is left as it is
 
 
@@ -204,14 +205,97 @@ def looks_like_distances(K: np.ndarray) -> bool:
     )
 
 
-def warn_if_distances(K: np.ndarray, name: str) -> None:
-    """Warn when the matrix looks like distances."""
-    if looks_like_distances(K):
+def looks_like_similarities(D: np.ndarray) -> bool:
+    """Items have the largest number with themselves, where a distance is zero."""
+    diagonal = np.diagonal(D)
+    return bool(diagonal.all() and np.mean(diagonal >= D.max(axis=1)) >= 0.9)
+
+
+def same_label_shares(K: np.ndarray, y: Any) -> tuple[float, float, float]:
+    """Share of items whose most similar other has their label; least; by chance."""
+    codes = np.unique(np.asarray(y), return_inverse=True)[1].ravel()
+    n, counts = codes.size, np.bincount(codes)
+    near, far = np.empty(n, dtype=int), np.empty(n, dtype=int)
+    for i, row in enumerate(K):
+        others = row.astype(float)
+        others[i] = -np.inf
+        near[i] = np.argmax(others)
+        others[i] = np.inf
+        far[i] = np.argmin(others)
+    chance = float(counts @ (counts - 1)) / (n * (n - 1))
+    same = [float(np.mean(codes == codes[other])) for other in (near, far)]
+    return same[0], same[1], chance
+
+
+class Direction(NamedTuple):
+    """What the numbers seem to be instead of what they were said to be."""
+
+    key: str
+    seems: str
+    reason: str
+    repair: str
+
+
+def wrong_direction(
+    K: Any, kind: str = "similarity", y: Any = None
+) -> Direction | None:
+    """Tell where large and small are mixed up; None where all is well.
+
+    The one check of this kind, for everything that takes similarities or distances.
+
+    Parameters
+    ----------
+    K : ndarray or sparse array of shape (n, n)
+        Symmetric numbers.
+    kind : {"similarity", "distance"}
+        What they are said to be.
+    y : array-like of shape (n,), optional
+        Class labels: nearest neighbours far below chance mean that the numbers are
+        turned round.
+    """
+    if scipy.sparse.issparse(K) or K.shape[0] < 2:  # absent pairs are the least alike
+        return None
+    if kind == "similarity" and looks_like_distances(K):
+        return Direction(
+            "looks-like-distances",
+            "distances",
+            "the diagonal is zero and nothing is negative, but similarities are "
+            "expected: large must mean alike",
+            "put krein.DistanceTransformer() in front (or conversion= in compare); "
+            "krein.diagnose(D, kind='distance') looks at distances",
+        )
+    if kind == "distance" and looks_like_similarities(K):
+        return Direction(
+            "looks-like-similarities",
+            "similarities",
+            "items have the largest number with themselves, where a distance is zero",
+            "use them as they are, without a conversion",
+        )
+    if y is None or len(y) != K.shape[0] or not 10 <= len(y) <= _LABELLED:
+        return None
+    near, far, chance = same_label_shares(K if kind == "similarity" else -K, y)
+    error = 6.0 * (chance * (1.0 - chance) / len(y)) ** 0.5
+    if near >= chance - error or far <= chance + error:
+        return None
+    other = "distances" if kind == "similarity" else "similarities"
+    return Direction(
+        f"inverted-{kind}",
+        f"an inverted {kind}",
+        f"the most similar other item has the same label for {near:.0%} of the items "
+        f"(by chance {chance:.0%}), the least similar one for {far:.0%}",
+        f"use the numbers as {other}",
+    )
+
+
+def warn_if_distances(
+    X: np.ndarray, name: str, kind: str = "similarity", y: Any = None
+) -> None:
+    """Warn where the numbers of an argument have the wrong direction."""
+    found = wrong_direction(X, kind, y)
+    if found is not None:
         warn_user(
-            f"{name} looks like a matrix of distances (zero diagonal, no negative "
-            "entry), but similarities are expected: large must mean similar. Put "
-            "krein.DistanceTransformer() in front (or conversion= in compare); "
-            "krein.diagnose(D, kind='distance') looks at distances"
+            f"{name} looks like a matrix of {found.seems}: {found.reason}. Repair: "
+            f"{found.repair}"
         )
 
 
@@ -228,6 +312,24 @@ def warn_if_reordered(X: Any, y: Any) -> None:
             "y has the names of X's rows in its index, in another order, but labels "
             "are taken by position, as in scikit-learn: pass y.loc[X.index]"
         )
+
+
+def is_continuous(y: Any) -> bool:
+    """Whether labels are numbers to be predicted rather than classes.
+
+    More than ten different numbers, some of them not whole; of whole numbers more than
+    a third as many as items, unless they number the items.
+    """
+    values = np.asarray(y)
+    if values.ndim != 1 or values.dtype.kind not in "iuf" or values.size < 12:
+        return False
+    if not np.isfinite(values).all():
+        return False
+    different = np.unique(values).size
+    if not (values == np.round(values)).all():
+        return different > 10
+    numbering = different == values.size == np.ptp(values) + 1
+    return bool(different > max(10, values.size / 3) and not numbering)
 
 
 def check_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,8 +8,12 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from krein import diagnose, load_dataset, rbf_kernel, sigmoid_kernel
-from krein.diagnostics.distances import triangle_violations
-from krein.diagnostics.spectrum_facts import estimated_facts, exact_facts
+from krein.diagnostics.spectrum_facts import (
+    estimated_facts,
+    exact_facts,
+    label_p_value,
+    triangle_violations,
+)
 
 mpl.use("Agg")
 
@@ -146,3 +150,13 @@ def test_text_html_json_and_picture(rng):
     assert ax.get_ylabel() == "eigenvalue"
     drawn = np.concatenate([line.get_ydata() for line in ax.lines[:2]])
     np.testing.assert_allclose(np.sort(drawn), found.eigenvalues)
+
+
+def test_a_permutation_p_value_counts_the_labels_as_given(rng):
+    """The order given is one of those counted: no p-value is zero."""
+    X = rng.standard_normal((30, 2)) + np.repeat([[4.0], [-4.0]], 15, axis=0)
+    y = np.repeat([0, 1], 15)
+    assert label_p_value(X @ X.T, y) == pytest.approx(1 / 100)
+    K = -X @ X.T
+    aligned = diagnose(K, y).negative_part.label_p_value
+    assert aligned == pytest.approx(1 / 201)

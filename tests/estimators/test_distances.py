@@ -12,6 +12,7 @@ FORMS = ["exponential", "gaussian", "inverse", "negative", "centred", "max"]
 WORDS = ["kitten", "sitting", "mitten", "bitten", "witty", "city", "pity", "kitty"]
 
 
+@pytest.mark.filterwarnings("ignore:X looks like a matrix of similarities")
 @parametrize_with_checks([DistanceTransformer(), DistanceTransformer("centred")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -14,8 +14,7 @@ from krein import (
     save_model,
     sigmoid_kernel,
 )
-from krein.diagnostics.evidence import Evidence
-from krein.diagnostics.findings import find
+from krein.diagnostics.findings import Evidence, find
 from krein.kernels import KERNELS, as_kernel
 from krein.kernels.distances import median_distance
 from tests.kernels.examples import EXAMPLES, VECTORS, WORDS

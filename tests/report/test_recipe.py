@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from krein.cli import main
+from krein.report.recipe import most_chosen
 from tests.first_hour.conftest import (  # noqa: F401
     distances,
     products,
@@ -98,3 +99,14 @@ def test_vectors_with_labels_in_a_column(method, tmp_path, monkeypatch, capsys, 
     assert main(["compare", "points.csv", *options]) == 0
     capsys.readouterr()
     assert run_both(tmp_path, tmp_path / "report.html", capsys) == ["up", "down", "up"]
+
+
+def test_the_settings_are_those_of_most_splits():
+    """Not those of the first one."""
+    records = [{"params": {"C": C}} for C in (0.1, 1.0, 10.0, 1.0)]
+
+    class Found:
+        def of(self, name):
+            return records
+
+    assert most_chosen(Found(), "clip") == {"C": 1.0}

@@ -3,6 +3,7 @@
 import json
 import zlib
 from base64 import b64decode
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,12 +13,12 @@ from hypothesis import strategies as st
 
 from krein import PseudoEuclideanEmbedding
 from krein.comparison.columns import SCORES
+from krein.comparison.recommendation import free_scores as levels
 from krein.progress import seconds_in_words
-from krein.report.charts import spectrum_chart, ticks
-from krein.report.data import case, embedding, heat_map, levels
-from krein.report.glossary import GLOSSARY
-from krein.report.png import heat_png
-from krein.report.render import _classes, render
+from krein.report.charts import interval_chart, spectrum_chart, ticks
+from krein.report.data import case, embedding, heat_map
+from krein.report.png import heat_chart, heat_png
+from krein.report.render import _classes, glossary, render
 from krein.report.tables import score_table
 from krein.spectrum import Spectrum
 from tests.report.conftest import HOSTILE
@@ -146,7 +147,7 @@ def test_the_page_has_everything(page, found):
     assert page.stat().st_size < 3_000_000
     assert "http:" not in text
     assert "https:" not in text
-    for word, _ in GLOSSARY:
+    for word, _ in glossary():
         assert f"<dt>{word}</dt>" in text
     for method in found["comparison"]["methods"].values():
         assert method["title"] in text
@@ -198,9 +199,15 @@ def test_levels_that_cost_nothing():
 def test_only_the_deciding_column_is_bold(found):
     table = score_table(found["comparison"])
     assert table.count("deciding") == len(found["comparison"]["table"])
-    few = score_table({**found["comparison"], "splits": 4})
-    assert "p-values are left out" in few
-    assert '<th scope="col" class="number">p</th>' not in few
+    assert '<th scope="col" class="number">p (items)</th>' in table
+    assert '<th scope="col" class="number">p</th>' not in table  # of four splits
+
+
+def test_p_values_are_left_out_where_they_cannot_be_small(comparison):
+    few = case(replace(comparison, scoring="roc_auc"))
+    table = score_table(few["comparison"])
+    assert "p-values are left out" in table
+    assert '<th scope="col" class="number">p</th>' not in table
 
 
 def test_heat_map_uses_all_its_colours(rng):
@@ -216,7 +223,7 @@ def test_heat_map_uses_all_its_colours(rng):
 
 
 def test_every_word_of_the_facts_is_in_the_glossary():
-    words = " ".join(word for word, _ in GLOSSARY).lower()
+    words = " ".join(word for word, _ in glossary()).lower()
     for term in (
         "halves agree", "label alignment", "negative mass", "signature", "chance",
         "largest class", "log-loss", "auc", "holm", "confidence", "noise band", "clip",
@@ -244,3 +251,40 @@ def test_many_classes_are_counted_not_listed():
     many = [{"label": f"c{i}", "count": i + 3} for i in range(20)]
     assert _classes(many) == "20 classes of 3 to 22 items"
     assert _classes(many[:2]) == "classes c0: 3, c1: 4"
+
+
+def test_the_headline_is_short(found, page):
+    assert len(found["headline"].split()) <= 15
+    assert found["headline"].startswith("Use ")
+
+
+def test_a_score_outside_the_axis_is_a_mark(comparison):
+    """The axis is for the methods: it is not stretched to the largest class."""
+    rows = comparison.table()
+    low = min(row["accuracy_interval"][0] for row in rows)
+    chart = interval_chart(rows, "accuracy", "accuracy", "clip", [("chance", low / 2)])
+    assert 'class="edge"' in chart
+    assert 'class="level"' not in chart
+    inside = interval_chart(rows, "accuracy", "accuracy", "clip", [("x", low)])
+    assert 'class="level"' in inside
+    assert ">accuracy</text>" in chart  # the title of the axis
+
+
+def test_the_spectrum_has_ranks(found):
+    chart = spectrum_chart(found["spectrum"]["eigenvalues"], None)
+    assert ">rank</text>" in chart
+    assert ">1</text>" in chart
+
+
+def test_class_names_stand_at_the_heat_map(found):
+    text = heat_chart(found["heat"], found["classes"])
+    assert text.count('class="row"') == text.count('class="col"') == 2
+
+
+def test_ten_classes_have_ten_colours():
+    from importlib import resources
+
+    style = (resources.files("krein.report") / "style.css").read_text("utf-8")
+    for part in style.split("@media")[:2]:
+        colours = [part.split(f"--c{k}: ")[1][:7] for k in range(10)]
+        assert len(set(colours)) == 10

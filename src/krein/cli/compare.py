@@ -7,100 +7,52 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from krein.cli.options import (
-    add_input,
-    add_kernel,
-    add_labels,
-    add_output,
-    check_output,
-    repeated,
-)
+import numpy as np
+import scipy.sparse
+
+from krein import diagnose
+from krein.cli.fit import save_named, with_probabilities
+from krein.cli.inputs import item_format
+from krein.cli.inspect import repairs
+from krein.cli.options import check_output, repeated
 from krein.cli.output import print_alerts, print_note, print_table
+from krein.cli.problem import check_methods, kernel_names, load_problem
+from krein.comparison import columns as of
+from krein.comparison.kernels import KernelComparison
+from krein.comparison.run import compare_problem
+from krein.comparison.tasks import compare_task
+from krein.items import called
+from krein.matrices import sparse
+from krein.progress import percent_bar, seconds_in_words
+from krein.report import write_report
+from krein.store.sharing import shared_work
 
-SUMMARY = "try all methods on the same splits and say which to use"
-EXAMPLES = (
-    "krein compare similarities.csv --labels labels.csv --html report.html",
-    "krein compare distances.csv --kind distance --labels labels.csv --model m.krein",
-    "krein compare products.csv --items name --labels category --kernel edit",
-    "krein compare proteins.fasta --labels table.tsv --kernel smith_waterman",
-    "krein compare series.tsv --kernel dtw,msm,twe",
-)
 _DIAGNOSED = 3000
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add_input(parser)
-    add_labels(parser)
-    add_kernel(parser)
-    parser.add_argument(
-        "--methods", metavar="A,B,...", help="only these (default: all that apply)"
-    )
-    parser.add_argument("--groups", metavar="FILE", help="items to be kept together")
-    parser.add_argument(
-        "--split-by-similarity",
-        type=float,
-        metavar="S",
-        help="keep items together that a chain of similarities of S or more connects",
-    )
-    parser.add_argument(
-        "--min-members",
-        type=int,
-        default=10,
-        metavar="N",
-        help="of a table of hits, leave out classes with fewer items (default: 10)",
-    )
-    parser.add_argument(
-        "--folds", type=int, metavar="N", help="N folds, once (default: 2 times 5)"
-    )
-    parser.add_argument(
-        "--scoring",
-        default="accuracy",
-        choices=["accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"],
-        help="what decides (default: accuracy)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the splits")
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="splits at the same time"
-    )
-    parser.add_argument(
-        "--cache", metavar="FOLDER", help="keep finished results, to go on later"
-    )
-    parser.add_argument("--html", metavar="FILE", help="write the report")
-    parser.add_argument("--model", metavar="FILE", help="fit and save the best method")
-    parser.add_argument(
-        "--proba", action="store_true", help="probabilities in the saved model"
-    )
-    add_output(parser)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Compare, and write report and model if asked for."""
     page = check_output(args.html, args.force)
     saved = check_output(args.model, args.force)
-    from krein.cli.problem import check_methods
-    from krein.store.sharing import shared_work
 
-    methods = check_methods(args.methods)
-    several, read = _compare_all(methods, args)
+    several, read = _compare_all(args)
     with shared_work():  # one eigendecomposition for advice, diagnosis and report
         args.kernel, _ = several.best  # what is written is about this one
         comparison = several.comparisons[args.kernel]
         return {
             **_account(several, comparison, args),
-            **_written(comparison, args, (page, saved), read),
+            **_written(several, comparison, args, (page, saved), read),
         }
 
 
-def _compare_all(methods: Any, args: argparse.Namespace) -> tuple[Any, Any]:
+def _compare_all(args: argparse.Namespace) -> tuple[Any, Any]:
     """Comparisons of all kernels named, and what was read."""
-    from krein.cli.problem import kernel_names, load_problem
-    from krein.comparison.kernels import KernelComparison
-
     found, read = {}, None
+    check_methods(args.methods, args.task or "any")  # fails before a long read
     for name in kernel_names(args):
         args.kernel = name
         problem, read = load_problem(args, read)
+        methods = check_methods(args.methods, args.task)
         _check_folds(args.folds, problem)
         if args.html is not None and _is_large(problem):
             raise ValueError(
@@ -112,21 +64,26 @@ def _compare_all(methods: Any, args: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def _written(
-    comparison: Any, args: argparse.Namespace, paths: Any, read: Any
+    several: Any, comparison: Any, args: argparse.Namespace, paths: Any, read: Any
 ) -> dict[str, Any]:
     """Write what was asked for; findings of the similarity, and the files."""
     page, saved = paths
     diagnosis = _diagnose(comparison.problem, args)
-    from krein.cli.inspect import repairs
 
     findings = repairs(diagnosis, args, read.alerts)
     written = _write_model(comparison, args, saved, read)
     if page is not None:
         context = {"findings": findings, "diagnosis": diagnosis}
-        _write_page(comparison, args, page, read, context)
+        _write_page(several, args, page, read, context)
         written["report"] = str(page)
+    told = {"near-duplicates"} if read.rule is not None else set()  # by a note
     return {
-        "findings": [f for f in findings if f["severity"] != "note"],
+        "findings": [
+            f
+            for f in findings
+            if f["key"] not in told
+            and (f["severity"] != "note" or f["key"] == "duplicates")
+        ],
         **written,
     }
 
@@ -142,11 +99,15 @@ def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[st
     return {
         "file": args.file,
         **({} if one else {"kernel": args.kernel, "kernels": several.ranking}),
-        "scoring": args.scoring,
+        "task": comparison.task,
+        "scoring": comparison.scoring,
         "splits": len(comparison.splits),
         "best": comparison.best,
         "recommended": comparison.recommendation.method,
         "clear": several.recommendation.clear,
+        "useful": comparison.recommendation.useful,
+        "by_items": comparison.by_items,
+        "about_p": comparison.about_p,
         "recommendation": several.recommendation.text,
         "table": comparison.table() if one else several.table(),
         "failed": failed,
@@ -155,56 +116,34 @@ def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[st
 
 def _check_folds(folds: int | None, problem: Any) -> None:
     """Refuse folds that leave nothing to train or to test on."""
-    import numpy as np
-
-    largest = int(np.bincount(problem.codes).max())
+    classes = problem.codes.dtype.kind in "iu"
+    largest = int(np.bincount(problem.codes).max()) if classes else len(problem.codes)
+    what = "the items of the largest class" if classes else "the number of items"
     if folds is not None and not 2 <= folds <= largest:
-        raise ValueError(
-            f"--folds must be from 2 to {largest}, the items of the largest class; got "
-            f"{folds}"
-        )
+        raise ValueError(f"--folds must be from 2 to {largest}, {what}; got {folds}")
 
 
 def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
-    from krein.comparison.run import compare_problem
-    from krein.progress import progress_bar
-
     label = f"comparing {problem.codes.size} items"
-    with progress_bar(label, 100, unit="%", show=not args.quiet) as advance:
-        done = 0
-
-        def progress(count: int, total: int, what: str) -> None:
-            nonlocal done
-            percent = 100 * count // total
-            advance(percent - done, what)
-            done = percent
-
-        return compare_problem(
-            problem,
-            methods,
-            cv=args.folds,
-            scoring=args.scoring,
-            n_jobs=args.jobs,
-            cache=args.cache,
-            progress=progress,
-            random_state=args.seed,
-        )
+    with percent_bar(label, show=not args.quiet) as progress:
+        how = {"cv": args.folds, "progress": progress, "random_state": args.seed}
+        if args.task in ("regression", "novelty"):
+            return compare_task(
+                problem, args.task, methods, scoring=args.scoring, **how
+            )
+        scoring = args.scoring or "accuracy"
+        how |= {"scoring": scoring, "n_jobs": args.jobs, "cache": args.cache}
+        return compare_problem(problem, methods, **how)
 
 
 def _is_large(problem: Any) -> bool:
-    import scipy.sparse
-
-    from krein.matrices.sparse import LARGEST_DENSE
-
-    return scipy.sparse.issparse(problem.K) and problem.codes.size > LARGEST_DENSE
+    return (
+        scipy.sparse.issparse(problem.K) and problem.codes.size > sparse.LARGEST_DENSE
+    )
 
 
 def _diagnose(problem: Any, args: argparse.Namespace) -> Any:
     """Diagnose the similarity; of many hits that of some items."""
-    import numpy as np
-
-    from krein import diagnose
-
     items = np.arange(problem.codes.size)
     if _is_large(problem):
         items = np.sort(np.random.default_rng(0).permutation(items)[:_DIAGNOSED])
@@ -212,6 +151,8 @@ def _diagnose(problem: Any, args: argparse.Namespace) -> Any:
         K, vectors = problem.K[items][:, items], None
     else:
         K, vectors = problem.on(items), problem.vectors
+    if not problem.classes.size:  # numbers to be predicted
+        return diagnose(K, problem.codes[items], vectors)
     return diagnose(K, problem.classes[problem.codes[items]], vectors)
 
 
@@ -220,7 +161,6 @@ def _write_model(
 ) -> dict[str, str]:
     if saved is None:
         return {}
-    from krein.cli.fit import save_named, with_probabilities
 
     model = comparison.fit_best()
     if args.proba:
@@ -230,25 +170,23 @@ def _write_model(
 
 
 def _write_page(
-    comparison: Any, args: argparse.Namespace, page: Any, read: Any, context: Any
+    several: Any, args: argparse.Namespace, page: Any, read: Any, context: Any
 ) -> None:
-    from krein.items import called
-
-    comparison.to_html(
+    one = several.comparisons[args.kernel]
+    write_report(
+        one if len(several.comparisons) == 1 else several,
         page,
         force=args.force,
         title=Path(args.file).name,
         command=_command(args),
         names=called(read.data, read.names),
-        source=_source(args, comparison.problem),
+        source=_source(args, one.problem),
         **context,
     )
 
 
 def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
     """Where the data come from, for the lines that a reader may copy."""
-    from krein.cli.inputs import item_format
-
     given = problem.kernel is None and problem.conversion is not None
     kind = "distance" if given else "similarity"
     labels, title = args.labels, None
@@ -269,13 +207,9 @@ def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
     }
 
 
-# What a table of hits has beside: classes left out, relatives kept together.
-_OF_HITS = ("split_by_similarity", "min_members")
-
-
 def _command(args: argparse.Namespace) -> str:
     """Return the command that repeats this run."""
-    asked = ("methods", "groups", "folds", "scoring", "seed", *_OF_HITS)
+    asked = ("methods", "groups", "folds", "scoring", "seed", "split_by_similarity")
     usual = args.parser.get_default
     options = repeated(args, *(n for n in asked if getattr(args, n) != usual(n)))
     return f"krein compare {shlex.quote(args.file)} {options}"
@@ -287,19 +221,20 @@ def _first_cells(row: dict[str, Any]) -> list[str]:
 
 def _cell(column: Any, row: dict[str, Any]) -> str:
     if column.key.endswith("_seconds"):
-        from krein.progress import seconds_in_words
-
         return seconds_in_words(row[column.key])
     return column.show(row)
 
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
-    from krein.comparison.columns import ABOUT_P, shown_columns
-
     print_alerts(payload["findings"])
     print(payload["recommendation"])
-    columns = shown_columns(payload["splits"])
+    tasks = {"regression": of.REGRESSION, "novelty": of.NOVELTY}
+    columns = of.shown_columns(
+        payload["splits"],
+        tasks.get(payload["task"], of.COLUMNS),
+        by_items=payload["by_items"],
+    )
     first = ["kernel", "method"] if "kernels" in payload else ["method"]
     head = [*first, *(column.title.removesuffix(" s") for column in columns)]
     rows = [
@@ -307,10 +242,12 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
         for row in payload["table"]
     ]
     print_table(head, rows)
-    if "p" in head and len(rows) > 1:
-        print_note(args, ABOUT_P)
+    if len(rows) > 1:
+        print_note(args, payload["about_p"])
     for name, why in payload["failed"].items():
         print(f"{name} failed: {why}")
     for kind in ("report", "model"):
         if kind in payload:
             print(f"{kind}: {payload[kind]}")
+    if "model" in payload and not payload["useful"]:
+        print("warning: the saved model is no better than an answer that costs nothing")

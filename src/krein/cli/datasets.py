@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-SUMMARY = "list the data sets that are here, or describe one"
-EXAMPLES = ("krein datasets", "krein datasets sonar")
+import numpy as np
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    parser.add_argument("name", nargs="?", help="describe this set")
+from krein import load_dataset
+from krein.files.data_sets import (
+    data_folder,
+    kind_of,
+    list_datasets,
+    source_of,
+)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return names with kind and source, or the facts about one set."""
-    from krein.files.data_sets import data_folder, kind_of, list_datasets, source_of
-
     if args.name:
         return _facts(args.name)
     return {
@@ -30,10 +30,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _facts(name: str) -> dict[str, Any]:
-    import numpy as np
-
-    from krein import load_dataset
-
     loaded = load_dataset(name)
     classes, counts = np.unique(loaded.target, return_counts=True)
     groups = loaded.groups

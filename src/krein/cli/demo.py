@@ -5,24 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-SUMMARY = "run the main job on real data and write an HTML report"
-EXAMPLES = ("krein demo --output krein-demo",)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    parser.add_argument(
-        "--output",
-        default="krein-demo",
-        metavar="FOLDER",
-        help="folder of the report (default: krein-demo)",
-    )
+from krein.report.demo import write_demo
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Compute the demo and write the report."""
-    from krein.report.demo import write_demo
-
     return write_demo(args.output, show=not args.quiet)
 
 

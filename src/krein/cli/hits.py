@@ -7,21 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from krein.files import FallingScoreError, FormatError, Named, kind_of_hits, read_hits
+from krein import HitClassifier, HitSimilarity
+from krein.files import (
+    FallingScoreError,
+    FormatError,
+    Named,
+    kind_of_hits,
+    read_hits,
+)
 from krein.splitting import near_duplicate_share
 
-__all__ = [
-    "as_similarity",
-    "leave_out_rare",
-    "near_duplicates",
-    "new_hits",
-    "read_if_hits",
-    "with_rule",
-]
-
-_ITEMS = 200  # fewer items, or more pairs, are read as a matrix
-_DENSITY = 0.2
+_MEMBERS = (10, 5)  # classes with fewer items are left out of a table of hits
 
 
 def read_if_hits(path: str, format: str | None) -> Named | None:
@@ -38,8 +36,8 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
     except FormatError:
         return None  # the reader of matrices says what is wrong
     n = hits.data.shape[0]
-    if kind == "pairs" and (n < _ITEMS or hits.data.nnz > _DENSITY * n * n):
-        return None
+    if kind == "pairs" and _is_whole(hits.data):
+        return None  # a matrix, written as pairs
     if hits.columns is not None:
         raise ValueError(f"{path} has hits of {n} items on others, not on each other")
     share = hits.data.nnz / n**2
@@ -47,10 +45,15 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
     return replace(hits, notes=[note, *hits.notes])
 
 
+def _is_whole(hits: Any) -> bool:
+    """Whether every pair is there: in both directions, or in one."""
+    n = hits.shape[0]
+    both = (hits != 0) + (hits != 0).T
+    return both.nnz - np.count_nonzero(both.diagonal()) >= n * (n - 1)
+
+
 def as_similarity(read: Any) -> tuple[Any, list[str]]:
     """Make a similarity of hits; how that was done stays with it, for new items."""
-    from krein import HitSimilarity
-
     own = bool((read.data.diagonal() > 0).any())
     rule = HitSimilarity(normalize=own)
     K = rule.fit_transform(Named(read.data, read.names))
@@ -65,10 +68,6 @@ def as_similarity(read: Any) -> tuple[Any, list[str]]:
 
 def with_rule(model: Any, rule: Any, labels: Any) -> Any:
     """Join a model on similarities with the rule that makes them of hits."""
-    from sklearn.base import clone
-
-    from krein import HitClassifier
-
     if isinstance(
         model, HitClassifier
     ):  # on similarities: its own rule changes nothing
@@ -106,34 +105,33 @@ def _names_in(path: str) -> list[str]:
     return [line.split()[0] for line in heads or lines if line.strip()]
 
 
-def leave_out_rare(read: Any, members: int) -> tuple[Any, list[str]]:
-    """Leave out items of classes that are too small to train and test on."""
-    from krein.arrays import compressed_rows
+def leave_out_rare(read: Any, members: int | None) -> tuple[Any, list[str]]:
+    """Leave out items of classes that are too small to train and test on.
 
+    Without a number of members that of tables of hits: 10, or 5 where 10 would leave
+    out most items.
+    """
     classes, codes = np.unique(read.target, return_inverse=True)
     counts = np.bincount(codes)
-    kept = np.flatnonzero(counts[codes] >= members)
+    tried = _MEMBERS if members is None else (members,)
+    for least in tried:
+        kept = np.flatnonzero(counts[codes] >= least)
+        if 2 * kept.size > codes.size:
+            break
     if kept.size == codes.size:
         return read, []
-    large = int((counts >= members).sum())
+    large = int((counts >= least).sum())
     if large < 2:
         raise ValueError(
-            f"{large} classes have {members} items or more; at least two are needed. "
+            f"{large} classes have {least} items or more; at least two are needed. "
             "Choose a smaller --min-members"
         )
     note = (
         f"{codes.size - kept.size} items of {classes.size - large} classes with fewer "
-        f"than {members} members are left out (--min-members); {kept.size} items of "
+        f"than {least} members are left out (--min-members); {kept.size} items of "
         f"{large} classes remain"
     )
-    part = replace(
-        read,
-        data=compressed_rows(read.data[kept][:, kept]),
-        names=[read.names[k] for k in kept],
-        target=read.target[kept],
-        groups=None if read.groups is None else read.groups[kept],
-    )
-    return part, [note]
+    return read.part(kept, len(codes)), [note]
 
 
 def near_duplicates(K: Any) -> list[str]:

@@ -6,31 +6,21 @@ import argparse
 import shlex
 from typing import Any
 
-from krein.cli.options import add_input, add_kernel, add_labels
+import numpy as np
+import scipy.sparse
+
+from krein import diagnose
+from krein.cli.hits import as_similarity
+from krein.cli.options import repeated
 from krein.cli.output import print_alerts, print_note, print_table
-
-SUMMARY = "say how indefinite a similarity is and what to do about it"
-EXAMPLES = (
-    "krein inspect similarities.csv --labels labels.csv",
-    "krein inspect distances.csv --kind distance",
-    "krein inspect products.csv --items name --labels category --kernel edit",
-)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    add_input(parser)
-    add_labels(parser)
-    add_kernel(parser)
+from krein.cli.problem import load_items, make_kernel, settle_kind
+from krein.diagnostics.findings import Finding
+from krein.kernels import kernel_matrix
+from krein.validation import wrong_direction
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Diagnose the matrix."""
-    import scipy.sparse
-
-    from krein.cli.hits import as_similarity
-    from krein.cli.problem import load_items
-
     read = load_items(args)
     if scipy.sparse.issparse(read.data):
         read, notes = as_similarity(read)
@@ -45,28 +35,22 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _diagnose(args: argparse.Namespace, read: Any, target: Any) -> Any:
-    from krein import diagnose
-    from krein.cli.problem import make_kernel, settle_kind
-    from krein.kernels import kernel_matrix
-    from krein.validation import looks_like_distances
-
     if args.kernel != "precomputed":
         kernel = make_kernel(args.kernel, args.param).fit(read.data)
         X = read.data if kernel.facts.input == "vectors" else None
         K = kernel_matrix(kernel, read.data, progress=not args.quiet)
         return diagnose(_mean(K, args), target, X)
     K = _mean(read.data, args)
-    if args.kind is None and not args.transform and looks_like_distances(K):
-        return diagnose(K, target)  # its first finding is how to say so
-    conversion = settle_kind(args, K)
+    kind = args.kind or ("distance" if args.transform else "similarity")
+    if wrong_direction(K, kind) is not None:
+        return diagnose(K, target, kind=kind)  # its first finding is how to say so
     if args.transform or args.param:  # another form than the usual one
+        conversion = settle_kind(args, K)
         return diagnose(conversion.fit_transform(K), target)
-    return diagnose(K, target, kind=args.kind or "similarity")
+    return diagnose(K, target, kind=kind)
 
 
 def _mean(K: Any, args: argparse.Namespace) -> Any:
-    import numpy as np
-
     return 0.5 * (np.asarray(K) + np.asarray(K).T) if args.symmetrize else K
 
 
@@ -87,26 +71,34 @@ def repairs(
 
     What the reader found stands behind errors of the numbers, before their warnings.
     """
-    from krein.diagnostics.evidence import Finding
-
-    words = {
-        "FILE": shlex.quote(args.file),
-        "ITEMS": shlex.quote(args.file),
-        "LABELS": shlex.quote(args.labels or "labels.csv"),
-    }
     errors = [f for f in diagnosis.findings if f.severity == "error"]
     others = [f for f in diagnosis.findings if f.severity != "error"]
     read = [
         Finding("warning", k, text, *_REREAD.get(k, ())) for k, text in alerts.items()
     ]
-    found = []
-    for finding in [*errors, *read, *others]:
-        command = finding.command
-        if args.kernel != "precomputed":
-            command = command.replace("--kernel edit", f"--kernel {args.kernel}")
-        command = " ".join(words.get(word, word) for word in command.split(" "))
-        found.append({**finding.to_dict(), "command": command})
-    return found
+    return [
+        {**f.to_dict(), "command": _own_command(f.command, args)}
+        for f in [*errors, *read, *others]
+    ]
+
+
+def _own_command(command: str, args: argparse.Namespace) -> str:
+    """The command of a finding with the user's files and options."""
+    if not command:
+        return ""
+    words = {
+        "FILE": shlex.quote(args.file),
+        "ITEMS": shlex.quote(args.file),
+        "LABELS": shlex.quote(args.labels or "labels.csv"),
+    }
+    if args.kernel != "precomputed":
+        command = command.replace("--kernel edit", f"--kernel {args.kernel}")
+    said = {word[2:].replace("-", "_") for word in command.split() if word[:2] == "--"}
+    if "kind" in said:
+        said.add("transform")
+    rest = repeated(args, skip=tuple(said))
+    own = " ".join(words.get(word, word) for word in command.split(" "))
+    return f"{own} {rest}".strip()
 
 
 def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
@@ -117,3 +109,6 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
         if not any(text in advice for text in said):  # once is enough
             print(f"- {advice}")
     print_table(["fact", "value"], list(payload["facts"].items()))
+    if payload["forms"]:
+        rows = [[form, f"{mass:.2g}"] for form, mass in payload["forms"].items()]
+        print_table(["similarity of this distance", "negative mass"], rows)

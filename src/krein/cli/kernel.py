@@ -8,72 +8,21 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from krein.cli.options import add_output, add_reading, check_output
+from krein import kernels
+from krein.cli.inputs import item_format
+from krein.cli.options import check_output
 from krein.cli.output import print_note, print_table
+from krein.cli.parameters import kernel_parameters, shown_default
+from krein.cli.problem import check_kernel, make_kernel
+from krein.files import check_format, check_names, read_items, write_matrix, write_table
+from krein.kernels import KERNELS, list_kernels
 from krein.words import few_digits
-
-SUMMARY = "compute a similarity matrix from items, or say what a kernel is"
-EXAMPLES = (
-    "krein kernel list                      all kernels with their parameters",
-    "krein kernel edit --help               one kernel",
-    "krein kernel smith_waterman proteins.fasta -o K.npz",
-    "krein kernel dtw series.tsv --param gamma=median --param window=0.1 -o K.csv",
-    "krein kernel edit new.txt --against train.txt -o rows.csv",
-)
-
-
-class Help(argparse.Action):
-    """``--help``, or the page of a kernel where one was named before it."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(nargs=0, **options)
-
-    def __call__(self, parser, namespace, values, option=None) -> None:
-        """Print and exit."""
-        name = getattr(namespace, "name", None)
-        if name in (None, "list"):
-            parser.print_help()
-        else:
-            try:
-                _show_kernel(name)
-            except ValueError as error:
-                parser.error(str(error))
-        parser.exit()
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    parser.add_argument("name", help="a kernel, or 'list'; NAME --help explains it")
-    parser.add_argument(
-        "input", nargs="?", help="vectors, series, strings or sequences; - is stdin"
-    )
-    parser.add_argument(
-        "--against",
-        metavar="ITEMS",
-        help="training items: similarities of new items (rows) to them (columns)",
-    )
-    parser.add_argument(
-        "-o",
-        "--out",
-        metavar="K.npz",
-        help="where to write, names kept: .npz, .npy, .csv, .tsv, .phy or .mat; - is "
-        "standard output (csv)",
-    )
-    parser.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="parameter"
-    )
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="blocks at the same time"
-    )
-    add_reading(parser)
-    add_output(parser)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Evaluate the kernel and write the matrix, with the names where there are any."""
     if args.name == "list":
         return _list()
-    from krein.cli.problem import check_kernel, make_kernel
 
     check_kernel(args.name)
     if args.input is None or args.out is None:
@@ -83,8 +32,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         )
     kernel = make_kernel(args.name, args.param)
     out = _check_out(args)
-    from krein.cli.inputs import item_format
-    from krein.files import read_items
 
     form = item_format(kernel, args.format)
     how = {"format": form, "separator": args.separator, "column": args.items}
@@ -92,11 +39,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     train = read_items(args.against, **how) if args.against else read
     print_note(args, *read.notes, *(train.notes if args.against else []))
     _check_names(out, read, train)
-    from krein.kernels import kernel_matrix
 
     kernel = kernel.fit(train.data)
     against = train.data if args.against else None
-    K = kernel_matrix(
+    K = kernels.kernel_matrix(
         kernel, read.data, against, n_jobs=args.jobs, progress=not args.quiet
     )
     _write(args, out, K, read, train)
@@ -112,7 +58,6 @@ def _check_out(args: argparse.Namespace) -> Path | None:
     """Refuse what cannot be written, before anything is computed."""
     if args.out == "-":
         return None
-    from krein.files import check_format
 
     check_format(args.out, names=False)
     return check_output(args.out, args.force)
@@ -120,8 +65,6 @@ def _check_out(args: argparse.Namespace) -> Path | None:
 
 def _check_names(out: Any, read: Any, train: Any) -> None:
     """Refuse names that the file cannot hold, before anything is computed."""
-    from krein.files import check_format, check_names
-
     for named in (read, train):
         check_names(named.names, len(named.data), "names")
     if out is not None:
@@ -129,20 +72,13 @@ def _check_names(out: Any, read: Any, train: Any) -> None:
 
 
 def _write(args: argparse.Namespace, out: Any, K: Any, read: Any, train: Any) -> None:
-    from krein.files import write_matrix
-
     columns = train.names if args.against else None
     if out is None:
-        from krein.files import write_table
-
         return write_table(sys.stdout, K, read.names, columns, ",")
     write_matrix(out, K, names=read.names, columns=columns, overwrite=args.force)
 
 
 def _list() -> dict[str, Any]:
-    from krein.cli.parameters import kernel_parameters, shown_default
-    from krein.kernels import KERNELS, list_kernels
-
     return {
         "kernels": [
             {
@@ -166,12 +102,8 @@ def _first_line(facts: Any) -> str:
     return lines[0].replace("``", "")
 
 
-def _show_kernel(name: str) -> None:
+def show_kernel(name: str) -> None:
     """Print what a kernel is and takes."""
-    from krein.cli.parameters import kernel_parameters, shown_default
-    from krein.cli.problem import check_kernel
-    from krein.kernels import KERNELS
-
     check_kernel(name)
     facts = KERNELS[name]
     print(f"usage: krein kernel {name} INPUT [--param NAME=VALUE] -o K.npz\n")

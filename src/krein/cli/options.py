@@ -1,120 +1,88 @@
-"""Arguments that several commands share."""
+"""Options of the commands: declared in options.toml, added to parsers here."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
+import tomllib
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-__all__ = [
-    "add_input",
-    "add_kernel",
-    "add_labels",
-    "add_output",
-    "add_reading",
-    "add_symmetrize",
-    "check_output",
-    "repeated",
-]
+_TYPES = {"int": int, "float": float}
 
-TRANSFORMS = ("exponential", "gaussian", "inverse", "negative", "centred", "max")
+
+@cache
+def declared_options() -> dict[str, Any]:
+    """The content of options.toml: ``methods``, ``group`` and ``command``."""
+    # Not by importlib.resources, which loads zipfile and more for every --help.
+    return tomllib.loads(Path(__file__).with_name("options.toml").read_text("utf-8"))
+
+
+def add_options(parser: Any, options: dict[str, dict[str, Any]]) -> None:
+    """Add options, each as it is declared."""
+    for name, fields in options.items():
+        how = dict(fields)
+        flags = how.pop("flags", ["--" + name.replace("_", "-")])
+        if how.pop("flag", False):
+            how["action"] = "store_true"
+        if how.pop("append", False):
+            how |= {"action": "append", "default": []}
+        if "type" in how:
+            how["type"] = _TYPES[how["type"]]
+        methods = ", ".join(declared_options()["methods"])
+        how["help"] = how.get("help", "").replace("{methods}", methods) or None
+        parser.add_argument(*(flags or [name]), **how)
+
+
+def add_groups(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add groups of options that several commands share."""
+    for name in names:
+        group = declared_options()["group"][name]
+        titled = parser.add_argument_group(group["title"]) if "title" in group else None
+        add_options(titled or parser, group["options"])
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
     """Add the input file and how it is to be read."""
-    parser.add_argument(
-        "file", help="similarities (or distances), or items with --kernel; - is stdin"
-    )
-    add_reading(parser)
+    add_groups(parser, "input", "reading")
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add what overrules how a file is understood."""
-    group = parser.add_argument_group("reading the file")
-    group.add_argument(
-        "--items", metavar="COLUMN", help="the file is a table, items in this column"
-    )
-    group.add_argument(
-        "--format", metavar="NAME", help="of the file, if it is not recognised"
-    )
-    group.add_argument(
-        "--separator",
-        metavar="CHAR",
-        help="between fields, if it is not recognised: , ; | tab or space (of the "
-        "files that have it)",
-    )
+    add_groups(parser, "reading")
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
     """Add the labels and how they find their items."""
-    group = parser.add_argument_group("labels")
-    group.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="class labels: a file, or with --items a column of the same table",
-    )
-    group.add_argument(
-        "--label-column", metavar="NAME", help="column of the label file"
-    )
-    group.add_argument(
-        "--ignore-names",
-        action="store_true",
-        help="labels are in the order of the items, whatever the names say",
-    )
+    add_groups(parser, "labels")
 
 
 def add_kernel(parser: argparse.ArgumentParser) -> None:
     """Add the choice of a kernel, or what the numbers of a matrix mean."""
-    group = parser.add_argument_group("the similarity")
-    group.add_argument(
-        "--kernel",
-        default="precomputed",
-        metavar="NAME",
-        help="the file has items, not similarities: compare them by this kernel "
-        "(krein compare takes several, A,B,...)",
-    )
-    group.add_argument(
-        "--param",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="parameter of the kernel (or of --transform); may be repeated",
-    )
-    group.add_argument(
-        "--kind",
-        choices=["similarity", "distance"],
-        help="what the numbers of a matrix mean (default: similarity; what looks like "
-        "distances must be named)",
-    )
-    group.add_argument(
-        "--transform",
-        choices=TRANSFORMS,
-        help="how distances become similarities (default: exponential, exp(-d / "
-        "median))",
-    )
-    add_symmetrize(group)
+    add_groups(parser, "kernel")
 
 
 def add_symmetrize(parser: argparse._ActionsContainer) -> None:
     """Add what to do about an asymmetric matrix."""
-    parser.add_argument(
-        "--symmetrize",
-        action="store_true",
-        help="use the mean of both directions of an asymmetric matrix",
-    )
+    options = declared_options()["group"]["kernel"]["options"]
+    add_options(parser, {"symmetrize": options["symmetrize"]})
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add --force."""
-    parser.add_argument(
-        "--force", action="store_true", help="replace output files that exist"
-    )
+    add_groups(parser, "output")
 
 
 def check_output(path: str | None, force: bool) -> Path | None:
-    """Return the path if it can be written; ask for --force if it exists.
+    """Refuse a file that cannot be written, before anything is computed.
 
-    Called before the work, so that no result is lost to a name that is taken.
+    Parameters
+    ----------
+    path : str or None
+        As typed; None if the option was not given.
+    force : bool
+        Whether an existing file may be replaced.
     """
     if path is None:
         return None
@@ -132,26 +100,15 @@ def check_output(path: str | None, force: bool) -> Path | None:
         ) from None
 
 
-# Options that say how input is to be understood: needed to repeat a command.
-_SHARED = (
-    "items",
-    "format",
-    "separator",
-    "labels",
-    "label_column",
-    "ignore_names",
-    "kernel",
-    "param",
-    "kind",
-    "transform",
-    "symmetrize",
-)
-
-
 def repeated(args: argparse.Namespace, *more: str, skip: tuple[str, ...] = ()) -> str:
     """Return the shared options (and `more`) as they have to be typed again."""
     words: list[str] = []
-    for name in (*_SHARED, *more):
+    shared = [
+        name
+        for group in ("reading", "labels", "learning", "kernel")
+        for name in declared_options()["group"][group]["options"]
+    ]
+    for name in (*shared, *more):
         value = getattr(args, name, None)
         option = "--" + name.replace("_", "-")
         if name in skip or value in (None, False, [], "precomputed"):

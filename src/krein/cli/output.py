@@ -9,8 +9,6 @@ from typing import Any
 
 from krein.words import digits, printable
 
-__all__ = ["describe_model", "print_alerts", "print_note", "print_table"]
-
 
 def print_note(args: argparse.Namespace, *texts: str) -> None:
     """Print remarks on standard error, unless --quiet."""
@@ -63,7 +61,7 @@ def describe_model(model: Any) -> str:
     changed = {
         name: value
         for name, value in model.get_params(deep=False).items()
-        if not _same(value, defaults[name].default)
+        if name != "cv" and not _same(value, defaults[name].default)
     }
     inside = ", ".join(f"{name}={_shown(value)}" for name, value in changed.items())
     return f"{type(model).__name__}({inside})"

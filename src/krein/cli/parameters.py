@@ -1,8 +1,9 @@
-"""NAME=VALUE on the command line, read by the type that the docstring declares.
+"""NAME=VALUE on the command line, read by the type that is declared for it.
 
-Kernels and estimators say in their numpydoc docstrings what each parameter is
-(``gamma : float or "median"``, ``normalize : bool``): that is the one place, and it
-serves the parser, ``krein kernel NAME --help`` and the table in the documentation.
+Estimators declare their parameters as scikit-learn's do (`_parameter_constraints`).
+The parameter of a kernel is of the type of its default; words for settings that depend
+on data are those of the registry, and the few exceptions stand in `_KERNEL_TYPES`.
+Docstrings say what a parameter is for, which is only shown.
 """
 
 from __future__ import annotations
@@ -10,41 +11,65 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from krein.words import did_you_mean
 
-__all__ = [
-    "Parameter",
-    "declared",
-    "kernel_parameters",
-    "parse_pairs",
-    "shown_default",
-]
-
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+_SEQUENCE = (tuple, list, dict)
+# Parameters of kernels whose default does not tell their types.
+_KERNEL_TYPES: dict[str, tuple[Any, ...]] = {
+    "degree": (float,),
+    "exponent": (float,),
+    "matrix": (tuple, str),
+    "node_label": (None, str),
+    "ranges": (tuple,),
+    "window": (float, None),
+    "distance": (),
+}
+_WORDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a word",
+    None: "none",
+}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: its name, what the docstring says about it, its default."""
+    """One parameter: its name, the types and words it takes, its default."""
 
     name: str
-    kind: str
-    about: str
+    types: tuple[Any, ...]
+    choices: tuple[str, ...]
     default: Any
+    about: str = ""
 
     @property
-    def choices(self) -> tuple[str, ...]:
-        """Words in quotes that the declaration lists."""
-        return tuple(re.findall(r'"([^"]+)"', self.kind))
+    def kind(self) -> str:
+        """The types in code words."""
+        names = ["None" if t is None else t.__name__ for t in self.types]
+        return ", ".join([*names, *self.choices]) or "callable"
+
+    @property
+    def expected(self) -> str:
+        """What can be given, in words."""
+        choices = [f'"{word}"' for word in self.choices]
+        if len(choices) > 1:
+            choices = [f"one of {', '.join(choices)}"]
+        shown = [_WORDS.get(t, "a Python value such as (1, 2)") for t in self.types]
+        return " or ".join(dict.fromkeys([*shown, *choices])) or "set in Python"
 
     def parse(self, text: str) -> Any:
         """Return the value that the text means for this parameter."""
-        for read in self._readers():
-            found, value = read(text)
+        if text in self.choices:
+            return text
+        for type_ in self.types:
+            found, value = _as_type(text, type_)
             if found:
                 return value
         raise ValueError(
@@ -52,78 +77,93 @@ class Parameter:
             + did_you_mean(text, self.choices)
         )
 
-    @property
-    def expected(self) -> str:
-        """What can be given, in words."""
-        kind = re.sub(r"\{(.*)\}", r"one of \1", self.kind)
-        kind = kind.replace("bool", "true or false").replace(", optional", " or none")
-        kind = re.sub(r"\bfloat\b", "a number", kind.replace("int or float", "float"))
-        return re.sub(r"\bint\b", "a whole number", kind)
 
-    def _readers(self) -> Iterable[Callable[[str], tuple[bool, Any]]]:
-        words = set(re.findall(r"\w+", re.sub(r'"[^"]*"', "", self.kind)))
-        if self.choices:
-            yield lambda text: (text in self.choices, text)
-        if words & {"optional", "None"}:
-            yield lambda text: (text.lower() == "none", None)
-        if "bool" in words:
-            yield lambda text: (text.lower() in (*_YES, *_NO), text.lower() in _YES)
-        if "int" in words:
-            yield lambda text: _literal(text, (int,))
-        if "float" in words:
-            yield lambda text: _literal(text, (int, float))
-        if words & {"tuple", "dict", "list", "array"}:
-            yield lambda text: _literal(text, (tuple, dict, list))
-        if "str" in words:
-            yield lambda text: (not _literal(text, (int, float))[0], text)
-
-
-def _literal(text: str, kinds: tuple[type, ...]) -> tuple[bool, Any]:
+def _as_type(text: str, type_: Any) -> tuple[bool, Any]:
+    """Whether the text is a value of this type, and the value."""
+    low = text.lower()
+    if type_ is None:
+        return low == "none", None
+    if type_ is bool:
+        return low in (*_YES, *_NO), low in _YES
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return False, None
+        return type_ is str, text
+    if type_ is str:
+        return not isinstance(value, int | float), text
+    kinds = {int: (int,), float: (int, float)}.get(type_, _SEQUENCE)
     return isinstance(value, kinds) and not isinstance(value, bool), value
 
 
 def declared(target: Any) -> dict[str, Parameter]:
-    """Parameters that a function or class documents, by name.
+    """Parameters of an estimator or a function, by name, as they are declared.
 
     Parameters
     ----------
     target : function or class
-        With a numpydoc docstring; what it leaves out is declared by its default.
+        An estimator with `_parameter_constraints`, or a kernel function.
     """
-    signature = inspect.signature(target).parameters
+    constraints = getattr(target, "_parameter_constraints", {})
+    about = _descriptions(target)
     found = {}
-    for names, kind, about in _sections(inspect.getdoc(target) or ""):
-        for name in names.split(", "):
-            if name in signature and name not in ("X", "Y"):
-                found[name] = Parameter(name, kind, about, signature[name].default)
-    for name, parameter in signature.items():
-        if name not in found and name not in ("X", "Y"):
-            kind = _kind_of(parameter.default)
-            found[name] = Parameter(name, kind, "", parameter.default)
+    for name, parameter in inspect.signature(target).parameters.items():
+        if name in ("X", "Y"):
+            continue
+        types = _of_default(parameter.default)
+        choices: tuple[str, ...] = ()
+        if isinstance(constraints.get(name), list):
+            types, choices = _of_constraints(constraints[name])
+        elif not constraints:
+            types = _KERNEL_TYPES.get(name, types)
+        found[name] = Parameter(
+            name, types, choices, parameter.default, about.get(name, "")
+        )
     return found
 
 
-def _sections(doc: str) -> Iterable[tuple[str, str, str]]:
-    """Yield names, declaration and description from ``Parameters``."""
-    _, _, rest = doc.partition("Parameters\n----------\n")
-    block = re.split(r"\n\n\w[\w ]*\n---", rest)[0]
-    for entry in re.split(r"\n(?=\S)", block):
-        head, _, about = entry.partition("\n")
-        names, colon, kind = head.partition(" : ")
-        if colon:
-            yield names.strip(), kind.strip(), " ".join(about.split())
-
-
-def _kind_of(default: Any) -> str:
-    """Declare what is not documented by the type of its default."""
-    for kind, name in ((bool, "bool"), (int, "int"), (float, "float"), (str, "str")):
+def _of_default(default: Any) -> tuple[Any, ...]:
+    """Types of a parameter that is declared by its default."""
+    for kind in (bool, int, float, str):
         if isinstance(default, kind):
-            return name
-    return "float, str, dict, optional"
+            return (kind,)
+    return (None, float, dict, str)
+
+
+def _of_constraints(constraints: list[Any]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Types and words that the constraints of scikit-learn allow."""
+    types: list[Any] = []
+    choices: list[str] = []
+    for one in constraints:
+        if hasattr(one, "options"):
+            choices += sorted(map(str, one.options))
+        elif one in ("random_state", "cv_object"):
+            types += [int, None]
+        else:
+            types += _of_constraint(one)
+    return tuple(dict.fromkeys(types)), tuple(choices)
+
+
+def _of_constraint(one: Any) -> list[Any]:
+    if hasattr(one, "closed"):  # an interval
+        return [int if issubclass(one.type, Integral) else float]
+    if one in ("boolean", "verbose"):
+        return [bool if one == "boolean" else int]
+    if one == "array-like" or one in _SEQUENCE:
+        return [dict if one is dict else tuple]
+    if one is Integral:
+        return [int]
+    return [one] if one in (None, str) else []
+
+
+def _descriptions(target: Any) -> dict[str, str]:
+    """What the docstring says about each parameter, for help."""
+    doc = (inspect.getdoc(target) or "").partition("Parameters\n----------\n")[2]
+    found = {}
+    for entry in re.split(r"\n(?=\S)", re.split(r"\n\n\w[\w ]*\n---", doc)[0]):
+        head, _, about = entry.partition("\n")
+        for name in head.partition(" : ")[0].split(", "):
+            found[name.strip()] = " ".join(about.split())
+    return found
 
 
 def kernel_parameters(name: str) -> dict[str, Parameter]:
@@ -131,13 +171,15 @@ def kernel_parameters(name: str) -> dict[str, Parameter]:
     from krein.kernels.distances import FITTED, POINTWISE
     from krein.kernels.registry import KERNELS, as_kernel
 
-    defaults = as_kernel(name, None).get_params()
+    facts, defaults = KERNELS[name], as_kernel(name, None).get_params()
     found = {}
-    for key, parameter in declared(KERNELS[name].function).items():
-        kind = parameter.kind
+    for key, p in declared(facts.function).items():
+        types, words = p.types, tuple(facts.resolve.get(key, ()))
+        if words and key not in _KERNEL_TYPES:
+            types = (float, None) if p.default is None else (float,)
         if key == "similarity":
-            kind = "{" + ", ".join(f'"{form}"' for form in [*POINTWISE, *FITTED]) + "}"
-        found[key] = Parameter(key, kind, parameter.about, defaults[key])
+            types, words = (), (*POINTWISE, *FITTED)
+        found[key] = Parameter(key, types, words, defaults[key], p.about)
     return found
 
 

@@ -6,87 +6,31 @@ import argparse
 import sys
 from typing import Any
 
+import scipy.sparse
+from sklearn.base import is_outlier_detector, is_regressor
+
+from krein import DistanceTransformer, PCoA, load_model
 from krein.cli.embed import places
-from krein.cli.options import add_output, check_output
+from krein.cli.hits import new_hits
+from krein.cli.inputs import item_format
+from krein.cli.options import check_output
 from krein.cli.output import print_note
-
-SUMMARY = "predict labels (or places) of new items with a saved model"
-EXAMPLES = (
-    "krein predict model.krein new_rows.csv -o labels.csv",
-    "krein predict model.krein new.fasta --proba --nearest 3",
-    "krein predict model.krein new_hits.m8 --names new.fasta -o labels.csv",
-)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    parser.add_argument(
-        "model", help="file of krein fit, compare --model or embed --model"
-    )
-    parser.add_argument(
-        "file",
-        help="similarities (or distances, as in training) of new items (rows) to the "
-        "training items (columns), or new items for a model with a kernel; - is "
-        "stdin. For a model of hits: the hits of new items among the training items",
-    )
-    parser.add_argument(
-        "--items", metavar="COLUMN", help="the file is a table, items in this column"
-    )
-    parser.add_argument(
-        "--kind",
-        choices=["similarity", "distance"],
-        help="what the numbers mean; refused if the model was fitted on the other",
-    )
-    parser.add_argument(
-        "--proba", action="store_true", help="probability of each class"
-    )
-    parser.add_argument(
-        "--coverage",
-        type=float,
-        metavar="SHARE",
-        help="the classes that may be true, right for this share of items (0.9, say)",
-    )
-    parser.add_argument("--scores", action="store_true", help="decision values")
-    parser.add_argument(
-        "--nearest", type=int, default=0, metavar="N", help="nearest training items"
-    )
-    parser.add_argument(
-        "--ignore-names",
-        action="store_true",
-        help="columns are in the order of training, whatever the names say",
-    )
-    parser.add_argument(
-        "--names",
-        metavar="FILE",
-        help="names of all new items (one a line, or FASTA): those that the table of "
-        "hits does not mention are answered too",
-    )
-    parser.add_argument(
-        "--no-hit",
-        default="no hit",
-        metavar="LABEL",
-        help="what an item without a hit is called (default: 'no hit')",
-    )
-    parser.add_argument("-o", "--out", metavar="FILE", help="write a csv file")
-    add_output(parser)
+from krein.comparison.yardsticks import most_similar
+from krein.files import align_columns, read_items, read_matrix, write_rows
+from krein.items import called
+from krein.notices import warn_user
+from krein.store.files import atomic_write
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, put the columns into the order of training, predict."""
     out = None if args.out == "-" else check_output(args.out, args.force)
-    from krein import load_model
 
     model = load_model(args.model)
     refuse_what_cannot_predict(model, args)
     check_kind(model, args)
-    given, names = _read(model, args)
-    if _places(model):
-        rows = places(model.transform(given["X"]), names)
-    else:
-        rows = [
-            {"item": name, "label": str(label)}
-            for name, label in zip(names, model.predict(**given), strict=True)
-        ]
+    given, names = read_new(model, args)
+    rows = answers(model, given, names)
     for add in (_add_probabilities, _add_sets, _add_scores, _add_nearest):
         add(rows, model, given, args)
     payload: dict[str, Any] = {"items": rows}
@@ -94,6 +38,28 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         _write(out, rows, args.force)
         payload["out"] = str(out)
     return payload
+
+
+def answers(model: Any, given: dict[str, Any], names: list[str]) -> list[dict]:
+    """One row per item: its label, its number, whether it is novel, or its place."""
+    if _places(model):
+        return places(model.transform(given["X"]), names)
+    said = model.predict(**given)
+    if is_outlier_detector(_last(model)):
+        labels = ["normal" if sign > 0 else "novel" for sign in said]
+        return [
+            {"item": name, "label": label}
+            for name, label in zip(names, labels, strict=True)
+        ]
+    if is_regressor(_last(model)):
+        return [
+            {"item": name, "value": float(f"{value:.6g}")}
+            for name, value in zip(names, said, strict=True)
+        ]
+    return [
+        {"item": name, "label": str(label)}
+        for name, label in zip(names, said, strict=True)
+    ]
 
 
 def refuse_what_cannot_predict(model: Any, args: argparse.Namespace) -> None:
@@ -139,16 +105,13 @@ def _precomputed(model: Any) -> bool:
 
 def check_kind(model: Any, args: argparse.Namespace) -> None:
     """Refuse distances for a model of similarities, and the reverse."""
-    from krein import DistanceTransformer, PCoA
-
     if args.kind is None:
         return
     if not _precomputed(model):
         raise ValueError(f"--kind is for a matrix; {args.model} takes items")
     first = model[0] if hasattr(model, "steps") else model
-    learnt = "similarity"
-    if isinstance(first, DistanceTransformer | PCoA):
-        learnt = "distance"
+    distances = isinstance(first, DistanceTransformer | PCoA)
+    learnt = "distance" if distances else "similarity"
     if args.kind != learnt:
         raise ValueError(
             f"{args.model} was fitted on a {learnt} matrix and cannot take a "
@@ -158,8 +121,6 @@ def check_kind(model: Any, args: argparse.Namespace) -> None:
 
 def _compare_ranges(data: Any, model: Any) -> None:
     """Warn of numbers far from those of training: distances are not similarities."""
-    from krein.notices import warn_user
-
     if getattr(model, "item_range_", None) is None or not data.size:
         return
     low, high = map(float, model.item_range_)
@@ -170,13 +131,8 @@ def _compare_ranges(data: Any, model: Any) -> None:
         )
 
 
-def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+def read_new(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """What the methods of the model take, by name, and the names of the new items."""
-    from krein.cli.hits import new_hits
-    from krein.cli.inputs import item_format
-    from krein.files import read_items, read_matrix
-    from krein.items import called
-
     if hasattr(model, "similarity_"):
         given, notes = new_hits(model, args.file, args.names, args.no_hit)
         print_note(args, *notes)
@@ -194,8 +150,6 @@ def _read(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[st
 
 def in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
     """Return the columns of the training items, found by name, in their order."""
-    from krein.files import align_columns
-
     if expected is None or args.ignore_names:
         return read  # nothing to find them by; the model checks their number
     if read.columns is None and read.names is None:
@@ -242,10 +196,6 @@ def _add_scores(rows: list, model: Any, given: dict, args: Any) -> None:
 def _add_nearest(rows: list, model: Any, given: dict, args: Any) -> None:
     if args.nearest < 1:
         return
-    import scipy.sparse
-
-    from krein.comparison.yardsticks import most_similar
-    from krein.items import called
 
     K = training_similarities(model, **given)
     kept = getattr(_last(model), "X_fit_", None)
@@ -260,8 +210,6 @@ def _add_nearest(rows: list, model: Any, given: dict, args: Any) -> None:
 
 def training_similarities(model: Any, X: Any, **hits: Any) -> Any:
     """What is large for near training items: similarities, or minus distances."""
-    from krein import DistanceTransformer
-
     if hasattr(model, "similarity_"):
         return model.similarity_.transform(X, **hits)
     if hasattr(model, "steps"):
@@ -278,15 +226,11 @@ def training_similarities(model: Any, X: Any, **hits: Any) -> Any:
 
 
 def _write(out: Any, rows: list[dict[str, Any]], force: bool) -> None:
-    from krein.store.files import atomic_write
-
     with atomic_write(out, overwrite=force, text=True) as file:
         _table(file, rows)
 
 
 def _table(file: Any, rows: list[dict[str, Any]]) -> None:
-    from krein.files import write_rows
-
     write_rows(file, [list(rows[0]), *(list(row.values()) for row in rows)])
 
 

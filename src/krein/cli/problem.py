@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from krein import DistanceTransformer
+from krein.cli.hits import as_similarity, leave_out_rare, near_duplicates
+from krein.cli.inputs import TWINS, check_symmetry, read_inputs
 from krein.cli.output import print_note
 from krein.cli.parameters import declared, kernel_parameters, parse_pairs
+from krein.comparison import METHODS, list_methods
+from krein.comparison.problem import make_problem
+from krein.comparison.tasks import DETECTORS, REGRESSORS, task_problem
+from krein.kernels import KERNELS, as_kernel, list_kernels
+from krein.notices import warn_user
+from krein.splitting import duplicate_groups, similarity_groups
+from krein.validation import is_continuous, wrong_direction
 from krein.words import did_you_mean
-
-__all__ = [
-    "check_methods",
-    "kernel_names",
-    "load_items",
-    "load_problem",
-    "make_kernel",
-    "settle_kind",
-]
 
 
 def check_kernel(name: str) -> None:
     """Refuse a kernel that there is not, with the nearest name."""
-    from krein.kernels import list_kernels
-
     if name not in list_kernels():
         raise ValueError(
             f"there is no kernel {name!r}{did_you_mean(name, list_kernels())} "
@@ -33,26 +33,42 @@ def check_kernel(name: str) -> None:
         )
 
 
-def check_methods(names: str | None) -> list[str] | None:
-    """Split and check a list of methods; None means all that apply."""
+def check_methods(names: str | None, task: str | None = None) -> list[str] | None:
+    """Split and check a list of methods; None means all that apply.
+
+    A method may be named by its class, where only one method has it.
+    """
     if names is None:
         return None
-    from krein.comparison import list_methods
-
+    known = methods_of(task)
+    classes = [method.estimator for method in known.values()]
+    alias = {
+        method.estimator: name
+        for name, method in known.items()
+        if classes.count(method.estimator) == 1
+    }
     chosen = [name.strip() for name in names.split(",") if name.strip()]
+    chosen = [alias.get(name, name) for name in chosen]
     for name in chosen:
-        if name not in list_methods():
+        if name not in known:
             raise ValueError(
-                f"there is no method {name!r}{did_you_mean(name, list_methods())} "
-                f"(there are {', '.join(list_methods())})"
+                f"there is no method {name!r}{did_you_mean(name, [*known, *alias])} "
+                f"(there are {', '.join(known)})"
             )
     return chosen
 
 
+def methods_of(task: str | None) -> dict[str, Any]:
+    """The methods of a task by name; of "any" task while labels are not read."""
+    classifiers = {name: METHODS[name] for name in list_methods()}
+    if task == "any":
+        return {**REGRESSORS, **classifiers}
+    others: dict[str | None, Any] = {"regression": REGRESSORS, "novelty": DETECTORS}
+    return others.get(task, classifiers)
+
+
 def make_kernel(name: str, pairs: list[str]) -> Any:
     """Return the kernel with its parameters, read by their declared types."""
-    from krein.kernels import as_kernel
-
     check_kernel(name)
     known = kernel_parameters(name)
     params = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")
@@ -74,8 +90,6 @@ def kernel_names(args: argparse.Namespace) -> list[str]:
 
 def load_items(args: argparse.Namespace) -> Any:
     """Read the files: a square matrix or items to be compared, labels and groups."""
-    from krein.cli.inputs import read_inputs
-
     if args.kernel != "precomputed":
         make_kernel(args.kernel, args.param)  # a wrong name fails before a long read
         if args.kind or args.transform:
@@ -92,8 +106,6 @@ def load_items(args: argparse.Namespace) -> Any:
 
 def _check_fitting(args: argparse.Namespace, items: Any) -> None:
     """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
-    from krein.kernels import KERNELS
-
     wanted = KERNELS[args.kernel].input
     text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
     if wanted == "strings" and not text:
@@ -108,21 +120,12 @@ def _check_fitting(args: argparse.Namespace, items: Any) -> None:
         )
 
 
-def settle_kind(args: argparse.Namespace, K: Any) -> Any:
+def settle_kind(args: argparse.Namespace, K: Any, y: Any = None) -> Any:
     """Return the DistanceTransformer that the arguments ask for, or None."""
-    from krein import DistanceTransformer
-    from krein.validation import looks_like_distances
-
     kind = args.kind or ("distance" if args.transform else None)
     if kind == "similarity" and args.transform:
         raise ValueError("--transform is for --kind distance")
-    sparse = scipy.sparse.issparse(K)
-    if kind is None and not sparse and looks_like_distances(K):
-        raise ValueError(
-            f"{args.file} looks like distances (zero diagonal, nothing negative), but "
-            "similarities are expected: large must mean alike. Add --kind distance, "
-            "or insist with --kind similarity"
-        )
+    _check_direction(args, K, kind, y)
     if kind != "distance":
         if args.param:
             raise ValueError("--param needs --kernel NAME or --kind distance")
@@ -134,42 +137,88 @@ def settle_kind(args: argparse.Namespace, K: Any) -> Any:
     )
 
 
+def _check_direction(
+    args: argparse.Namespace, K: Any, kind: str | None, y: Any
+) -> None:
+    """Refuse numbers of the wrong direction, unless the user insists.
+
+    --kind insists on what can be doubted; that a distance is largest between an item
+    and itself cannot.
+    """
+    plain = y is not None and not is_continuous(y) and not vars(args).get("task")
+    classes = y if plain else None
+    found = wrong_direction(K, kind or "similarity", classes)
+    if found is None:
+        return
+    other = "similarity" if kind == "distance" else "distance"
+    text = f"{args.file} looks like {found.seems}: {found.reason}"
+    if kind is not None and found.key != "looks-like-similarities":
+        if found.key.startswith("inverted"):
+            warn_user(f"{text}. --kind {other}?")
+        return
+    insist = "" if kind else ", or insist with --kind similarity"
+    add = f"Leave out --kind {kind}" if kind else f"Add --kind {other}"
+    raise ValueError(f"{text}. {add}{insist}")
+
+
 def load_problem(args: argparse.Namespace, read: Any = None) -> tuple[Any, Any]:
     """Read input, labels and groups (unless they are); return problem and what was."""
-    from krein.cli.inputs import check_symmetry
-    from krein.comparison.problem import make_problem
-
     if read is None:
         read = load_items(args)
     else:
         _check_fitting(args, read.data)
-    if read.target is None:
+    if read.target is None and args.task != "novelty":
         raise ValueError("the input has no labels; give them with --labels FILE")
     items = args.kernel != "precomputed"
     if scipy.sparse.issparse(read.data):
+        if args.task:
+            raise ValueError(f"a table of hits has classes; --task {args.task} needs K")
         read = _prepared_hits(read, args)
     if not items:
         print_note(args, *check_symmetry(read, args))
-    problem = make_problem(
-        read.data,
-        read.target,
-        make_kernel(args.kernel, args.param) if items else "precomputed",
-        None,
-        read.groups,
-        args.symmetrize,
-        None if items else settle_kind(args, read.data),
-    )
-    return problem, read
+    read = _with_twins(read, args)
+    how = {
+        "kernel": make_kernel(args.kernel, args.param) if items else "precomputed",
+        "groups": read.groups,
+        "symmetrize": args.symmetrize,
+        "conversion": None if items else settle_kind(args, read.data, read.target),
+    }
+    if args.task is None or args.task == "classification":
+        return make_problem(read.data, read.target, **how), read
+    target = read.target
+    if args.task == "novelty" and target is not None:
+        target = _normal_first(target, args.normal)
+    return task_problem(read.data, target, args.task, **how), read
+
+
+def _normal_first(labels: Any, normal: str | None) -> Any:
+    """Two classes, "normal" and "novel"; the first one is class 0."""
+    words = np.asarray([str(label) for label in labels])
+    classes, counts = np.unique(words, return_counts=True)
+    normal = str(classes[np.argmax(counts)]) if normal is None else normal
+    if normal not in classes:
+        raise ValueError(
+            f"--normal {normal!r} is no label{did_you_mean(normal, classes)}: there "
+            f"are {', '.join(classes[:10])}"
+        )
+    return np.where(words == normal, "normal", "novel")
+
+
+def _with_twins(read: Any, args: argparse.Namespace) -> Any:
+    """Make groups of equal items, which --groups twins asks for."""
+    if vars(args).get("groups") != TWINS or read.groups is not None:
+        return read
+    if isinstance(read.data, np.ndarray):
+        groups = duplicate_groups(read.data)
+    else:
+        groups = np.unique([repr(item) for item in read.data], return_inverse=True)[1]
+    print_note(args, f"{np.unique(groups).size} groups of equal items")
+    return replace(read, groups=groups)
 
 
 def _prepared_hits(read: Any, args: argparse.Namespace) -> Any:
     """Leave out rare classes; keep relatives together if asked to, else warn."""
-    from dataclasses import replace
-
-    from krein.cli.hits import as_similarity, leave_out_rare, near_duplicates
-    from krein.splitting import similarity_groups
-
-    read, notes = leave_out_rare(read, vars(args).get("min_members", 10))
+    read, notes = leave_out_rare(read, vars(args).get("min_members"))
     read, how = as_similarity(read)
     notes += how
     threshold = vars(args).get("split_by_similarity")

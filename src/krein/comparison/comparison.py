@@ -6,23 +6,38 @@ import html
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 
 from krein.arrays import Array
-from krein.comparison.columns import SCORES, Column, shown_columns
+from krein.comparison.columns import (
+    ABOUT_ITEMS,
+    ABOUT_P,
+    COLUMNS,
+    NO_P,
+    Column,
+    shown_columns,
+)
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import METHODS
 from krein.comparison.problem import Problem
-from krein.comparison.recommendation import Recommendation, recommend
+from krein.comparison.recommendation import (
+    Recommendation,
+    free_scores,
+    recommend,
+)
 from krein.comparison.splits import Split
-from krein.comparison.statistics import corrected_test, holm, score_interval
+from krein.comparison.statistics import (
+    corrected_test,
+    holm,
+    item_test,
+    score_interval,
+)
 from krein.optional import import_optional
 from krein.spectrum import Spectrum
 from krein.store.sharing import is_sharing
-
-__all__ = ["Comparison", "Recommendation"]
 
 _EXACT_UP_TO = 5000
 
@@ -62,8 +77,44 @@ class Comparison:
     problem: Problem
     splits: tuple[Split, ...]
     random_state: int = 0
+    registry: ClassVar[dict[str, Any]] = METHODS
+    all_columns: ClassVar[tuple[Column, ...]] = COLUMNS
+    task: ClassVar[str] = "classification"
 
-    # ------------------------------------------------------------------------- numbers
+    def title(self, method: str) -> str:
+        """What a method is called in tables."""
+        return self.registry[method].title
+
+    @cached_property
+    def score_columns(self) -> dict[str, Column]:
+        """Columns of scores by the name of the scoring."""
+        return {c.scoring: c for c in self.all_columns if c.scoring}
+
+    @property
+    def deciding(self) -> Column:
+        """The column of the score that decides."""
+        return self.score_columns[self.scoring]
+
+    @property
+    def about_p(self) -> str:
+        """What the p-values mean, or why there are none."""
+        if "p_value" in [column.key for column in self.columns]:
+            return ABOUT_P
+        return ABOUT_ITEMS if self.by_items else NO_P
+
+    def said(self, record: dict[str, Any]) -> list[str]:
+        """Labels that were predicted for the test part of a record."""
+        return [str(self.problem.classes[code]) for code in record["predicted"]]
+
+    @property
+    def of_hits(self) -> bool:
+        """Whether the similarity is sparse, as a table of hits is."""
+        return scipy.sparse.issparse(self.problem.K)
+
+    @cached_property
+    def levels(self) -> list[tuple[str, float]]:
+        """Scores that cost nothing, such as that of the largest class."""
+        return free_scores(self.scoring, self.problem.codes)
 
     def of(self, method: str) -> list[dict[str, Any]]:
         """Return the records of one method, by split."""
@@ -100,7 +151,7 @@ class Comparison:
             self.completed,
             key=lambda m: (
                 -round(float(self.scores(m).mean()), 12),
-                METHODS[m].simplicity,
+                self.registry[m].simplicity,
             ),
         )
 
@@ -118,13 +169,79 @@ class Comparison:
 
     @cached_property
     def p_values(self) -> dict[str, float]:
-        """Of the difference to the best, corrected for overlap and for many tests."""
+        """Of the difference to the best, adjusted for many tests; over items if so."""
+        return self._adjusted(self.p_value)
+
+    @cached_property
+    def p_values_splits(self) -> dict[str, float]:
+        """The same by the corrected test over splits."""
+        return self._adjusted(self.p_value_splits)
+
+    def _adjusted(self, test: Any) -> dict[str, float]:
         others = [name for name in self.ranking if name != self.best]
-        raw = [
-            corrected_test(self.scores(self.best), self.scores(m), self.test_share)[1]
-            for m in others
-        ]
+        raw = [test(self.best, name) for name in others]
         return {self.best: 1.0, **dict(zip(others, holm(raw), strict=True))}
+
+    def p_value_splits(self, a: str, b: str) -> float:
+        """Corrected resampled t-test of two methods."""
+        return corrected_test(self.scores(a), self.scores(b), self.test_share)[1]
+
+    def p_value(self, a: str, b: str) -> float:
+        """Test of two methods over items, where the score is a mean over items."""
+        mine, other = self.right(a), self.right(b)
+        if mine is None or other is None:
+            return self.p_value_splits(a, b)
+        return self.item_p_value(mine - other)
+
+    def item_p_value(self, difference: Array) -> float:
+        """Test of a difference per item; NaN for items that were never tested."""
+        tested = ~np.isnan(difference)
+        folds = tested.sum() / np.mean([test.size for _, test in self.splits])
+        groups, weight = self.problem.groups, self._weights()[tested]
+        return item_test(
+            difference[tested],
+            weight / weight.sum(),
+            None if groups is None else groups[tested],
+            test_share=self.test_share,
+            folds=float(folds),
+        )[1]
+
+    @property
+    def by_items(self) -> bool:
+        """Whether the test over items decides."""
+        return self.right(self.best) is not None
+
+    def _weights(self) -> Array:
+        """What an item counts in the score."""
+        counts = np.bincount(self.problem.codes)[self.problem.codes]
+        return 1.0 / counts if self.scoring == "balanced_accuracy" else 1.0 + 0 * counts
+
+    @cached_property
+    def _right(self) -> dict[str, Array | None]:
+        return {name: self._items_right(name) for name in self.completed}
+
+    def right(self, method: str) -> Array | None:
+        """Share of its tests in which each item was recognised; None if not known."""
+        return self._right.get(method)
+
+    def _items_right(self, method: str) -> Array | None:
+        """NaN for items that were never tested; None where items do not add up."""
+        if self.scoring not in ("accuracy", "balanced_accuracy"):
+            return None
+        codes = self.problem.codes
+        right, tests = np.zeros(codes.size), np.zeros(codes.size)
+        for record in self.of(method):
+            test = self.splits[record["split"]][1]
+            said = np.asarray(record.get("predicted", ()))
+            if said.size != test.size:
+                return None
+            hit = said == codes[test]
+            if abs(hit.mean() - record["scores"]["accuracy"]) > 1e-9:
+                return None
+            right[test] += hit
+            tests[test] += 1
+        with np.errstate(invalid="ignore"):
+            return right / tests
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row of plain values per completed method, best first."""
@@ -132,18 +249,17 @@ class Comparison:
 
     def _row(self, name: str) -> dict[str, Any]:
         records = self.of(name)
-        row: dict[str, Any] = {"method": name, "title": METHODS[name].title}
-        for score, column in SCORES.items():
+        row: dict[str, Any] = {"method": name, "title": self.title(name)}
+        for score, column in self.score_columns.items():
             sign = 1.0 if column.larger_is_better else -1.0
             values = sign * self.scores(name, score)
             low, high = score_interval(values, self.test_share, bounds=column.bounds)
             row[column.key] = float(values.mean())
             row[f"{column.key}_interval"] = [low, high]
-        row["p_value"] = self.p_values[name]
-        row["fit_seconds"] = float(np.median([r["fit_seconds"] for r in records]))
-        row["predict_seconds"] = float(
-            np.median([r["predict_seconds"] for r in records])
-        )
+        row["p_value_items"] = self.p_values[name] if self.by_items else None
+        row["p_value"] = self.p_values_splits[name]
+        for key in ("fit_seconds", "predict_seconds"):
+            row[key] = float(np.median([r[key] for r in records]))
         row["search_seconds"] = float(sum(r["search_seconds"] for r in records))
         row["converged"] = float(np.mean([r["converged"] for r in records]))
         return row
@@ -156,8 +272,6 @@ class Comparison:
             test = self.splits[record["split"]][1]
             np.add.at(counts, (self.problem.codes[test], record["predicted"]), 1)
         return counts
-
-    # --------------------------------------------------------------------------- words
 
     @cached_property
     def recommendation(self) -> Recommendation:
@@ -178,7 +292,7 @@ class Comparison:
 
     def __str__(self) -> str:
         rows = [self._cells(row) for row in self.table()]
-        header = ["method", *(column.title for column in self._columns)]
+        header = ["method", *(column.title for column in self.columns)]
         widths = [max(len(r[i]) for r in [header, *rows]) for i in range(len(header))]
         lines = [
             "  ".join(
@@ -191,29 +305,24 @@ class Comparison:
         return "\n".join([*lines, "", self.recommendation.text])
 
     @property
-    def _columns(self) -> list[Column]:
-        return shown_columns(len(self.splits))
+    def columns(self) -> list[Column]:
+        """Columns of a table for people."""
+        return shown_columns(len(self.splits), self.all_columns, by_items=self.by_items)
 
     def _cells(self, row: dict[str, Any]) -> list[str]:
-        return [row["title"], *(column.show(row) for column in self._columns)]
+        return [row["title"], *(column.show(row) for column in self.columns)]
 
     def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th>{html.escape(name)}</th>"
-            for name in ["method", *(column.title for column in self._columns)]
-        )
+        header = ["method", *(column.title for column in self.columns)]
+        lines = [("th", header), *(("td", self._cells(row)) for row in self.table())]
         body = "".join(
-            "<tr>"
-            + "".join(f"<td>{html.escape(cell)}</td>" for cell in self._cells(row))
-            + "</tr>"
-            for row in self.table()
+            "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in line) + "</tr>"
+            for tag, line in lines
         )
         return (
-            f"<table><caption>krein comparison</caption><tr>{head}</tr>{body}</table>"
+            f"<table><caption>krein comparison</caption>{body}</table>"
             f"<p>{html.escape(self.recommendation.text)}</p>"
         )
-
-    # -------------------------------------------------------------------------- output
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by method.
@@ -242,14 +351,14 @@ class Comparison:
         )
         if ax is None:
             _, ax = pyplot.subplots(figsize=(6, 1 + 0.35 * len(self.ranking)))
-        key = SCORES[self.scoring].key
+        key = self.deciding.key
         rows = self.table()[::-1]
         means = np.array([row[key] for row in rows])
         intervals = np.array([row[key + "_interval"] for row in rows])
         errors = np.abs(intervals.T - means)
         ax.errorbar(means, range(len(rows)), xerr=errors, fmt="o", capsize=3)
         ax.set_yticks(range(len(rows)), [row["title"] for row in rows])
-        ax.set_xlabel(f"{SCORES[self.scoring].title}, mean and 95 % interval")
+        ax.set_xlabel(f"{self.deciding.title}, mean and 95 % interval")
         return ax
 
     def to_html(self, path: str | Path, *, force: bool = False, **context: Any) -> Path:

@@ -13,9 +13,7 @@ from typing import Any
 from sklearn.ensemble import VotingClassifier
 
 from krein.arrays import Array
-from krein.comparison.columns import SCORES
 from krein.comparison.comparison import Comparison
-from krein.comparison.methods import METHODS
 from krein.comparison.recommendation import LEVEL, Recommendation, beats
 from krein.comparison.statistics import corrected_test
 from krein.estimators.spectrum_cv import SpectrumSVCCV
@@ -82,7 +80,7 @@ class KernelComparison:
             for row in comparison.table()
         ]
         first = next(iter(self.comparisons.values()))
-        column = SCORES[first.scoring]
+        column = first.deciding
         sign = -1.0 if column.larger_is_better else 1.0
         return sorted(rows, key=lambda row: sign * row[column.key])
 
@@ -94,17 +92,17 @@ class KernelComparison:
         if len(self.ranking) == 1:
             return comparison.recommendation
         own = comparison.scores(method)
-        label = SCORES[comparison.scoring].title
+        label = comparison.deciding.title
         told, equals = [], [kernel]
         for other in self.ranking[1:]:
             scores = self._scores(other)
-            p_value = corrected_test(own, scores, comparison.test_share)[1]
+            p_value = self._p_value(kernel, other)
             told.append(f"{other} {abs(float(scores.mean())):.3f} (p = {p_value:.2g})")
             if p_value > LEVEL:
                 equals.append(other)
         clear = len(equals) == 1
         text = (
-            f"Use {kernel} with {METHODS[method].title}: mean {label} "
+            f"Use {kernel} with {comparison.title(method)}: mean {label} "
             f"{abs(float(own.mean())):.3f} over {len(comparison.splits)} splits, "
             f"against {', '.join(told)}."
         )
@@ -113,6 +111,16 @@ class KernelComparison:
         if len(self.near) > 1:
             text += f" fit_average() takes the mean of {', '.join(self.near)}."
         return Recommendation(method, clear, tuple(equals), text)
+
+    def _p_value(self, kernel: str, other: str) -> float:
+        """Test of two kernels, each with its method; over items where that is known."""
+        first, second = self.comparisons[kernel], self.comparisons[other]
+        mine = first.right(first.recommendation.method)
+        theirs = second.right(second.recommendation.method)
+        if mine is None or theirs is None:
+            scores = self._scores(kernel), self._scores(other)
+            return corrected_test(*scores, first.test_share)[1]
+        return first.item_p_value(mine - theirs)
 
     def fit_best(self) -> Any:
         """Fit the recommended method with the recommended kernel on all items.

@@ -103,8 +103,8 @@ def make_problem(
             given = check_sparse_similarity(X, symmetrize=symmetrize)
             return Problem(given, codes, classes, groups=groups)
         given = check_similarity(X, name="X", symmetrize=symmetrize)
-        if conversion is None:
-            warn_if_distances(given, "X")
+        kind = "similarity" if conversion is None else "distance"
+        warn_if_distances(given, "X", kind, codes)
         return Problem(given, codes, classes, groups=groups, conversion=conversion)
     if conversion is not None:
         raise ValueError(

@@ -18,10 +18,12 @@ from krein.comparison.kernels import KernelComparison
 from krein.comparison.methods import SPARSE, Method, select_methods
 from krein.comparison.problem import Problem, make_problem
 from krein.comparison.splits import Split, outer_splits
+from krein.comparison.tasks import compare_task, task_problem
 from krein.kernels.registry import Kernel, as_kernel
 from krein.store.fingerprint import fingerprint
 from krein.store.records import RecordStore
 from krein.store.sharing import shared_work
+from krein.validation import is_continuous
 
 __all__ = ["compare"]
 
@@ -57,7 +59,8 @@ def compare(
     X : array-like of shape (n, n), or items
         Similarities for ``kernel="precomputed"``, otherwise vectors or objects.
     y : array-like of shape (n,)
-        Class labels.
+        Class labels; numbers of many different values are a regression, judged by R^2
+        against k nearest neighbours, KernelRidge and the mean.
     kernel : "precomputed", str, Kernel or callable, or a list of them
         The similarity to be judged, or several on the same splits. Settings that
         depend on data (such as ``gamma="median"``) are settled on each training part.
@@ -117,6 +120,14 @@ def compare(
             cache=cache,
             progress=progress,
             random_state=random_state,
+        )
+    if is_continuous(y):
+        how = {"kernel": kernel, "kernel_params": kernel_params, "groups": groups}
+        how |= {"symmetrize": symmetrize, "conversion": conversion}
+        numbers = task_problem(X, y, "regression", **how)
+        given = {"cv": cv, "scoring": scoring, "progress": progress}
+        return compare_task(
+            numbers, "regression", methods, **given, random_state=random_state
         )
     problem = make_problem(X, y, kernel, kernel_params, groups, symmetrize, conversion)
     return compare_problem(

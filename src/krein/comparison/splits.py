@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from krein.estimators._folds import smallest_class, stratified_folds
+from krein.splitting import check_splits
 
 __all__ = ["Split", "outer_splits"]
 
@@ -48,9 +49,10 @@ def outer_splits(
             raise ValueError(f"cv must be at least 2 folds, got {cv}")
         splits = stratified_folds(codes, int(cv), seed, groups)
     elif hasattr(cv, "split") and not isinstance(cv, str):
-        splits = list(cv.split(np.zeros((codes.size, 1)), codes, groups))
+        pairs = cv.split(np.zeros((codes.size, 1)), codes, groups)
+        splits = check_splits(pairs, codes.size, groups)
     elif isinstance(cv, Iterable) and not isinstance(cv, str):
-        splits = [(np.asarray(train), np.asarray(test)) for train, test in cv]
+        splits = check_splits(cv, codes.size, groups)
     else:
         raise TypeError(
             "cv must be None, a number of folds, a scikit-learn splitter or pairs of "

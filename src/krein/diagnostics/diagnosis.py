@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -11,16 +11,20 @@ import scipy.sparse
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from krein.arrays import Array
-from krein.diagnostics.advice import Confidence, advise
-from krein.diagnostics.definiteness import cpd_order
-from krein.diagnostics.distances import similarity_forms, triangle_violations
-from krein.diagnostics.evidence import Evidence, Finding
-from krein.diagnostics.findings import find
-from krein.diagnostics.negative_part import NegativePart, examine_negative_part
+from krein.diagnostics.findings import Evidence, Finding, find
+from krein.diagnostics.negative_part import (
+    Confidence,
+    NegativePart,
+    advise,
+    examine_negative_part,
+)
 from krein.diagnostics.spectrum_facts import (
     SpectrumFacts,
+    cpd_order,
     estimated_facts,
     exact_facts,
+    similarity_forms,
+    triangle_violations,
 )
 from krein.kernels.distances import median_distance
 from krein.matrices.memory import require_for
@@ -32,8 +36,6 @@ from krein.validation import (
     numbers_that_fit,
     refuse_odd_arrays,
 )
-
-__all__ = ["Diagnosis", "diagnose"]
 
 _EXACT_UP_TO = 5000
 _NEARLY_PSD = 0.01
@@ -134,24 +136,16 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
-        part = self.negative_part
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        values = plain.pop("eigenvalues")
         return {
-            "n": self.n,
-            "kind": self.kind,
-            "symmetric": self.symmetric,
-            "asymmetry": self.asymmetry,
+            **plain,
             "signature": list(self.signature),
-            "smallest_eigenvalue": float(self.eigenvalues[0]),
-            "largest_eigenvalue": float(self.eigenvalues[-1]),
-            "negative_mass": self.negative_mass,
-            "exact": self.exact,
-            "negative_part": {**part.__dict__},
-            "cpd_order": self.cpd_order,
-            "triangle_violations": self.triangle_violations,
+            "smallest_eigenvalue": float(values[0]),
+            "largest_eigenvalue": float(values[-1]),
+            "negative_part": asdict(self.negative_part),
             "forms": dict(self.forms),
-            "verdict": self.verdict,
             "advice": list(self.advice),
-            "confidence": self.confidence,
             "findings": [finding.to_dict() for finding in self.findings],
         }
 

@@ -2,21 +2,117 @@
 
 Every check looks at one thing and returns a `Finding` or nothing. A finding says in
 one sentence what was seen, and carries the line of Python and the command that repair
-it.
+it; the words stand in findings.toml.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any, Literal
 
 import numpy as np
 
-from krein.diagnostics.evidence import Evidence, Finding
-from krein.diagnostics.labels import label_p_value
+from krein.arrays import Array
+from krein.diagnostics.spectrum_facts import label_p_value
 from krein.splitting import duplicate_groups, looks_like_hits, near_duplicate_share
-from krein.validation import ROUNDING, looks_like_distances
+from krein.validation import ROUNDING, is_continuous, wrong_direction
 
-__all__ = ["find"]
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was seen, and how to repair it.
+
+    Attributes
+    ----------
+    severity : {"error", "warning", "note"}
+        Results are meaningless; results suffer; good to know.
+    key : str
+        A stable name, such as ``"nearly-diagonal"``.
+    text : str
+        One sentence or two.
+    python, command : str
+        The line of Python and the command that repair it; empty where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import diagnose
+    >>> D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.5], [2.0, 1.5, 0.0]])
+    >>> [(finding.severity, finding.key) for finding in diagnose(D).findings]
+    [('error', 'looks-like-distances')]
+    """
+
+    severity: Severity
+    key: str
+    text: str
+    python: str = ""
+    command: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Plain strings, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the checks look at.
+
+    Attributes
+    ----------
+    given : ndarray of shape (n, n)
+        The matrix as it was given, missing entries filled.
+    similarity : ndarray of shape (n, n)
+        Symmetric similarities: those given, or those made from distances.
+    kind : {"similarity", "distance"}
+        What the matrix was said to be.
+    y : ndarray of shape (n,) or None
+        Labels.
+    asymmetry : float
+        Largest ``|K_ij - K_ji|`` over the largest entry.
+    filled : int
+        Missing entries that were taken from the mirror entry.
+    cpd_order : int or None
+        Order of conditional positive definiteness: splines of distances, such as d^3,
+        are similarities with a zero diagonal.
+    """
+
+    given: Array
+    similarity: Array
+    kind: str = "similarity"
+    y: np.ndarray | None = None
+    asymmetry: float = 0.0
+    filled: int = 0
+    cpd_order: int | None = None
+
+    @cached_property
+    def self_similarity(self) -> float:
+        """Mean |k(x, x)|."""
+        return float(np.abs(np.diagonal(self.similarity)).mean())
+
+    @cached_property
+    def has_self_similarity(self) -> bool:
+        """Whether the diagonal means anything (that of -d is zero)."""
+        return self.self_similarity > 1e-9 * float(np.abs(self.similarity).max())
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Number of items of each class, the rarest first."""
+        assert self.y is not None
+        return np.sort(np.unique(self.y, return_counts=True)[1])
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the labels are two classes or more, with more than one item each."""
+        if self.y is None or is_continuous(self.y):
+            return False
+        return 1 < self.counts.size <= self.y.size // 2
+
 
 _SEVERITIES = ("error", "warning", "note")
 _NEARLY = 0.05  # of the self-similarity: what counts as nothing, or as no difference
@@ -31,73 +127,52 @@ def find(evidence: Evidence) -> list[Finding]:
     return sorted(found, key=lambda finding: _SEVERITIES.index(finding.severity))
 
 
+@cache
+def texts() -> dict[str, dict[str, str]]:
+    """The words of findings and advice, by key."""
+    place = resources.files("krein.diagnostics") / "findings.toml"
+    return tomllib.loads(place.read_text("utf-8"))
+
+
+def _found(severity: Severity, key: str, **values: Any) -> Finding:
+    """A finding with the words of findings.toml."""
+    words = texts()[key]
+    python = words.get("python", "")
+    return Finding(
+        severity,
+        key,
+        words["text"].format(**values),
+        python.format(**values) if key == "scale" else python,
+        words.get("command", ""),
+    )
+
+
 # ------------------------------------------------------------------------- the numbers
 
 
-def _distances(seen: Evidence) -> Finding | None:
-    if seen.kind != "similarity" or seen.cpd_order is not None:
+def _direction(seen: Evidence) -> Finding | None:
+    if seen.cpd_order and seen.kind == "similarity":
+        return None  # d^3 and the like: a zero diagonal is right
+    found = wrong_direction(seen.given, seen.kind, seen.y if seen.has_classes else None)
+    if found is None:
         return None
-    if not looks_like_distances(seen.given):
-        return None
-    return Finding(
-        "error",
-        "looks-like-distances",
-        "These look like distances: the diagonal is zero and nothing is negative. "
-        "Methods for similarities need large to mean alike, and advice for "
-        "similarities would be wrong.",
-        "diagnose(K, y, kind='distance'); "
-        "K = np.exp(-K / np.median(K[np.triu_indices_from(K, 1)]))",
-        "krein inspect FILE --kind distance",
-    )
-
-
-def _similarities(seen: Evidence) -> Finding | None:
-    if seen.kind != "distance" or not np.diagonal(seen.given).all():
-        return None
-    largest = np.diagonal(seen.given) >= seen.given.max(axis=1)
-    if largest.mean() < 0.9:
-        return None
-    return Finding(
-        "error",
-        "looks-like-similarities",
-        "These look like similarities, not distances: items have the largest number "
-        "with themselves, where a distance is zero.",
-        "diagnose(K, y)",
-        "krein inspect FILE --kind similarity",
-    )
+    return _found("error", found.key, seems=found.seems, reason=found.reason)
 
 
 def _missing(seen: Evidence) -> Finding | None:
     if not seen.filled:
         return None
-    return Finding(
-        "warning",
-        "missing-filled",
-        f"{seen.filled} missing {_s(seen.filled, 'entry', 'entries')} taken from the "
-        "mirror entry.",
-        "K = np.where(np.isnan(K), K.T, K)",
-    )
+    entries = "entry" if seen.filled == 1 else "entries"
+    return _found("warning", "missing-filled", filled=seen.filled, entries=entries)
 
 
 def _asymmetric(seen: Evidence) -> Finding | None:
     if seen.asymmetry <= 1e-8:
         return None
     if seen.asymmetry <= ROUNDING:
-        return Finding(
-            "note",
-            "asymmetric",
-            f"Both directions differ by up to {seen.asymmetry:.2g} of the largest "
-            "entry: taken for rounding, the mean is used.",
-        )
-    return Finding(
-        "warning",
-        "asymmetric",
-        "The matrix is not symmetric (by up to "
-        f"{seen.asymmetry:.2g} of the largest entry); the facts are those of the mean "
-        "of both directions. Find out why they differ, or use the mean.",
-        "SpectrumSVC(symmetrize=True).fit(K, y)",
-        "krein compare FILE --labels LABELS --symmetrize",
-    )
+        found = _found("note", "rounding", asymmetry=seen.asymmetry)
+        return replace(found, key="asymmetric")
+    return _found("warning", "asymmetric", asymmetry=seen.asymmetry)
 
 
 def _nearly_diagonal(seen: Evidence) -> Finding | None:
@@ -112,15 +187,7 @@ def _nearly_diagonal(seen: Evidence) -> Finding | None:
         typical = float(np.median(others)) / (diagonal.size - 1)
         if typical > 0.2 * _NEARLY * seen.self_similarity:
             return None
-    return Finding(
-        "warning",
-        "nearly-diagonal",
-        "Nearly diagonal: every item is alike only to itself, so that nothing can be "
-        "learnt from the others. In exp(-gamma d) gamma is too large; try "
-        "gamma='median'.",
-        "SpectrumSVC(kernel='edit', kernel_params={'gamma': 'median'})",
-        "krein compare ITEMS --labels LABELS --kernel edit --param gamma=median",
-    )
+    return _found("warning", "nearly-diagonal")
 
 
 def _nearly_constant(seen: Evidence) -> Finding | None:
@@ -129,16 +196,8 @@ def _nearly_constant(seen: Evidence) -> Finding | None:
         return None
     diagonal = float(np.diagonal(seen.similarity).mean())
     left = abs(diagonal - float(seen.similarity.mean()))
-    if left > _NEARLY * seen.self_similarity:
-        return None
-    return Finding(
-        "warning",
-        "nearly-constant",
-        "Nearly constant: all items are alike to nearly the same degree. In "
-        "exp(-gamma d) gamma is too small; try gamma='median', or take the mean out.",
-        "K = sklearn.preprocessing.KernelCenterer().fit_transform(K)",
-        "krein compare ITEMS --labels LABELS --kernel edit --param gamma=median",
-    )
+    small = left <= _NEARLY * seen.self_similarity
+    return _found("warning", "nearly-constant") if small else None
 
 
 def _scale(seen: Evidence) -> Finding | None:
@@ -148,14 +207,7 @@ def _scale(seen: Evidence) -> Finding | None:
     size = size or float(np.abs(seen.similarity).mean())
     if size == 0.0 or 1e-2 <= size <= 1e2:
         return None
-    return Finding(
-        "note" if 1e-4 <= size <= 1e4 else "warning",
-        "scale",
-        f"Self-similarities are of size {size:.2g}: C = 1 acts as C = {size:.2g} "
-        "would on a similarity of size 1. compare chooses C in the right units; "
-        "elsewhere divide.",
-        f"K = K / {size:.3g}",
-    )
+    return _found("note" if 1e-4 <= size <= 1e4 else "warning", "scale", size=size)
 
 
 def _duplicates(seen: Evidence) -> Finding | None:
@@ -164,21 +216,11 @@ def _duplicates(seen: Evidence) -> Finding | None:
     repeated = int(sizes[sizes > 1].sum())
     if not repeated:
         return None
-    text = (
-        f"{repeated} items have an exact twin (the same similarities to all items). "
-        "In cross-validation a twin in the training part gives the answer away: keep "
-        "twins on one side."
-    )
+    labels = ""
     if seen.y is not None and seen.has_classes and _disagree(group, seen.y):
-        text += " Some twins have different labels."
-    return Finding(
-        "note" if repeated < 0.05 * group.size else "warning",
-        "duplicates",
-        text,
-        "groups = np.unique(np.round(K / abs(K).max(), 9), axis=0, "
-        "return_inverse=True)[1].ravel(); "
-        "compare(K, y, groups=groups)",
-    )
+        labels = " Some twins have different labels."
+    severity: Severity = "note" if repeated < 0.05 * group.size else "warning"
+    return _found(severity, "duplicates", repeated=repeated, labels=labels)
 
 
 def _near_duplicates(seen: Evidence) -> Finding | None:
@@ -188,16 +230,7 @@ def _near_duplicates(seen: Evidence) -> Finding | None:
     if not looks_like_hits(seen.similarity, seen.self_similarity):
         return None
     share = near_duplicate_share(seen.similarity)
-    if share < 0.05:
-        return None
-    return Finding(
-        "warning",
-        "near-duplicates",
-        f"{share:.0%} of the items have a near-duplicate: random folds put them on "
-        "both sides, and errors look too small. Keep relatives together.",
-        "compare(K, y, groups=krein.similarity_groups(K, 0.5))",
-        "krein compare FILE --labels LABELS --split-by-similarity 0.5",
-    )
+    return _found("warning", "near-duplicates", share=share) if share >= 0.05 else None
 
 
 def _disagree(group: np.ndarray, y: np.ndarray) -> bool:
@@ -210,35 +243,19 @@ def _disagree(group: np.ndarray, y: np.ndarray) -> bool:
 # -------------------------------------------------------------------------- the labels
 
 
-# The usual reason of labels that cannot be: another column was meant.
-_OTHER_COLUMN_IN_PYTHON = "y = krein.read_labels(path, names=names, column=title).data"
-_OTHER_COLUMN = "krein inspect FILE --labels LABELS --label-column TITLE"
-
-
 def _constant_labels(seen: Evidence) -> Finding | None:
     if seen.y is None or seen.counts.size > 1:
         return None
-    return Finding(
-        "error",
-        "constant-labels",
-        f"All {seen.y.size} labels are {seen.y[0]!r}: there is nothing to tell apart.",
-        _OTHER_COLUMN_IN_PYTHON,
-        _OTHER_COLUMN,
-    )
+    return _found("error", "constant-labels", n=seen.y.size, first=seen.y[0])
 
 
 def _all_different(seen: Evidence) -> Finding | None:
     if seen.y is None or seen.counts.size < 2 or seen.has_classes:
         return None
-    return Finding(
-        "error",
-        "labels-all-different",
-        f"{seen.counts.size} different labels for {seen.y.size} items: is it the "
-        "wrong column, or another separator? Numbers to be predicted are no classes: "
-        "leave y out, and use SpectrumSVR or KreinRidge.",
-        _OTHER_COLUMN_IN_PYTHON,
-        _OTHER_COLUMN,
-    )
+    counted = {"different": seen.counts.size, "n": seen.y.size}
+    if is_continuous(seen.y):
+        return _found("note", "regression-target", **counted)
+    return _found("error", "labels-all-different", **counted)
 
 
 def _small_class(seen: Evidence) -> Finding | None:
@@ -246,61 +263,29 @@ def _small_class(seen: Evidence) -> Finding | None:
         return None
     assert seen.y is not None
     classes, counts = np.unique(seen.y, return_counts=True)
-    rare = counts < _FEW_ITEMS
-    named = ", ".join(
-        f"{c} ({n})" for c, n in list(zip(classes[rare], counts[rare], strict=True))[:3]
-    )
-    return Finding(
-        "error" if counts.min() < 2 else "warning",
-        "small-class",
-        f"{int(rare.sum())} {_s(int(rare.sum()), 'class has', 'classes have')} fewer "
-        f"than {_FEW_ITEMS} items: {named}. Fewer folds are used; a class of one item "
-        "cannot be tested.",
-        "keep = pd.Series(y).map(pd.Series(y).value_counts()) >= 5; "
-        "K, y = K[np.ix_(keep, keep)], y[keep]",
+    rare = np.flatnonzero(counts < _FEW_ITEMS)
+    named = ", ".join(f"{classes[k]} ({counts[k]})" for k in rare[:3])
+    severity: Severity = "error" if counts.min() < 2 else "warning"
+    return _found(
+        severity, "small-class", least=_FEW_ITEMS, rare=rare.size, named=named
     )
 
 
 def _imbalance(seen: Evidence) -> Finding | None:
-    if not seen.has_classes:
-        return None
-    share = float(seen.counts[-1] / seen.counts.sum())
-    if share < _IMBALANCE:
-        return None
-    return Finding(
-        "warning",
-        "imbalance",
-        f"One class has {share:.0%} of the items: always saying so is {share:.0%} "
-        "accurate. Judge by balanced accuracy.",
-        "compare(K, y, scoring='balanced_accuracy')",
-        "krein compare FILE --labels LABELS --scoring balanced_accuracy",
-    )
+    share = float(seen.counts[-1] / seen.counts.sum()) if seen.has_classes else 0.0
+    return _found("warning", "imbalance", share=share) if share >= _IMBALANCE else None
 
 
 def _unrelated(seen: Evidence) -> Finding | None:
     if not seen.has_classes:
         return None
     assert seen.y is not None
-    p_value = label_p_value(seen.similarity, seen.y)
-    if p_value <= _UNRELATED:
-        return None
-    return Finding(
-        "warning",
-        "labels-unrelated",
-        "No relation between similarities and labels was found (permutation p = "
-        f"{p_value:.2g}): alike items have no more labels in common than others. Are "
-        "the labels in the order of the matrix?",
-        "y = krein.read_labels(path, names=names).data  # by name",
-    )
-
-
-def _s(count: int, one: str, many: str) -> str:
-    return one if count == 1 else many
+    p = label_p_value(seen.similarity, seen.y)
+    return _found("warning", "labels-unrelated", p=p) if p > _UNRELATED else None
 
 
 _CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
-    _distances,
-    _similarities,
+    _direction,
     _constant_labels,
     _all_different,
     _missing,

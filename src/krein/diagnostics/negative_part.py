@@ -1,8 +1,10 @@
-"""Whether the negative part is noise or structure, and knows the labels.
+"""The negative part: noise or structure, related to the labels or not, and what to use.
 
 Three views: the semicircle of symmetric noise (Wigner), agreement of the negative
 eigenvectors between random halves of the items, and alignment with the labels against
-permutations.
+permutations. Structure is a reason to keep the negative part only where it has to do
+with the labels: a repeatable direction that says nothing about the classes is as
+useless to a classifier as noise.
 """
 
 from __future__ import annotations
@@ -14,16 +16,15 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.diagnostics.labels import centred_indicators
-from krein.diagnostics.spectrum_facts import SpectrumFacts
-
-__all__ = ["NegativePart", "examine_negative_part"]
+from krein.diagnostics.findings import Finding, texts
+from krein.diagnostics.spectrum_facts import SpectrumFacts, centred_indicators
 
 # |x| <= 0.404 R holds for half of a semicircle distribution of radius R.
 _SEMICIRCLE_MEDIAN = 0.4040
 _HALVES = 5
 _PERMUTATIONS = 200
-RELATED = 0.01  # p-value
+RELATED = 0.01  # p-values of a relation, and of a hint of one
+_HINT = 0.05
 
 Verdict = Literal["none", "noise", "structure", "unclear"]
 
@@ -144,3 +145,73 @@ def label_alignment(
         for _ in range(_PERMUTATIONS)
     )
     return (1 + at_least) / (1 + _PERMUTATIONS)
+
+
+# ------------------------------------------------------------------------------ advice
+
+
+Confidence = Literal["certain", "likely", "open"]
+
+# Findings after which no method is worth naming.
+_REPAIR_FIRST = (
+    "looks-like-distances",
+    "looks-like-similarities",
+    "inverted-similarity",
+    "inverted-distance",
+    "constant-labels",
+    "labels-all-different",
+    "nearly-diagonal",
+    "nearly-constant",
+)
+
+
+def advise(
+    verdict: str,
+    part: NegativePart,
+    order: int | None,
+    findings: list[Finding],
+    forms: dict[str, float],
+) -> tuple[list[str], Confidence]:
+    """Return the lines of advice, most important first, and how sure they are."""
+    say = {key: text.format for key, text in texts()["advice"].items()}
+    for finding in findings:
+        if finding.key in _REPAIR_FIRST:
+            return [say["repair"](text=finding.text)], "certain"
+    key, confidence = _advice(verdict, part, order)
+    hint = part.label_p_value is not None and part.label_p_value <= _HINT
+    lines = [
+        say[key](
+            order=order,
+            p=part.label_p_value,
+            known="" if part.related is None else " and does not show the labels",
+            structure=" has structure but" if part.verdict == "structure" else "",
+            relation="a hint of a relation to the labels, which is not sure,"
+            if hint
+            else "no relation to the labels",
+        )
+    ]
+    if verdict == "indefinite" and not order:
+        lines.append(say["new-rows"]())
+    if forms and verdict != "psd":
+        best = min(forms, key=lambda name: forms[name])
+        lines.append(say["forms"](best=best, mass=forms[best]))
+    return lines, confidence
+
+
+def _advice(
+    verdict: str, part: NegativePart, order: int | None
+) -> tuple[str, Confidence]:
+    """Keep the negative part only if it is known to have to do with the labels."""
+    if verdict == "psd":
+        return "psd", "certain"
+    if verdict == "nearly psd":
+        return "nearly-psd", "likely"
+    if order is not None:
+        return "cpd", "certain"
+    if part.related:
+        return "related", "likely"
+    if part.related is None and part.verdict == "structure":
+        return "structure", "open"
+    if part.verdict == "noise":
+        return "noise", "likely"
+    return ("unclear" if part.related is None else "unrelated"), "open"

@@ -18,7 +18,7 @@ from krein.arrays import Array
 from krein.items import columns_of_rows
 from krein.kernels.distances import FITTED, POINTWISE, median_gamma
 from krein.store.state import Fitted, State, replaces_state
-from krein.validation import check_similarity, refuse_odd_arrays
+from krein.validation import check_similarity, refuse_odd_arrays, warn_if_distances
 
 
 class DistanceTransformer(
@@ -114,6 +114,7 @@ class DistanceTransformer(
         D = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         D = check_similarity(D, name="X", symmetrize=self.symmetrize, given=given)
         _refuse_negative(D)
+        warn_if_distances(D, "X", "distance")
         self.gamma_ = float(self._gamma(D))
         self.squared_means_ = np.mean(D**2, axis=1)
         self.largest_ = float(D.max())

@@ -21,7 +21,12 @@ from krein.matrices.treated import TreatedKernel
 from krein.methods import as_method
 from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State, replaces_state
-from krein.validation import check_similarity, numbers_that_fit, refuse_odd_arrays
+from krein.validation import (
+    check_similarity,
+    numbers_that_fit,
+    refuse_odd_arrays,
+    warn_if_distances,
+)
 
 
 class _SquareInput(TransformerMixin, Documented):
@@ -43,7 +48,9 @@ class _SquareInput(TransformerMixin, Documented):
         given = getattr(X, "dtype", None)
         with numbers_that_fit("X"):
             X = validate_data(self, X, dtype=np.float64)
-        return check_similarity(X, name="X", symmetrize=self.symmetrize, given=given)
+        K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=given)
+        warn_if_distances(K, "X")
+        return K
 
     def _check_rows(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -1,12 +1,13 @@
-"""The HTML report: data in `data`, the page in `render`."""
+"""The HTML report of a comparison: data in `data`, the page in `render`.
+
+A comparison is known here by its attributes only; `krein.comparison` asks for a page.
+"""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
-
-__all__ = ["write_report"]
 
 
 def write_report(
@@ -16,7 +17,7 @@ def write_report(
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Comparison or KernelComparison
         What was found.
     path : str or Path
         Where to write.
@@ -40,8 +41,7 @@ def write_report(
     page = render(
         {
             "title": f"krein: {found['title']}",
-            "intro": "Which method for this similarity, and does it matter that it is "
-            "not positive semidefinite?",
+            "intro": "",
             "footer": f"Made by krein {found['run']['krein']}.",
             "cases": [found],
         }

@@ -9,14 +9,6 @@ from typing import Any
 
 from krein.progress import seconds_in_words
 
-__all__ = [
-    "interval_chart",
-    "map_chart",
-    "scatter_chart",
-    "spectrum_chart",
-    "time_chart",
-]
-
 # Units; style.css sets the size of text so that it is 12 px or more on a phone.
 _WIDTH = 520
 _LETTER = 10.4  # units a letter of a method's name, at the size of a phone
@@ -32,6 +24,7 @@ def _svg(label: str, body: str, height: float) -> str:
 
 
 def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
+    """Write with the middle of the letters at y (style.css), whatever their size."""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">'
         f"{escape(text)}</text>"
@@ -66,16 +59,16 @@ def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> st
     str
         An ``<svg>`` element.
     """
-    height = 230.0
+    height = 262.0
     ordered = sorted(eigenvalues, reverse=True)
     top, bottom = max(ordered[0], 0.0), min(ordered[-1], 0.0)
     shown = list(dict.fromkeys([top, top / 4, 0.0, bottom]))
-    left = max(62.0, _LETTER * max(len(f"{tick:.3g}") for tick in shown) + 8.0)
+    left = max(74.0, _LETTER * max(len(f"{tick:.3g}") for tick in shown) + 8.0)
 
     def root(value: float) -> float:
         return math.copysign(math.sqrt(abs(value)), value)
 
-    unit = (height - 40) / ((root(top) - root(bottom)) or 1.0)
+    unit = (height - 74) / ((root(top) - root(bottom)) or 1.0)
 
     def y(value: float) -> float:
         return 14 + (root(top) - root(value)) * unit
@@ -100,9 +93,16 @@ def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> st
     for tick in shown:
         if tick and abs(y(tick) - y(0.0)) < 12:
             continue
-        body += _text(left - 6, y(tick) + 4, f"{tick:.3g}", "tick", "end")
+        body += _text(left - 6, y(tick), f"{tick:.3g}", "tick", "end")
     body += _line(left, y(0), _WIDTH, y(0))
-    body += _text(left, height - 6, f"rank 1 to {len(ordered)}", "tick")
+    foot = height - 48
+    for rank in dict.fromkeys([1, *map(round, ticks(1, len(ordered), 5))]):
+        if 0 < rank <= len(ordered):
+            at = left + (rank - 0.5) * step
+            body += _line(at, foot - 4, at, foot) + _text(
+                at, foot + 14, str(rank), "tick", "middle"
+            )
+    body += _text((left + _WIDTH) / 2, height - 10, "rank", "tick", "middle")
     negative = sum(value < 0 for value in ordered)
     label = (
         f"Spectrum: {len(ordered)} eigenvalues from {top:.3g} to {bottom:.3g}, "
@@ -138,34 +138,43 @@ def interval_chart(
     """
     left, right, line = _beside_names(rows), _WIDTH - 58.0, 26.0
     ends = [end for row in rows for end in row[f"{score}_interval"]]
-    ends += [value for _, value in levels]
     low, high = min(ends), max(ends)
-    unit = (right - left) / ((high - low) or 1.0)
+    margin = 0.04 * ((high - low) or abs(high) or 1.0)
+    low, high = low - margin, high + margin
+    unit = (right - left) / (high - low)
 
     def x(value: float) -> float:
-        return left + (value - low) * unit
+        return left + (min(max(value, low), high) - low) * unit
 
-    height = 44 + line * len(rows)
+    bottom = 12 + line * len(rows)
     body = "".join(
-        _line(x(tick), 4, x(tick), height - 34, "grid")
-        + _text(x(tick), height - 14, f"{tick:g}", "tick", "middle")
+        _line(x(tick), 4, x(tick), bottom, "grid")
+        + _text(x(tick), bottom + 16, f"{tick:g}", "tick", "middle")
         for tick in ticks(low, high, 4)
     )
+    body += _line(left, bottom, right, bottom)
+    body += _text((left + right) / 2, bottom + 40, label, "tick", "middle")
     for i, row in enumerate(rows):
         kind = "plus" if row["method"] == marked else "other"
         body += _interval(row, score, label, kind, 18 + line * i, x)
-        body += _text(right + 8, 23 + line * i, f"{row[score]:.3f}", "tick")
+        body += _text(right + 8, 18 + line * i, f"{row[score]:.3f}", "tick")
     for name, value in levels:
-        tip = escape(f"{name}: {label} {value:.3f}")
-        line_of = _line(x(value), 4, x(value), height - 34, "level")
-        body += f'<g data-tip="{tip}">{line_of}</g>'
-    return _svg(f"{label} by method, mean and 95 % interval", body, height)
+        inside = low <= value <= high
+        mark = _line(x(value), 4, x(value), bottom, "level")
+        if not inside:  # a mark at the edge: the axis is for the methods
+            at, back = x(value), x(value) + (7 if value < low else -7)
+            corners = (
+                f"{at:.1f},{bottom} {back:.1f},{bottom - 5} {back:.1f},{bottom + 5}"
+            )
+            mark = f'<polygon class="edge" points="{corners}"/>'
+        body += f'<g data-tip="{escape(f"{name}: {label} {value:.3f}")}">{mark}</g>'
+    return _svg(f"{label}, mean and 95 % interval", body, bottom + 54)
 
 
 def _beside_names(rows: Sequence[dict[str, Any]]) -> float:
     """Where the names of the methods end; long ones leave a third to the chart."""
     longest = max(len(row["title"]) for row in rows)
-    return min(_LETTER * longest + 8.0, 0.6 * _WIDTH)
+    return min(_LETTER * longest + 8.0, 0.5 * _WIDTH)
 
 
 def _interval(
@@ -179,7 +188,7 @@ def _interval(
     """Name, whisker and mean of one method."""
     a, b = row[f"{score}_interval"]
     tip = f"{row['title']}: {label} {row[score]:.3f}, 95 % interval {a:.3f} to {b:.3f}"
-    return _text(0, y + 5, row["title"]) + (
+    return _text(0, y, row["title"]) + (
         f'<g class="{kind}" data-tip="{escape(tip)}">'
         f'<rect class="reach" x="{x(a):.1f}" y="{y - 10}" '
         f'width="{max(x(b) - x(a), 6):.1f}" height="20"/>'
@@ -213,7 +222,7 @@ def time_chart(rows: Sequence[dict[str, Any]]) -> str:
             f"{seconds_in_words(predict)}"
         )
         total = (fit + predict) * unit
-        body += _text(0, y + 13, row["title"])
+        body += _text(0, y + 7.5, row["title"])
         body += (
             f'<g data-tip="{escape(tip)}">'
             f'<rect class="plus" x="{left}" y="{y}" '
@@ -221,7 +230,9 @@ def time_chart(rows: Sequence[dict[str, Any]]) -> str:
             f'<rect class="other" x="{left + fit * unit:.1f}" y="{y}" '
             f'width="{predict * unit:.1f}" height="15"/></g>'
         )
-        body += _text(left + total + 6, y + 13, seconds_in_words(fit + predict), "tick")
+        body += _text(
+            left + total + 6, y + 7.5, seconds_in_words(fit + predict), "tick"
+        )
     return _svg("Seconds to fit and predict, by method", body, 12 + line * len(rows))
 
 
@@ -297,13 +308,13 @@ def _scatter(
         place_y = _scale(ys, height - margin, margin)
     body = _line(margin / 2, height - 22, _WIDTH - 8, height - 22)
     body += _line(margin / 2, height - 22, margin / 2, 8)
-    body += _text(_WIDTH - 8, height - 4, axes[0], "tick", "end")
-    body += _text(margin / 2 + 6, 16, axes[1], "tick")
+    body += _text(_WIDTH - 8, height - 9, axes[0], "tick", "end")
+    body += _text(margin / 2 + 6, 12, axes[1], "tick")
     named = zip(points["points"], points["classes"], points["names"], strict=True)
     for (px, py), k, name in named:
         tip = escape(f"{name}: {labels[k]}" if labels else name)
         body += (
-            f'<g class="class{_colour(k)}" data-tip="{tip}">'
+            f'<g class="class{k % 10}" data-tip="{tip}">'
             f"{_shape(_SHAPES[k % 6], place_x(px), place_y(py))}</g>"
         )
     return _svg(label, body, height)
@@ -314,11 +325,6 @@ def _centred(
 ) -> Callable[[float], float]:
     centre = 0.5 * (min(values) + max(values))
     return lambda value: middle + (value - centre) * unit
-
-
-def _colour(k: int) -> int:
-    """Colour of class k: six shapes in six colours make 36 different marks."""
-    return (k + k // 6) % 6
 
 
 def _scale(
@@ -349,5 +355,5 @@ def legend_mark(k: int) -> str:
     """Return the mark of class k, for a legend."""
     return (
         f'<svg class="mark" viewBox="-8 -8 16 16" aria-hidden="true">'
-        f'<g class="class{_colour(k)}">{_shape(_SHAPES[k % 6], 0, 0)}</g></svg>'
+        f'<g class="class{k % 10}">{_shape(_SHAPES[k % 6], 0, 0)}</g></svg>'
     )

@@ -16,15 +16,11 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
-from krein.comparison.columns import COLUMNS, SCORES
-from krein.comparison.methods import METHODS
 from krein.diagnostics import Diagnosis, diagnose
 from krein.matrices.sparse import as_matrix
-from krein.report.mistakes import mistakes
 from krein.report.recipe import recipe
 from krein.spectrum import Spectrum
-
-__all__ = ["case", "embedding", "heat_map", "machine"]
+from krein.words import digits
 
 _HEAT_CELLS = 160
 _POINTS = 1500
@@ -46,8 +42,8 @@ def case(
 
     Parameters
     ----------
-    comparison : Comparison
-        What was found.
+    comparison : Comparison or KernelComparison
+        What was found; of several kernels the best one is shown in full.
     title, about : str
         Heading, and where the similarity comes from.
     command : str
@@ -61,30 +57,37 @@ def case(
     source : dict, optional
         Where the data come from, see `krein.report.recipe.recipe`.
     finding : str
-        What was found in one line, shown first.
+        What was found, in a sentence.
 
     Returns
     -------
     dict
     """
+    kernel, kernels, text = "", [], ""
+    if hasattr(comparison, "comparisons"):  # several kernels: the best one in full
+        several, (kernel, _) = comparison, comparison.best
+        kernels, comparison = _kernels(several), several.comparisons[kernel]
+        text = several.recommendation.text
     problem = comparison.problem
-    everything = np.arange(problem.codes.size)
-    K = as_matrix(problem.on(everything)).dense()
-    labels = [str(label) for label in problem.classes]
-    counts = np.bincount(problem.codes, minlength=len(labels))
+    K = as_matrix(problem.on(np.arange(problem.codes.size))).dense()
+    labels, codes = _drawn_classes(comparison)
     if diagnosis is None:
-        diagnosis = diagnose(K, problem.classes[problem.codes])
+        diagnosis = diagnose(K, np.asarray(labels)[codes])
     if findings is None:
         findings = [finding.to_dict() for finding in diagnosis.findings]
-    spectrum = Spectrum.exact(K)
     return {
         "title": title,
         "about": about,
+        "headline": _headline(comparison, kernel),
+        "finding": finding,
         "findings": list(findings),
-        "items": int(problem.codes.size),
+        "items": int(codes.size),
+        "task": comparison.task,
         "classes": [
             {"label": label, "count": int(count)}
-            for label, count in zip(labels, counts, strict=True)
+            for label, count in zip(
+                labels, np.bincount(codes, minlength=len(labels)), strict=True
+            )
         ],
         "spectrum": {
             "eigenvalues": [float(v) for v in diagnosis.eigenvalues],
@@ -95,57 +98,80 @@ def case(
             "facts": diagnosis.facts(),
             "advice": list(diagnosis.advice),
         },
-        "heat": heat_map(K, problem.codes),
-        "embedding": embedding(spectrum, problem.codes, names),
-        "comparison": _comparison(comparison),
+        "heat": heat_map(K, codes),
+        "embedding": embedding(Spectrum.exact(K), codes, names),
+        "kernels": kernels,
+        "comparison": _comparison(comparison, text),
         "mistakes": mistakes(comparison, K, names),
         "copy": recipe(comparison, source),
-        "finding": finding,
         "run": _run(comparison, command),
     }
 
 
-def _comparison(comparison: Any) -> dict[str, Any]:
+def _drawn_classes(comparison: Any) -> tuple[list[str], np.ndarray]:
+    """Classes for the pictures; of numbers to be predicted fifths."""
+    problem = comparison.problem
+    if comparison.task != "regression":
+        return [str(label) for label in problem.classes], problem.codes
+    y = problem.codes
+    edges = np.unique(np.quantile(y, [0.2, 0.4, 0.6, 0.8]))
+    codes = np.unique(np.searchsorted(edges, y), return_inverse=True)[1]
+    parts = [y[codes == k] for k in range(codes.max() + 1)]
+    return [f"{p.min():.3g} to {p.max():.3g}" for p in parts], codes
+
+
+def _headline(comparison: Any, kernel: str) -> str:
+    """The answer in at most fifteen words."""
+    answer, column = comparison.recommendation, comparison.deciding
+    means = {row["method"]: row[column.key] for row in comparison.table()}
+    name, free = comparison.levels[-1]
+    mine = f"{column.title} {means[answer.method]:.3f}"
+    if not answer.useful:
+        return f"Nothing was learnt: {mine}, {name} {free:.3f}"
+    beside = f"{name} {free:.3f}"
+    if "svc" in means and answer.method != "svc":
+        beside = f"raw SVM {means['svc']:.3f}"
+    using = f"{kernel} with " if kernel else ""
+    tied = 1 < len(means) == len(answer.equals)
+    end = " (no clear winner)" if tied else ""
+    return f"Use {using}{comparison.title(answer.method)}: {mine}, {beside}{end}"
+
+
+def _kernels(several: Any) -> list[dict[str, Any]]:
+    """One row per kernel: what its recommended method scores."""
+    rows = []
+    for kernel in several.ranking:
+        found = several.comparisons[kernel]
+        chosen = found.recommendation.method
+        row = next(row for row in found.table() if row["method"] == chosen)
+        rows.append({**row, "title": f"{kernel}", "method": kernel, "by": row["title"]})
+    return rows
+
+
+def _comparison(comparison: Any, text: str) -> dict[str, Any]:
     answer = comparison.recommendation
     return {
-        "scoring": SCORES[comparison.scoring].key,
-        "label": SCORES[comparison.scoring].title,
-        "columns": [asdict(column) for column in COLUMNS],
+        "scoring": comparison.deciding.key,
+        "label": comparison.deciding.title,
+        "columns": [asdict(column) for column in comparison.columns],
+        "about_p": comparison.about_p,
         "table": comparison.table(),
         "failed": dict(comparison.failed),
         "methods": {
             name: {
-                "title": METHODS[name].title,
-                "about": METHODS[name].about,
+                "title": comparison.title(name),
+                "about": comparison.registry[name].about,
                 "confusion": comparison.confusion(name).tolist(),
                 "chosen": _chosen(comparison, name),
             }
             for name in comparison.ranking
         },
-        "best": comparison.best,
         "recommended": answer.method,
-        "clear": answer.clear,
-        "equals": list(answer.equals),
-        "recommendation": answer.text,
-        "levels": list(map(list, levels(comparison.scoring, comparison.problem.codes))),
+        "recommendation": text or answer.text,
+        "useful": answer.useful,
+        "levels": list(map(list, comparison.levels)),
         "splits": len(comparison.splits),
     }
-
-
-def levels(scoring: str, codes: np.ndarray) -> list[tuple[str, float]]:
-    """Scores that cost nothing: chance, and always naming the largest class."""
-    shares = np.bincount(codes) / codes.size
-    chance = 1.0 / shares.size
-    if scoring == "accuracy":
-        known = [("chance", chance), ("largest class", float(shares.max()))]
-        # Two lines on the same spot say less than one.
-        return known[1:] if shares.max() - chance < 0.02 else known
-    if scoring == "balanced_accuracy":
-        return [("chance", chance)]
-    if scoring == "roc_auc":
-        return [("chance", 0.5)]
-    shares = shares[shares > 0]
-    return [("shares of the classes", float(-(shares * np.log(shares)).sum()))]
 
 
 def _chosen(comparison: Any, method: str) -> list[dict[str, Any]]:
@@ -158,11 +184,9 @@ def _chosen(comparison: Any, method: str) -> list[dict[str, Any]]:
 
 
 def _show(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.3g}"
     if isinstance(value, dict):
         return ", ".join(f"{k} {_show(v)}" for k, v in value.items())
-    return str(value)
+    return digits(value)
 
 
 def _run(comparison: Any, command: str) -> dict[str, Any]:
@@ -271,3 +295,77 @@ def embedding(
         "names": [str(i) if names is None else str(names[int(i)]) for i in shown],
         "hidden": int(codes.size - shown.size),
     }
+
+
+# ---------------------------------------------------------------------------- mistakes
+
+_SHOWN = 20
+
+
+def mistakes(
+    comparison: Any, K: Array, names: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """Items that the recommended method got wrong, the surest mistakes first.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What was found.
+    K : ndarray of shape (n, n)
+        The similarity.
+    names : sequence of str or None
+        Names of the items; their numbers when there are none.
+
+    Returns
+    -------
+    list of dict
+        Name, true and predicted label, on how many of its tests it was wrong, how
+        probable the wrong label was said to be, and its nearest items with labels.
+    """
+    labels = _true_labels(comparison)
+    wrong: dict[int, list[tuple[str, float]]] = {}
+    tests: Counter[int] = Counter()
+    for record in comparison.of(comparison.recommendation.method):
+        test = comparison.splits[record["split"]][1]
+        tests.update(test.tolist())
+        sure = record.get("probability") or [0.0] * len(test)
+        said = comparison.said(record)
+        for i, label, p in zip(test, said, sure, strict=True):
+            if label != labels[i]:
+                wrong.setdefault(int(i), []).append((label, float(p)))
+    found: list[dict[str, Any]] = [
+        {
+            "item": str(i) if names is None else str(names[i]),
+            "label": labels[i],
+            "predicted": Counter(label for label, _ in seen).most_common(1)[0][0],
+            "wrong": len(seen),
+            "tests": tests[i],
+            "probability": round(float(np.mean([p for _, p in seen])), 4),
+            "nearest": _nearest(K, i, labels, names),
+        }
+        for i, seen in wrong.items()
+    ]
+    if comparison.task == "regression":
+        found.sort(key=lambda m: -abs(float(m["label"]) - float(m["predicted"])))
+    else:
+        found.sort(key=lambda m: (-m["wrong"] / m["tests"], -m["probability"]))
+    return found[:_SHOWN]
+
+
+def _true_labels(comparison: Any) -> list[str]:
+    problem = comparison.problem
+    if comparison.task == "regression":
+        return [digits(float(value)) for value in problem.codes]
+    return [str(label) for label in problem.classes[problem.codes]]
+
+
+def _nearest(
+    K: Array, i: int, labels: list[str], names: Sequence[str] | None
+) -> list[dict[str, str]]:
+    order = [j for j in np.argsort(-K[i], kind="stable")[:4] if j != i][:3]
+    if 2 * np.count_nonzero(K[i]) < K.shape[0]:  # hits: who is absent is not near
+        order = [j for j in order if K[i, j] != 0.0]
+    return [
+        {"item": str(j) if names is None else str(names[j]), "label": labels[j]}
+        for j in order
+    ]

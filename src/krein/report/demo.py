@@ -14,14 +14,10 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
-from krein.comparison import compare
-from krein.files.data_sets import load_dataset
-from krein.progress import progress_bar
+from krein.progress import percent_bar
 from krein.report.data import case
 from krein.report.render import render
 from krein.store.files import atomic_write
-
-__all__ = ["demo_report", "write_demo"]
 
 # The quick ones: the demo has to end within 20 seconds on two processors.
 _METHODS = ("average", "svc", "clip", "flip", "square", "neighbors", "features")
@@ -57,7 +53,7 @@ def demo_report(*, show: bool = False) -> dict[str, Any]:
     cases = [_digits(show), _promoters(show)]
     return {
         "title": "krein demo",
-        "finding": f"{cases[0]['title']}: {cases[0]['finding']}",
+        "headline": f"{cases[0]['title']}: {cases[0]['headline']}",
         "intro": (
             "Two similarities on real data. A support vector machine expects a "
             "positive semidefinite one. The first is far from it, and a fix turns many "
@@ -73,7 +69,7 @@ def demo_report(*, show: bool = False) -> dict[str, Any]:
 
 
 def _digits(show: bool) -> dict[str, Any]:
-    shapes = load_dataset("digit_shapes")
+    shapes = krein.load_dataset("digit_shapes")
     return _case(
         "Shapes of handwritten digits",
         "How alike the shapes are: exp(-d / 2), where d is the Hausdorff distance, "
@@ -85,7 +81,7 @@ def _digits(show: bool) -> dict[str, Any]:
 
 
 def _promoters(show: bool) -> dict[str, Any]:
-    promoters = load_dataset("promoters")
+    promoters = krein.load_dataset("promoters")
     letters = np.array([list(sequence) for sequence in promoters.data])
     return _case(
         "Promoter sequences",
@@ -100,16 +96,8 @@ def _promoters(show: bool) -> dict[str, Any]:
 def _case(
     title: str, about: str, K: Array, y: np.ndarray, show: bool
 ) -> dict[str, Any]:
-    with progress_bar(title, 100, unit="%", show=show) as advance:
-        done = 0
-
-        def progress(count: int, total: int, what: str) -> None:
-            nonlocal done
-            percent = 100 * count // total
-            advance(percent - done, what)
-            done = percent
-
-        comparison = compare(
+    with percent_bar(title, show=show) as progress:
+        comparison = krein.compare(
             K, y, methods=_METHODS, cv=_FOLDS, n_jobs=_jobs(), progress=progress
         )
     return case(

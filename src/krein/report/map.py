@@ -7,7 +7,8 @@ from typing import Any
 
 import krein
 from krein.report.charts import map_chart, spectrum_chart
-from krein.report.render import facts_table, legend, page
+from krein.report.render import legend, page
+from krein.report.tables import facts_table
 
 # By kind of matrix: what the coordinates are, and what a negative eigenvalue says.
 _WORDS = {

@@ -1,14 +1,14 @@
-"""A heat map as a PNG, in the few lines the format needs."""
+"""The heat map: a PNG in the few lines the format needs, with names at its edges."""
 
 from __future__ import annotations
 
 import base64
 import struct
 import zlib
+from html import escape
+from typing import Any
 
 import numpy as np
-
-__all__ = ["heat_png"]
 
 _LOW, _MIDDLE, _HIGH = (178, 24, 43), (247, 247, 247), (33, 102, 172)
 
@@ -50,3 +50,30 @@ def _palette() -> bytes:
     low = np.array(_LOW) * (1 - share) + np.array(_MIDDLE) * share
     high = np.array(_MIDDLE) * (1 - share) + np.array(_HIGH) * share
     return np.vstack([low[:-1], high]).round().astype(np.uint8).tobytes()
+
+
+def heat_chart(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
+    """The heat map with the names of the classes at its edges."""
+    lines = "".join(
+        f'<i style="left:{100 * b:.2f}%;top:0;width:1px;height:100%"></i>'
+        f'<i style="top:{100 * b:.2f}%;left:0;height:1px;width:100%"></i>'
+        for b in heat["boundaries"]
+    )
+    ends = [0.0, *heat["boundaries"], 1.0]
+    names = ""
+    for c, start, end in zip(classes, ends, ends[1:], strict=False):
+        if end - start >= 0.04:  # else there is no room
+            place = f"{100 * start:.2f}%;{{}}:{100 * (end - start):.2f}%"
+            text = escape(c["label"])
+            names += f'<b class="row" style="top:{place.format("height")}">{text}</b>'
+            names += f'<b class="col" style="left:{place.format("width")}">{text}</b>'
+    order = ", ".join(c["label"] for c in classes)
+    alt = f"Similarities as colours, items ordered by class: {order}"
+    return (
+        f'<figure><div class="heat"><img alt="{escape(alt)}" '
+        f'src="{heat_png(heat["cells"])}">{lines}{names}</div>'
+        f'<span class="scale{" positive" if heat["low"] >= 0 else ""}"></span>'
+        f'<div class="ends"><span>{heat["low"]:.3g} and less</span>'
+        f"<span>{0.5 * (heat['low'] + heat['high']):.3g}</span>"
+        f"<span>{heat['high']:.3g} and more</span></div></figure>"
+    )

@@ -6,10 +6,6 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from krein.comparison.methods import METHODS
-
-__all__ = ["most_chosen", "recipe"]
-
 _NEW = {"items": "new_items", "similarity": "new_rows", "distance": "new_distances"}
 
 
@@ -80,7 +76,7 @@ def _python(
 ) -> str:
     problem = comparison.problem
     imports: set[str] = set()
-    model = _model(name, settings, problem, imports)
+    model = _model(comparison.registry[name], settings, problem, imports)
     data = "K" if problem.kernel is None else "items"
     lines = []
     if source is not None:
@@ -91,6 +87,8 @@ def _python(
     else:
         target = "y"
         new = "K_new" if problem.kernel is None else "new_items"
+    if comparison.task == "regression" and source is not None:
+        target += ".astype(float)"
     what = "  # new items x training items, in their order"
     what = what if problem.kernel is None else ""
     lines += [
@@ -101,8 +99,9 @@ def _python(
     return "\n".join([*_import_lines(imports), "", *lines])
 
 
-def _model(name: str, settings: dict[str, Any], problem: Any, imports: set[str]) -> str:
-    method = METHODS[name]
+def _model(
+    method: Any, settings: dict[str, Any], problem: Any, imports: set[str]
+) -> str:
     arguments = {**method.params, **settings}
     steps = []
     if method.needs == "similarity" and problem.kernel is not None:

@@ -1,0 +1,59 @@
+"""How often `compare` says "no clear winner", by the test over splits and over items.
+
+    KREIN_DATA=... python benchmarks/verdicts.py [seconds [start of a name]]
+
+Every similarity of `regret_matrices.py`, with the quick methods and five folds, until
+the seconds are used up. "Before" counts the words of version 0.2: some other method
+cannot be told from the best one by the test over splits.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from regret_matrices import cases
+
+from krein.comparison.problem import Problem
+from krein.comparison.recommendation import LEVEL
+from krein.comparison.run import compare_problem
+
+METHODS = ("svc", "clip", "flip", "square", "neighbors", "features", "average")
+LARGEST = 400
+
+
+def main(seconds: float = 3600.0, start_of_name: str = "") -> None:
+    """Print one line per similarity, and the shares."""
+    start, before, after = time.monotonic(), [], []
+    for case in cases(Path(tempfile.mkdtemp())):
+        if time.monotonic() - start > seconds:
+            break
+        if not case.name.startswith(start_of_name):
+            continue
+        items, labels = case.items()
+        codes = np.unique(labels, return_inverse=True)[1]
+        if len(codes) > LARGEST:
+            continue
+        K = case.matrix(items, np.arange(len(codes)))
+        problem = Problem(K, codes, np.unique(codes))
+        found = compare_problem(problem, METHODS, cv=5)
+        splits = [m for m in found.ranking if found.p_values_splits[m] > LEVEL]
+        before.append(len(splits) > 1)
+        after.append("No clear winner" in found.recommendation.text)
+        told = len(found.ranking) - len(found.recommendation.equals)
+        print(
+            f"{case.name:32} told from the best: {told} over items, "
+            f"{len(found.ranking) - len(splits)} over splits; {after[-1]!s}",
+            flush=True,
+        )
+    print(
+        f"no clear winner on {len(after)} similarities: before {np.mean(before):.2f}, "
+        f"after {np.mean(after):.2f}"
+    )
+
+
+if __name__ == "__main__":
+    main(*map(float, sys.argv[1:2]), *sys.argv[2:3])
