@@ -150,6 +150,23 @@ MUTANTS = [
            "tests/referee/test_what_predicts.py"),
     Mutant("referee/box.py", "min(ends, default=np.nan) - slack",
            "min(ends, default=np.nan) - 1e4", "tests/referee"),
+    # files
+    Mutant("files/tables.py", 'comma = mark != "," and', "comma =",
+           "tests/files/test_tables.py"),
+    Mutant("files/item_files.py", 'comma = mark != "," and', "comma =",
+           "tests/files/test_tables.py"),
+    Mutant("files/tables.py", 'if ".tsv" in suffixes[-2:] and', "if False and",
+           "tests/files/test_tables.py"),
+    Mutant("files/hit_columns.py", "if falls >= _FEWEST and", "if False and",
+           "tests/first_hour/test_newcomers_files.py"),
+    Mutant("files/square.py", "np.count_nonzero(given) == wanted", "True",
+           "tests/files/test_fast_paths.py tests/files/test_binary.py"),
+    Mutant("files/item_files.py", "None if unusual or", "None if",
+           "tests/files/test_fast_paths.py"),
+    Mutant("words.py", "\\x7f-\\x9f", "\\x7f",
+           "tests/first_hour/test_newcomers_files.py"),
+    Mutant("store/files.py", "if path.is_symlink():", "if False:",
+           "tests/store/test_files.py"),
 ]  # fmt: skip
 
 

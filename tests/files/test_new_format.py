@@ -28,7 +28,8 @@ for name in ("bad.json", "names.json"):
 def test_a_reader_and_a_line_are_a_format(tmp_path):
     if not PAGE.exists():
         pytest.skip("this copy of krein has no docs")
-    reader, line = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    blocks = re.findall(r"```(?:python|text)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    reader, line = blocks
     shutil.copytree(Path(krein.__file__).parent, tmp_path / "krein")
     files = tmp_path / "krein" / "files"
     with (files / "square.py").open("a") as file:

@@ -141,13 +141,14 @@ EDITS = {
 }
 
 
-def is_determined(model):
+def is_determined(model, problem):
     """Whether the intercept is unique: a variable between its bounds, an exact map."""
     if hasattr(model, "new_points") or hasattr(model, "nu"):
         return False
     if hasattr(model, "alpha_"):
         a = model.alpha_
-        free = (a > 1e-6 * a.max()) & (a < 0.999 * a.max(axis=1, keepdims=True))
+        upper = model.C * (1.0 if problem.weight is None else problem.weight)
+        free = (a > 1e-6 * a.max()) & (a < 0.999 * upper)
         return bool(free.any(axis=1).all())
     return not hasattr(model, "epsilon")
 
@@ -171,30 +172,28 @@ def missed(case, seed, weighted):
     scale, rng, found = np.abs(before).max(), np.random.default_rng(seed), []
     if case.data == "outliers" and scale <= 1e-12 * np.abs(problem.X).max():
         return []  # the origin is inside: all outputs are rounding
+    splines = hasattr(model, "poly_coef_")
+    if splines and model.objective_.min() < 1e-6:
+        return []  # the classes are separated: more than one model is the best
+    least = 1e-3 if splines else 1e-6
     for name, edit in EDITS.items():
         for amount in MOVES:
             if name.endswith("_") and not hasattr(model, name):
                 continue
-            if hasattr(model, "poly_coef_"):
-                amount = max(amount, 1e-3) if amount > 0 else amount
-            if name in ("intercept_", "flipped intercepts") and not is_determined(
-                model
-            ):
-                if abs(amount) < 1e6 or name != "intercept_":
-                    continue
+            small = abs(amount) < 1e6 or name == "flipped intercepts"
+            if small and "intercept" in name and not is_determined(model, problem):
+                continue
             edited = deepcopy(model)
             edit(edited, rng, amount)
             try:
                 after = outputs(edited, problem.X)
-                same = after.shape == before.shape
-                if same and np.abs(after - before).max() <= 1e-6 * scale:
-                    continue
             except (ValueError, IndexError):  # it does not predict at all
                 continue
+            same = after.shape == before.shape
+            if same and np.abs(after - before).max() <= least * scale:
+                continue
             if judged(edited, problem) is not False:
-                found.append(
-                    (name, amount, float(np.abs(after - before).max() / scale))
-                )
+                found.append((name, amount))
     return found
 
 

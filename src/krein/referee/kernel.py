@@ -55,8 +55,14 @@ class Decomposed:
 
     @property
     def size(self) -> float:
-        """Norm of R K~ R, or of R K R if that is larger."""
-        return float(max(np.abs(self.target).max(), np.abs(self.values).max()))
+        """Norm of R K~ R, or what rounding of R K R makes of it if that is more."""
+        moved = self.steepest * np.abs(self.values).max()
+        return float(max(np.abs(self.target).max(), moved))
+
+    @property
+    def steepest(self) -> float:
+        """Largest factor of the map; 1 where it leaves nothing or everything."""
+        return 1.0 if self.gain is None else float(np.abs(self.gain).max()) or 1.0
 
     @property
     def lowest(self) -> float:
@@ -75,8 +81,9 @@ class Decomposed:
     def outputs(self, v: Array, c: Array) -> tuple[Array, Array]:
         """K~ v, and what rounding can make of each entry."""
         f = self.vectors @ (self.target * self.along(v)) / self.fit.root
-        size = float(np.abs(self.target).max()) if self.gain is not None else self.size
-        error = 2 * self.fit.spread * size * norm(v / self.fit.root) / self.fit.root
+        error = (
+            2 * self.fit.spread * self.size * norm(v / self.fit.root) / self.fit.root
+        )
         return f, error + 4 * EPS + self.fit.asymmetry * float(np.abs(v).sum())
 
     def map_faults(self, c: Array, v: Array) -> list[str]:
@@ -88,7 +95,7 @@ class Decomposed:
         if self.gain is None:
             return raw_faults(c, v)
         d, off = np.abs(self.values), np.abs(self.along(c) - self.gain * self.along(v))
-        reach = (float(np.abs(self.gain).max()) or 1.0) * norm(v / self.fit.root)
+        reach = self.steepest * norm(v / self.fit.root)
         null, distance = d < 1e-3 * d.size * EPS * d.max(), np.abs(d - self.edge)
         distance[null] = d[~null].min(initial=d.max())
         allowed = 8 * self.fit.spread * d.max() * reach + 1e-300
@@ -181,7 +188,8 @@ class Multiplied:
     def _beyond(self, x: Array, sign: float) -> float:
         """Norm of R K R x within the eigenvectors of eigenvalues of the other sign.
 
-        By the quadrature of Lanczos' method, with full orthogonalisation.
+        By the quadrature of Lanczos' method, with full orthogonalisation. Rounding that
+        it amplifies may show after one number of steps, not after two.
         """
         length = norm(x)
         basis, diagonal, beside = np.zeros((_STEPS, x.size)), [], []
@@ -195,9 +203,11 @@ class Multiplied:
             if beside[-1] <= 1e-13 * self.size:
                 break
             y = y / beside[-1]
-        nodes, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside[:-1])
-        share = vectors[0] ** 2 @ np.maximum(-sign * nodes, 0.0) ** 2
-        return length * float(np.sqrt(share))
+        shares = []
+        for k in {max(1, len(diagonal) // 2), len(diagonal)}:
+            nodes, U = scipy.linalg.eigh_tridiagonal(diagonal[:k], beside[: k - 1])
+            shares.append(float(U[0] ** 2 @ np.maximum(-sign * nodes, 0.0) ** 2))
+        return length * min(shares) ** 0.5
 
 
 def treat(

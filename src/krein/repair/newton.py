@@ -125,18 +125,20 @@ class Point:
         """Decompose ``G + A* y``."""
         M = problem.G + problem.adjoint(y).toarray()
         spectrum = Spectrum.exact(M)
-        w = spectrum.eigenvalues
         # What is negative by rounding stays: a matrix that needs no repair is kept.
-        positive = np.where(w >= -spectrum.tolerance, w, 0.0)
-        N = spectrum.map(lambda w: np.where(w < -spectrum.tolerance, -w, 0.0)).formed()
+        positive = spectrum.eigenvalues >= -spectrum.tolerance
+        N = spectrum.map(lambda w: np.where(positive, 0.0, -w)).formed()
         Z = M + N
+        if -spectrum.eigenvalues[0] > spectrum.eigenvalues[-1]:  # M is mostly what goes
+            Z = spectrum.map(lambda w: np.where(positive, w, 0.0)).formed()
         X = problem.feasible(Z)
         size, large = float(np.linalg.norm(M)), float(np.linalg.norm(X))
         rounding = _EPS * (8.0 * large * float(np.linalg.norm(N)) + _EPS * size**2)
         gap = 0.5 * float(np.sum((X - (M + N)) ** 2)) + max(float(np.sum(X * N)), 0.0)
         entries = problem.factor * Z[problem.rows, problem.columns]
         b = problem.factor * problem.values
-        theta = 0.5 * float(positive @ positive) - float(b @ y)
+        above = spectrum.eigenvalues[positive]
+        theta = 0.5 * float(above @ above) - float(b @ y)
         # Scaling keeps X positive semidefinite; setting entries need not.
         missed = 0.0 if problem.diagonal_only else float(np.linalg.norm(X - Z))
         shortfall = missed / (size or 1.0)
