@@ -15,7 +15,7 @@ from krein.estimators.transformers import _SquareInput
 from krein.items import columns_of_rows
 from krein.spectrum import Spectrum
 from krein.store.state import Fitted, State, replaces_state
-from krein.validation import ROUNDING
+from krein.validation import ROUNDING, looks_like_similarities
 
 
 class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
@@ -202,9 +202,8 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
 
 def _check_distances(D: Array) -> Array:
     """Return distances with a zero diagonal, or say what else was given."""
-    diagonal, own = D.diagonal(), float(D.diagonal().max())
-    # As `krein.diagnose` sees similarities: items are most alike to themselves.
-    if diagonal.all() and np.mean(diagonal >= D.max(axis=1)) >= 0.9:
+    own = float(D.diagonal().max())
+    if looks_like_similarities(D):
         raise ValueError(
             "X looks like similarities, not distances: items have the largest number "
             "with themselves, where a distance is zero. Make distances of them, "
