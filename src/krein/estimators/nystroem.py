@@ -19,12 +19,14 @@ from krein.arrays import Array
 from krein.estimators._base import KernelModel, landmark_columns
 from krein.items import take
 from krein.notices import warn_user
-from krein.similarity.approximation import (
+from krein.similarity.landmarks import (
+    LANDMARKS,
     Approximation,
+    check_count,
+    choose_landmarks,
     dense_columns,
     estimated_error,
 )
-from krein.similarity.landmarks import LANDMARKS, check_count, choose_landmarks
 from krein.similarity.low_rank import LowRank, Range, Sample
 from krein.similarity.matrix import Matrix, Similarities, evaluate
 from krein.similarity.tiles import DenseTiles, TiledMatrix

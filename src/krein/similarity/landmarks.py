@@ -1,4 +1,4 @@
-"""Which m of n items serve as landmarks.
+"""Which m of n items serve as landmarks, and how far what they make of K is from K.
 
 Every rule returns sorted positions. The rules that look at similarities look at those
 of a random pool of items only, so that their cost does not grow with n.
@@ -7,6 +7,7 @@ of a random pool of items only, so that their cost does not grow with n.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,14 @@ import scipy.linalg
 from sklearn.metrics import pairwise_distances_argmin
 
 from krein.arrays import Array
+from krein.similarity.low_rank import LowRank
 from krein.similarity.matrix import Matrix
+from krein.similarity.memory import require_memory
+from krein.similarity.tiles import DenseTiles
 
 _POOL = 5  # pool items per landmark
 _BATCH = 4096
+_ERROR_ROWS = 256
 
 
 def choose_landmarks(
@@ -170,3 +175,58 @@ LANDMARKS: dict[str, Callable[..., np.ndarray]] = {
     "kmeans": _kmeans,
     "greedy": _greedy,
 }
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """What landmarks make of a similarity.
+
+    Attributes
+    ----------
+    landmarks : ndarray of shape (m,)
+        Sorted positions of the landmarks.
+    low_rank : LowRank
+        The approximation.
+    error : float
+        Estimated relative error in the Frobenius norm.
+    """
+
+    landmarks: np.ndarray
+    low_rank: LowRank
+    error: float
+
+
+def dense_columns(source: Matrix, landmarks: np.ndarray) -> DenseTiles:
+    """Similarities of all items to the landmarks, in memory."""
+    n, m = source.n, landmarks.size
+    require_memory(
+        3 * 8 * n * m,
+        f"a block of similarities of {n} items to {m} landmarks",
+        "Use fewer landmarks, or krein.scale.fit, which keeps the block on disk.",
+    )
+    return DenseTiles(source.block(slice(0, n), landmarks))
+
+
+def estimated_error(
+    source: Matrix, low_rank: LowRank, rng: np.random.RandomState
+) -> float:
+    """Relative Frobenius error, estimated on the similarities of random items.
+
+    A q x q block holds diagonal entries more often than the whole matrix does; both
+    sums of squares are therefore scaled apart: n / q for the diagonal and
+    n (n - 1) / (q (q - 1)) for the rest.
+    """
+    n = source.n
+    q = min(n, _ERROR_ROWS)
+    chosen = np.sort(rng.choice(n, size=q, replace=False))
+    K = source.block(chosen, chosen)
+    U = low_rank.columns.rows(chosen) @ low_rank.basis
+    misses = K - (U * low_rank.eigenvalues) @ U.T
+    off = n * (n - 1) / (q * (q - 1)) if q > 1 else 0.0
+
+    def energy(A: Array) -> float:
+        on_diagonal = float(np.square(np.diagonal(A)).sum())
+        return n / q * on_diagonal + off * (float(np.square(A).sum()) - on_diagonal)
+
+    total = energy(K)
+    return float(np.sqrt(energy(misses) / total)) if total > 0 else 0.0
