@@ -1,4 +1,4 @@
-"""Estimators with scikit-learn's interface: data in, coefficients on the raw kernel out.
+"""Estimators with scikit-learn's interface: coefficients on the raw kernel.
 
 `_base`, `_classifier` and `_regressor` validate, prepare and predict; a class has a
 pure function ``fit_rows`` and, to be searched, ``grid`` and ``fit_path`` (`_search`).

@@ -2,11 +2,11 @@
 
 The problem (`krein.machines.svm_dual`) is put into units where kernel and margins are
 near 1. LIBSVM, run loosely, finds which variables are free; active sets on these give
-the solution to rounding, so that results depend neither on the order of the samples nor on
-LIBSVM's tolerance (with many rows up to `tol` only, see `_is_enough`). Where LIBSVM
-does not get near (bounds that are large beside the kernel), a dense interior-point
-method does. The best point by certificate is returned, and converged is what its
-certificate says.
+the solution to rounding, so that results depend neither on the order of the samples
+nor on LIBSVM's tolerance (with many rows up to `tol` only, see `_is_enough`). Where
+LIBSVM does not get near (bounds that are large beside the kernel), a dense
+interior-point method does. The best point by certificate is returned, and converged is
+what its certificate says.
 """
 
 from __future__ import annotations
