@@ -21,7 +21,7 @@ from scipy.special import expit
 from threadpoolctl import threadpool_info
 
 from krein import DCSVC, KreinLogisticRegression, tl1_kernel
-from krein.solvers.newton_logistic import newton_low_rank
+from krein.machines.newton_logistic import newton_low_rank
 
 SETS = [
     "monks1",

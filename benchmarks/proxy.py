@@ -19,12 +19,12 @@ import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from krein import ProxySVC, ProxySVCCV, Spectrum, sigmoid_kernel
-from krein.domain import BalancedBox
-from krein.problems.proxy import ProxySVM
+from krein.machines.box import BalancedBox
+from krein.machines.proxy import ProxySVM
+from krein.machines.second_order import second_order
 from krein.published.cutting_planes import accpm
 from krein.published.gradient_methods import smm, spgm
 from krein.published.semi_infinite import siqclp
-from krein.solvers.second_order import second_order
 
 CS, RHOS = (1.0, 10.0), (0.01, 0.1, 1.0, 10.0, 100.0)
 

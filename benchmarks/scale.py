@@ -210,8 +210,8 @@ def workers(n_workers):
 
 def on_workers(client, folder, source, landmarks):
     """Seconds of the wall, of the workers and of the driver; imports are done."""
-    from krein.matrices.matrix import evaluate
     from krein.scale.tiles import stored_columns
+    from krein.similarity.matrix import evaluate
 
     client.run(evaluate, source.kernel, source.items[:2], source.items[:2])
     columns_of = stored_columns(folder, 10**9, client)
@@ -222,8 +222,8 @@ def on_workers(client, folder, source, landmarks):
 
 
 def dask(n=2048, m=16, length=20):
-    from krein.matrices.matrix import Similarities, evaluate
     from krein.scale.tiles import stored_columns
+    from krein.similarity.matrix import Similarities, evaluate
 
     X = np.random.default_rng(0).standard_normal((n, length)).cumsum(axis=1)
     landmarks = np.arange(0, n, n // m)[:m]

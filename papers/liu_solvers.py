@@ -100,7 +100,7 @@ def _timed_accuracy(task: Task, quick: bool, earlier: Any) -> Values:
 
 def _timed(model: Any, K: Array, y: np.ndarray) -> tuple[Any, float]:
     """Fit and time a model; the decomposition is an input of Algorithm 1, not timed."""
-    from krein.spectrum import Spectrum
+    from krein.similarity.spectrum import Spectrum
 
     with shared_work():
         if model.solver != "newton":

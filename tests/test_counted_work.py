@@ -22,9 +22,8 @@ from krein import (
     compare,
     sigmoid_kernel,
 )
-from krein.problems import cpd_columns
-from krein.problems.proxy import ProxySVM
-from krein.solvers import _active_set, _cpd_factor, libsvm
+from krein.machines import _active_set, _cpd_factor, cpd_columns, libsvm
+from krein.machines.proxy import ProxySVM
 from krein.store import sharing
 from krein.store.fingerprint import fingerprint
 from krein.store.sharing import shared_work

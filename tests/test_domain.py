@@ -6,7 +6,7 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krein.domain import BalancedBox
+from krein.machines.box import BalancedBox
 
 
 def random_box(rng, n, spread=2.0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from krein.domain import BalancedBox
+from krein.machines.box import BalancedBox
 
 
 @pytest.mark.parametrize("seed", range(20))

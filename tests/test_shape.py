@@ -70,7 +70,7 @@ def test_methods_are_not_compared_by_name():
     compares = re.compile(r"method (==|!=|in \()")
     # "stabilised" is a ridge's own; c.p.d. models choose basis points by a method.
     allowed = {"ridge.py", "_cpd_model.py"}
-    for room in ("estimators", "matrices", "solvers", "problems"):
+    for room in ("estimators", "similarity", "machines"):
         for path in (SOURCE / room).glob("*.py"):
             if path.name not in allowed:
                 assert not compares.search(path.read_text()), path.name

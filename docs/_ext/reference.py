@@ -44,7 +44,7 @@ THEMES = (
         lambda name, thing: (
             "comparison" in where(name)
             or where(name).startswith(
-                ("krein.diagnostics", "krein.problems", "krein.splitting")
+                ("krein.diagnostics", "krein.machines", "krein.splitting")
             )
         ),
     ),
@@ -62,7 +62,9 @@ THEMES = (
     (
         "Results and the spectrum",
         "What a fit returns beside its coefficients.",
-        lambda name, thing: where(name).startswith(("krein.result", "krein.spectrum")),
+        lambda name, thing: where(name).startswith(
+            ("krein.result", "krein.similarity.spectrum")
+        ),
     ),
     ("Further names", "", lambda name, thing: True),
 )

@@ -90,7 +90,7 @@ _WHERE = {
     "transductive_kernel": "krein.transductive",
     "Repaired": "krein.repair",
     "nearest_psd": "krein.repair",
-    "unbounded_direction": "krein.problems.unbounded",
+    "unbounded_direction": "krein.machines.unbounded",
     # data
     "list_datasets": "krein.files.data_sets",
     "load_dataset": "krein.files.data_sets",
@@ -115,7 +115,7 @@ _WHERE = {
     "DivergedError": "krein.result",
     "History": "krein.result",
     "Result": "krein.result",
-    "Spectrum": "krein.spectrum",
+    "Spectrum": "krein.similarity.spectrum",
 }
 
 __all__ = sorted(_WHERE)

@@ -248,7 +248,7 @@ def test_fit_has_its_certificate_checked(files, tmp_path, krein, refused, monkey
     assert "the certificate holds (global optimum to a gap)" in ended.out
     facts = json.loads(krein(*words, "-o", model, "--force", "--json").out)
     assert facts["certificate"]["holds"] is True
-    from krein.solvers import libsvm
+    from krein.machines import libsvm
 
     honest = libsvm.svm_dual
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import krein.matrices.low_rank as low_rank_module
+import krein.similarity.low_rank as low_rank_module
 from krein import (
     Kernel,
     KreinLogisticRegression,
@@ -21,11 +21,11 @@ from krein import (
     sigmoid_kernel,
     tl1_kernel,
 )
-from krein.domain import BalancedBox
-from krein.matrices.tiles import DenseTiles
-from krein.solvers import interior_point
-from krein.solvers.interior_point import linear_svm
-from krein.solvers.libsvm import svm_dual
+from krein.machines import interior_point
+from krein.machines.box import BalancedBox
+from krein.machines.interior_point import linear_svm
+from krein.machines.libsvm import svm_dual
+from krein.similarity.tiles import DenseTiles
 
 MODELS = [
     SpectrumSVC("clip"),

@@ -15,7 +15,7 @@ from krein import (
 )
 from krein.estimators._folds import cv_folds, inner_folds, rare_classes
 from krein.estimators._training import Classes, Training, votes_of_pairs
-from krein.matrices.matrix import Similarities
+from krein.similarity.matrix import Similarities
 
 SEARCHES = [
     SpectrumSVCCV([0.1, 1.0, 10.0], gains=["clip", "flip"]),

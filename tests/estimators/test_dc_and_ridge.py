@@ -17,7 +17,7 @@ from krein import (
     sigmoid_kernel,
     tl1_kernel,
 )
-from krein.solvers.ridge import _System, spectral_ridge
+from krein.machines.ridge import _System, spectral_ridge
 
 
 def indefinite_data(n=100):

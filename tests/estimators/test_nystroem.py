@@ -9,8 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from krein import Kernel, KreinNystroem, sigmoid_kernel, tl1_kernel
-from krein.matrices.low_rank import LowRank, Sample
-from krein.matrices.tiles import DenseTiles, tree_reduce
+from krein.similarity.low_rank import LowRank, Sample
+from krein.similarity.tiles import DenseTiles, tree_reduce
 
 RULES = ["random", "leverage", "kmeans", "greedy"]
 

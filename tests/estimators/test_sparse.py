@@ -23,8 +23,8 @@ from krein import (
     save_model,
     split_kernel,
 )
-from krein.matrices import sparse as module
-from tests.matrices.test_sparse import similarity
+from krein.similarity import sparse as module
+from tests.similarity.test_sparse import similarity
 
 N = 160
 

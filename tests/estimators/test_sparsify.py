@@ -26,7 +26,7 @@ from krein import (
     save_model,
     sigmoid_kernel,
 )
-from krein.solvers.prototypes import (
+from krein.machines.prototypes import (
     as_new_items,
     sparse_expansion,
 )

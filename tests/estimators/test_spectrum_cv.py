@@ -20,10 +20,10 @@ from krein import (
 from krein.estimators._gains import GAINS, Kernels, by_half
 from krein.estimators._landscape import Landscape, probabilities, temperatures
 from krein.estimators._training import Training
-from krein.matrices.matrix import Similarities
+from krein.machines.svm_path import svm_path
 from krein.methods import METHODS, as_method, power
-from krein.solvers.svm_path import svm_path
-from krein.spectrum import Spectrum
+from krein.similarity.matrix import Similarities
+from krein.similarity.spectrum import Spectrum
 
 mpl.use("Agg")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from krein.problems.cpd import CPDProblem, SquaredHinge
-from krein.problems.cpd_columns import DenseColumns
+from krein.machines.cpd import CPDProblem, SquaredHinge
+from krein.machines.cpd_columns import DenseColumns
 from krein.published import walder_algorithm_1
 from krein.published.algorithm_1 import (
     CPDMatrices,

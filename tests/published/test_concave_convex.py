@@ -7,16 +7,16 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from krein import KreinLogisticRegression, tl1_kernel
-from krein.problems.logistic import IndefiniteLogistic
-from krein.problems.unbounded import theorem1_bound
+from krein.machines.logistic import IndefiniteLogistic
+from krein.machines.newton_logistic import newton_logistic
+from krein.machines.unbounded import theorem1_bound
 from krein.published.concave_convex import (
     CCCP_DEFAULTS,
     CCCPSettings,
     _Procedure,
     cccp_logistic,
 )
-from krein.solvers.newton_logistic import newton_logistic
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
 
 EXACT = CCCPSettings(epsilon=0.0, decay=1.0, step="lipschitz", max_inner=20_000)
 

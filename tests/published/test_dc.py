@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from krein.domain import BalancedBox
+from krein.machines.box import BalancedBox
+from krein.machines.libsvm import svm_dual
 from krein.published.indefinite_dual import IndefiniteDual, _block_minimum, tdca
 from krein.published.indefinite_primal import PrimalDC, _Majoriser, dc_primal
-from krein.solvers.libsvm import svm_dual
 
 
 def indefinite(seed, n=40, negative=8, scale=1.0):

@@ -5,17 +5,17 @@ import inspect
 import numpy as np
 import pytest
 
-from krein.domain import BalancedBox
 from krein.estimators._proxy_options import SOLVERS
-from krein.problems.proxy import ProxySVM
+from krein.machines.box import BalancedBox
+from krein.machines.mkl import MKLWeights, kernel_weights, svm_at
+from krein.machines.proxy import ProxySVM
+from krein.machines.second_order import second_order
 from krein.published import semi_infinite
 from krein.published.cutting_planes import accpm
 from krein.published.gradient_methods import smm, spgm
 from krein.published.proxy_objective import SmoothedProxySVM
 from krein.published.semi_infinite import restricted_master, siqclp
-from krein.solvers.mkl import MKLWeights, kernel_weights, svm_at
-from krein.solvers.second_order import second_order
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
 
 N = 30
 

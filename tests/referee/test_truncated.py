@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein import ProxySVC, check_certificate
-from tests.problems.test_krylov import SPECTRA
+from tests.machines.test_krylov import SPECTRA
 from tests.referee.test_referee import claim
 
 

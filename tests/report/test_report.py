@@ -20,7 +20,7 @@ from krein.report.data import case, embedding, heat_map
 from krein.report.png import heat_chart, heat_png
 from krein.report.render import _classes, glossary, render
 from krein.report.tables import score_table
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
 from tests.report.conftest import HOSTILE
 
 

@@ -11,10 +11,10 @@ import pytest
 from sklearn.base import clone
 
 from krein import KreinNystroem, KreinSVC, SpectrumSVC, tl1_kernel
-from krein.matrices.tiles import DenseTiles
+from krein.machines import interior_point
 from krein.scale import decision_function, fit, predict
 from krein.scale.tiles import StoredTiles, rows_that_fit, tall
-from krein.solvers import interior_point
+from krein.similarity.tiles import DenseTiles
 from krein.store.blocks import BlockStore
 from krein.store.lock import StoreInUseError
 from tests.scale import kernels

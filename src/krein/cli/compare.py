@@ -22,9 +22,9 @@ from krein.comparison.kernels import KernelComparison
 from krein.comparison.run import compare_problem
 from krein.comparison.tasks import compare_task
 from krein.items import called
-from krein.matrices import sparse
 from krein.progress import percent_bar, seconds_in_words
 from krein.report import write_report
+from krein.similarity import sparse
 from krein.store.sharing import shared_work
 
 _DIAGNOSED = 3000

@@ -36,7 +36,7 @@ from krein.comparison.statistics import (
     score_interval,
 )
 from krein.optional import import_optional
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
 from krein.store.sharing import is_sharing
 
 _EXACT_UP_TO = 5000

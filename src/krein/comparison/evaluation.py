@@ -30,9 +30,9 @@ from krein.estimators._folds import inner_folds
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
 from krein.estimators._search import best_candidates, held_out, in_folds
 from krein.estimators._training import Classes, Training, as_labels
-from krein.matrices.sparse import as_matrix
 from krein.progress import say
 from krein.result import DivergedError
+from krein.similarity.sparse import as_matrix
 from krein.store.sharing import alone_clock, shared_work
 
 # What a method may raise on a split without ending the comparison.

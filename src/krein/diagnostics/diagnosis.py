@@ -27,8 +27,8 @@ from krein.diagnostics.spectrum_facts import (
     triangle_violations,
 )
 from krein.kernels.distances import median_distance
-from krein.matrices.memory import require_for
-from krein.matrices.sparse import SparseSimilarity
+from krein.similarity.memory import require_for
+from krein.similarity.sparse import SparseSimilarity
 from krein.validation import (
     asymmetry,
     check_sparse_rows,

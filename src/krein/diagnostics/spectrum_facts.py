@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 
 from krein.arrays import Array
 from krein.kernels.distances import median_distance
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
 
 _ENDS = 20  # eigenpairs from either end when the matrix is large
 _PROBES = 20

@@ -35,11 +35,11 @@ from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
-from krein.matrices.matrix import Matrix, Similarities
-from krein.matrices.memory import require_for_spectral_fit
-from krein.matrices.sparse import SparseSimilarity
 from krein.notices import warn_user
 from krein.result import DivergedError, Result
+from krein.similarity.matrix import Matrix, Similarities
+from krein.similarity.memory import require_for_spectral_fit
+from krein.similarity.sparse import SparseSimilarity
 from krein.store.state import Fitted, State, without_state
 from krein.validation import (
     check_similarity,

@@ -18,10 +18,9 @@ from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
-from krein.matrices.matrix import Similarities
-from krein.matrices.memory import require_for
-from krein.problems.cpd import CPDProblem, Loss
-from krein.problems.cpd_space import (
+from krein.machines.cpd import CPDProblem, Loss
+from krein.machines.cpd_newton import cpd_newton
+from krein.machines.cpd_space import (
     Polynomials,
     Space,
     basis_space,
@@ -31,7 +30,8 @@ from krein.problems.cpd_space import (
 )
 from krein.published.algorithm_1 import as_printed
 from krein.result import Result, Status
-from krein.solvers.cpd_newton import cpd_newton
+from krein.similarity.matrix import Similarities
+from krein.similarity.memory import require_for
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_similarity, check_square
 

@@ -31,10 +31,10 @@ from krein.estimators._search import (
 )
 from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import FittedRows, Row, Training
-from krein.matrices.treated import TreatedKernel, by_spectrum
 from krein.methods import Method, as_method, power
 from krein.notices import warn_user
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
+from krein.similarity.treated import TreatedKernel, by_spectrum
 from krein.store.state import RESULTS, Fitted, State
 
 GAINS = tuple(power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0))

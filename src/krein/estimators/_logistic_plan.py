@@ -10,13 +10,13 @@ from sklearn.utils import check_random_state
 
 from krein.arrays import Array
 from krein.estimators._training import Row, Training
-from krein.matrices.matrix import FeatureKernel, Matrix
-from krein.matrices.treated import TreatedKernel
+from krein.machines.logistic import uniqueness_ratio
 from krein.notices import warn_user
-from krein.problems.logistic import uniqueness_ratio
 from krein.published.concave_convex import CCCPSettings
 from krein.result import Result
-from krein.spectrum import Spectrum
+from krein.similarity.matrix import FeatureKernel, Matrix
+from krein.similarity.spectrum import Spectrum
+from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State
 
 PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.domain import BalancedBox
 from krein.estimators._training import Classes
-from krein.problems.proxy import ProxySVM
+from krein.machines._warm_up import balanced_ray
+from krein.machines.box import BalancedBox
+from krein.machines.proxy import ProxySVM
+from krein.machines.second_order import second_order
 from krein.published.cutting_planes import accpm
 from krein.published.gradient_methods import smm, spgm
 from krein.published.semi_infinite import siqclp
 from krein.result import Result
-from krein.solvers._warm_up import balanced_ray
-from krein.solvers.second_order import second_order
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
 
 # Name of the paper's method -> solver(problem, x0, *, tol, max_iter, ...).
 SOLVERS: dict[str, Callable[..., Result]] = {

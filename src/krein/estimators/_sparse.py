@@ -12,8 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
-from krein.matrices.memory import require_memory
-from krein.solvers.prototypes import Expansion, as_new_items, sparse_expansion
+from krein.machines.prototypes import Expansion, as_new_items, sparse_expansion
+from krein.similarity.memory import require_memory
 
 
 class Sparsifiable:

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.domain import BalancedBox
 from krein.estimators._search import CS
 from krein.estimators._training import Classes, FittedRows, Row, Training, pairs_of
-from krein.matrices.treated import TreatedKernel
+from krein.machines.box import BalancedBox
+from krein.machines.interior_point import linear_svm
+from krein.machines.libsvm import svm_dual
+from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
+from krein.machines.svm_path import svm_path
 from krein.result import Result, Status
-from krein.solvers.interior_point import linear_svm
-from krein.solvers.libsvm import svm_dual
-from krein.solvers.sparse_svm import sparse_svm_dual, sparse_svm_path
-from krein.solvers.svm_path import svm_path
+from krein.similarity.treated import TreatedKernel
 
 # The interior-point method stops by the relative gap, LIBSVM by the violation of the
 # KKT conditions; decision values err like the root of the gap at worst.

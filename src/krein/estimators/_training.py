@@ -9,8 +9,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from krein.arrays import Array
-from krein.matrices.matrix import Matrix
 from krein.result import Result
+from krein.similarity.matrix import Matrix
 
 
 @dataclass(frozen=True)

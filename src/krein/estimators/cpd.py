@@ -24,7 +24,7 @@ from krein.estimators._training import (
     as_labels,
     ravel_rows,
 )
-from krein.problems.cpd import LOSSES
+from krein.machines.cpd import LOSSES
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_classes_weigh, check_weights
 

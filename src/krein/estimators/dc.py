@@ -11,15 +11,15 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.arrays import Array
-from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._search import CS
 from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import Classes, FittedRows, Row, Training
+from krein.machines.box import BalancedBox
+from krein.machines.libsvm import svm_dual
 from krein.published.indefinite_dual import IndefiniteDual, tdca
 from krein.published.indefinite_primal import PrimalDC, dc_primal
 from krein.result import Result
-from krein.solvers.libsvm import svm_dual
 from krein.store.state import Fitted, State
 
 # On an indefinite kernel LIBSVM may crawl; blocks go on from where it is.

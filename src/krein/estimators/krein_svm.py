@@ -19,10 +19,10 @@ from krein.estimators._svm_rows import (
 )
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
-from krein.matrices.treated import TreatedKernel
+from krein.machines.libsvm import libsvm_options
+from krein.machines.prototypes import as_new_items
 from krein.methods import weighted_flip
-from krein.solvers.libsvm import libsvm_options
-from krein.solvers.prototypes import as_new_items
+from krein.similarity.treated import TreatedKernel
 
 # Of sparse=True: a tenth of the margin (benchmarks/sparse.py has others).
 _TOLERANCE = 0.1

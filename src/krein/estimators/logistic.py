@@ -28,15 +28,15 @@ from krein.estimators._logistic_plan import (
 from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.estimators.nystroem import KreinNystroem
-from krein.matrices.matrix import Similarities
-from krein.problems.logistic import (
+from krein.machines.logistic import (
     IndefiniteLogistic,
     uniqueness_threshold,
 )
+from krein.machines.newton_logistic import krein_gd, newton_logistic
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.result import Result
-from krein.solvers.newton_logistic import krein_gd, newton_logistic
-from krein.spectrum import norm_bound
+from krein.similarity.matrix import Similarities
+from krein.similarity.spectrum import norm_bound
 from krein.store.state import State
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from krein.arrays import Array
-from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._training import (
     Classes,
@@ -20,9 +19,10 @@ from krein.estimators._training import (
     positive_part,
 )
 from krein.kernels.registry import Kernel, as_kernel
-from krein.matrices.matrix import Views, as_views
-from krein.solvers.mkl import MKLWeights, kernel_weights, svm_at
-from krein.spectrum import Spectrum
+from krein.machines.box import BalancedBox
+from krein.machines.mkl import MKLWeights, kernel_weights, svm_at
+from krein.similarity.matrix import Views, as_views
+from krein.similarity.spectrum import Spectrum
 from krein.store.state import Fitted, State
 from krein.validation import check_similarity
 

@@ -18,16 +18,18 @@ from sklearn.utils.validation import check_is_fitted
 from krein.arrays import Array
 from krein.estimators._base import KernelModel, landmark_columns
 from krein.items import take
-from krein.matrices.approximation import (
+from krein.notices import warn_user
+from krein.similarity.landmarks import (
+    LANDMARKS,
     Approximation,
+    check_count,
+    choose_landmarks,
     dense_columns,
     estimated_error,
 )
-from krein.matrices.landmarks import LANDMARKS, check_count, choose_landmarks
-from krein.matrices.low_rank import LowRank, Range, Sample
-from krein.matrices.matrix import Matrix, Similarities, evaluate
-from krein.matrices.tiles import DenseTiles, TiledMatrix
-from krein.notices import warn_user
+from krein.similarity.low_rank import LowRank, Range, Sample
+from krein.similarity.matrix import Matrix, Similarities, evaluate
+from krein.similarity.tiles import DenseTiles, TiledMatrix
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_similarity
 

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from krein.arrays import Array
 from krein.estimators.transformers import _SquareInput
 from krein.items import columns_of_rows
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import ROUNDING, looks_like_similarities
 

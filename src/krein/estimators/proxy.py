@@ -11,7 +11,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.domain import BalancedBox
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._proxy_options import SOLVERS, default_grid, split_options
 from krein.estimators._training import (
@@ -23,11 +22,12 @@ from krein.estimators._training import (
     starting_rows,
 )
 from krein.estimators.nystroem import KreinNystroem
-from krein.problems.new_points import RULES, Proxy, checked_batch, linear_coef
-from krein.problems.proxy import ProxySVM
+from krein.machines._loop import report
+from krein.machines.box import BalancedBox
+from krein.machines.corrected import on_whole
+from krein.machines.new_points import RULES, Proxy, checked_batch, linear_coef
+from krein.machines.proxy import ProxySVM
 from krein.result import Result
-from krein.solvers._loop import report
-from krein.solvers.corrected import on_whole
 from krein.store.state import Fitted, State
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")

@@ -17,10 +17,10 @@ from krein.estimators.gaussian import GaussianProcess
 from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.items import take
 from krein.kernels import kernel_matrix
-from krein.matrices.treated import by_spectrum
+from krein.machines.ridge import spectral_ridge
 from krein.methods import METHODS, Method, as_method
-from krein.solvers.ridge import spectral_ridge
-from krein.spectrum import Spectrum, rescale
+from krein.similarity.spectrum import Spectrum, rescale
+from krein.similarity.treated import by_spectrum
 from krein.store.state import Fitted, State
 
 

@@ -16,9 +16,9 @@ from krein.estimators._svm_rows import (
 )
 from krein.estimators._training import Classes, FittedRows, Training
 from krein.estimators.nystroem import KreinNystroem
-from krein.matrices.treated import TreatedKernel
+from krein.machines.libsvm import libsvm_options
 from krein.methods import Method, as_method
-from krein.solvers.libsvm import libsvm_options
+from krein.similarity.treated import TreatedKernel
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 METHOD_CONSTRAINTS = {

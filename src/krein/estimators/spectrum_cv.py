@@ -19,7 +19,7 @@ from krein.estimators._gains import (
 from krein.estimators._landscape import Landscape, probabilities
 from krein.estimators._svm_rows import loose_machines, svm_rows
 from krein.estimators._training import Classes, FittedRows, Training
-from krein.matrices.treated import TreatedKernel
+from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State, replaces_state
 
 

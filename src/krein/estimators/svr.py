@@ -10,7 +10,7 @@ from krein.estimators._regressor import KernelRegressor
 from krein.estimators._svm_rows import with_slack
 from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.spectral import METHOD_CONSTRAINTS
-from krein.solvers.libsvm import svr_dual
+from krein.machines.libsvm import svr_dual
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 

@@ -20,9 +20,9 @@ from krein.estimators._gains import (
 )
 from krein.estimators._regressor import KernelRegressor
 from krein.estimators._training import FittedRows, Row, Training, Values
-from krein.matrices.treated import TreatedKernel
-from krein.solvers.libsvm import svr_dual
-from krein.solvers.svm_path import svm_path
+from krein.machines.libsvm import svr_dual
+from krein.machines.svm_path import svm_path
+from krein.similarity.treated import TreatedKernel
 from krein.store.state import State, replaces_state
 
 

@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from krein.arrays import Array
 from krein.estimators._documented import Documented
 from krein.estimators.spectral import METHOD_CONSTRAINTS
-from krein.matrices.matrix import Similarities
-from krein.matrices.treated import TreatedKernel
 from krein.methods import as_method
-from krein.spectrum import Spectrum
+from krein.similarity.matrix import Similarities
+from krein.similarity.spectrum import Spectrum
+from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import (
     check_similarity,

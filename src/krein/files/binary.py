@@ -29,7 +29,7 @@ import scipy.sparse
 
 from krein.files.cells import How, Named
 from krein.files.text import FormatError, TooLargeError, require_room
-from krein.matrices.memory import available_memory
+from krein.similarity.memory import available_memory
 
 _MATRIX_KEYS = ("K", "X", "S", "D", "data")
 _UNREADABLE = (

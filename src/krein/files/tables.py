@@ -24,7 +24,7 @@ from krein.files.cells import (
     with_decimal_point,
 )
 from krein.files.text import FormatError, Place, TooLargeError, file_head, text_lines
-from krein.matrices.memory import available_memory
+from krein.similarity.memory import available_memory
 from krein.words import did_you_mean
 
 _SAMPLE = 100  # lines by which the separator is found

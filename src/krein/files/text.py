@@ -15,8 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from krein.matrices.memory import available_memory, require_memory
 from krein.optional import import_optional
+from krein.similarity.memory import available_memory, require_memory
 from krein.words import printable
 
 _BLOCK = 1 << 21  # bytes that fit into the caches of a processor

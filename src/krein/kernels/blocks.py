@@ -25,8 +25,8 @@ from krein.arrays import real_numbers
 from krein.items import take
 from krein.kernels.distances import check_items, same_items
 from krein.kernels.registry import Kernel, as_kernel, items_for
-from krein.matrices.memory import available_memory, parse_bytes
 from krein.progress import progress_bar
+from krein.similarity.memory import available_memory, parse_bytes
 from krein.store.blocks import Block, BlockStore, Tiling, described
 from krein.store.files import check_writable
 from krein.store.fingerprint import fingerprint

@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator
 
 import krein
 from krein.kernels.registry import Kernel
-from krein.matrices.memory import require_memory
 from krein.models.format_1 import from_format_1, old_transform, without_retired
 from krein.models.registry import (
     ARRAY_KINDS,
@@ -34,6 +33,7 @@ from krein.models.registry import (
     state_of,
 )
 from krein.result import History
+from krein.similarity.memory import require_memory
 from krein.store.state import faults_of
 
 _JSON_GROWTH = 25  # bytes of Python objects per byte of JSON, at most

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from krein.matrices.treated import TreatedKernel
+from krein.machines.new_points import Proxy
 from krein.models.registry import state_of
-from krein.problems.new_points import Proxy
+from krein.similarity.treated import TreatedKernel
 
 # Fitted attributes that krein 0.2 stored and that no longer mean anything.
 RETIRED = {

@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import krein
-from krein.matrices.treated import TreatedKernel
-from krein.problems.new_points import Proxy
+from krein.machines.new_points import Proxy
 from krein.result import Certificate, Result
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
+from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, declared_state
 
 FORMAT = 3

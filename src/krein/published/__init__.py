@@ -2,7 +2,7 @@
 
 Here belong algorithms that a paper prints, faithful to it: source, equation numbers,
 objective, signs and scaling are in the docstrings, deviations too. krein's own solvers
-are in `krein.solvers`, and are faster; the estimators reach both by ``solver=``.
+are in `krein.machines`, and are faster; the estimators reach both by ``solver=``.
 Nothing here is needed to fit a model with the defaults.
 """
 

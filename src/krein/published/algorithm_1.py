@@ -31,9 +31,9 @@ import scipy.linalg
 import scipy.optimize
 
 from krein.arrays import Array
-from krein.problems.cpd import CPDProblem, SquaredHinge
+from krein.machines._loop import Iterate, run
+from krein.machines.cpd import CPDProblem, SquaredHinge
 from krein.result import Certificate, Result
-from krein.solvers._loop import Iterate, run
 
 _RECURSE = 500  # line 2
 _HALVINGS = 60  # line 28 may never hold to rounding

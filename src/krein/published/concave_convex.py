@@ -47,11 +47,11 @@ from typing import Literal
 import numpy as np
 
 from krein.arrays import Array
-from krein.problems.logistic import IndefiniteLogistic
-from krein.problems.unbounded import theorem1_bound
+from krein.machines._loop import Iterate, run
+from krein.machines.logistic import IndefiniteLogistic
+from krein.machines.unbounded import theorem1_bound
 from krein.result import Result
-from krein.solvers._loop import Iterate, run
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
 
 _DIVERGED = 1e3  # times the largest size that a fixed point can have
 
@@ -142,7 +142,7 @@ def cccp_logistic(
     max_iter : int
         Outer steps, the paper's k_max.
     callback : callable, optional
-        See `krein.solvers._loop.run`.
+        See `krein.machines._loop.run`.
 
     Returns
     -------

@@ -21,8 +21,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from krein.arrays import Array
-from krein.domain import BalancedBox
-from krein.problems.proxy import ProxySVM
+from krein.machines._loop import Iterate
+from krein.machines.box import BalancedBox
+from krein.machines.proxy import ProxySVM
 from krein.published.proxy_objective import (
     Domain,
     Oracle,
@@ -31,7 +32,6 @@ from krein.published.proxy_objective import (
     published_solver,
     relative_gap,
 )
-from krein.solvers._loop import Iterate
 
 _NEWTON_STEPS = 50
 

@@ -23,9 +23,9 @@ from typing import Literal
 import numpy as np
 
 from krein.arrays import Array
-from krein.problems.proxy import ProxySVM
+from krein.machines._loop import Iterate
+from krein.machines.proxy import ProxySVM
 from krein.published.proxy_objective import Oracle, published_solver
-from krein.solvers._loop import Iterate
 
 Constant = Literal["printed", "sharp"]
 

@@ -17,9 +17,9 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.domain import BalancedBox
+from krein.machines._loop import Iterate, run
+from krein.machines.box import BalancedBox
 from krein.result import Certificate, Result
-from krein.solvers._loop import Iterate, run
 
 _INNER = 60  # steps of the accelerated gradient method on a block
 
@@ -87,7 +87,7 @@ def tdca(
     max_iter : int
         Blocks.
     callback : callable, optional
-        See `krein.solvers._loop.run`.
+        See `krein.machines._loop.run`.
 
     Returns
     -------

@@ -17,8 +17,8 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
+from krein.machines._loop import Iterate, run
 from krein.result import Certificate, Result
-from krein.solvers._loop import Iterate, run
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def dc_primal(
     published_stop : bool
         Also stop, as published, when ||d||^2 <= 1e-3.
     callback : callable, optional
-        See `krein.solvers._loop.run`.
+        See `krein.machines._loop.run`.
 
     Returns
     -------

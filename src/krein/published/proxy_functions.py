@@ -14,12 +14,12 @@ from typing import Any, Literal
 import numpy as np
 
 from krein.arrays import Array
-from krein.domain import BalancedBox
-from krein.problems.proxy import ProxySVM
+from krein.machines.box import BalancedBox
+from krein.machines.mkl import MKLWeights, kernel_weights
+from krein.machines.proxy import ProxySVM
 from krein.published import cutting_planes, gradient_methods, semi_infinite
 from krein.result import Result
-from krein.solvers.mkl import MKLWeights, kernel_weights
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
 from krein.validation import check_similarity
 
 

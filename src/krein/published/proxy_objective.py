@@ -5,7 +5,7 @@ maximise over Q1 = {0 <= a <= C, y'a = 0} the concave function
 
     f(a) = min over K >= 0 of  e'a - a'YKYa / 2 + rho ||K - K0||_F^2.
 
-The problem itself is `krein.problems.proxy.ProxySVM`. Here is what only the published
+The problem itself is `krein.machines.proxy.ProxySVM`. Here is what only the published
 algorithms need: the set Q1 without krein's bound on the solutions, the smoothed
 objective of Luss and d'Aspremont, and the wrapper that runs a generator of iterates.
 """
@@ -23,9 +23,9 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.problems.proxy import ProxySVM
+from krein.machines._loop import Iterate, Stop, in_units, run
+from krein.machines.proxy import ProxySVM
 from krein.result import Certificate, Result
-from krein.solvers._loop import Iterate, Stop, in_units, run
 
 Domain = Literal["cut", "paper"]
 
@@ -34,7 +34,7 @@ def published_solver(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., R
     """Make a solver of a generator ``steps(problem, x0, **options)`` of iterates.
 
     The solver takes the options of the generator and ``tol, max_iter, stop, callback,
-    on_interrupt`` of `krein.solvers._loop.run`.
+    on_interrupt`` of `krein.machines._loop.run`.
     """
 
     @functools.wraps(steps)

@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from krein.domain import BalancedBox
-from krein.problems.logistic import IndefiniteLogistic
+from krein.machines import newton_logistic
+from krein.machines.box import BalancedBox
+from krein.machines.logistic import IndefiniteLogistic
 from krein.published import indefinite_dual, indefinite_primal
 from krein.published.algorithm_1 import CPDMatrices, algorithm_1, separable
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.published.proxy_functions import check_positive, matrix_and_labels
 from krein.result import Result
-from krein.solvers import newton_logistic
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
 
 
 def _logistic(

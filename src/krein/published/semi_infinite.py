@@ -20,13 +20,13 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array
+from krein.machines._loop import Iterate
+from krein.machines.libsvm import svm_dual
+from krein.machines.mkl import MKLWeights, kernel_weights
+from krein.machines.proxy import ProxySVM
 from krein.optional import import_optional
-from krein.problems.proxy import ProxySVM
 from krein.published.proxy_objective import Domain, on_domain, published_solver
 from krein.result import Certificate
-from krein.solvers._loop import Iterate
-from krein.solvers.libsvm import svm_dual
-from krein.solvers.mkl import MKLWeights, kernel_weights
 
 _MASTER_TOL = 1e-7  # of the master problem, relative to f - f(0)
 _MASTER_SHARE = 0.2  # of the gap u - l, where that is more

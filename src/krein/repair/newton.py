@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array
-from krein.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
 _MAX_ITER = 50  # Newton steps; 5 are usual

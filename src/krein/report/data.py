@@ -17,9 +17,9 @@ import numpy as np
 import krein
 from krein.arrays import Array
 from krein.diagnostics import Diagnosis, diagnose
-from krein.matrices.sparse import as_matrix
 from krein.report.recipe import recipe
-from krein.spectrum import Spectrum
+from krein.similarity.sparse import as_matrix
+from krein.similarity.spectrum import Spectrum
 from krein.words import digits
 
 _HEAT_CELLS = 160

@@ -13,10 +13,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
 from krein.items import LazyRows, take
-from krein.matrices.memory import parse_bytes, require_memory
-from krein.matrices.tiles import row_slices
 from krein.scale.client import as_client, map_in_order
 from krein.scale.tiles import stored_columns
+from krein.similarity.memory import parse_bytes, require_memory
+from krein.similarity.tiles import row_slices
 from krein.store.lock import locked
 from krein.store.state import replaces_state
 

@@ -19,9 +19,9 @@ import numpy as np
 import krein
 from krein.arrays import Array
 from krein.items import LazyRows, take
-from krein.matrices.matrix import Similarities, evaluate
-from krein.matrices.tiles import TiledMatrix, row_slices
 from krein.scale.client import gathered, map_in_order
+from krein.similarity.matrix import Similarities, evaluate
+from krein.similarity.tiles import TiledMatrix, row_slices
 from krein.store.blocks import BlockStore, DamagedBlockError, Tiling
 from krein.store.fingerprint import fingerprint
 

@@ -1,0 +1,188 @@
+"""Conjugate gradients for the Newton systems of a c.p.d. problem with many violators.
+
+A system ``[diag(shift) + K, Q; Q', 0] [c; b] = [target; 0]`` becomes, with
+``R = diag(shift)^-1/2``, ``c = R u`` and P the projection on ``(RQ)'u = 0``,
+
+    P H P u = P R target,    H = I + R K R,
+
+and b is a least-squares fit of what is left. A residual r leaves a gap of ``lam |r|^2``
+in the objective of these samples. H is the identity plus few large eigenvalues where
+alpha is not small, so that the columns of few samples J make a preconditioner:
+``M = I + C A^-1 C'`` with ``C = P R K_J R_J``, ``A = R_J K_JJ R_J`` and
+``M^-1 = I - C (A + C'C)^-1 C'`` (Nystroem; Woodbury).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from krein.arrays import Array
+from krein.machines.cpd_columns import Columns
+
+# From this many violators on; below, a factor is as fast.
+_MANY = 700
+# A factor of m violators takes as long as m / _WORTH products with their matrix.
+_WORTH = 64
+# Columns of the preconditioner.
+_COLUMNS = 100
+_EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Coefficients c, b with outputs f and the objective."""
+
+    c: Array
+    b: Array
+    f: Array
+    value: float
+
+
+@dataclass(frozen=True)
+class System:
+    """The Newton system of some samples.
+
+    Attributes
+    ----------
+    s : ndarray of int
+        Samples.
+    shift, target : ndarray of shape (len(s),)
+        Diagonal and right-hand side.
+    """
+
+    s: np.ndarray
+    shift: Array
+    target: Array
+
+    def sorted(self) -> System:
+        """Return the same system, samples in their order."""
+        order = np.argsort(self.s)
+        return System(self.s[order], self.shift[order], self.target[order])
+
+    def equals(self, other: System) -> bool:
+        """Tell whether the other system is the same; both are sorted."""
+        return all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("s", "shift", "target")
+        )
+
+
+class Gradients:
+    """Solves the systems of one run while that is faster than a factor."""
+
+    def __init__(self, columns: Columns, null: Array, lam: float) -> None:
+        self.columns, self.null, self.lam = columns, null, lam
+        self.pays = columns.definite
+        self.last: _Scaled | None = None
+
+    def step(
+        self, system: System, point: Point, rough: float, fine: float
+    ) -> tuple[Array, Array, bool] | None:
+        """Solve for c and b from a point, up to a gap of `rough`.
+
+        Tell whether the gap is at most `fine`. None where a factor pays.
+        """
+        if not self.pays or system.s.size < _MANY:
+            return None
+        system = system.sorted()
+        if self.last is None or not system.equals(self.last.system):
+            self.last = _Scaled(self.columns, self.null, system)
+        with np.errstate(all="ignore"):  # what leaves float64 is found to fall behind
+            solved = _solve(self.last, point, rough / self.lam, fine / self.lam)
+        if solved is None:
+            self.pays = False
+            return None
+        c = np.zeros(self.null.shape[0])
+        c[system.s] = solved[0]
+        return c, solved[1], solved[2]
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """The system in the variables u."""
+
+    columns: Columns
+    null: Array
+    system: System
+
+    @cached_property
+    def root(self) -> Array:
+        return 1.0 / np.sqrt(self.system.shift)
+
+    @cached_property
+    def polynomials(self) -> tuple[Array, Array]:
+        """Orthonormal basis of RQ, and what makes b of coefficients on it."""
+        Q = self.root[:, None] * self.null[self.system.s]
+        U, S, Vt = np.linalg.svd(Q, full_matrices=False)
+        rank = int(np.sum(S > 1e-12 * S.max(initial=0.0)))
+        return U[:, :rank], Vt[:rank].T / S[:rank]
+
+    def project(self, v: Array) -> Array:
+        W = self.polynomials[0]
+        return v - W @ (W.T @ v)
+
+    def image(self, u: Array) -> Array:
+        """H u."""
+        return u + self.root * self.columns.within(self.system.s, self.root * u)
+
+    def start(self, point: Point) -> tuple[Array, Array]:
+        """Return u near the point, and H u."""
+        s = self.system.s
+        u = point.c[s] / self.root
+        if np.count_nonzero(point.c) == np.count_nonzero(u):
+            return u, u + self.root * (point.f[s] - self.null[s] @ point.b)
+        u = self.project(u)
+        return u, self.image(u)
+
+    @cached_property
+    def preconditioner(self) -> tuple[Array, Array] | None:
+        """C and the factor of A + C'C; None where rounding leaves none."""
+        m = self.system.s.size
+        J = np.linspace(0, m - 1, min(_COLUMNS, m)).astype(int)
+        C = self.columns.block(self.system.s, self.system.s[J])
+        C *= self.root[:, None]
+        C *= self.root[J]
+        A = C[J]
+        C = self.project(C)
+        A += C.T @ C
+        A[np.diag_indices(J.size)] += 8 * J.size * _EPS * np.trace(A)
+        factor, failed = dpotrf(A, lower=1, clean=0)
+        return None if failed else (C, factor)
+
+
+def _solve(
+    system: _Scaled, point: Point, rough: float, fine: float
+) -> tuple[Array, Array, bool] | None:
+    """Conjugate gradients; None where they fall behind what a factor would take."""
+    if system.preconditioner is None:
+        return None
+    C, factor = system.preconditioner
+    right = system.root * system.system.target
+    u, Hu = system.start(point)
+    p, before, first = np.zeros_like(u), 1.0, 0.0
+    most = u.size / _WORTH
+    for k in count():
+        r = system.project(right - Hu)
+        gap = float(r @ r)
+        if gap <= rough:
+            break
+        first = first or gap
+        if not gap <= 100 * first * (rough / first) ** (k / most):
+            return None
+        z = r - C @ dpotrs(factor, r @ C, lower=1)[0]
+        now = float(r @ z)
+        p = z + (now / before) * p
+        before = now
+        Hp = system.image(p)
+        t = now / float(p @ Hp)
+        u = u + t * p
+        Hu = Hu + t * Hp
+    W, coefficients = system.polynomials
+    Q = system.null[system.system.s]
+    rest = right - Hu - system.root * (Q @ point.b)
+    return system.root * u, point.b + coefficients @ (W.T @ rest), gap <= fine

@@ -1,0 +1,159 @@
+"""The dual of an SVM on a dense kernel by a primal-dual interior-point method.
+
+For kernels that are badly scaled or nearly singular beside the bounds, where a method
+that changes two variables at a time needs millions of steps. With weights w = sum_j
+u_j phi(x_j), outputs z = Ku and slack variables
+
+    y_i (z_i + b) + xi_i - s_i = m_i,   a_i s_i = mu,   (upper_i - a_i) xi_i = mu,
+
+u = v(a) at the solution (`problems.svm`), a Newton step is one system with ``K +
+diag(1 / theta)``: O(n^3 / 3), whatever the bounds are (Fine, Scheinberg, 2001; steps by
+Mehrotra, 1992).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from krein.arrays import Array
+from krein.machines.svm_dual import SVMDual
+
+_TO_BOUNDARY = 0.995
+_MODERATE = 10.0  # coefficients, in units where kernel and margins are near 1
+_PATIENCE = 5  # steps without smaller products a_i s_i
+
+
+class _State(NamedTuple):
+    """Point of the method, or a step of it."""
+
+    a: Array
+    s: Array
+    xi: Array
+    u: Array
+    z: Array
+    b: float
+
+
+def interior_points(problem: SVMDual) -> Iterator[tuple[Array, Array]]:
+    """Yield points of the box, and the same with what tends to a bound put on it.
+
+    The iterator ends when rounding allows no further progress.
+    """
+    state: _State | None = _start(problem)
+    least, idle = np.inf, 0
+    while state is not None and idle < _PATIENCE:
+        yield state.a, _snapped(problem, state)
+        state = _newton(problem, state)
+        if state is not None:
+            room = problem.domain.upper - state.a
+            with np.errstate(over="ignore"):
+                products = float(state.a @ state.s) + float(room @ state.xi)
+            idle = 0 if products < 0.9 * least else idle + 1
+            least = min(least, products)
+
+
+def _start(problem: SVMDual) -> _State:
+    """Start well inside the box at moderate coefficients, with w = 0, slacks near 1.
+
+    In the middle of a box that is huge beside the solution the first steps would be
+    tiny.
+    """
+    domain, n = problem.domain, problem.K.shape[0]
+    positive = domain.y > 0
+    if positive.all():
+        a = domain.upper * (domain.balance / float(domain.upper.sum()))
+    else:
+        near = np.minimum(domain.upper, _MODERATE)
+        totals = float(near[positive].sum()), float(near[~positive].sum())
+        least = 0.5 * min(totals)
+        a = near * np.where(positive, least / totals[0], least / totals[1])
+    height = max(1.0, float(np.abs(problem.margin).max()))
+    s = np.full(a.size, height)
+    return _State(a, s, s + problem.margin + height, np.zeros(n), np.zeros(n), 0.0)
+
+
+@np.errstate(over="ignore")  # infinite is larger, too
+def _snapped(problem: SVMDual, state: _State) -> Array:
+    """Put a variable on its bound where that is nearer than its slack is to zero."""
+    upper = problem.domain.upper
+    room = upper - state.a
+    # Products, not quotients: any of the units may be zero to rounding.
+    unit_s, unit_xi = float(state.s.max()), float(state.xi.max())
+    largest = float(state.a.max())
+    low = state.s * largest > state.a * unit_s
+    high = state.xi * min(largest, float(room.max())) > room * unit_xi
+    return np.where(low, 0.0, np.where(high, upper, state.a))
+
+
+# What leaves float64 ends the method: the new point is looked at.
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
+def _newton(problem: SVMDual, state: _State) -> _State | None:
+    """One predictor-corrector step; None if the equations cannot be solved."""
+    a, s, xi = state.a, state.s, state.xi
+    domain = problem.domain
+    room = domain.upper - a
+    if not (room.min() > 0.0 and a.min() > 0.0 and s.min() > 0.0 and xi.min() > 0.0):
+        return None
+    theta = 1.0 / (xi / room + s / a)
+    inverse = 1.0 / theta.reshape(-1, problem.K.shape[0]).sum(axis=0)
+    M = problem.K.copy()
+    M[np.diag_indices_from(M)] += inverse
+    factor, info = dpotrf(M.T, overwrite_a=1)
+    if info != 0 or not np.isfinite(inverse).all():
+        return None  # singular to rounding
+    border = dpotrs(factor, np.ones(inverse.size))[0]
+    miss = problem.margin - domain.y * (problem.spread(state.z) + state.b) - xi + s
+
+    def direction(r_s: Array, r_xi: Array) -> _State:
+        rho = miss - r_xi / room + r_s / a
+        q = problem.coef(theta * rho) + problem.coef(a) - state.u
+        solution = dpotrs(factor, inverse * q)[0]
+        excess = float(solution.sum()) - (domain.balance - float(state.u.sum()))
+        db = excess / float(border.sum())
+        du = solution - db * border
+        dz = problem.K @ du
+        da = theta * (rho - domain.y * (problem.spread(dz) + db))
+        return _State(da, (r_s - s * da) / a, (r_xi + xi * da) / room, du, dz, db)
+
+    step = direction(-a * s, -room * xi)
+    centre = _centre(state, room, step)
+    step = direction(
+        centre - a * s - step.a * step.s, centre - room * xi + step.a * step.xi
+    )
+    t = _TO_BOUNDARY * min(_lengths(state, room, step))
+    new = _State(
+        a=a + t * step.a,
+        s=s + t * step.s,
+        xi=xi + t * step.xi,
+        u=state.u + t * step.u,
+        z=state.z + t * step.z,
+        b=state.b + t * step.b,
+    )
+    return new if np.isfinite(new.a).all() and np.isfinite(new.b) else None
+
+
+def _centre(state: _State, room: Array, step: _State) -> float:
+    """Mehrotra's target for the products, from where the predictor would lead."""
+    primal, dual = _lengths(state, room, step)
+    now = float(state.a @ state.s + room @ state.xi) / (2 * room.size)
+    then = float((state.a + dual * step.a) @ (state.s + primal * step.s))
+    then += float((room - dual * step.a) @ (state.xi + primal * step.xi))
+    return now * (then / (2 * room.size) / now) ** 3
+
+
+def _lengths(state: _State, room: Array, step: _State) -> tuple[float, float]:
+    """Largest steps of slacks and of a that keep all of them positive, at most 1."""
+    primal = min(_longest(state.s, step.s), _longest(state.xi, step.xi))
+    dual = min(_longest(state.a, step.a), _longest(room, -step.a))
+    return primal, dual
+
+
+def _longest(x: Array, dx: Array) -> float:
+    falling = dx < 0
+    if not falling.any():
+        return 1.0
+    return min(1.0, float((-x[falling] / dx[falling]).min()))

@@ -1,0 +1,291 @@
+"""A c.p.d. kernel made positive semidefinite: kernel columns and polynomials.
+
+Three function spaces, one form ``f = K c + Q b`` with K positive semidefinite:
+
+- polynomials free (`centred_space`): K is the kernel centred against polynomials,
+  ``(I - Q L') Phi (I - L Q')`` with ``L'Q = I``. For c with ``Q'c = 0`` it gives
+  ``Phi c`` up to a polynomial, so columns can be computed one by one.
+- polynomials zero (`subspace`): functions ``Phi a``, ``P'a = 0``. With Z the
+  complement of Q and B, C, A the blocks of Phi in the basis [Q Z],
+  ``K = Phi + Q (C A^-1 C' - B) Q'`` and no Q remains.
+- a subset of basis points (`basis_space`): ``K = F F'`` with features F.
+
+Each space maps (c, b) back to coefficients on Phi and on the polynomials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from krein.arrays import Array
+from krein.kernels.splines import orthonormal_range
+from krein.machines.cpd_columns import (
+    Blocks,
+    CentredColumns,
+    Columns,
+    DenseColumns,
+    FeatureColumns,
+    LazyColumns,
+)
+
+_EPS = float(np.finfo(float).eps)
+_BLOCK = 1024
+# From this many samples on, columns are computed when a sample becomes a violator.
+_LAZY_FROM = 1500
+# Samples that centre a lazy kernel; any number that determines the polynomials.
+_ANCHORS = 100
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space of functions in which the problem is convex.
+
+    Attributes
+    ----------
+    columns : Columns
+        K, positive semidefinite.
+    null : ndarray of shape (n, r)
+        Q.
+    expand : callable
+        ``expand(c, b) -> (a, p)``: coefficients (n,) on Phi, with ``P'a = 0``, and on
+        the given polynomials.
+    """
+
+    columns: Columns
+    null: Array
+    expand: Callable[[Array, Array], tuple[Array, Array]]
+
+
+@dataclass(frozen=True)
+class Polynomials:
+    """What is not regularised: P at the training items and a basis ``Q = P G``.
+
+    Attributes
+    ----------
+    P : ndarray of shape (n, p)
+        The given polynomials.
+    Q : ndarray of shape (n, r)
+        Orthonormal basis of their range.
+    G : ndarray of shape (p, r)
+        ``G b`` are coefficients on P of the polynomial ``Q b``.
+    """
+
+    P: Array
+    Q: Array
+    G: Array
+
+    @classmethod
+    def fit(cls, P: Array, weight: Array | None = None) -> Polynomials:
+        """Find the basis, rank-revealing."""
+        return cls(P, *orthonormal_range(P, weight))
+
+    @property
+    def zero(self) -> Array:
+        """Coefficients of the zero polynomial."""
+        return np.zeros(self.P.shape[1])
+
+    def require_room(self, n: int) -> None:
+        """Raise if the polynomials reach every function on n samples."""
+        rank = self.Q.shape[1]
+        if rank >= n:
+            raise ValueError(
+                f"the polynomials take up all dimensions of {n} samples (rank {rank}), "
+                "so that nothing is left for the kernel: use exponent=1 (polynomials "
+                "of degree 0), a smaller degree, or more samples"
+            )
+
+
+def centred_space(
+    phi: Blocks, polynomials: Polynomials, *, definite: bool = False
+) -> Space:
+    """Functions ``Phi a + P b`` with ``P'a = 0``, all training points as basis.
+
+    Parameters
+    ----------
+    phi : callable
+        ``phi(rows, columns)``, the raw c.p.d. kernel.
+    polynomials : Polynomials
+        At the training items.
+    definite : bool
+        The kernel is known to be c.p.d. with respect to these polynomials.
+
+    Returns
+    -------
+    Space
+    """
+    Q, G = polynomials.Q, polynomials.G
+    n = Q.shape[0]
+    everything = np.arange(n)
+    if n < _LAZY_FROM:
+        K = phi(everything, everything)
+        V = K @ Q
+        V -= 0.5 * (Q @ (Q.T @ V))
+        columns: Columns = DenseColumns(_subtract_outer(K, V, Q), definite)
+    else:
+        anchors = _anchors(Q)
+        L = np.linalg.pinv(Q[anchors]).T
+        V = phi(everything, anchors) @ L
+        V -= 0.5 * (Q @ (L.T @ V[anchors]))
+        columns = CentredColumns(LazyColumns(n, phi), Q, V, definite)
+
+    def expand(c: Array, b: Array) -> tuple[Array, Array]:
+        # Q'c = 0 to rounding; exactly, for the representation on the raw kernel.
+        return c, G @ (b - V.T @ c)
+
+    return Space(columns, Q, expand)
+
+
+def _subtract_outer(K: Array, V: Array, Q: Array) -> Array:
+    """K - V Q' - Q V', in place by blocks: no second n x n matrix."""
+    for i in range(0, K.shape[0], _BLOCK):
+        rows = slice(i, i + _BLOCK)
+        K[rows] -= V[rows] @ Q.T
+        K[rows] -= Q[rows] @ V.T
+    return K
+
+
+def _anchors(Q: Array) -> np.ndarray:
+    """Choose samples on which the polynomials are well determined."""
+    n, r = Q.shape
+    chosen = np.random.default_rng(0).permutation(n)[: max(_ANCHORS, 10 * r)]
+    if r:
+        smallest = np.linalg.svd(Q[chosen], compute_uv=False)
+        if smallest.size < r or smallest[-1] < 1e-3 * smallest[0]:
+            # Rare directions, such as an indicator column: pivoting finds their rows.
+            _, pivots = scipy.linalg.qr(Q.T, mode="r", pivoting=True)[-2:]
+            chosen = np.union1d(chosen, pivots[:r])
+    return np.sort(chosen)
+
+
+def subspace(phi: Blocks, polynomials: Polynomials, *, definite: bool = False) -> Space:
+    """Functions ``Phi a`` with ``P'a = 0`` and no polynomial (the paper's beta = 0).
+
+    The whole kernel matrix and one Cholesky factor of its size are needed, for all
+    classes and all values of lam. Parameters are those of `centred_space`.
+    """
+    Q = polynomials.Q
+    n = Q.shape[0]
+    everything = np.arange(n)
+    K = phi(everything, everything)
+    if Q.shape[1] == 0:
+        return Space(DenseColumns(K, definite), Q, lambda c, b: (c, polynomials.zero))
+    image = K @ Q
+    B = Q.T @ image
+    G = image - Q @ B
+    M = _complement_solve(K, Q, image, B, G)
+    T = G.T @ M - B
+    T = 0.5 * (T + T.T)
+    for i in range(0, n, _BLOCK):
+        rows = slice(i, i + _BLOCK)
+        K[rows] += (Q[rows] @ T) @ Q.T
+
+    def expand(c: Array, b: Array) -> tuple[Array, Array]:
+        inside = Q.T @ c
+        a = c - Q @ inside + M @ inside
+        a -= Q @ (Q.T @ a)
+        return a, polynomials.zero
+
+    return Space(DenseColumns(K, definite), np.empty((n, 0)), expand)
+
+
+def _complement_solve(K: Array, Q: Array, image: Array, B: Array, G: Array) -> Array:
+    """M = Z A^-1 Z'G for G orthogonal to Q, by one Cholesky of the size of K.
+
+    ``(I - QQ')K(I - QQ') + tau QQ'`` is positive definite with A on the complement of
+    Q, which is never formed.
+    """
+    V = image - 0.5 * (Q @ B)
+    factor = _definite_factor(lambda: _subtract_outer(K.copy(), V, Q), Q)
+    M = scipy.linalg.cho_solve((factor, True), G, check_finite=False)
+    return M - Q @ (Q.T @ M)
+
+
+def _definite_factor(centred: Callable[[], Array], Q: Array) -> Array:
+    """Lower Cholesky factor of ``H + tau QQ'``, with H = centred() overwritten.
+
+    Coinciding items make H singular on the complement too; a ridge at the level of
+    rounding settles that without moving what the right-hand sides see.
+    """
+    n = Q.shape[0]
+    for ridge in (8 * n * _EPS, 1e-10, 1e-6):
+        H = centred()
+        tau = max(float(np.trace(H)) / n, np.finfo(float).tiny)
+        for i in range(0, n, _BLOCK):
+            rows = slice(i, i + _BLOCK)
+            H[rows] += tau * (Q[rows] @ Q.T)
+        H[np.diag_indices(n)] += ridge * tau
+        # H is symmetric: its transpose is the Fortran order that LAPACK works in.
+        factor, failed = scipy.linalg.lapack.dpotrf(
+            H.T, lower=1, clean=0, overwrite_a=1
+        )
+        if not failed:
+            return factor
+    raise ValueError(NOT_CPD)
+
+
+NOT_CPD = (
+    "the kernel is not conditionally positive definite with respect to these "
+    "polynomials: the centred matrix has clearly negative eigenvalues. Check the sign "
+    "(-r and r^3, not r and -r^3), raise degree, or use an estimator for indefinite "
+    "kernels such as krein.KreinSVC"
+)
+
+
+def basis_space(
+    phi: Blocks, polynomials: Polynomials, basis: np.ndarray, *, free: bool
+) -> Space:
+    """Functions ``Phi[:, J] a`` (+ polynomials if free) with ``P_J'a = 0``.
+
+    Parameters
+    ----------
+    phi : callable
+        The raw kernel by blocks.
+    polynomials : Polynomials
+        At the training items.
+    basis : ndarray of int
+        J, the basis points among the training items.
+    free : bool
+        Add the polynomials, unregularised.
+    """
+    n = polynomials.Q.shape[0]
+    inside = Polynomials.fit(polynomials.P[basis])
+    inside.require_room(basis.size)
+    QJ = inside.Q
+    core = phi(basis, basis)
+    image = core @ QJ
+    V = image - 0.5 * (QJ @ (QJ.T @ image))
+    factor = _definite_factor(lambda: _subtract_outer(core.copy(), V, QJ), QJ)
+    raw = phi(np.arange(n), basis)
+    raw -= (raw @ QJ) @ QJ.T
+    # F = Phi_J Z A^-1/2: the triangular root of the inverse, on the complement.
+    F = scipy.linalg.solve_triangular(factor, raw.T, lower=True, check_finite=False).T
+    F = np.ascontiguousarray(F)
+    Q = polynomials.Q if free else np.empty((n, 0))
+
+    def expand(c: Array, b: Array) -> tuple[Array, Array]:
+        inner = scipy.linalg.solve_triangular(
+            factor, c @ F, lower=True, trans="T", check_finite=False
+        )
+        a = np.zeros(n)
+        a[basis] = inner - QJ @ (QJ.T @ inner)
+        return a, polynomials.G @ b if free else polynomials.zero
+
+    return Space(FeatureColumns(F), Q, expand)
+
+
+def leverage(space: Space) -> Array:
+    """Ridge leverage of each sample in a space of features.
+
+    ``F_i (F'F + mu I)^-1 F_i'`` with mu the mean eigenvalue of F'F: how much a sample
+    is needed to determine a function of the space.
+    """
+    F = space.columns.F  # type: ignore[attr-defined]
+    gram = F.T @ F
+    mu = float(np.trace(gram)) / gram.shape[0]
+    factor = np.linalg.cholesky(gram + mu * np.eye(gram.shape[0]))
+    half = scipy.linalg.solve_triangular(factor, F.T, lower=True, check_finite=False)
+    return np.einsum("ij,ij->j", half, half)

@@ -1,0 +1,216 @@
+"""Weights of several kernels, learned together with the SVM, by cutting planes.
+
+Problem (eq. 27 of Chen and Ye, 2008, the regularised form of Lanckriet et al., 2004):
+
+    min over w >= 0, sum w = 1, of  phi(w) = SVM(sum_i w_i K_i) + sum_i w_i c_i,
+    SVM(K) = max over Q of e'a - a'YKYa / 2,     c_i = rho ||K_i - K0||_F^2.
+
+(25) and (27) as printed lack w >= 0, which Theorem 5.1 needs. phi is convex, and a
+maximum of linear functions: every a in Q gives the cut
+``phi(w) >= e'a + sum_i w_i (c_i - a'YK_iYa / 2)``. By Theorem 5.1 there, the dual is
+the restricted master problem ``max t, t <= e'a - a'YK_iYa / 2 + c_i``. LIBSVM finds the
+cuts; a small linear program over them gives the next weights and the lower bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy.optimize
+
+from krein.arrays import Array
+from krein.machines._loop import Iterate, run
+from krein.machines.box import BalancedBox
+from krein.machines.libsvm import svm_dual
+from krein.result import Certificate, Result
+
+_SVM_TOL = 1e-8
+_PATIENCE = 40  # cuts without a smaller gap: rounding allows no more
+
+
+@dataclass
+class MKLWeights:
+    """The convex minimisation over kernel weights.
+
+    Parameters
+    ----------
+    kernels : sequence of ndarray of shape (n, n)
+        Positive semidefinite.
+    costs : ndarray of shape (n_kernels,)
+        c_i.
+    domain : BalancedBox
+        Q: bounds and labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein.machines.box import BalancedBox
+    >>> from krein.machines.mkl import MKLWeights
+    >>> box = BalancedBox(np.ones(2), np.array([1.0, -1.0]))
+    >>> problem = MKLWeights([np.eye(2), 4 * np.eye(2)], np.zeros(2), box)
+    >>> problem.cut(np.array([0.25, 0.25]))
+    array([0.4375, 0.25  ])
+    """
+
+    kernels: Sequence[Array]
+    costs: Array
+    domain: BalancedBox
+
+    def with_unit_traces(self) -> tuple[MKLWeights, Array]:
+        """Return the problem with ``sum_i w_i tr K_i = 1``, eq. (25), and the traces.
+
+        It is this problem for the kernels K_i / tr K_i and costs c_i / tr K_i, whose
+        weights are ``w_i tr K_i``.
+        """
+        traces = np.array([float(np.trace(K)) for K in self.kernels])
+        if traces.min() <= 0.0:
+            raise ValueError(
+                f"kernel {int(traces.argmin())} has trace {traces.min():.3g}; kernels "
+                "must be positive semidefinite and not zero"
+            )
+        scaled = [K / t for K, t in zip(self.kernels, traces, strict=True)]
+        return MKLWeights(scaled, self.costs / traces, self.domain), traces
+
+    def combined(self, weights: Array) -> Array:
+        """Return the kernel ``sum_i w_i K_i``."""
+        used = np.flatnonzero(weights)
+        K = weights[used[0]] * self.kernels[used[0]]
+        for i in used[1:]:
+            K += weights[i] * self.kernels[i]
+        return K
+
+    def cut(self, alpha: Array) -> Array:
+        """Values ``e'a - a'YK_iYa / 2 + c_i`` at the corners of the simplex."""
+        v = self.domain.y * alpha
+        bends = np.array([float(v @ (K @ v)) for K in self.kernels])
+        return float(alpha.sum()) - 0.5 * bends + self.costs
+
+
+def kernel_weights(
+    problem: MKLWeights,
+    x0: Array | None = None,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    cuts: Array | None = None,
+    scale: float | None = None,
+    callback: Callable[[Iterate], bool | None] | None = None,
+    on_interrupt: Literal["raise", "return"] = "raise",
+) -> Result:
+    """Minimise phi over the simplex, with both bounds at every step.
+
+    Kelley's cutting planes: the LP over the cuts found so far gives the next weights
+    and a lower bound, LIBSVM at these weights a new cut and an upper bound. The convex
+    combination of the cuts' alphas that the LP's multipliers give is a solution of the
+    dual, the restricted master problem of Chen and Ye.
+
+    Parameters
+    ----------
+    problem : MKLWeights
+        Kernels, costs and domain.
+    x0 : ndarray of shape (n_kernels,), optional
+        First weights; equal unless given.
+    tol : float
+        Gap between the bounds to reach, relative to `scale`.
+    max_iter : int
+        Largest number of cuts.
+    cuts : ndarray of shape (n_cuts, n), optional
+        Points of Q whose cuts are known to matter, such as those of a problem with
+        other kernels.
+    scale : float, optional
+        Unit of the relative gap: |phi - min c| unless given.
+    callback, on_interrupt
+        See `krein.machines._loop.run`.
+
+    Returns
+    -------
+    Result
+        ``x`` holds the weights; ``value`` is phi, an upper bound. ``info``: ``alpha``
+        (solution of the dual), ``bound`` (its value, the lower bound) and ``cuts``
+        (points of Q with a positive multiplier).
+    """
+    iterates = _iterates(problem, x0, [] if cuts is None else list(cuts), scale)
+    return run(
+        iterates,
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
+        on_interrupt=on_interrupt,
+    )
+
+
+def _iterates(
+    problem: MKLWeights, x0: Array | None, points: list[Array], scale: float | None
+) -> Iterator[Iterate]:
+    p = len(problem.kernels)
+    weights = np.full(p, 1.0 / p) if x0 is None else x0
+    table = [problem.cut(alpha) for alpha in points]
+    best, best_weights = np.inf, weights
+    least, idle = np.inf, 0
+    while idle < _PATIENCE:
+        value, alpha = svm_at(problem, weights)
+        if value < best:
+            best, best_weights = value, weights
+        points.append(alpha)
+        table.append(problem.cut(alpha))
+        weights, shares = _solve_lp(np.array(table))
+        mean = shares @ np.array(points)
+        # By concavity the mixture does at least as well as the LP says.
+        bound = float(problem.cut(mean).min())
+        unit = abs(best - float(problem.costs.min())) if scale is None else scale
+        gap = max(0.0, best - bound)
+        idle = 0 if gap < least else idle + 1
+        least = min(least, gap)
+        certificate = Certificate("gap", gap, gap / max(unit, 1e-300))
+        used = [point for point, share in zip(points, shares, strict=True) if share > 0]
+        info = {"alpha": mean, "bound": bound, "cuts": used}
+        yield Iterate(
+            best_weights,
+            best,
+            certificate,
+            bound,
+            facts={"cuts": len(points)},
+            info=info,
+        )
+
+
+def svm_at(problem: MKLWeights, weights: Array) -> tuple[float, Array]:
+    """phi(w), an upper bound within the SVM's own gap, and the alpha it is from."""
+    result, _ = svm_dual(problem.combined(weights), problem.domain, tol=_SVM_TOL)
+    # An alpha short of the optimum by its gap would give too low a bound.
+    upper = result.value + result.certificate.value
+    return upper + float(weights @ problem.costs), result.x
+
+
+def _solve_lp(table: Array) -> tuple[Array, Array]:
+    """Weights w that minimise ``max_j (table w)_j`` on the simplex, and multipliers."""
+    m, p = table.shape
+    # Numbers near 1: the LP's own tolerances are absolute.
+    low = float(table.min())
+    size = max(float(table.max()) - low, 1e-300)
+    A = np.column_stack([(table - low) / size, -np.ones(m)])
+    solution = scipy.optimize.linprog(
+        np.append(np.zeros(p), 1.0),
+        A_ub=A,
+        b_ub=np.zeros(m),
+        A_eq=np.append(np.ones(p), 0.0)[None],
+        b_eq=[1.0],
+        bounds=[(0.0, None)] * p + [(None, None)],
+        method="highs-ds",
+        options={
+            "primal_feasibility_tolerance": 1e-10,
+            "dual_feasibility_tolerance": 1e-10,
+        },
+    )
+    if solution.x is None:  # numbers of very different size: the best single kernel
+        weights = np.eye(p)[np.argmin(table.max(axis=0))]
+        shares = np.zeros(m)
+    else:
+        weights = np.maximum(solution.x[:p], 0.0)
+        shares = np.maximum(-solution.ineqlin.marginals, 0.0)
+    if not shares.any():  # one cut lies above all others
+        shares = (table @ weights == (table @ weights).max()).astype(float)
+    return weights / weights.sum(), shares / shares.sum()

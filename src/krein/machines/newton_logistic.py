@@ -1,0 +1,373 @@
+"""Newton's method for indefinite kernel logistic regression, in output space.
+
+The unknown is H = KA (n x k); the equation is R(H) = H - K A(H) = 0 with A(H) =
+c W (T - P(H + b)) and the intercept b eliminated (`problems.logistic`). With LL' the
+Hessian of the loss times c, the step is
+
+    S U = -L'R,   S = I + L'KL,   dH = -R - K L U,
+
+S is positive definite below the uniqueness threshold; above it the curvature is damped
+until S is. Where there is an intercept, U is kept orthogonal to L'1. dH descends on
+the dual of the problem, which decides about the length of the step. For a sigmoid S is
+the matrix of the Laplace approximation of Gaussian processes (Rasmussen and Williams
+2006, Algorithms 3.1 and 3.3), here with an indefinite K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+import scipy.linalg
+
+from krein.arrays import Array
+from krein.machines._loop import Iterate, run
+from krein.machines.logistic import Curvature, IndefiniteLogistic, Point
+from krein.machines.low_rank_logistic import solve_by_features
+from krein.result import Result
+from krein.similarity.matrix import FeatureKernel
+
+_CHOLESKY_SIZE = 1000
+_DAMPING = (1.0, 0.5, 0.2, 0.05, 0.01, 0.001, 0.0)
+_ARMIJO = 1e-4
+_SINGULAR = 1e8  # a step so much longer than the defect is no step
+
+LinearSolver = Literal["auto", "cholesky", "cg"]
+NewtonStep = Callable[
+    [IndefiniteLogistic, Curvature, Array], tuple[Array, float] | None
+]
+
+
+def newton_logistic(
+    problem: IndefiniteLogistic,
+    start: Array | None = None,
+    *,
+    tol: float = 1e-9,
+    max_iter: int = 100,
+    linear: LinearSolver = "auto",
+    callback: Callable[[Iterate], bool | None] | None = None,
+) -> Result:
+    """Solve the stationarity equation to the tolerance.
+
+    Parameters
+    ----------
+    problem : IndefiniteLogistic
+        The problem.
+    start : ndarray of shape (n, k), optional
+        Coefficients to start from, zeros by default.
+    tol : float
+        On the stationarity residual.
+    max_iter : int
+        Newton steps.
+    linear : {"auto", "cholesky", "cg"}
+        How the systems are solved; auto takes Cholesky's factors for two classes and
+        up to 1000 samples, else conjugate gradients; features have their own.
+    callback : callable, optional
+        See `krein.machines._loop.run`.
+
+    Returns
+    -------
+    Result
+        ``x`` of shape (n, k) on the raw kernel, ``info["intercept"]``.
+
+    References
+    ----------
+    Liu et al., "Indefinite kernel logistic regression with concave-inexact-convex
+    procedure", eq. (5), for the model; the algorithm is krein's.
+    """
+    A = np.zeros(problem.targets.shape) if start is None else start
+    solve = _linear_solver(problem, linear)
+    iterates = _newton(problem, problem.point(problem.K @ A), solve)
+    return run(iterates, tol=tol, max_iter=max_iter, callback=callback)
+
+
+def newton_low_rank(
+    features: Array,
+    signature: Array,
+    codes: Array,
+    alpha: float,
+    weight: Array | None = None,
+    *,
+    fit_intercept: bool = True,
+    tol: float = 1e-9,
+    max_iter: int = 100,
+    callback: Callable[[Iterate], bool | None] | None = None,
+) -> Result:
+    """Solve kernel logistic regression with the kernel ``F diag(signature) F'``.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, r)
+        F, such as the output of `krein.KreinNystroem`.
+    signature : ndarray of shape (r,)
+        Signs of the features.
+    codes : ndarray of shape (n,)
+        Class of each sample, 0, 1, ..., k - 1.
+    alpha : float
+        Penalty, see `krein.machines.logistic`.
+    weight : ndarray of shape (n,), optional
+        Sample weights.
+    fit_intercept : bool
+        Unpenalised intercept.
+    tol, max_iter, callback
+        See `krein.machines._loop.run`.
+
+    Returns
+    -------
+    Result
+        ``x`` of shape (n, k) on the kernel, ``info["intercept"]`` (k,) and
+        ``info["feature_coef"]`` (r, k): decision values are ``F @ feature_coef +
+        intercept``. k is 1 for two classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein.machines.newton_logistic import newton_low_rank
+    >>> F = np.array([[1.0, 0.2], [0.8, 0.1], [-0.9, 0.3], [-1.1, 0.2]])
+    >>> result = newton_low_rank(F, np.array([1, -1]), np.array([1, 1, 0, 0]), 0.1)
+    >>> bool(result.certificate.value < 1e-9), result.info["feature_coef"].shape
+    (True, (2, 1))
+    """
+    n_classes = int(codes.max()) + 1
+    targets = np.eye(n_classes)[codes]
+    if n_classes == 2:
+        targets = targets[:, 1:]
+    kernel = FeatureKernel(features, np.asarray(signature, dtype=float))
+    problem = IndefiniteLogistic(kernel, targets, alpha, weight, fit_intercept)
+    result = newton_logistic(problem, tol=tol, max_iter=max_iter, callback=callback)
+    result.info["feature_coef"] = kernel.feature_coef(result.x)
+    return result
+
+
+def _linear_solver(problem: IndefiniteLogistic, linear: LinearSolver) -> NewtonStep:
+    if isinstance(problem.K, FeatureKernel):
+        return solve_by_features
+    if problem.n_columns > 1:
+        return _by_conjugate_gradients
+    small = problem.targets.shape[0] <= _CHOLESKY_SIZE
+    direct = linear == "cholesky" or (linear == "auto" and small)
+    return _by_cholesky if direct else _by_conjugate_gradients
+
+
+def _newton(
+    problem: IndefiniteLogistic, point: Point, solve: NewtonStep
+) -> Iterator[Iterate]:
+    facts: dict[str, float] = {}
+    while True:
+        yield _iterate(problem, point, facts)
+        curvature = problem.curvature(point.outputs + point.intercept)
+        for factor in _DAMPING:
+            direction, slope = _direction(problem, point, curvature, factor, solve)
+            if direction is None:
+                continue
+            new, length = _line_search(problem, point, direction, slope)
+            if new is not None:
+                break
+        else:
+            return
+        point = new
+        facts = {"step": length, "damping": factor}
+
+
+def _direction(
+    problem: IndefiniteLogistic,
+    point: Point,
+    curvature: Curvature,
+    factor: float,
+    solve: NewtonStep,
+) -> tuple[Array | None, float]:
+    """Direction of descent on the dual with damped curvature, and its slope.
+
+    None where the damped matrix is not definite, or so near to singular that the step
+    is nothing but its rounding errors: at |mu_min| a multiple of what is allowed, a
+    factor of the damping can hit the singular matrix exactly.
+    """
+    if factor == 0.0:  # the fixed-point step, a descent direction always
+        slope = float(np.sum(curvature.right(point.defect) ** 2))
+        return -point.defect, slope
+    step = solve(problem, curvature.damped(factor), point.defect)
+    if step is None:
+        return None, 0.0
+    direction, slope = step
+    if np.abs(direction).max() > _SINGULAR * float(np.abs(point.defect).max()):
+        return None, 0.0
+    return direction, slope / factor
+
+
+def _iterate(
+    problem: IndefiniteLogistic, point: Point, facts: dict[str, float]
+) -> Iterate:
+    """Certify the coefficients of a point on the outputs they really give."""
+    b = problem.intercept(point.image, point.intercept)
+    certificate = problem.certificate(point.coef, b, point.image)
+    return Iterate(
+        x=point.coef,
+        value=problem.value(point.coef, point.image, b),
+        certificate=certificate,
+        facts={"dual": point.dual, **facts},
+        info={"intercept": b},
+    )
+
+
+def _line_search(
+    problem: IndefiniteLogistic, point: Point, direction: Array, slope: float
+) -> tuple[Point | None, float]:
+    """Halve until the dual falls enough; near the solution let the defect decide."""
+    length = 1.0
+    rounding = 1e-13 * (1.0 + abs(point.dual))
+    defect = float(np.abs(point.defect).max())
+    for _ in range(40):
+        new = problem.point(point.outputs + length * direction, point.intercept)
+        fall = point.dual - new.dual
+        if fall >= _ARMIJO * length * slope + rounding:
+            return new, length
+        lost = slope * length <= 1e3 * rounding or abs(fall) <= rounding
+        if lost and float(np.abs(new.defect).max()) < 0.9 * defect:
+            return new, length
+        length *= 0.5
+    return None, 0.0
+
+
+def _by_cholesky(
+    problem: IndefiniteLogistic, curvature: Curvature, defect: Array
+) -> tuple[Array, float] | None:
+    """One column: factor S; None if it is not positive definite."""
+    s = curvature.diagonal
+    S = problem.K * s
+    S *= s[:, None]
+    S[np.diag_indices_from(S)] += 1.0
+    if problem.fit_intercept:
+        # U is kept orthogonal to s: what S does along s must not decide if it is
+        # definite, and is lifted.
+        along = s / max(float(np.linalg.norm(s)), 1e-300)
+        S += (1.0 + 2.0 * float(np.linalg.norm(S @ along))) * np.outer(along, along)
+    try:
+        factor = scipy.linalg.cho_factor(
+            S, lower=True, overwrite_a=True, check_finite=False
+        )
+    except np.linalg.LinAlgError:
+        return None
+    right = curvature.right(defect)
+    columns = np.hstack([-right, s[:, None]])
+    u, border = scipy.linalg.cho_solve(factor, columns, check_finite=False).T
+    if problem.fit_intercept:
+        inner = float(s @ border)
+        if inner > 0:
+            u = u - float(s @ u) / inner * border
+    direction = -defect - problem.K @ (s * u)[:, None]
+    return direction, -float(right[:, 0] @ u)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # the sum of products is looked at
+def _by_conjugate_gradients(
+    problem: IndefiniteLogistic, curvature: Curvature, defect: Array
+) -> tuple[Array, float] | None:
+    """Conjugate gradients on S, stopped by the error of dH; None if S is not definite.
+
+    With the residual r of S U = -L'R the step dH misses its equation by K L r. The
+    recursion is arranged around the product K L r (that with the search direction
+    follows from it), so that the error is known at one product a step.
+    """
+    project = _projector(problem, curvature)
+    right = curvature.right(defect)
+    residual = project(-right)
+    size = float(np.abs(defect).max())
+    goal = min(0.1, size) * size
+    U = np.zeros_like(residual)
+    KLU = np.zeros_like(residual)
+    P, SP, KLP = U, U, U
+    energy, beta = float(np.sum(residual**2)), 0.0
+    for _ in range(residual.size + 50):
+        KLr = problem.K @ curvature.left(residual)
+        if energy == 0.0 or float(np.abs(KLr).max()) <= max(goal, 1e-15):
+            break
+        Sr = residual + project(curvature.right(KLr))
+        P, SP, KLP = residual + beta * P, Sr + beta * SP, KLr + beta * KLP
+        bend = float(np.sum(P * SP))
+        if not 0.0 < bend < np.inf:
+            return None
+        length = energy / bend
+        U, KLU = U + length * P, KLU + length * KLP
+        residual = residual - length * SP
+        new = float(np.sum(residual**2))
+        energy, beta = new, new / energy
+    return -defect - KLU, -float(np.sum(right * U))
+
+
+def _projector(
+    problem: IndefiniteLogistic, curvature: Curvature
+) -> Callable[[Array], Array]:
+    """Orthogonal projection off L'(1 x I_k): steps that keep 1'A = 0."""
+    if not problem.fit_intercept:
+        return lambda U: U
+    k = problem.n_columns
+    ones = np.ones((problem.targets.shape[0], 1))
+    columns = np.column_stack(
+        [curvature.right(ones * row).ravel() for row in np.eye(k)]
+    )
+    left, values, _ = np.linalg.svd(columns, full_matrices=False)
+    basis = left[:, values > 1e-12 * max(float(values[0]), 1e-300)]
+
+    def project(U: Array) -> Array:
+        flat = U.ravel()
+        return (flat - basis @ (basis.T @ flat)).reshape(U.shape)
+
+    return project
+
+
+# --------------------------------------------------------------------------------------
+
+
+def krein_gd(
+    problem: IndefiniteLogistic,
+    start: Array | None = None,
+    *,
+    largest: float,
+    tol: float = 1e-9,
+    max_iter: int = 100_000,
+    callback: Callable[[Iterate], bool | None] | None = None,
+) -> Result:
+    """Descend along the gradient without its leading K: one product a step.
+
+    ``A <- A - eta (alpha A - (1/N) W (T - P(KA + b)))`` with ``eta = 1 / (alpha +
+    mu_max / (4N))``. The gradient of the objective (5) of Liu et al. is K times this
+    direction; without K it is that of the Krein space, whose zeros are the
+    stationary points whatever the signs of the eigenvalues.
+
+    Parameters
+    ----------
+    problem : IndefiniteLogistic
+        The problem; K needs only products.
+    start : ndarray of shape (n, k), optional
+        Coefficients to start from, zeros by default.
+    largest : float
+        Largest eigenvalue of W^1/2 K W^1/2, or a bound on it.
+    tol, max_iter, callback
+        See `krein.machines._loop.run`.
+
+    Returns
+    -------
+    Result
+        As `newton_logistic`.
+    """
+    A = np.zeros(problem.targets.shape) if start is None else start
+    bend = (0.25 if problem.n_columns == 1 else 0.5) * max(largest, 0.0)
+    eta = 1.0 / (problem.alpha + bend / problem.total)
+    iterates = _krein_gd(problem, A, eta * problem.alpha)
+    return run(iterates, tol=tol, max_iter=max_iter, callback=callback)
+
+
+def _krein_gd(problem: IndefiniteLogistic, A: Array, share: float) -> Iterator[Iterate]:
+    """Move the coefficients by `share` of the way to c W (T - P)."""
+    b = None
+    while True:
+        H = problem.K @ A
+        b = problem.intercept(H, b)
+        yield Iterate(
+            x=A,
+            value=problem.value(A, H, b),
+            certificate=problem.certificate(A, b, H),
+            info={"intercept": b},
+        )
+        A = A + share * (problem.bound * problem.scores(H + b) - A)

@@ -1,0 +1,361 @@
+"""The SVM that learns a positive semidefinite proxy of an indefinite kernel.
+
+Problem (Luss and d'Aspremont, 2007; eq. 1-3 of Ying, Campbell and Girolami, 2009):
+maximise over Q = {0 <= a_i <= C_i, y'a = 0} the concave function
+
+    f(a) = min over K >= 0 of  e'a - v'Kv / 2 + rho ||K - K0||_F^2,     v = y * a.
+
+With A = K0 + vv' / (4 rho) the minimiser is K* = A_+ (eq. 4), the gradient
+``e - Y A_+ v`` (eq. 6), and in closed form
+
+    f(a) = e'a - rho ||A_+||_F^2 + rho ||K0||_F^2,     f(0) = rho ||(K0)_-||_F^2.
+
+Sums, no means; a in the box, v signed. With sample weights w the Frobenius norm is
+weighted too, K0 -> W^1/2 K0 W^1/2 and v -> W^-1/2 v (C_i = C w_i): only then do integer
+weights equal repetition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import scipy.linalg
+
+from krein.arrays import Array
+from krein.machines.box import BalancedBox
+from krein.machines.quadrature import DiagonalPlusLowRank, RankOnePositivePart
+from krein.result import Certificate
+from krein.scales import power_of_two
+from krein.similarity.spectrum import Spectrum, rescale
+
+_EPS = float(np.finfo(np.float64).eps)
+# Errors of the quadrature, relative to the norm of A; those of products and of the
+# eigendecomposition come on top.
+_QUADRATURE = 1.2e-14
+_ROWS = 256  # of a Hessian at once
+# Eigenvalues of this size need no other unit.
+_MODERATE = 1e6
+
+
+class ProxySVM:
+    """The concave maximisation problem of the proxy-kernel SVM on one spectrum.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of K0 with the sample weights; may be truncated or of low rank.
+    box : BalancedBox
+        Bounds C_i and labels.
+    rho : float
+        Price of the distance between proxy and K0.
+    oracle : {"quadrature", "eigh"}
+        How ``A_+`` is found: in O(n^2) from the spectrum, or by a new
+        eigendecomposition per call, as published.
+    tail : float
+        Eigenvalue that stands for all those whose eigenvectors are not in `spectrum`.
+    linear : float or ndarray of shape (n,)
+        Stands for e in f.
+
+    Attributes
+    ----------
+    domain : BalancedBox
+        `box` cut by the bound on all solutions ``a_i <= u sqrt(w_i)`` (see `radius`);
+        it contains every maximiser, so gaps over it are true bounds.
+    constant : float
+        f(0), the part of the objective that no classifier changes. With a truncated
+        spectrum it counts the part that was kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import Spectrum
+    >>> from krein.machines.box import BalancedBox
+    >>> from krein.machines.proxy import ProxySVM
+    >>> K = np.array([[1.0, 2.0], [2.0, 1.0]])
+    >>> box = BalancedBox(np.ones(2), np.array([1.0, -1.0]))
+    >>> problem = ProxySVM(Spectrum.exact(K), box, rho=1.0)
+    >>> value, gradient = problem.value_grad(np.zeros(2))
+    >>> print(f"{value:.6f}", gradient)
+    1.000000 [1. 1.]
+    """
+
+    def __init__(
+        self,
+        spectrum: Spectrum,
+        box: BalancedBox,
+        rho: float,
+        *,
+        oracle: Literal["quadrature", "eigh"] = "quadrature",
+        tail: float = 0.0,
+        linear: Array | float = 1.0,
+    ) -> None:
+        self.spectrum = spectrum
+        self.box = box
+        self.rho = float(rho)
+        self.oracle = oracle
+        self.tail, self.linear = float(tail), linear
+        root = spectrum.sqrt_weight
+        self.scale = box.y if root is None else box.y / root
+        self.full = spectrum.eigenvalues.size == box.n
+        negative = np.minimum(spectrum.eigenvalues, 0.0)
+        self.constant = self.rho * float(negative @ negative)
+        bound = self.radius * (1.0 if root is None else root)
+        self.domain = BalancedBox(np.minimum(box.upper, bound), box.y)
+        d = spectrum.eigenvalues if self.full else np.append(spectrum.eigenvalues, tail)
+        self.part = RankOnePositivePart(d)
+        self.spread = 2.0 * np.sqrt(self.rho)
+
+    def unit(self) -> tuple[ProxySVM, float]:
+        """Return the problem in units where A is near 1, and the size of its points.
+
+        With A = s A' the problem for K0 / s, C s and rho s^3 has the points ``s a`` and
+        the values ``s f``. Problems of ordinary size are returned as they are.
+        """
+        d = self.spectrum.eigenvalues
+        reach = float(np.linalg.norm(np.abs(self.scale) * self.domain.upper))
+        reach = min(reach, self.radius) / self.spread
+        largest = max(float(np.abs(d).max(initial=0.0)), reach * reach)
+        if not 0.0 < largest < np.inf or 1 / _MODERATE <= largest <= _MODERATE:
+            return self, 1.0
+        # rho s^3 and the constant rho s^3 ||d / s||^2 must stay numbers.
+        energy = self.rho * float(d @ d)
+        most = min(np.cbrt(1e300 / self.rho), 1e300 / max(energy, 1e-300))
+        s = power_of_two(min(largest, most))
+        spectrum = replace(
+            self.spectrum, eigenvalues=d / s, truncation=self.spectrum.truncation / s
+        )
+        box = BalancedBox(self.box.upper * s, self.box.y)
+        rho = self.rho * s * s * s
+        unit = ProxySVM(
+            spectrum,
+            box,
+            rho,
+            oracle=self.oracle,
+            tail=self.tail / s,
+            linear=self.linear,
+        )
+        return unit, 1.0 / s
+
+    # --------------------------------------------------------------------- constants
+
+    @cached_property
+    def radius(self) -> float:
+        """Bound on ``||W^-1/2 a||`` at every solution a, see `solution_radius`."""
+        root = self.spectrum.sqrt_weight
+        weighted = self.linear * (np.ones(self.box.n) if root is None else root)
+        smallest = self.spectrum.eigenvalues.min(initial=0.0)
+        lowest = max(0.0, -float(smallest), self.spectrum.truncation)
+        return solution_radius(float(np.linalg.norm(weighted)), lowest, self.rho)
+
+    @cached_property
+    def _norm(self) -> float:
+        return float(np.abs(self.spectrum.eigenvalues).max(initial=0.0))
+
+    @cached_property
+    def lipschitz(self) -> float:
+        """Lipschitz constant of the gradient, Theorem 2 of Ying et al.
+
+        ``lambda_max(K0) + n C^2 / rho``; with weights ``(lambda_max +
+        sum_i C_i^2 / w_i / rho) / min w``.
+        """
+        root = self.spectrum.sqrt_weight
+        largest = max(0.0, float(self.spectrum.eigenvalues.max(initial=0.0)))
+        if root is None:
+            return largest + float(self.box.upper @ self.box.upper) / self.rho
+        reach = float(np.sum((self.box.upper / root) ** 2))
+        return (largest + reach / self.rho) / float(root.min()) ** 2
+
+    # ------------------------------------------------------------------- coordinates
+
+    def coordinates(self, a: Array) -> tuple[Array, Array | None]:
+        """Coordinates of v in the eigenvectors, and the direction of the rest.
+
+        ``z = U'W^-1/2 v / sqrt(4 rho)``.
+
+        With r < n eigenpairs the part of v outside their span is one more coordinate,
+        of eigenvalue 0; its direction is returned (None when U is complete).
+        """
+        v = self.scale * a
+        z = self.spectrum.eigenvectors.T @ v
+        if self.full:
+            return z / self.spread, None
+        rest = v - self.spectrum.eigenvectors @ z
+        size = float(np.linalg.norm(rest))
+        direction = rest / size if size > 0.0 else rest
+        return np.append(z, size) / self.spread, direction
+
+    def from_coordinates(self, p: Array, direction: Array | None) -> Array:
+        """U p, with the last coordinate along `direction`."""
+        if direction is None:
+            return self.spectrum.eigenvectors @ p
+        return self.spectrum.eigenvectors @ p[:-1] + p[-1] * direction
+
+    # -------------------------------------------------------------------- evaluation
+
+    def rise_grad(self, a: Array) -> tuple[float, Array]:
+        """f(a) - f(0), free of the cancellation of a large f(0), and the gradient."""
+        if self.oracle == "eigh":
+            return self._rise_grad_eigh(a)
+        z, direction = self.coordinates(a)
+        value, p = self.part.value_gradient(z)
+        rise = self.gain(a) - self.rho * value
+        outputs = self.from_coordinates(p, direction)
+        return rise, self.linear - self.spread * self.scale * outputs
+
+    def gain(self, a: Array) -> float:
+        """Return e'a, or the linear term that stands for it."""
+        return float(np.sum(self.linear * a))
+
+    def value_grad(self, a: Array) -> tuple[float, Array]:
+        """Return f(a) and its gradient."""
+        rise, gradient = self.rise_grad(a)
+        return self.constant + rise, gradient
+
+    @cached_property
+    def _weighted(self) -> Array:
+        """W^1/2 K0 W^1/2, for the published cost of one `eigh` per step."""
+        U, d = self.spectrum.eigenvectors, self.spectrum.eigenvalues
+        return (U * d) @ U.T
+
+    def _rise_grad_eigh(self, a: Array) -> tuple[float, Array]:
+        v = self.scale * a
+        A = np.outer(v, v / (4 * self.rho))
+        A += self._weighted
+        values, U = scipy.linalg.eigh(
+            A.T, driver="evd", overwrite_a=True, check_finite=False
+        )
+        positive = np.maximum(values, 0.0)
+        before = np.maximum(self.spectrum.eigenvalues, 0.0)
+        rise = float(a.sum()) - self.rho * float(positive @ positive - before @ before)
+        return rise, 1.0 - self.scale * (U @ (positive * (U.T @ v)))
+
+    def certificate(self, a: Array, rise: float, gradient: Array) -> Certificate:
+        """Bound on max f - f(a), relative to f(a) - f(0).
+
+        ``max over b in Q of g'(b - a)``, which is the primal-dual gap of the SVM on
+        the kernel K*(a). With a truncated spectrum this is the gap of the truncated
+        problem; see `krein.machines.truncated`. Rounding errors count.
+        """
+        error, worth = self.rounding(a)
+        gap = self.domain.gap(a, gradient, error) + worth
+        if gap == 0.0:
+            return Certificate("gap", 0.0, 0.0)
+        return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
+
+    def rounding(self, a: Array) -> tuple[Array, float]:
+        """Bounds on the rounding errors of the gradient, and of f itself.
+
+        ``A_+ v`` errs by a small multiple of ||A|| ||v||: by the quadrature, by the
+        products with U, and by the eigendecomposition, which is that of a matrix near
+        K0.
+        """
+        v = self.scale * a
+        z2 = float(v @ v) / self.spread**2
+        norm = self._norm + z2
+        share = _QUADRATURE + 4.0 * _EPS * np.sqrt(self.box.n)
+        error = share * norm * np.sqrt(z2) * self.spread * np.abs(self.scale)
+        return error + _EPS, 2.0 * share * self.rho * norm * z2 + _EPS * float(a.sum())
+
+    # ------------------------------------------------------------------ second order
+
+    @cached_property
+    def single(self) -> np.ndarray:
+        """Eigenvectors in single precision, for steps that need no more."""
+        return self.spectrum.eigenvectors.astype(np.float32)
+
+    def hessian_block(
+        self, a: Array, rows: np.ndarray, *, accurate: bool = False
+    ) -> Array:
+        """Block (rows, rows) of the Hessian of -f, to about 1e-7 of its norm.
+
+        With `accurate` to about 1e-13, for curvatures that differ by many orders.
+        """
+        z, direction = self.coordinates(a)
+        jacobian = self.part.jacobian(z, accurate=accurate)
+        if self.full:
+            # Single precision errs as much as the coarse Jacobian, in half the time.
+            U = self.spectrum.eigenvectors if accurate else self.single
+            return self._full_block(U, jacobian, rows)
+        assert direction is not None  # U is not complete
+        B = np.column_stack([self.spectrum.eigenvectors[rows], direction[rows]])
+        B *= self.scale[rows, None]
+        # All directions outside the span share the curvature of eigenvalue 0.
+        shared = jacobian.diagonal[-1]
+        H = (B * (jacobian.diagonal - shared)) @ B.T
+        H[np.diag_indices_from(H)] += shared * self.scale[rows] ** 2
+        plus, minus = B @ jacobian.plus.T, B @ jacobian.minus.T
+        H += plus @ plus.T
+        H -= minus @ minus.T
+        return H
+
+    def _full_block(
+        self, U: np.ndarray, jacobian: DiagonalPlusLowRank, rows: np.ndarray
+    ) -> Array:
+        """Block of the Hessian as two symmetric products, of what is added and not."""
+        n, dtype = self.box.n, U.dtype
+        B = np.empty((n + jacobian.plus.shape[0], rows.size), dtype)
+        U.T.take(rows, axis=1, out=B[:n], mode="clip")
+        B[:n] *= self.scale[rows].astype(dtype)
+        minus = jacobian.minus.astype(dtype, copy=False) @ B[:n]
+        np.matmul(jacobian.plus.astype(dtype, copy=False), B[:n], out=B[n:])
+        root = np.sqrt(np.maximum(jacobian.diagonal, 0.0))
+        B[:n] *= root.astype(dtype)[:, None]
+        S, H = B.T @ B, np.empty((rows.size, rows.size))
+        for i in range(0, rows.size, _ROWS):  # no third matrix
+            some = slice(i, i + _ROWS)
+            np.subtract(S[some], minus[:, some].T @ minus, out=H[some])
+        return H
+
+    # ------------------------------------------------------------------------- proxy
+
+    def proxy_kernel(self, a: Array) -> Array:
+        """K*(a), n x n, PSD and symmetric, without another eigendecomposition."""
+        z, direction = self.coordinates(a)
+        part = self.part.positive_part(z)
+        return _assemble(self.spectrum, part, direction)
+
+    def outputs(self, a: Array) -> Array:
+        """K*(a) v, the values of the decision function on the training points."""
+        return self.box.y * (1.0 - self.rise_grad(a)[1])
+
+
+def solution_radius(height: float, lowest: float, rho: float) -> float:
+    """Bound on s = ``||W^-1/2 a||`` at every solution a.
+
+    At a solution ``g'a >= 0`` (0 is feasible), so that with the norm `height` of
+    W^1/2 e and no eigenvalue below ``-lowest``
+    ``height s >= e'a >= v'A_+ v >= v'A v >= s^4 / (4 rho) - lowest s^2``; the bound u
+    solves ``u^3 / (4 rho) = height + lowest u``.
+    """
+    # With u = 2 sqrt(rho) t: t^3 = push + lowest t. Newton from above on a convex
+    # function: monotone, no safeguard needed.
+    unit = 2.0 * np.sqrt(rho)
+    push = height / unit
+    t = max(np.sqrt(2.0 * lowest), (2.0 * push) ** (1 / 3))
+    for _ in range(60):
+        step = (t**3 - push - lowest * t) / (3.0 * t * t - lowest)
+        t -= step
+        if step <= 1e-12 * t:
+            break
+    return unit * float(t) * (1 + 1e-9)
+
+
+def _assemble(
+    spectrum: Spectrum, part: DiagonalPlusLowRank, direction: Array | None
+) -> Array:
+    """U M U' for M diagonal plus low rank, weights divided out."""
+    U = spectrum.eigenvectors
+    if direction is not None:
+        U = np.column_stack([U, direction])
+    U = rescale(U, spectrum.sqrt_weight, invert=True)
+    kept = part.diagonal > 0.0
+    B = U[:, kept] * np.sqrt(part.diagonal[kept])
+    K = B @ B.T
+    del B
+    plus, minus = U @ part.plus.T, U @ part.minus.T
+    K += plus @ plus.T
+    K -= minus @ minus.T
+    return K

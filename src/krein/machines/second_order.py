@@ -1,0 +1,240 @@
+"""The certified second-order method for the proxy-kernel SVM (``solver="auto"``).
+
+One eigendecomposition is given. A ray and some accelerated steps in single precision
+find most of the active set; then Newton steps on the variables that may be free, each
+the solution of a quadratic model over the box, end at the certified gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from krein.arrays import Array
+from krein.machines._active_set import QuadraticModel
+from krein.machines._loop import Iterate, in_units, run
+from krein.machines._warm_up import accelerated_steps, balanced_ray
+from krein.machines.proxy import ProxySVM
+from krein.result import Result
+
+_MARGIN = 0.1  # share of the bound variables that may become free in the model
+_RIDGE = 1e-7  # of the mean curvature, at first
+_ROUNDING = 1e-9  # relative changes of f that its rounding errors may hide
+_SINGLE = 1e-4  # relative gap at which single precision may have been the limit
+_CREEP = 1e-6  # relative rise of f in a step that counts as progress
+_PATIENCE = 15  # steps without progress or a better gap before the method gives up
+
+
+@in_units
+def second_order(
+    problem: ProxySVM,
+    x0: Array | None = None,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    callback: Callable[[Iterate], bool | None] | None = None,
+    on_interrupt: Literal["raise", "return"] = "raise",
+) -> Result:
+    """Maximise f to a certified relative gap.
+
+    Parameters
+    ----------
+    problem : ProxySVM
+        The problem, on the spectrum of K0.
+    x0 : ndarray of shape (n,), optional
+        Start, such as the solution for a near C or rho.
+    tol : float
+        Certified gap over f - f(0) to be reached.
+    max_iter : int
+        Largest number of second-order steps.
+    callback, on_interrupt
+        See `krein.machines._loop.run`.
+
+    Returns
+    -------
+    Result
+        ``history`` has ``size`` (variables in the model), ``factorizations`` and
+        ``hessian`` (1 where the curvature was computed anew).
+    """
+    return run(
+        _iterates(problem, x0, tol),
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
+        on_interrupt=on_interrupt,
+    )
+
+
+@dataclass(frozen=True)
+class _Point:
+    problem: ProxySVM
+    a: Array
+    rise: float
+    gradient: Array
+
+    @classmethod
+    def at(cls, problem: ProxySVM, a: Array) -> _Point:
+        return cls(problem, a, *problem.rise_grad(a))
+
+    @cached_property
+    def tau(self) -> float:
+        """Multiplier of the equality row."""
+        return self.problem.domain.multiplier(self.gradient)
+
+    @cached_property
+    def reduced(self) -> Array:
+        """Gradient less the multiplier: steps keep y'a = 0.
+
+        Near the optimum slopes would drown in the rounding of what cancels.
+        """
+        return self.gradient - self.tau * self.problem.domain.y
+
+    @cached_property
+    def settled(self) -> np.ndarray:
+        """Variables that sit at the bound to which the reduced gradient pushes them."""
+        upper = self.problem.domain.upper
+        slack = 1e-9 * upper
+        low = (self.a <= slack) & (self.reduced < 0.0)
+        high = (self.a >= upper - slack) & (self.reduced > 0.0)
+        return low | high
+
+    def iterate(self, **facts: float) -> Iterate:
+        problem = self.problem
+        certificate = problem.certificate(self.a, self.rise, self.gradient)
+        value = problem.constant + self.rise
+        bound = value + certificate.value
+        return Iterate(self.a, value, certificate, bound, facts=facts)
+
+
+def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Iterate]:
+    start = balanced_ray(problem) if x0 is None else problem.domain.project(x0)
+    point = _Point.at(problem, start)
+    yield point.iterate()
+    point = _first_order(problem, point, tol, np.float32, 200 if x0 is None else 60)
+    iterate = point.iterate()
+    yield iterate
+    if tol < iterate.certificate.relative < _SINGLE:  # single precision was the limit
+        point = _first_order(problem, point, tol, np.float64, 60)
+        iterate = point.iterate()
+        yield iterate
+    ridge, best, idle = _RIDGE, iterate.certificate.value, 0
+    block: _Block | None = None
+    accurate = False
+    while idle < _PATIENCE:
+        fresh = block is None
+        if block is None:
+            block = _Block.around(point, accurate=accurate)
+        new, full = block.step(point, ridge * block.model.mean)
+        if new is None:  # the model is of no use here
+            new, full = _first_order(problem, point, tol, np.float64, 100), False
+        elif full:
+            ridge *= 0.03
+        else:
+            ridge = min(max(ridge, 1e-12) * 10.0, 1e-4)
+        count = block.model.n_factorizations
+        facts = {"size": block.rows.size, "factorizations": count, "hessian": fresh}
+        gap = iterate.certificate.value
+        iterate = new.iterate(**facts)
+        yield iterate
+        keep = full and iterate.certificate.value < 0.25 * gap
+        accurate = fresh and not keep  # a new Hessian that did not help much
+        block = block.follow(point, new) if keep else None
+        risen = new.rise - point.rise > _CREEP * abs(point.rise)
+        better = iterate.certificate.value < 0.9 * best
+        best = iterate.certificate.value if better else best  # small steps add up
+        idle = 0 if better or risen else idle + 1
+        point = new
+
+
+def _first_order(
+    problem: ProxySVM, point: _Point, tol: float, dtype: type, steps: int
+) -> _Point:
+    """Accelerated steps, kept only if f rises."""
+    a = accelerated_steps(
+        problem,
+        point.a,
+        rise=max(point.rise, 1e-300),
+        tol=tol,
+        max_steps=steps,
+        dtype=dtype,
+    )
+    new = _Point.at(problem, a)
+    return new if new.rise > point.rise else point
+
+
+@dataclass
+class _Block:
+    """The quadratic model on the variables that may be free near the solution."""
+
+    rows: np.ndarray
+    model: QuadraticModel
+
+    @classmethod
+    def around(cls, point: _Point, *, accurate: bool) -> _Block:
+        domain = point.problem.domain
+        outside = np.flatnonzero(point.settled)
+        extra = min(outside.size, max(10, int(_MARGIN * domain.n)))
+        if extra < outside.size:
+            # Nearest to a change of sign, in the unit of each variable's bound.
+            order = np.argpartition(np.abs(point.reduced[outside]), extra)
+            outside = outside[order[:extra]]
+        rows = np.sort(np.concatenate([np.flatnonzero(~point.settled), outside]))
+        H = point.problem.hessian_block(point.a, rows, accurate=accurate)
+        return cls(rows, QuadraticModel(H, domain.y[rows], domain.upper[rows]))
+
+    def step(self, point: _Point, ridge: float) -> tuple[_Point | None, bool]:
+        """Maximise the model, then search along the step; None if it does not rise."""
+        domain, rows = point.problem.domain, self.rows
+        self.model.set_ridge(ridge)
+        h = self.model.maximise(point.a[rows], point.reduced[rows])
+        target = point.a.copy()
+        target[rows] = np.clip(target[rows] + h, 0.0, domain.upper[rows])
+        imbalance = abs(float(domain.y @ target))
+        if imbalance > 1e-9 * float(target.sum()):
+            target = domain.project(target)
+        else:
+            target = domain.rebalance(target)
+        direction = target - point.a
+        return _search(point, direction)
+
+    def follow(self, old: _Point, new: _Point) -> _Block | None:
+        """Keep the model for the next step, unless a variable outside wants to move."""
+        settled = new.settled.copy()
+        settled[self.rows] = True
+        if not settled.all():
+            return None
+        change = (old.gradient - new.gradient)[self.rows]
+        self.model.update((new.a - old.a)[self.rows], change)
+        return self
+
+
+def _search(point: _Point, direction: Array) -> tuple[_Point | None, bool]:
+    """Point on the way to ``a + direction`` where f has risen; True for the full step.
+
+    The slope of f falls along the way; where it has changed sign too far, its zero is
+    bracketed (regula falsi). Slopes are those of f - tau y'a.
+    """
+    slope = float(point.reduced @ direction)
+    if not slope > 0.0:
+        return None, False
+    row = point.tau * point.problem.domain.y
+    low, at_low, high, at_high = 0.0, slope, 1.0, 0.0
+    length = 1.0
+    for trial in range(12):
+        new = _Point.at(point.problem, point.a + length * direction)
+        end = float((new.gradient - row) @ direction)
+        # Near the optimum f is flat to rounding, its slope is not.
+        risen = new.rise - point.rise > -_ROUNDING * abs(point.rise)
+        if risen and (-0.5 * slope < end < 0.0 or (trial == 0 and end >= 0.0)):
+            return new, trial == 0
+        if end > 0.0:
+            low, at_low = length, end
+        else:
+            high, at_high = length, end
+        fraction = at_low / (at_low - at_high)
+        length = low + (high - low) * min(0.9, max(0.1, fraction))
+    return (new, False) if risen else (None, False)

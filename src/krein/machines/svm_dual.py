@@ -1,0 +1,270 @@
+"""The dual of support vector machines: classification, regression, one class.
+
+One form for all three, over the variables a of a box with one equality row:
+
+    maximise  D(a) = m'a - v'Kv / 2,   0 <= a_i <= upper_i,  y'a = balance,
+
+v the signed coefficients on K. Classification: v = y * a, m = 1. Regression (Smola and
+Schoelkopf, 2004, eq. 10): two variables per item, v = a - a*, m = +-t - epsilon. One
+class (Schoelkopf et al., 2001, eq. 3.9, times the number of items): y = 1, m = 0, the
+balance nu times the sum of the bounds.
+
+With f = Kv the primal value at theta times the weights of the dual point is at most
+
+    D(a) + max over b in Q of g'(b - a) + (theta - 1)^2 v'f / 2,   g = m - theta y f,
+
+for every theta > 0: on a positive semidefinite K a bound on D* - D(a). theta = 1 is the
+duality gap as one knows it; a little more pays where the bounds are large beside the
+solution, because then rounding errors of f on the margin cost upper_i each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from krein.arrays import Array
+from krein.machines.box import BalancedBox
+from krein.result import Certificate
+from krein.scales import power_of_two
+
+_EPS = float(np.finfo(np.float64).eps)
+_BLOCK = 256
+# A one-class machine whose optimum is 0 (the origin is inside) has no objective to be
+# relative to: this share of what v'Kv can be at most then is the unit.
+_FLOOR = 1e-6
+
+
+@dataclass(frozen=True)
+class SVMPoint:
+    """A feasible point and what follows from it.
+
+    Attributes
+    ----------
+    a : ndarray of shape (m,)
+        Variables in the box.
+    v : ndarray of shape (n,)
+        Coefficients on K.
+    outputs, error : ndarray of shape (n,)
+        K v and a bound on its rounding errors.
+    gradient : ndarray of shape (m,)
+        Of D.
+    value : float
+        D(a).
+    certificate : Certificate
+        Gap, or maximal violating pair.
+    """
+
+    a: Array
+    v: Array
+    outputs: Array
+    error: Array
+    gradient: Array
+    value: float
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class SVMDual:
+    """The problem of the module's docstring; use one of the three constructors.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Kernel the machine is trained on.
+    domain : BalancedBox
+        Bounds and signs of the n (classification, one class) or 2 n variables.
+    margin : ndarray
+        m.
+    psd : bool
+        False when K may be indefinite: no gap is claimed then.
+    offset : float
+        Belongs to the intercept: regression works on targets less their mid-range.
+    """
+
+    K: Array
+    domain: BalancedBox
+    margin: Array
+    psd: bool = True
+    offset: float = 0.0
+
+    @classmethod
+    def classification(
+        cls, K: Array, domain: BalancedBox, *, psd: bool = True
+    ) -> SVMDual:
+        """Support vector classification with labels ``domain.y``."""
+        return cls(K, domain, np.ones(domain.n), psd)
+
+    @classmethod
+    def regression(
+        cls, K: Array, y: Array, upper: Array, *, epsilon: float, psd: bool = True
+    ) -> SVMDual:
+        """Epsilon-insensitive regression on the targets y."""
+        low = float(y.min())
+        middle = low + 0.5 * (float(y.max()) - low)
+        t = y - middle
+        signs = np.repeat([1.0, -1.0], t.size)
+        domain = BalancedBox(np.concatenate([upper, upper]), signs)
+        return cls(K, domain, np.concatenate([t, -t]) - epsilon, psd, middle)
+
+    @classmethod
+    def one_class(
+        cls, K: Array, upper: Array, *, nu: float, psd: bool = True
+    ) -> SVMDual:
+        """One-class machine: coefficients sum to nu times the sum of their bounds."""
+        n = upper.size
+        domain = BalancedBox(upper, np.ones(n), nu * float(upper.sum()))
+        return cls(K, domain, np.zeros(n), psd)
+
+    # ------------------------------------------------------------------- scale
+
+    def unit(self) -> tuple[SVMDual, float, float]:
+        """Return the problem in units where K and the margins are near 1.
+
+        All factors are powers of two, so that nothing is rounded.
+
+        Returns
+        -------
+        SVMDual
+            The same problem with coefficients ``v / size`` and outputs ``f / height``.
+        float
+            size.
+        float
+            height.
+        """
+        domain = self.domain
+        top = max(self.K.max(), -self.K.min()) if self.K.size else 0.0
+        width = power_of_two(float(top))
+        width = 1.0 if 0.25 <= width <= 16.0 else width
+        if self.margin.any():
+            height = power_of_two(float(np.abs(self.margin).max()))
+            size = height / width
+        else:
+            # The balance, which is the sum of the coefficients, is about the number of
+            # items that have one, and 1 at least.
+            largest = float(domain.upper.max())
+            size = power_of_two(min(largest, domain.balance))
+            height = size * width
+        upper = domain.upper / size
+        if domain.balance > 0.0:  # no coefficient exceeds the sum
+            upper = np.minimum(upper, domain.balance / size)
+        box = BalancedBox(upper, domain.y, domain.balance / size)
+        K = self.K if width == 1.0 else self.K / width
+        unit = replace(self, K=K, domain=box, margin=self.margin / height, offset=0.0)
+        return unit, size, height
+
+    # ------------------------------------------------------------------ points
+
+    def coef(self, a: Array) -> Array:
+        """Return v, the signed coefficients on K."""
+        return (self.domain.y * a).reshape(-1, self.K.shape[0]).sum(axis=0)
+
+    def variables(self, v: Array) -> Array:
+        """Return the point of the box with coefficients v; inverse of `coef`."""
+        if self.domain.n == v.size:
+            return np.clip(self.domain.y * v, 0.0, self.domain.upper)
+        both = np.concatenate([np.maximum(v, 0.0), np.maximum(-v, 0.0)])
+        return np.minimum(both, self.domain.upper)
+
+    def spread(self, f: Array) -> Array:
+        """Repeat values of items for their variables."""
+        return f if self.domain.n == f.size else np.tile(f, self.domain.n // f.size)
+
+    def at(self, a: Array) -> SVMPoint:
+        """Evaluate and certify a point of the box.
+
+        What both variables of an item have in common is removed: it costs epsilon.
+        """
+        v = self.coef(a)
+        a = a if self.domain.n == v.size else self.variables(v)
+        # Bounds may lie beyond the root of the largest number: a point whose value
+        # is none is worth nothing.
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs, error = self._product(v)
+            gradient = self.margin - self.domain.y * self.spread(outputs)
+            value = float(self.margin @ a) - 0.5 * float(v @ outputs)
+            point = SVMPoint(a, v, outputs, error, gradient, value, _NOTHING)
+            certify = self._gap if self.psd else self._stationarity
+            certificate = certify(point)
+        if not (np.isfinite(value) and np.isfinite(certificate.value)):
+            certificate = Certificate(certificate.kind, np.inf, np.inf)
+        return replace(point, certificate=certificate)
+
+    def intercept(self, point: SVMPoint) -> float:
+        """Return b of the decision values ``f + b``."""
+        outputs = self.spread(point.outputs)
+        return self.domain.intercept(point.a, outputs, self.margin) + self.offset
+
+    def _product(self, v: Array) -> tuple[Array, Array]:
+        """K v and a bound on its rounding errors (Higham and Mary, 2019)."""
+        support = np.flatnonzero(v)
+        whole, v = support.size == v.size, v[support]
+        outputs, mass = np.empty((2, self.K.shape[0]))
+        for i in range(0, outputs.size, _BLOCK):  # no second matrix
+            rows = slice(i, i + _BLOCK)
+            block = self.K[rows] if whole else self.K[rows, support]
+            outputs[rows] = block @ v
+            mass[rows] = np.abs(block) @ np.abs(v)
+        return outputs, _EPS * (2.0 + np.sqrt(support.size)) * mass
+
+    # ------------------------------------------------------------ certificates
+
+    def _gap(self, point: SVMPoint) -> Certificate:
+        outputs, error = self.spread(point.outputs), self.spread(point.error)
+        gap = box_gap(self.domain, point.a, outputs, error, self.margin)
+        return Certificate("gap", gap, self._relative(point, gap))
+
+    def _relative(self, point: SVMPoint, gap: float) -> float:
+        unit = abs(point.value)
+        if not self.margin.any():
+            diagonal = np.maximum(np.diagonal(self.K), 0.0)
+            largest = 0.5 * self.domain.balance * float(point.v @ diagonal)
+            unit = max(unit, _FLOOR * largest)
+        elif not point.v.any():  # the constant is optimal, or nothing was done
+            unit = max(unit, 1e-6 * float(self.domain.upper @ np.abs(self.margin)))
+        if gap == 0.0:
+            return 0.0
+        return gap / unit if unit > 0.0 else np.inf
+
+    def _stationarity(self, point: SVMPoint) -> Certificate:
+        pair = self.domain.violation(point.a, point.gradient)
+        worst = pair + 2.0 * float(point.error.max())
+        return Certificate("stationarity", worst, worst)
+
+
+def box_gap(
+    domain: BalancedBox,
+    a: Array,
+    outputs: Array,
+    error: Array | float,
+    margin: Array | float = 1.0,
+) -> float:
+    """Duality gap of a machine in a box, rounding counted: for every form of K.
+
+    The sum of Fenchel and Young, ``sum_i u_i [l(f_i) + l*(-v_i / u_i)] + v'f`` with
+    f = Kv + b, at the best intercept b, term by term without cancellation.
+
+    Parameters
+    ----------
+    domain : BalancedBox
+        Bounds u and signs y of the variables.
+    a : ndarray of shape (m,)
+        A feasible point; v = y * a.
+    outputs, error : ndarray of shape (m,)
+        Kv at each variable, and a bound on its rounding errors.
+    margin : ndarray of shape (m,) or float
+        m of the module's docstring.
+    """
+    total = error + _EPS * np.abs(margin)
+    gap = domain.gap(a, margin - domain.y * outputs, total)
+    bend = float((domain.y * a) @ outputs)
+    theta = 1.0 + 4.0 * float(np.max(total))
+    if bend > 0.0 and theta < 2.0:
+        stretched = domain.gap(a, margin - theta * domain.y * outputs, theta * total)
+        gap = min(gap, stretched + 0.5 * (theta - 1.0) ** 2 * bend)
+    # The objective itself is a rounded number.
+    return gap + float(np.sum(a * total))
+
+
+_NOTHING = Certificate("stationarity", np.inf, np.inf)

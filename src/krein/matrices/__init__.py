@@ -1,1 +1,0 @@
-"""What stands where K stands: dense, low rank, tiles on disk, features, sparse."""

@@ -1,0 +1,232 @@
+"""Which m of n items serve as landmarks, and how far what they make of K is from K.
+
+Every rule returns sorted positions. The rules that look at similarities look at those
+of a random pool of items only, so that their cost does not grow with n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from sklearn.metrics import pairwise_distances_argmin
+
+from krein.arrays import Array
+from krein.similarity.low_rank import LowRank
+from krein.similarity.matrix import Matrix
+from krein.similarity.memory import require_memory
+from krein.similarity.tiles import DenseTiles
+
+_POOL = 5  # pool items per landmark
+_BATCH = 4096
+_ERROR_ROWS = 256
+
+
+def choose_landmarks(
+    rule: Any, source: Matrix, m: int, rng: np.random.RandomState
+) -> np.ndarray:
+    """Sorted positions of the landmarks.
+
+    Parameters
+    ----------
+    rule : str or array-like of int
+        A key of `LANDMARKS`, or the positions themselves.
+    source : Matrix
+        The items.
+    m : int
+        Number of landmarks; not used when `rule` holds positions.
+    rng : RandomState
+        Source of chance.
+
+    Returns
+    -------
+    ndarray of int of shape (m,)
+    """
+    if not isinstance(rule, str):
+        return _given(rule, source.n)
+    check_count(m, source.n)
+    if m == source.n:
+        return np.arange(m)
+    return np.sort(LANDMARKS[rule](source, m, rng))
+
+
+def check_count(m: int, n: int) -> None:
+    """Raise if m landmarks cannot be taken from n items."""
+    if m < 1:
+        raise ValueError(f"n_components={m} must be at least 1")
+    if m > n:
+        raise ValueError(
+            f"n_components={m} is larger than the number of items, n_samples={n}: "
+            "landmarks are training items. Choose a smaller n_components, or fit "
+            "without an approximation"
+        )
+
+
+def _given(indices: Any, n: int) -> np.ndarray:
+    chosen = np.asarray(indices)
+    if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
+        raise ValueError(
+            "landmarks must be one of "
+            f"{', '.join(map(repr, LANDMARKS))} or a one-dimensional array of row "
+            f"numbers, got an array of shape {chosen.shape} and dtype {chosen.dtype}"
+        )
+    if chosen.min() < 0 or chosen.max() >= n:
+        raise ValueError(
+            f"landmarks must be row numbers from 0 to {n - 1}, got numbers from "
+            f"{chosen.min()} to {chosen.max()}"
+        )
+    unique = np.unique(chosen)
+    if unique.size < chosen.size:
+        raise ValueError(
+            f"landmarks must not repeat: {chosen.size} row numbers were given, "
+            f"{unique.size} of them different"
+        )
+    return unique
+
+
+def _random(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
+    return rng.choice(source.n, size=m, replace=False)
+
+
+def _pool(
+    source: Matrix, m: int, rng: np.random.RandomState
+) -> tuple[np.ndarray, Array]:
+    size = min(source.n, _POOL * m)
+    pool = np.sort(rng.choice(source.n, size=size, replace=False))
+    K = source.block(pool, pool)
+    return pool, 0.5 * (K + K.T)
+
+
+def _leverage(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
+    """Sample by ridge leverage scores of the pool.
+
+    score_i = sum_j u_ij^2 l_j^2 / (l_j^2 + ridge), with the ridge of Cohen, Musco and
+    Musco (2017): the energy beyond rank k = m / 2, divided by k. The scores see |l|, as
+    Oglic and Gaertner (2019) do for Krein spaces.
+    """
+    pool, K = _pool(source, m, rng)
+    values, U = scipy.linalg.eigh(K)
+    energy = np.sort(values**2)[::-1]
+    k = max(1, m // 2)
+    ridge = max(float(energy[k:].sum()) / k, np.finfo(float).tiny)
+    scores = (U**2) @ (values**2 / (values**2 + ridge))
+    scores += 1e-12 * scores.max() + np.finfo(float).tiny
+    return rng.choice(pool, size=m, replace=False, p=scores / scores.sum())
+
+
+def _greedy(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
+    """Pick, one after the other, the column of the pool with the largest residual.
+
+    This is QR with column pivoting of the pool's similarities; unlike pivoted
+    Cholesky it needs no positive diagonal.
+    """
+    pool, K = _pool(source, m, rng)
+    _, order = scipy.linalg.qr(K, mode="r", pivoting=True)
+    return pool[order[:m]]
+
+
+def _kmeans(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
+    """Items nearest to the centres of k-means; objects: k-means++ seeds of the pool."""
+    X = source.vectors
+    if X is None:
+        return _seeds(source, m, rng)
+    from sklearn.cluster import MiniBatchKMeans  # on use: it takes 80 ms
+
+    means = MiniBatchKMeans(m, random_state=rng, n_init=1, batch_size=_BATCH)
+    centres = means.fit(X).cluster_centers_
+    chosen = np.unique(pairwise_distances_argmin(centres, X))
+    if chosen.size < m:  # equal items: fill up at random
+        rest = np.setdiff1d(np.arange(source.n), chosen)
+        more = rng.choice(rest, size=m - chosen.size, replace=False)
+        chosen = np.concatenate([chosen, more])
+    return chosen
+
+
+def _seeds(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
+    """Kernel k-means++ (Oglic, Gaertner, 2019): sample by squared distance.
+
+    The squared distance k(x, x) + k(s, s) - 2 k(x, s) can be negative when k is
+    indefinite; its magnitude is used.
+    """
+    pool, K = _pool(source, m, rng)
+    diagonal = np.diagonal(K)
+    chosen = [int(rng.randint(pool.size))]
+    nearest = np.full(pool.size, np.inf)
+    for _ in range(m - 1):
+        last = chosen[-1]
+        distance = np.abs(diagonal + diagonal[last] - 2.0 * K[:, last])
+        nearest = np.minimum(nearest, distance)
+        nearest[chosen] = 0.0
+        total = float(nearest.sum())
+        if total > 0.0:
+            chosen.append(int(rng.choice(pool.size, p=nearest / total)))
+        else:
+            left = np.setdiff1d(np.arange(pool.size), chosen)
+            chosen.append(int(rng.choice(left)))
+    return pool[chosen]
+
+
+LANDMARKS: dict[str, Callable[..., np.ndarray]] = {
+    "random": _random,
+    "leverage": _leverage,
+    "kmeans": _kmeans,
+    "greedy": _greedy,
+}
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """What landmarks make of a similarity.
+
+    Attributes
+    ----------
+    landmarks : ndarray of shape (m,)
+        Sorted positions of the landmarks.
+    low_rank : LowRank
+        The approximation.
+    error : float
+        Estimated relative error in the Frobenius norm.
+    """
+
+    landmarks: np.ndarray
+    low_rank: LowRank
+    error: float
+
+
+def dense_columns(source: Matrix, landmarks: np.ndarray) -> DenseTiles:
+    """Similarities of all items to the landmarks, in memory."""
+    n, m = source.n, landmarks.size
+    require_memory(
+        3 * 8 * n * m,
+        f"a block of similarities of {n} items to {m} landmarks",
+        "Use fewer landmarks, or krein.scale.fit, which keeps the block on disk.",
+    )
+    return DenseTiles(source.block(slice(0, n), landmarks))
+
+
+def estimated_error(
+    source: Matrix, low_rank: LowRank, rng: np.random.RandomState
+) -> float:
+    """Relative Frobenius error, estimated on the similarities of random items.
+
+    A q x q block holds diagonal entries more often than the whole matrix does; both
+    sums of squares are therefore scaled apart: n / q for the diagonal and
+    n (n - 1) / (q (q - 1)) for the rest.
+    """
+    n = source.n
+    q = min(n, _ERROR_ROWS)
+    chosen = np.sort(rng.choice(n, size=q, replace=False))
+    K = source.block(chosen, chosen)
+    U = low_rank.columns.rows(chosen) @ low_rank.basis
+    misses = K - (U * low_rank.eigenvalues) @ U.T
+    off = n * (n - 1) / (q * (q - 1)) if q > 1 else 0.0
+
+    def energy(A: Array) -> float:
+        on_diagonal = float(np.square(np.diagonal(A)).sum())
+        return n / q * on_diagonal + off * (float(np.square(A).sum()) - on_diagonal)
+
+    total = energy(K)
+    return float(np.sqrt(energy(misses) / total)) if total > 0 else 0.0

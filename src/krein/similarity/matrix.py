@@ -1,0 +1,364 @@
+"""Forms of a similarity matrix: dense, computed on demand, of features, several."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from sklearn.utils.validation import _num_samples
+
+from krein.arrays import Array, real_numbers
+from krein.items import take
+from krein.methods import as_method
+from krein.similarity.memory import ONE_SIDED_ABOVE
+from krein.similarity.one_sided import one_sided
+from krein.similarity.spectrum import Spectrum, lowest_eigenvalue
+from krein.similarity.treated import TreatedKernel, by_spectrum
+from krein.store.sharing import is_sharing
+
+
+class Matrix(ABC):
+    """Interface of a similarity matrix: dense, sparse, low-rank or computed on demand.
+
+    A form overrides what it does better than by its dense matrix. Positions are arrays
+    of integers; nothing that is returned may be changed.
+    """
+
+    is_sparse = False  # products are cheaper than entries
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return self.shape[0]
+
+    @property
+    def vectors(self) -> Array | None:
+        """The items when they are known and rows of numbers, else None."""
+        return None
+
+    @abstractmethod
+    def __matmul__(self, v: Array) -> Array:
+        """Product with a vector or a block of columns."""
+
+    @abstractmethod
+    def block(self, rows: Any, columns: Any) -> Array:
+        """Similarities of the items `rows` to the items `columns`."""
+
+    @abstractmethod
+    def subset(self, rows: np.ndarray) -> Matrix:
+        """Return the same kind of matrix for some of the items."""
+
+    @abstractmethod
+    def dense(self) -> Array:
+        """Return the matrix itself."""
+
+    def spectrum(
+        self, weight: Array | None = None, rank: int | None = None
+    ) -> Spectrum:
+        """Eigenpairs of ``W^1/2 K W^1/2``, the `rank` largest ones if that is given."""
+        if rank is None or rank >= self.shape[0]:
+            return Spectrum.exact(self.dense(), weight)
+        return Spectrum.truncated(self.dense(), rank, weight)
+
+    def lowest_eigenvalue(
+        self, weight: Array | None = None, atol: float = 0.0
+    ) -> float:
+        """Smallest eigenvalue of ``W^1/2 K W^1/2`` to `atol`; 0 if none is negative."""
+        return lowest_eigenvalue(self.dense(), weight, atol=atol)
+
+    def diagonal(self) -> Array:
+        """Similarities of the items to themselves."""
+        return np.diagonal(self.dense()).copy()
+
+    def operand(self) -> Any:
+        """Return what products and factorisations are made of."""
+        return self.dense()
+
+    def treated(
+        self,
+        method: Any,
+        t: float = 1.0,
+        weight: Array | None = None,
+        spectrum: Spectrum | None = None,
+    ) -> TreatedKernel:
+        """Return what a spectrum method makes of it.
+
+        Parameters
+        ----------
+        method : str, Method or callable
+            As in `krein.methods.as_method`.
+        t : float
+            Parameter of the method.
+        weight : ndarray of shape (n,), optional
+            Sample weights.
+        spectrum : Spectrum, optional
+            Of ``W^1/2 K W^1/2``, where it is known.
+        """
+        record = as_method(method)
+        if spectrum is not None:
+            return by_spectrum(self, record, spectrum, t)
+        if record.needs == "nothing":
+            return TreatedKernel(self, weight=weight, psd=bool(record.psd))
+        if record.needs == "smallest":
+            shift = -self.lowest_eigenvalue(weight)
+            return TreatedKernel(self, shift=shift, weight=weight, psd=bool(record.psd))
+        if record.is_one_sided and self.n > ONE_SIDED_ABOVE and not is_sharing():
+            part = one_sided(self, record, t=t, weight=weight)
+            if part is not None:
+                return part
+        return by_spectrum(self, record, self.spectrum(weight), t)
+
+    # ------------------------------------------------------------------- prediction
+
+    def seen(self, rows: np.ndarray, by: np.ndarray) -> Array:
+        """Similarities of the items `rows` that a model of the items `by` asks for."""
+        return self.block(rows, by)
+
+    def to_raw(self, coef: Array) -> Array:
+        """Turn coefficients on all items into those that prediction uses."""
+        return coef
+
+
+@dataclass(frozen=True)
+class Similarities(Matrix):
+    """Similarities of items to each other: a matrix, or computed when asked for.
+
+    Attributes
+    ----------
+    items : array-like, or ndarray of shape (n, n) when `kernel` is None
+        The objects, or the matrix of their similarities.
+    kernel : callable or None
+        ``kernel(X, Y) -> matrix``.
+    """
+
+    items: Any
+    kernel: Callable[[Any, Any], Any] | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return _num_samples(self.items)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n), as of the matrix it stands for."""
+        return self.n, self.n
+
+    def subset(self, indices: np.ndarray) -> Similarities:
+        """Return the similarities of the items at `indices`."""
+        if self.kernel is None:
+            part = self.items[np.ix_(indices, indices)]
+            part.flags.writeable = False  # so that sharing need not look at it again
+            return Similarities(part)
+        return Similarities(take(self.items, indices), self.kernel)
+
+    @property
+    def vectors(self) -> Array | None:
+        """The items when they are rows of numbers, else None."""
+        rows = self.kernel is not None and isinstance(self.items, np.ndarray)
+        return self.items if rows and self.items.ndim == 2 else None
+
+    def block(self, rows: Any, columns: Any) -> Array:
+        """Similarities of the items `rows` to the items `columns` (new array)."""
+        if self.kernel is None:
+            cut = (
+                self.items[rows][:, columns]
+                if isinstance(rows, slice)
+                else self.items[np.ix_(rows, columns)]
+            )
+            return np.asarray(cut, dtype=np.float64)
+        left = take(self.items, rows)
+        right = left if columns is rows else take(self.items, columns)
+        return evaluate(self.kernel, left, right)
+
+    def dense(self) -> Array:
+        """Return the matrix, evaluated at once where there is a kernel."""
+        if self.kernel is None:
+            return self.items
+        return evaluate(self.kernel, self.items, self.items)
+
+    def __matmul__(self, v: Array) -> Array:
+        """Product with a vector or a block of columns."""
+        return self.dense() @ v
+
+
+def evaluate(kernel: Callable[[Any, Any], Any], left: Any, right: Any) -> Array:
+    """Kernel matrix of two collections, checked for shape and finite entries."""
+    K = real_numbers(kernel(left, right))
+    expected = (_num_samples(left), _num_samples(right))
+    if K.shape != expected:
+        raise ValueError(
+            f"kernel must return a matrix of shape {expected} for {expected[0]} and "
+            f"{expected[1]} items, got {K.shape}"
+        )
+    if not np.isfinite(K).all():
+        raise ValueError(
+            "kernel returned NaN or infinity; similarities must be finite numbers"
+        )
+    return K
+
+
+@dataclass(frozen=True)
+class FeatureKernel(Matrix):
+    """Features with signs, standing where a kernel matrix stands.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, r)
+        F, e.g. of landmarks.
+    signature : ndarray of shape (r,)
+        +1 or -1 per feature.
+    """
+
+    features: Array
+    signature: Array
+
+    @classmethod
+    def from_spectrum(cls, spectrum: Spectrum) -> FeatureKernel:
+        """Features of a (truncated) spectrum: its eigenvectors times sqrt|l|."""
+        kept = np.abs(spectrum.eigenvalues) > spectrum.tolerance
+        values = spectrum.eigenvalues[kept]
+        F = spectrum.eigenvectors[:, kept] * np.sqrt(np.abs(values))
+        if spectrum.sqrt_weight is not None:
+            F /= spectrum.sqrt_weight[:, None]
+        return cls(F, np.sign(values))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the matrix that is not formed."""
+        n = self.features.shape[0]
+        return n, n
+
+    def subset(self, rows: np.ndarray) -> FeatureKernel:
+        """Return the same features of some of the samples."""
+        return FeatureKernel(self.features[rows], self.signature)
+
+    def block(self, rows: Any, columns: Any) -> Array:
+        """Similarities of the items `rows` to the items `columns`."""
+        return (self.features[rows] * self.signature) @ self.features[columns].T
+
+    def dense(self) -> Array:
+        """Return the n x n matrix."""
+        return self.block(slice(None), slice(None))
+
+    def spectrum(
+        self, weight: Array | None = None, rank: int | None = None
+    ) -> Spectrum:
+        """Eigenpairs, at most as many as there are features."""
+        root = None if weight is None else np.sqrt(weight)
+        F = self.features if root is None else self.features * root[:, None]
+        return replace(Spectrum.low_rank(F, self.signature), sqrt_weight=root)
+
+    def lowest_eigenvalue(
+        self, weight: Array | None = None, atol: float = 0.0
+    ) -> float:
+        """Smallest eigenvalue from r x r matrices; 0 if none is negative."""
+        return self.extreme_eigenvalues(weight)[0]
+
+    def operand(self) -> FeatureKernel:
+        """Return itself: products cost O(n r), systems O(r^3)."""
+        return self
+
+    def feature_coef(self, A: Array) -> Array:
+        """Coefficients V = diag(signature) F'A of the features: KA = FV."""
+        V = self.features.T @ A
+        return self.signature[:, None] * V if A.ndim == 2 else self.signature * V
+
+    def __matmul__(self, A: Array) -> Array:
+        """K A for a vector or a block of columns."""
+        return self.features @ self.feature_coef(A)
+
+    def extreme_eigenvalues(self, weight: Array | None = None) -> tuple[float, float]:
+        """Smallest and largest eigenvalue of W^1/2 K W^1/2, from r x r matrices."""
+        F = self.features
+        gram = F.T @ F if weight is None else F.T @ (weight[:, None] * F)
+        values, B = scipy.linalg.eigh(gram)
+        root = (B * np.sqrt(np.maximum(values, 0.0))) @ B.T
+        core = (root * self.signature) @ root
+        core_values = scipy.linalg.eigvalsh(0.5 * (core + core.T))
+        return min(0.0, float(core_values[0])), max(0.0, float(core_values[-1]))
+
+
+@dataclass(frozen=True)
+class Views(Matrix):
+    """Matrices of one shape; where one is asked for, it is their sum.
+
+    Attributes
+    ----------
+    parts : tuple of ndarray of shape (n, m)
+        The matrices.
+    target : ndarray of shape (n, n) or None
+        One more, which a combination of the others is to be near to.
+    """
+
+    parts: tuple[Array, ...]
+    target: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of each matrix."""
+        n, m = self.parts[0].shape
+        return n, m
+
+    def __matmul__(self, v: Array) -> Array:
+        """Product with a vector or a block of columns."""
+        return sum(K @ v for K in self.parts)  # type: ignore[return-value]
+
+    def block(self, rows: Any, columns: Any) -> Array:
+        """Similarities of the items `rows` to the items `columns`."""
+        return sum(K[np.ix_(rows, columns)] for K in self.parts)  # type: ignore[return-value]
+
+    def dense(self) -> Array:
+        """Return the sum."""
+        return np.sum(self.parts, axis=0)
+
+    def subset(self, rows: np.ndarray) -> Views:
+        """Return the similarities of some of the items."""
+        target = None if self.target is None else self.target[np.ix_(rows, rows)]
+        return replace(self.cut(rows, rows), target=target)
+
+    def cut(self, rows: np.ndarray, columns: np.ndarray) -> Views:
+        """Return each matrix for some rows and columns."""
+        return Views(tuple(K[np.ix_(rows, columns)] for K in self.parts))
+
+    def values(self, coef: Array, weights: Array) -> Array:
+        """Values (n, n_rows) of rows of coefficients on their own weighted sums.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_rows, m)
+            Coefficients of each row.
+        weights : ndarray of shape (n_rows, n_parts)
+            Weights of the matrices in each row.
+        """
+        return np.sum(
+            [w * (K @ coef.T) for w, K in zip(weights.T, self.parts, strict=True)],
+            axis=0,
+        )
+
+
+def as_views(X: Any) -> Views:
+    """Views of a stack of shape (n, m, n_kernels) or of a list of matrices."""
+    if isinstance(X, list | tuple):
+        parts: Sequence[Array] = [np.asarray(K, dtype=np.float64) for K in X]
+    else:
+        X = np.asarray(X, dtype=np.float64)
+        if X.ndim != 3:
+            raise ValueError(
+                f"X must have shape (n, n, n_kernels) or be a list of matrices, got "
+                f"shape {X.shape}. For feature vectors give kernels=[...]"
+            )
+        parts = [np.ascontiguousarray(X[:, :, i]) for i in range(X.shape[2])]
+    if not parts or len({K.shape for K in parts}) != 1 or parts[0].ndim != 2:
+        shapes = sorted({K.shape for K in parts})
+        raise ValueError(f"X must hold matrices of one shape, got {shapes}")
+    return Views(tuple(parts))

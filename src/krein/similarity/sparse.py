@@ -1,0 +1,151 @@
+"""A sparse similarity: most pairs are absent, and stay so.
+
+A spectrum method that makes ``f(l) = a l + b l^2`` of every positive eigenvalue, as
+clip, flip, square and none do, leaves it sparse but for the eigenpairs that are not
+positive: `krein.similarity.treated` with base a, bend b and these eigenpairs. Nothing
+dense is formed but on request, and then only where it fits into memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from krein.arrays import Array, compressed_rows
+from krein.methods import as_method
+from krein.notices import warn_user
+from krein.similarity.matrix import Matrix, Similarities
+from krein.similarity.memory import require_memory
+from krein.similarity.nonpositive import NonPositivePart, nonpositive_part
+from krein.similarity.spectrum import Spectrum
+from krein.similarity.treated import TreatedKernel
+from krein.store.fingerprint import fingerprint
+from krein.store.sharing import once
+
+LARGEST_DENSE = 10_000  # items; more are never made dense
+
+
+@dataclass(frozen=True)
+class SparseSimilarity(Matrix):
+    """A sparse symmetric matrix standing where a similarity matrix stands.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        Symmetric; absent entries are 0.
+    """
+
+    matrix: Any
+    is_sparse = True
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self.matrix.shape
+
+    def __matmul__(self, v: Array) -> Array:
+        """K v for a vector or a block of columns."""
+        return self.matrix @ v
+
+    def block(self, rows: Any, columns: Any) -> Array:
+        """Similarities of the items `rows` to the items `columns`, dense."""
+        return self.matrix[rows][:, columns].toarray()
+
+    def diagonal(self) -> Array:
+        """Similarities of the items to themselves."""
+        return self.matrix.diagonal()
+
+    def seen(self, rows: np.ndarray, by: np.ndarray) -> Any:
+        """Similarities of the items `rows` to the items `by`, sparse."""
+        return self.matrix[rows][:, by]
+
+    def subset(self, rows: np.ndarray) -> SparseSimilarity:
+        """Return the similarities of the items at `rows`."""
+        return SparseSimilarity(compressed_rows(self.matrix[rows][:, rows]))
+
+    def dense(self, why: str = "a dense copy of a sparse similarity") -> Array:
+        """Return the dense matrix, refused before it is made if it is too large."""
+        instead = (
+            "Take the rows as features (HitClassifier), landmarks "
+            "(approximation=KreinNystroem(...)) or fewer items."
+        )
+        if self.n > LARGEST_DENSE:
+            raise ValueError(
+                f"{why} of {self.n} items: above {LARGEST_DENSE} a sparse similarity "
+                f"is not made dense. {instead} Or pass K.toarray(), if it fits"
+            )
+        require_memory(2 * 8 * self.n**2, f"{why} of {self.n} items", instead)
+        return self.matrix.toarray()
+
+    def nonpositive_part(self, weight: Array | None = None) -> NonPositivePart:
+        """Eigenpairs of ``W^1/2 K W^1/2`` that are not positive."""
+        if weight is None:
+            return once(
+                lambda: ("nonpositive part", fingerprint(self.matrix)),
+                lambda: nonpositive_part(self.matrix),
+            )
+        root = scipy.sparse.diags_array(np.sqrt(weight))
+        return nonpositive_part(root @ self.matrix @ root)
+
+    def lowest_eigenvalue(
+        self, weight: Array | None = None, atol: float = 0.0
+    ) -> float:
+        """Smallest eigenvalue of ``W^1/2 K W^1/2``; 0 if none is negative."""
+        return float(self.nonpositive_part(weight).eigenvalues.min(initial=0.0))
+
+    def treated(
+        self,
+        method: Any,
+        t: float = 1.0,
+        weight: Array | None = None,
+        spectrum: Spectrum | None = None,
+    ) -> TreatedKernel:
+        """Return what a spectrum method makes of it; see `Matrix.treated`."""
+        record = as_method(method)
+        if spectrum is not None or record.needs == "nothing":
+            return super().treated(record, t, weight, spectrum)
+        if record.on_positive is None and record.needs == "spectrum":
+            return super().treated(record, t, weight)
+        if record.needs == "smallest":
+            part = self._known_part(weight)
+            shift = part.eps - float(part.eigenvalues.min(initial=0.0))
+            return TreatedKernel(self, shift=shift, weight=weight, psd=True)
+        a, b = record.on_positive or (1.0, 0.0)
+        trial = np.array([-2.0, -1.0, 0.0])
+        target, gain = record.apply(trial, 0.0, t)
+        if np.array_equal(target, a * trial + b * trial**2) and a == 0.0:
+            return TreatedKernel(
+                self, a, b, keep=a, weight=weight, psd=bool(record.psd)
+            )
+        part = self._known_part(weight)
+        values = part.eigenvalues
+        target, gain = record.apply(values, part.eps, t)
+        least = 1.0 if weight is None else float(weight.min())
+        return TreatedKernel(
+            self, a, b, keep=a, vectors=part.basis,
+            added=target - a * values - b * values**2,
+            gain=gain - a - b * values,
+            weight=weight,
+            psd=bool(target.min(initial=0.0) >= 0.0),
+            slack=a * part.eps / least,
+        )  # fmt: skip
+
+    def _known_part(self, weight: Array | None) -> NonPositivePart:
+        """Return the eigenpairs that are not positive; what is not proven is said."""
+        part = self.nonpositive_part(weight)
+        if not part.proven:
+            warn_user(
+                f"no factorisation proves the negative part of {self.n} items: that it "
+                f"has no eigenvalue below {-part.eps:.2g} but the "
+                f"{part.eigenvalues.size} found holds with a probability of "
+                f"1 - {part.chance:g}, and so do the gaps"
+            )
+        return part
+
+
+def as_matrix(K: Any) -> Matrix:
+    """Return a checked similarity, sparse or not, in the form a fit works on."""
+    return SparseSimilarity(K) if scipy.sparse.issparse(K) else Similarities(K)

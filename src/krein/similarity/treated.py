@@ -1,0 +1,280 @@
+"""The treated kernel: what a spectrum method makes of a similarity, in every form.
+
+Conventions. ``K`` is the raw training similarity (n x n, symmetric), ``W`` the diagonal
+matrix of sample weights (the identity when there are none), ``R = W^1/2`` and
+``R K R = V diag(l) V'``. A method with target f and gain g trains on
+
+    K~ = R^-1 V diag(f(l)) V' R^-1,     P = R V diag(g(l)) V' R^-1;
+
+new rows s become ``s P``, and coefficients v on K~ become ``P v`` on the raw kernel.
+Where f(l) = l g(l), as for clip, flip and square, K~ = K P. The weights make a weighted
+fit equal to a fit on repeated samples. Most methods change few directions, so that with
+U the eigenvectors of those
+
+    K~ = base K + bend K W K + shift W^-1 + R^-1 U diag(added) U' R^-1,
+    P  = keep I + bend W K + R U diag(gain) U' R^-1.
+
+A dense, a sparse and a tiled similarity differ in how U is found and how K multiplies,
+nowhere else. Directions whose eigenvalue is zero to rounding have no part in P, in
+every form (docs/decisions/0002): new rows that leave the span of the training rows
+are projected onto it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from krein.arrays import Array
+from krein.methods import Method
+from krein.similarity.spectrum import Spectrum, add_outer, most_common_factor, rescale
+from krein.similarity.tiles import TiledMatrix
+from krein.store.fingerprint import fingerprint
+from krein.store.sharing import digest, once
+
+_ROWS = 512  # of a dense kernel that sparse eigenpairs are added to at once
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def _nothing() -> Array:
+    return np.empty(0)
+
+
+@dataclass(frozen=True)
+class TreatedKernel:
+    """K~, which a machine is trained on, and the map P back to the raw kernel.
+
+    Attributes
+    ----------
+    source : Matrix or None
+        K; None where the eigenvectors are all that is needed (a stored map).
+    base, bend, shift, keep : float
+        Factors of the module's docstring.
+    vectors : ndarray or sparse array of shape (n, r), or None
+        U.
+    added, gain : ndarray of shape (r,)
+        What is added to the kernel, and to the map, along each column of U.
+    weight : ndarray of shape (n,) or None
+        Sample weights.
+    psd : bool
+        No eigenvalue of K~ is below -slack, so that a gap can be certified.
+    slack : float
+        How far below zero an eigenvalue of K~ can be at most; counted into the gap.
+    ready : ndarray of shape (n, n) or None
+        K~, where it was formed on the way.
+    features : TiledMatrix of shape (n, r) or None
+        Coordinates whose inner products are K~, where landmarks gave it.
+    projection : ndarray of shape (m, r) or None
+        With features: makes coefficients on the landmarks of those on the features.
+    """
+
+    source: Any  # a Matrix, which this module need not know
+    base: float = 1.0
+    bend: float = 0.0
+    shift: float = 0.0
+    keep: float = 1.0
+    vectors: Any = None
+    added: Array = field(default_factory=_nothing)
+    gain: Array = field(default_factory=_nothing)
+    weight: Array | None = None
+    psd: bool = False
+    slack: float = 0.0
+    ready: Array | None = None
+    features: TiledMatrix | None = None
+    projection: Array | None = None
+
+    @property
+    def _root(self) -> Array | None:
+        return None if self.weight is None else np.sqrt(self.weight)
+
+    # ----------------------------------------------------------------------- the map
+
+    def to_raw(self, v: Array) -> Array:
+        """P v: coefficients on the raw kernel, for a vector or a block of columns."""
+        if self.features is not None and self.projection is not None:
+            return self.projection @ self.features.transpose_dot(v)
+        out = self.keep * v
+        if self.bend:
+            out += self.bend * rescale(self._similarity @ v, self.weight)
+        if self.gain.size:
+            out += rescale(self._along(v, self.gain), self._root)
+        return out
+
+    def rows(self, K_new: Array) -> Array:
+        """Return ``K_new P``: what new rows of raw similarities become."""
+        out = self.keep * K_new
+        if self.bend:
+            out += self.bend * (rescale(K_new.T, self.weight).T @ self._similarity)
+        if self.gain.size:
+            left = rescale(K_new.T, self._root)
+            inner = rescale(self.vectors.T @ left, self.gain)
+            out += rescale(self.vectors @ inner, self._root, invert=True).T
+        return out
+
+    # -------------------------------------------------------------------- the kernel
+
+    @property
+    def _similarity(self) -> Any:
+        if self.source is None:
+            raise ValueError("this map was stored without its similarity")
+        return self.source
+
+    def __matmul__(self, v: Array) -> Array:
+        """K~ v for a vector or a block of columns."""
+        out = np.zeros_like(v)
+        if self.base or self.bend:
+            raw = self._similarity @ v
+            out = self.base * raw
+            if self.bend:
+                out += self.bend * (self._similarity @ rescale(raw, self.weight))
+        if self.shift:
+            out += self.shift * rescale(v, self.weight, invert=True)
+        if self.added.size:
+            out += rescale(self._along(v, self.added), self._root, invert=True)
+        return out
+
+    def _along(self, v: Array, factor: Array) -> Array:
+        """U diag(factor) U' R^-1 v."""
+        inner = self.vectors.T @ rescale(v, self._root, invert=True)
+        return self.vectors @ rescale(inner, factor)
+
+    def kernel(self) -> Array:
+        """Return K~, formed where it is not K itself; not to be changed."""
+        if self.ready is not None:
+            return self.ready
+        if self.features is not None:
+            raise ValueError("a kernel of many landmark features is not formed")
+        if self.vectors is None or scipy.sparse.issparse(self.vectors):
+            return self._formed()
+        return once(
+            lambda: (
+                "treated",
+                digest(self._similarity.dense()),
+                fingerprint(self.base, self.shift, self.added, self.weight),
+            ),
+            self._formed,
+        )
+
+    def _formed(self) -> Array:
+        n = self._similarity.n
+        plain = self.base == 1.0 and not (self.bend or self.shift or self.added.size)
+        if plain:
+            return self._similarity.dense()
+        if self.base:
+            M = np.multiply(self._similarity.dense(), self.base, order="C")
+        else:
+            M = np.zeros((n, n))
+        if self.bend:
+            K = self._similarity.matrix
+            half = K if self.weight is None else K * self.weight
+            M += self.bend * (half @ K).toarray()
+        if self.shift:
+            M[np.diag_indices_from(M)] += (
+                self.shift if self.weight is None else self.shift / self.weight
+            )
+        if scipy.sparse.issparse(self.vectors):
+            _add_sparse(M, self.vectors, self.added, self._root)
+        elif self.added.size:
+            add_outer(M, self.vectors, self.added, self._root)
+        return M
+
+    def diagonal(self) -> Array:
+        """Diagonal of K~, without forming it."""
+        if self.ready is not None:
+            return np.diagonal(self.ready)
+        if self.features is not None:
+            squares = [np.square(tile).sum(axis=1) for _, tile in self.features.tiles()]
+            return np.concatenate(squares)
+        out = self.base * self._similarity.diagonal()
+        if self.bend:
+            K = self._similarity.matrix
+            weight = np.ones(K.shape[0]) if self.weight is None else self.weight
+            out += self.bend * (K.multiply(K) @ weight)
+        if self.shift:
+            out += self.shift if self.weight is None else self.shift / self.weight
+        if self.added.size:
+            U = self.vectors
+            square = U.multiply(U) if scipy.sparse.issparse(U) else U * U
+            out += rescale(square @ self.added, self.weight, invert=True)
+        return out
+
+    def norm(self) -> float:
+        """Largest eigenvalue of K~ and a tenth more: Lanczos' is from below."""
+        n = self._similarity.n
+        operator = scipy.sparse.linalg.LinearOperator(
+            (n, n), matvec=lambda v: self @ np.ravel(v), dtype=np.float64
+        )
+        start = np.random.default_rng(0).standard_normal(n)
+        values = scipy.sparse.linalg.eigsh(
+            operator, 1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False
+        )
+        return 1.1 * float(values[0])
+
+    def stored(self) -> TreatedKernel:
+        """Return the map alone, as a fitted transformer keeps it."""
+        return replace(self, source=None, ready=None, added=_nothing())
+
+
+def _add_sparse(M: Array, N: Any, d: Array, root: Array | None) -> None:
+    """Add ``R^-1 N diag(d) N' R^-1``, some rows at a time: no second n x n array."""
+    rows = np.flatnonzero(np.diff(N.indptr))
+    U = N[rows].toarray()
+    if root is not None:
+        U /= root[rows][:, None]
+    for sign in (1.0, -1.0):
+        side = sign * d > 0
+        B = U[:, side] * np.sqrt(np.abs(d[side]))
+        for i in range(0, rows.size, _ROWS):
+            some = slice(i, i + _ROWS)
+            M[np.ix_(rows[some], rows)] += sign * (B[some] @ B.T)
+
+
+def by_spectrum(
+    source: Any, record: Method, spectrum: Spectrum, t: float = 1.0
+) -> TreatedKernel:
+    """Treat a similarity whose spectrum is known.
+
+    Parameters
+    ----------
+    source : Matrix or None
+        K; None where only the map is asked for.
+    record : Method
+        What becomes of the eigenvalues.
+    spectrum : Spectrum
+        Of ``R K R``; its weights are those of the treated kernel.
+    t : float
+        Parameter of the method.
+    """
+    root = spectrum.sqrt_weight
+    weight = None if root is None else root * root
+    values = spectrum.eigenvalues
+    target, gain = record.apply(values, spectrum.tolerance, t)
+    if record.new_rows == "raw" and record.needs != "spectrum":
+        shift = max(0.0, -float(values[0])) if record.needs == "smallest" else 0.0
+        return TreatedKernel(source, shift=shift, weight=weight, psd=bool(record.psd))
+    base, added = _most_of_it(spectrum, target)
+    psd = bool(target.min(initial=0.0) >= 0.0)
+    keep = 1.0 if record.new_rows == "raw" else 0.0
+    return TreatedKernel(
+        source, base, keep=keep, vectors=spectrum.eigenvectors, added=added,
+        gain=gain - keep, weight=weight, psd=psd,
+    )  # fmt: skip
+
+
+def _most_of_it(spectrum: Spectrum, target: Array) -> tuple[float, Array]:
+    """The multiple of K that holds most targets exactly, and what is left to add.
+
+    With weights a kernel is formed from all eigenvectors: their errors are larger in
+    the units of K, which would not share them with the map of the coefficients.
+    """
+    values = spectrum.eigenvalues
+    base, added = most_common_factor(values, target)
+    # Errors are those of the largest eigenvalue: it must not be one that goes.
+    norm = float(np.abs(values).max(initial=0.0))
+    fits = abs(base) * norm <= 1.01 * float(np.abs(target).max(initial=0.0))
+    whole = values.size == spectrum.n and spectrum.sqrt_weight is None
+    return (base, added) if fits and whole and base else (0.0, target)

@@ -1,0 +1,74 @@
+"""Quadratic models over a box with one equality row, against optimality conditions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krein.machines._active_set import QuadraticModel
+
+
+def model_of(seed, n):
+    rng = np.random.default_rng(seed)
+    F = rng.standard_normal((n, n))
+    H = F @ F.T + 0.01 * np.eye(n)
+    y = np.append([1.0, -1.0], rng.choice([-1.0, 1.0], n - 2))
+    upper = rng.uniform(0.1, 2.0, n)
+    # A feasible start with many variables at both bounds.
+    x = rng.choice([0.0, 1.0, 0.5], n, p=[0.4, 0.4, 0.2]) * upper
+    excess = float(y @ x)
+    for i in np.flatnonzero(y == np.sign(excess)):
+        step = min(x[i], abs(excess))
+        x[i] -= step
+        excess -= np.sign(excess) * step
+    g = 3.0 * rng.standard_normal(n)
+    return QuadraticModel(H, y, upper), H, y, upper, x, g
+
+
+def violation(H, y, upper, x, g, h):
+    """Maximal violating pair of max g'h - h'Hh/2 over the box and y'h = 0."""
+    slope = y * (g - H @ h)
+    z = x + h
+    slack = 1e-9 * upper
+    up = np.where(y > 0, z < upper - slack, z > slack)
+    low = np.where(y > 0, z > slack, z < upper - slack)
+    if not up.any() or not low.any():
+        return 0.0
+    return float(slope[up].max() - slope[low].min())
+
+
+@pytest.mark.parametrize("way", ["_climb", "maximise"])
+@given(seed=st.integers(0, 10_000), n=st.integers(3, 9))
+def test_the_step_is_optimal(way, seed, n):
+    model, H, y, upper, x, g = model_of(seed, n)
+    slack = 1e-9 * upper
+    low = (x <= slack) & (g <= 0.0)
+    high = (x >= upper - slack) & (g >= 0.0)
+    arguments = (x, g, low, high) if way == "_climb" else (x, g)
+    if way == "_climb" and (low | high).all():
+        return  # nothing is free to start from; maximise is not asked then
+    h = getattr(model, way)(*arguments)
+    assert np.all(x + h >= -1e-9)
+    assert np.all(x + h <= upper + 1e-9)
+    assert abs(y @ (x + h) - y @ x) <= 1e-9
+    gain = g @ h - 0.5 * h @ H @ h
+    assert gain >= -1e-9
+    if np.any((x + h > slack) & (x + h < upper - slack)):
+        # Climbing ends, improved but not optimal, where every variable is at a bound.
+        assert violation(H, y, upper, x, g, h) <= 1e-6
+
+
+def test_climbing_frees_variables_from_their_upper_bounds():
+    # The second variable starts at its bound and has to come down for the first.
+    H = np.array(
+        [[1.0, 0.9, 0.0, 0.0], [0.9, 1.0, 0.0, 0.0], [0, 0, 1.0, 0], [0, 0, 0, 1.0]]
+    )
+    y = np.array([1.0, 1.0, -1.0, -1.0])
+    upper = np.array([3.0, 1.0, 9.0, 9.0])
+    x = np.array([0.0, 1.0, 0.5, 0.5])
+    g = np.array([3.0, 0.1, 0.0, 0.0])
+    model = QuadraticModel(H, y, upper)
+    low, high = np.zeros(4, dtype=bool), np.array([False, True, False, False])
+    h = model._climb(x, g, low, high)
+    assert violation(H, y, upper, x, g, h) <= 1e-9
+    assert (x + h)[1] < 1.0

@@ -1,0 +1,98 @@
+"""Many SVM duals by products alone, against LIBSVM polished to rounding."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from numpy.testing import assert_allclose
+
+from krein.machines.box import BalancedBox
+from krein.machines.libsvm import svm_dual
+from krein.machines.sparse_svm import _projected, sparse_svm_dual
+
+
+def problem(n=150, k=5, seed=0, singular=False):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, n // 3 if singular else 2 * n)) / np.sqrt(n)
+    K = X @ X.T
+    y = rng.integers(0, k, n)
+    return K, np.where(y[:, None] == np.arange(k), 1.0, -1.0)
+
+
+@pytest.mark.parametrize("singular", [False, True])
+@pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
+def test_same_solutions(C, singular):
+    K, Y = problem(singular=singular)
+    norm = scipy.linalg.eigvalsh(K)[-1]
+    upper = C * np.linspace(0.5, 1.5, K.shape[0])
+    found = sparse_svm_dual(K, norm, upper, Y, tol=1e-9, max_iter=100_000)
+    for y, (result, b) in zip(Y.T, found, strict=True):
+        exact, intercept = svm_dual(K, BalancedBox(upper, y))
+        assert result.status == "converged"
+        assert result.certificate.relative <= 1e-9
+        assert_allclose(result.value, exact.value, rtol=1e-8)
+        assert result.value <= exact.value * (1 + 1e-12)
+        assert BalancedBox(upper, y).contains(result.x)
+        f, g = K @ (y * result.x) + b, K @ (y * exact.x) + intercept
+        assert_allclose(f, g, atol=1e-3)
+
+
+def test_certificate_is_a_bound():
+    """The gap covers the distance to the optimum at every accuracy."""
+    K, Y = problem()
+    norm = scipy.linalg.eigvalsh(K)[-1]
+    upper = np.ones(K.shape[0])
+    for tol in (1e-1, 1e-3, 1e-6):
+        found = sparse_svm_dual(K, norm, upper, Y, tol=tol, max_iter=100_000)
+        for y, (result, _) in zip(Y.T, found, strict=True):
+            exact, _ = svm_dual(K, BalancedBox(upper, y))
+            assert 0 <= exact.value - result.value + 1e-12 <= result.certificate.value
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100])
+def test_scale_does_not_matter(scale):
+    K, Y = problem(80, 3)
+    norm = scipy.linalg.eigvalsh(K)[-1]
+    upper = np.ones(80)
+    one = sparse_svm_dual(K, norm, upper, Y, tol=1e-8, max_iter=10_000)
+    other = sparse_svm_dual(
+        K * scale, norm * scale, upper / scale, Y, tol=1e-8, max_iter=10_000
+    )
+    for (a, b), (c, d) in zip(one, other, strict=True):
+        assert c.status == "converged"
+        assert_allclose(a.value, c.value * scale, rtol=1e-7)
+        assert_allclose(b, d, rtol=1e-3)
+
+
+def test_more_columns_than_go_together(monkeypatch):
+    from krein.machines import sparse_svm
+
+    K, Y = problem(60, 7)
+    norm = scipy.linalg.eigvalsh(K)[-1]
+    whole = sparse_svm_dual(K, norm, np.ones(60), Y, tol=1e-10, max_iter=10_000)
+    monkeypatch.setattr(sparse_svm, "_COLUMNS", 2)
+    parts = sparse_svm_dual(K, norm, np.ones(60), Y, tol=1e-10, max_iter=10_000)
+    for (a, _), (b, _) in zip(whole, parts, strict=True):
+        assert_allclose(a.value, b.value, rtol=1e-9)
+
+
+def test_too_few_steps_and_too_much_asked():
+    K, Y = problem()
+    norm = scipy.linalg.eigvalsh(K)[-1]
+    few = sparse_svm_dual(K, norm, np.ones(150), Y, tol=1e-9, max_iter=3)
+    assert {result.status for result, _ in few} == {"max_iter"}
+    assert all(result.certificate.relative > 1e-9 for result, _ in few)
+    much = sparse_svm_dual(K, norm, np.ones(150), Y, tol=1e-30, max_iter=10**9)
+    assert {result.status for result, _ in much} == {"max_iter"}
+    assert all(result.certificate.relative < 1e-10 for result, _ in much)
+
+
+def test_projection():
+    rng = np.random.default_rng(0)
+    Y = np.where(rng.random((40, 6)) < 0.3, 1.0, -1.0)
+    upper = rng.uniform(0.1, 2.0, 40)
+    V = 3.0 * rng.standard_normal((40, 6))
+    low, high = np.minimum(Y, 0) * upper[:, None], np.maximum(Y, 0) * upper[:, None]
+    found = _projected(V, low, high)
+    for k in range(6):
+        expected = BalancedBox(upper, Y[:, k]).project(Y[:, k] * V[:, k])
+        assert_allclose(found[:, k], Y[:, k] * expected, atol=1e-12)

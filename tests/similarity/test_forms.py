@@ -1,0 +1,90 @@
+"""A dense, a sparse and a landmark form of one matrix are one model."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+
+from krein import (
+    KreinNystroem,
+    KreinSVC,
+    SpectrumSVC,
+    SpectrumSVR,
+    check_certificate,
+)
+from krein.similarity import nonpositive
+
+MODELS = [
+    SpectrumSVC("clip", C=10.0),
+    SpectrumSVC("flip", C=10.0),
+    SpectrumSVC("square"),
+    KreinSVC(C=3.0, lam_neg=2.0),
+]
+
+
+def similarity(rank, n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    F = rng.standard_normal((n, rank))
+    K = (F * np.where(np.arange(rank) % 3 == 0, -1.0, 1.0)) @ F.T
+    if rank >= n:
+        K = K / n
+    y = np.where(F[:, 1] + 0.3 * rng.standard_normal(n) > 0, "a", "b")
+    return 0.5 * (K + K.T), y, rng.standard_normal((200, n))
+
+
+@pytest.mark.parametrize("rank", [6, 40])
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "factorised"])
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_sparse_is_dense(model, rank, whole, monkeypatch):
+    """Random new rows leave the span of a singular similarity: one rule for them."""
+    if not whole:
+        monkeypatch.setattr(nonpositive, "_WHOLE", 2)
+        monkeypatch.setattr(nonpositive, "_DENSE", 20 if rank == 40 else 4000)
+    K, y, new = similarity(rank)
+    dense = clone(model).fit(K, y)
+    sparse = clone(model).fit(scipy.sparse.csr_array(K), y)
+    expected = dense.decision_function(new)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(
+        sparse.decision_function(new), expected, atol=1e-8 * size
+    )
+    np.testing.assert_allclose(
+        sparse.dual_coef_, dense.dual_coef_, atol=1e-8 * np.abs(dense.dual_coef_).max()
+    )
+
+
+@pytest.mark.parametrize("rank", [6, 40])
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_landmarks_of_full_rank_are_dense(model, rank):
+    K, y, new = similarity(rank)
+    dense = clone(model).fit(K, y)
+    nystroem = KreinNystroem(40, random_state=0)
+    landmarks = clone(model).set_params(approximation=nystroem).fit(K, y)
+    expected = dense.decision_function(new)
+    np.testing.assert_allclose(
+        landmarks.decision_function(new), expected, atol=1e-8 * np.abs(expected).max()
+    )
+
+
+def test_items_without_similarities_have_no_part():
+    """A row of zeros is a direction of eigenvalue zero, whatever its form."""
+    K, y, _ = similarity(40)
+    K[:, :3] = K[:3] = 0.0
+    for given in (K, scipy.sparse.csr_array(K)):
+        model = SpectrumSVC("clip").fit(given, y)
+        assert np.all(model.dual_coef_[:, :3] == 0.0) or np.allclose(
+            model.dual_coef_[:, :3], 0.0, atol=1e-12
+        )
+    assert check_certificate(model, scipy.sparse.csr_array(K), y).holds
+
+
+def test_regression_too():
+    K, _, new = similarity(6)
+    y = K[:, 0] + np.arange(40.0) / 40
+    dense, sparse = (
+        SpectrumSVR("flip").fit(form, y) for form in (K, scipy.sparse.csr_array(K))
+    )
+    expected = dense.predict(new)
+    np.testing.assert_allclose(
+        sparse.predict(new), expected, atol=1e-8 * np.abs(expected).max()
+    )
