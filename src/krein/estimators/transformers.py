@@ -209,12 +209,12 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     --------
     >>> import numpy as np
     >>> from krein import PseudoEuclideanEmbedding
-    >>> K = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> K = np.array([[1.0, 2.0], [2.0, 1.0]])
     >>> embedding = PseudoEuclideanEmbedding()
     >>> F = embedding.fit_transform(K)
     >>> np.round((F * embedding.signature_) @ F.T, 12) + 0.0
-    array([[0., 1.],
-           [1., 0.]])
+    array([[1., 2.],
+           [2., 1.]])
     """
 
     _fitted_state: State = (
