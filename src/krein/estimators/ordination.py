@@ -105,6 +105,7 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         "symmetrize": ["boolean"],
     }
 
+    _takes = "distances"
     metric = "precomputed"  # scikit-learn's word for distances as input
 
     def __init__(self, n_components=2, *, correction="none", symmetrize=False):

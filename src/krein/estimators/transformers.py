@@ -32,6 +32,8 @@ from krein.validation import (
 class _SquareInput(TransformerMixin, Documented):
     """A transformer whose input is a square similarity in fit, rows later."""
 
+    _takes = "similarities"
+
     _fitted_state: State = (
         Fitted("n_features_in_", "integer", needed=False),
         Fitted("feature_names_in_", "labels", needed=False),
@@ -49,7 +51,8 @@ class _SquareInput(TransformerMixin, Documented):
         with numbers_that_fit("X"):
             X = validate_data(self, X, dtype=np.float64)
         K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=given)
-        warn_if_distances(K, "X")
+        if self._takes == "similarities":
+            warn_if_distances(K, "X")
         return K
 
     def _check_rows(self, X: Any) -> Array:
