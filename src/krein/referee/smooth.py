@@ -154,7 +154,8 @@ def _cpd_evidence(fit: Fit, row: int, loss: Squared, P: Array, half: Any) -> Evi
     moved = s * norm(np.abs(half[0]).T @ (2 * w * error / s)) ** 2
     free = getattr(model, "polynomial_", model.polynomial) == "free"
     border = P if free else P[:, :0]
-    gaps = [_gap(w, loss, s, f, border, half, c) for c in (a, a - w * off / s)]
+    points = a, a - w * off / s, _nearest(w, s, half, off - s * a / w)
+    gaps = [_gap(w, loss, s, f, border, half, c) for c in points]
     found.objective, found.gap = (value, slack), (min(value, *gaps), slack + moved)
     found.unit, excess = max(value, 1e-8 * zero), np.abs(P.T @ a)
     noise = 16 * fit.spread * w * (np.abs(loss.y) + np.abs(f)) / s
@@ -165,6 +166,14 @@ def _cpd_evidence(fit: Fit, row: int, loss: Squared, P: Array, half: Any) -> Evi
             "intercept_, or what replaces it in poly_coef_, is not zero"
         )
     return found
+
+
+def _nearest(w: Array, s: float, half: Any, slope: Array) -> Array:
+    """Return the c of least gap if the loss were a square with this slope."""
+    unit = 2 * np.sqrt(w) / s
+    system = np.vstack([np.sqrt(s / 2) * half[0].T * unit, np.eye(w.size)])
+    right = np.append(np.sqrt(s / 2) * half[1], -0.5 * np.sqrt(w) * slope)
+    return unit * np.linalg.lstsq(system, right, rcond=None)[0]
 
 
 def _polynomials(fit: Fit) -> Array:
