@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import _check_sample_weight, check_array
 
 from krein.arrays import compressed_rows
@@ -338,6 +339,10 @@ def check_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError("y is empty; one label per item is expected")
     if y.dtype.kind == "f" and np.isnan(y).any():
         raise ValueError("y contains NaN, which is no class; leave these items out")
+    if y.dtype == object:
+        for i, label in enumerate(y):
+            if label is None or is_pandas_na(label) or is_scalar_nan(label):
+                raise ValueError(f"y[{i}] is missing ({label}); leave such items out")
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(

@@ -565,3 +565,14 @@ def test_a_distance_is_computed_once(monkeypatch):
 def test_bad_lists_of_kernels(kernel, params, message):
     with pytest.raises(ValueError, match=message):
         compare(WORDS, KIND, kernel, ["clip"], cv=2, kernel_params=params)
+
+
+@pytest.mark.parametrize("gap", [None, float("nan"), "pandas"])
+def test_missing_labels_are_named(problem, gap):
+    X, y = problem
+    if gap == "pandas":
+        gap = pytest.importorskip("pandas").NA
+    labels = y.astype(object)
+    labels[3] = gap
+    with pytest.raises(ValueError, match=r"y\[3\] is missing"):
+        compare(X @ X.T, labels, methods=["clip"])

@@ -15,7 +15,7 @@ from krein.estimators.transformers import _SquareInput
 from krein.items import columns_of_rows
 from krein.similarity.spectrum import Spectrum
 from krein.store.state import Fitted, State, replaces_state
-from krein.validation import ROUNDING
+from krein.validation import ROUNDING, looks_like_similarities
 
 
 class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
@@ -90,6 +90,7 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     array([0.64, 0.36])
     """
 
+    _kind = "distance"
     _fitted_state: State = (
         Fitted("eigenvalues_", "numbers", "n"),
         Fitted("proportion_explained_", "numbers", "k"),
@@ -105,7 +106,6 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         "symmetrize": ["boolean"],
     }
 
-    _takes = "distances"
     metric = "precomputed"  # scikit-learn's word for distances as input
 
     def __init__(self, n_components=2, *, correction="none", symmetrize=False):
@@ -202,9 +202,8 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
 
 def _check_distances(D: Array) -> Array:
     """Return distances with a zero diagonal, or say what else was given."""
-    diagonal, own = D.diagonal(), float(D.diagonal().max())
-    # As `krein.diagnose` sees similarities: items are most alike to themselves.
-    if diagonal.all() and np.mean(diagonal >= D.max(axis=1)) >= 0.9:
+    own = float(D.diagonal().max())
+    if looks_like_similarities(D):
         raise ValueError(
             "X looks like similarities, not distances: items have the largest number "
             "with themselves, where a distance is zero. Make distances of them, "

@@ -32,7 +32,7 @@ from krein.validation import (
 class _SquareInput(TransformerMixin, Documented):
     """A transformer whose input is a square similarity in fit, rows later."""
 
-    _takes = "similarities"
+    _kind = "similarity"  # what the numbers are; `PCoA` checks its distances itself
 
     _fitted_state: State = (
         Fitted("n_features_in_", "integer", needed=False),
@@ -51,7 +51,7 @@ class _SquareInput(TransformerMixin, Documented):
         with numbers_that_fit("X"):
             X = validate_data(self, X, dtype=np.float64)
         K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=given)
-        if self._takes == "similarities":
+        if self._kind == "similarity":
             warn_if_distances(K, "X")
         return K
 
