@@ -190,7 +190,7 @@ def test_many_items_are_only_multiplied(model, rng, monkeypatch):
     np.testing.assert_allclose(report.objective, decomposed.objective, rtol=1e-6)
     largest = np.argmax(np.abs(model.dual_coef_[0]))
     model.dual_coef_[0, largest] *= 1.01
-    assert check_certificate(model, K, y).holds is False
+    assert "dual_coef_ is not" in check_certificate(model, K, y).text
 
 
 @pytest.mark.slow

@@ -30,17 +30,17 @@ def inner_folds(
     # None means the same folds each time: a fit without a seed is repeatable.
     rng = check_random_state(0 if random_state is None else random_state)
     rare = rare_classes(codes, groups)
+    often = np.flatnonzero(~rare[codes])
+    if np.unique(codes[often]).size < 2:
+        raise ValueError(
+            f"{needed_for} needs two classes with at least two samples (or groups) "
+            "each to make folds; join rare classes"
+        )
     if rare.any():
         warn_user(
             f"{needed_for}: {int(rare.sum())} of {rare.size} classes have one "
             f"{'sample' if groups is None else 'group'}; they are trained on, but no "
             "fold tests them"
-        )
-    often = np.flatnonzero(~rare[codes])
-    if not often.size:
-        raise ValueError(
-            f"{needed_for} needs at least two samples (or groups) of some class to "
-            "make folds; join rare classes"
         )
     part = codes[often]
     some = None if groups is None else np.asarray(groups)[often]

@@ -174,11 +174,10 @@ def _contradictions(model: Any) -> list[str]:
 
 def _hits_report(model: Any, K: Any, y: Array) -> CertificateReport:
     """Judge the linear SVM of a `HitClassifier`, whose tolerance is LIBLINEAR's."""
-    found, verdicts = judge_rows(model, K, class_numbers(model.classes_, y)), []
-    for row, value, gap in zip(
-        found, model.objective_, model.duality_gap_, strict=True
-    ):
-        verdicts.append(judge(row, claim_of(gap, value, "stopped"), 0.0))
+    found = judge_rows(model, K, class_numbers(model.classes_, y))
+    pairs = zip(model.duality_gap_, model.objective_, strict=True)
+    claims = [claim_of(gap, value, "stopped") for gap, value in pairs]
+    verdicts = [judge(*row, 0.0) for row in zip(found, claims, strict=True)]
     return summarise(type(model).__name__, verdicts)
 
 
@@ -238,12 +237,8 @@ def _as_new(K: Array, support: Array) -> Array:
 
 def _change(K: Array, model: Any, before: Any) -> tuple[float, float]:
     """Largest change of an output, and what rounding can make of it."""
-    c, d, b, e = (
-        model.dual_coef_,
-        before.dual_coef_,
-        model.intercept_,
-        before.intercept_,
-    )
+    c, b = model.dual_coef_, model.intercept_
+    d, e = before.dual_coef_, before.intercept_
     off = np.abs(K @ (c - d).T + (b - e))
     size = np.abs(K) @ (np.abs(c) + np.abs(d)).T + np.abs(b) + np.abs(e)
     return float(off.max()), 4 * EPS * K.shape[1] * float(size.max())

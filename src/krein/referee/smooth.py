@@ -22,19 +22,17 @@ from krein.referee.fit import EPS, Array, Fit, is_precomputed, norm, plain
 from krein.referee.kernel import treat
 from krein.referee.report import Evidence
 
+# Coefficients carry the condition of the system they were solved from: differences
+# below this share of the loss at f = 0 count as rounding.
+_FLOOR = 1e-11
+
 
 @dataclass(frozen=True)
 class Squared:
-    """(y - f)^2.
-
-    `ends` are those of -y u in the domain of the conjugate. Coefficients carry the
-    condition of the system they were solved from: differences below the share `floor`
-    of the loss at f = 0 count as rounding. The dual point of a logistic loss is that of
-    Newton's last step, which a model does not keep.
-    """
+    """(y - f)^2; `ends` are those of -y u in the domain of the conjugate."""
 
     y: Array
-    ends, floor = (-np.inf, np.inf), 1e-11
+    ends = (-np.inf, np.inf)
 
     def value(self, f: Array) -> Array:
         """Loss of each item."""
@@ -71,7 +69,7 @@ class SquaredHinge(Squared):
 class Logistic(Squared):
     """log(1 + exp(-y f))."""
 
-    ends, floor = (0.0, 1.0), 1e-9
+    ends = (0.0, 1.0)
 
     def value(self, f: Array) -> Array:
         """Loss of each item."""
@@ -149,13 +147,14 @@ def _cpd_evidence(fit: Fit, row: int, loss: Squared, P: Array, half: Any) -> Evi
     found, off = _evidence(w, loss, s, a, (image, f, error))
     value, slack = found.objective
     zero = float(w @ loss.value(np.zeros(fit.n)))
-    slack = 2 * slack + fit.spread * value + 2 * loss.floor * zero
-    # Rounding of f moves the slope of the loss, and the dual point with it.
-    moved = s * norm(np.abs(half[0]).T @ (2 * w * error / s)) ** 2
+    slack = 2 * slack + fit.spread * value + 2 * _FLOOR * zero
     free = getattr(model, "polynomial_", model.polynomial) == "free"
     border = P if free else P[:, :0]
-    gaps = [_gap(w, loss, s, f, border, half, c) for c in (a, a - w * off / s)]
-    found.objective, found.gap = (value, slack), (min(value, *gaps), slack + moved)
+    slope, size = loss.slope(f), np.abs(loss.slope(f))
+    bend = np.maximum(size * (1 - size), 1e-200) if loss.ends[1] == 1.0 else 2.0
+    points = a, a - w * off / s, _nearest(w, s, half, slope, bend)
+    gaps = [_gap(w, loss, s, f, border, half, c) for c in points]
+    found.objective, found.gap = (value, slack), (min(value, *gaps), slack)
     found.unit, excess = max(value, 1e-8 * zero), np.abs(P.T @ a)
     noise = 16 * fit.spread * w * (np.abs(loss.y) + np.abs(f)) / s
     if np.any(excess > np.abs(P).T @ (1e-8 * np.abs(a) + noise)):
@@ -165,6 +164,14 @@ def _cpd_evidence(fit: Fit, row: int, loss: Squared, P: Array, half: Any) -> Evi
             "intercept_, or what replaces it in poly_coef_, is not zero"
         )
     return found
+
+
+def _nearest(w: Array, s: float, half: Any, slope: Array, bend: Any) -> Array:
+    """Return the c of least gap if the loss were a square of this slope and bend."""
+    unit = np.sqrt(2 * w * bend) / s
+    system = np.vstack([np.sqrt(s / 2) * half[0].T * unit, np.eye(w.size)])
+    right = np.append(np.sqrt(s / 2) * half[1], -np.sqrt(w / (2 * bend)) * slope)
+    return unit * np.linalg.lstsq(system, right, rcond=None)[0]
 
 
 def _polynomials(fit: Fit) -> Array:
