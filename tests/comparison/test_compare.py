@@ -13,6 +13,7 @@ from sklearn import metrics
 import krein.comparison.run as run_module
 from krein import (
     Kernel,
+    SimilarityGroupSplit,
     SpectrumSVCCV,
     compare,
     list_methods,
@@ -576,3 +577,12 @@ def test_missing_labels_are_named(problem, gap):
     labels[3] = gap
     with pytest.raises(ValueError, match=r"y\[3\] is missing"):
         compare(X @ X.T, labels, methods=["clip"])
+
+
+def test_splitters_see_the_similarities(problem):
+    X, y = problem
+    K = np.exp(-np.sum((X[:, None] - X) ** 2, axis=2))
+    splitter = SimilarityGroupSplit(0.9, n_splits=3)
+    found = compare(K, y, methods=["clip"], cv=splitter)
+    for train, test in found.splits:
+        assert K[np.ix_(train, test)].max() < 0.9

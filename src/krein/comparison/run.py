@@ -218,7 +218,8 @@ def compare_problem(
     if methods is None and scipy.sparse.issparse(problem.K):
         methods = SPARSE
     chosen = select_methods(methods, has_vectors=problem.vectors is not None)
-    splits = outer_splits(problem.codes, cv, problem.groups, random_state)
+    similarities = None if problem.conversion is not None else problem.K
+    splits = outer_splits(problem.codes, cv, problem.groups, random_state, similarities)
     kept = _Cache(cache, problem, scoring)
     records = _run(problem, chosen, splits, scoring, kept, n_jobs, progress)
     return Comparison(

@@ -18,7 +18,11 @@ _REPEATS = 2
 
 
 def outer_splits(
-    codes: np.ndarray, cv: Any = None, groups: np.ndarray | None = None, seed: int = 0
+    codes: np.ndarray,
+    cv: Any = None,
+    groups: np.ndarray | None = None,
+    seed: int = 0,
+    X: Any = None,
 ) -> list[Split]:
     """Return (train, test) index pairs.
 
@@ -32,6 +36,8 @@ def outer_splits(
         Items of a group stay on one side.
     seed : int
         Seed of the shuffles.
+    X : array-like or sparse array of shape (n, n), optional
+        Similarities, for splitters that look at them (`SimilarityGroupSplit`).
 
     Returns
     -------
@@ -49,7 +55,7 @@ def outer_splits(
             raise ValueError(f"cv must be at least 2 folds, got {cv}")
         splits = stratified_folds(codes, int(cv), seed, groups)
     elif hasattr(cv, "split") and not isinstance(cv, str):
-        pairs = cv.split(np.zeros((codes.size, 1)), codes, groups)
+        pairs = cv.split(np.zeros((codes.size, 1)) if X is None else X, codes, groups)
         splits = check_splits(pairs, codes.size, groups)
     elif isinstance(cv, Iterable) and not isinstance(cv, str):
         splits = check_splits(cv, codes.size, groups)
