@@ -43,7 +43,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
 
     Notes
     -----
-    With K~ the treated kernel and w the sample weights it solves
+    With K~ the treated kernel and w the sample weights it solves::
 
         primal  min over v, r of  v'K~v / 2 + sum_i w_i max(0, r - (K~v)_i)
                 - nu r sum_i w_i

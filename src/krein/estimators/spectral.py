@@ -105,7 +105,7 @@ class SpectrumSVC(KernelClassifier):
 
     Notes
     -----
-    With K~ the treated kernel, w the sample weights and f = K~ v + b, each row solves
+    With K~ the treated kernel, w the sample weights and f = K~ v + b, each row solves::
 
         primal  min over v, b of  v'K~v / 2 + C sum_i w_i max(0, 1 - y_i f_i)
         dual    max over a of  sum_i a_i - v'K~v / 2,  0 <= a_i <= C w_i,  y'a = 0

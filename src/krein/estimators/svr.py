@@ -40,7 +40,7 @@ class SpectrumSVR(KernelRegressor):
 
     Notes
     -----
-    With K~ the treated kernel, w the sample weights and f = K~ v + b it solves
+    With K~ the treated kernel, w the sample weights and f = K~ v + b it solves::
 
         primal  min over v, b of  v'K~v / 2 + C sum_i w_i max(0, |y_i - f_i| - epsilon)
         dual    max over v of  y'v - epsilon sum_i |v_i| - v'K~v / 2,
