@@ -59,5 +59,5 @@ def test_missing_python_is_explained(tmp_path):
 def test_every_target_is_explained(tmp_path):
     shown = make(tmp_path, "help").stdout
     targets = "demo test test-all test-oldest test-versions coverage fuzz mutants lint"
-    targets += " docs bench bench-check papers dist clean"
+    targets += " lines docs bench bench-check papers dist clean"
     assert [line.split()[1] for line in shown.splitlines()] == targets.split()

@@ -54,7 +54,7 @@ def test_left_overs_of_killed_runs_are_removed(store):
     living.write_text("half")
     dead = store.folder / living.name.replace(f"-{os.getpid()}-", "-999999999-")
     elsewhere = store.folder / living.name.replace(Owner.this_process().place, "0" * 8)
-    elsewhere_old = store.folder / elsewhere.name.replace(".b.", ".c.")
+    elsewhere_old = elsewhere.with_name(f"{elsewhere.stem[:-8]}00000000.tmp")
     others = store.folder / ".notes.tmp"
     for path in (dead, elsewhere, elsewhere_old, others):
         path.write_text("half")
