@@ -141,6 +141,9 @@ class SpectrumSearch:
         model.duality_gap_ = np.max(
             [[result.certificate.value for result in rows] for rows in results], axis=0
         )
+        model.n_iter_ = np.max(
+            [[result.n_iter for result in rows] for rows in results], axis=0
+        )
         if len(found) > 1:
             for message in model._complaints([r for rows in results for r in rows]):
                 warn_user(message, ConvergenceWarning)

@@ -24,9 +24,9 @@ from krein.estimators._training import (
     as_labels,
     ravel_rows,
 )
+from krein.labels import check_classes_weigh, check_weights
 from krein.machines.cpd import LOSSES
 from krein.store.state import Fitted, State, replaces_state
-from krein.validation import check_classes_weigh, check_weights
 
 # Models that only score a fold are solved to this relative gap.
 _FOLD_TOL = 1e-6
