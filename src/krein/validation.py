@@ -17,6 +17,7 @@ from krein.notices import warn_user
 _BLOCK = 128  # rows compared at once: their differences stay in the cache
 ROUNDING = 1e-6  # asymmetry, relative to the largest entry, that is no more than that
 LARGEST = 1e150  # numbers whose squares and their sums stay in the range of float64
+SMALLEST = 1e-290  # largest entry of a matrix whose rounding errors are numbers
 _LABELLED = 5000  # items among which nearest neighbours are looked for
 _FAITHFUL = 1e-8  # asymmetry that is left as it is
 
@@ -64,8 +65,9 @@ def numbers_that_fit(name: str) -> Iterator[None]:
 def check_parameters(parameters: dict[str, Any]) -> None:
     """Refuse numbers that cannot be computed with, or not in float64."""
     for name, value in parameters.items():
-        values = value if isinstance(value, list | tuple) else [value]
-        for number in values:
+        if isinstance(value, dict):
+            check_parameters({f"{name}[{key!r}]": v for key, v in value.items()})
+        for number in value if isinstance(value, list | tuple) else [value]:
             if isinstance(number, Real):
                 _check_parameter(name, number)
 
@@ -82,10 +84,11 @@ def _check_parameter(name: str, value: Any) -> None:
             f"{name} is an integer of {value.bit_length()} bits; pass a number up to "
             f"{LARGEST:g}"
         )
-    if LARGEST < abs(value) < np.inf:
+    size = abs(float(value))
+    if LARGEST < size < np.inf or (name != "tol" and 0.0 < size < 1.0 / LARGEST):
         raise ValueError(
-            f"{name}={value!r} is so large that its square is beyond the range of "
-            f"float64; pass a number up to {LARGEST:g}"
+            f"{name}={value!r} is so large or small that its square is beyond the "
+            f"range of float64; pass a number from {1.0 / LARGEST:g} to {LARGEST:g}"
         )
 
 
@@ -149,6 +152,7 @@ def check_similarity(
     with numbers_that_fit(name):
         K = check_array(K, dtype=np.float64, input_name=name, ensure_min_samples=1)
     check_square(K, name)
+    check_size(float(max(K.max(), -K.min())), name)
     if symmetrize:
         return 0.5 * (K + K.T)
     worst = check_symmetric(K, name=name, rtol=1e-5 if single else ROUNDING)
@@ -174,10 +178,11 @@ def check_sparse_similarity(
     """Return a square, finite, symmetric sparse matrix; the input is not changed."""
     K = check_sparse_rows(X, name)
     check_square(K, name)
+    largest = float(abs(K).max()) if K.nnz else 0.0
+    check_size(largest, name)
     if symmetrize:
         return compressed_rows(0.5 * (K + K.T))
     worst = float(abs(K - K.T).max()) if K.nnz else 0.0
-    largest = float(abs(K).max()) if K.nnz else 0.0
     if worst > ROUNDING * largest:
         raise ValueError(
             f"{name} is not symmetric: the largest |{name}[i, j] - {name}[j, i]| is "
@@ -195,6 +200,16 @@ def check_square(K: np.ndarray, name: str) -> None:
             f"{name} must be a square matrix of similarities between training items, "
             f"got shape {K.shape}. For feature vectors choose a kernel by name "
             "(kernel='rbf'); to split a matrix use krein.split_kernel"
+        )
+
+
+def check_size(largest: float, name: str) -> None:
+    """Raise if the largest entry of a matrix leaves no room to compute with it."""
+    if largest > LARGEST or 0.0 < largest < SMALLEST:
+        raise ValueError(
+            f"{name} has entries up to {largest:.3g}, from which float64 cannot go on; "
+            f"multiply it by a common factor, so that its largest entry is about 1 "
+            f"(it must be between {SMALLEST:g} and {LARGEST:g})"
         )
 
 

@@ -43,6 +43,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:the kernel's smallest eigenvalue:UserWarning"),
     # matrices of the checks are smaller than the default number of landmarks
     pytest.mark.filterwarnings("ignore:n_components=.* is larger:UserWarning"),
+    # a linear kernel is no distance, and DistanceTransformer says so
+    pytest.mark.filterwarnings("ignore:X looks like a matrix of:UserWarning"),
     # scikit-learn's splitter, where a check has one sample of a class and two folds
     pytest.mark.filterwarnings("ignore:The least populated class:UserWarning"),
 ]

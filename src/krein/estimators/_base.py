@@ -257,7 +257,8 @@ class KernelModel(Sparsifiable, Documented):
             self.residual_ = certificates
         if self.verbose:
             for row, result in enumerate(results):
-                sys.stderr.write(f"{type(self).__name__} row {row}: {result!r}\n")
+                place = f"machine {row + 1} of {len(results)}"
+                sys.stderr.write(f"{type(self).__name__}, {place}: {result.sentence}\n")
         for message in self._complaints(results):
             warn_user(message, ConvergenceWarning)
 

@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
+from krein.estimators._documented import available_when
 from krein.estimators._probability import sigmoid_calibration, sigmoid_probabilities
 from krein.estimators._training import (
     Classes,
@@ -172,7 +172,7 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
             "probability=True) instead"
         )
 
-    @available_if(_has_probabilities)
+    @available_when(_has_probabilities)
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities: a sigmoid of the scores, fitted out of fold.
 

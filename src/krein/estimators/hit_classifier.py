@@ -14,11 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._documented import Documented
+from krein.estimators._documented import Documented, available_when
 from krein.estimators.hits import HitSimilarity
 from krein.labels import check_classes
 from krein.store.state import Fitted, State, replaces_state
@@ -26,8 +25,12 @@ from krein.store.state import Fitted, State, replaces_state
 
 def _has_probabilities(model: HitClassifier) -> bool:
     inner = getattr(model, "estimator_", None) or model._inner()
-    inner.predict_proba  # noqa: B018  raises as the estimator itself does
-    return True
+    if hasattr(inner, "predict_proba"):
+        return True
+    raise AttributeError(
+        "predict_proba needs an estimator with probabilities: fit "
+        "HitClassifier(SpectrumSVCCV()) or another one that has them instead"
+    )
 
 
 class HitClassifier(ClassifierMixin, Documented):
@@ -221,7 +224,7 @@ class HitClassifier(ClassifierMixin, Documented):
             return labels
         return np.where(np.diff(K.indptr) > 0, labels, self.no_hit_label)
 
-    @available_if(_has_probabilities)
+    @available_when(_has_probabilities)
     def predict_proba(
         self, X: Any, back: Any = None, self_scores: Any = None
     ) -> np.ndarray:
