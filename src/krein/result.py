@@ -160,6 +160,17 @@ class Result:
             f"{self.certificate.value:.2g})"
         )
 
+    @property
+    def sentence(self) -> str:
+        """How the solver ended, in words: what ``verbose=1`` prints."""
+        words = {"gap": "duality gap", "stationarity": "stationarity residual"}
+        kind = words.get(self.certificate.kind, self.certificate.kind)
+        return (
+            f"{self.status} after {self.n_iter} iterations, objective "
+            f"{self.value:.6g}, {kind} {self.certificate.value:.2g} (compared with tol: "
+            f"{self.certificate.relative:.2g})"
+        )
+
     def _repr_html_(self) -> str:
         rows = {
             "status": self.status,

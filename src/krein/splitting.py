@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from krein.arrays import Array, compressed_rows
+from krein.labels import refuse_missing_targets
 from krein.validation import check_sparse_rows, refuse_odd_arrays
 
 
@@ -67,6 +68,7 @@ def split_kernel(
         raise ValueError(
             f"y has {_num_samples(y)} labels for {shape[0]} items; they must agree"
         )
+    refuse_missing_targets(y)
     labels = column_or_1d(y)
     train, test = train_test_split(
         np.arange(shape[0]),

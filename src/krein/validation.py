@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
-from sklearn.utils.validation import _check_sample_weight, check_array
+from sklearn.utils.validation import check_array
 
 from krein.arrays import compressed_rows
 from krein.notices import warn_user
 
 _BLOCK = 128  # rows compared at once: their differences stay in the cache
 ROUNDING = 1e-6  # asymmetry, relative to the largest entry, that is no more than that
+LARGEST = 1e150  # numbers whose squares and their sums stay in the range of float64
+SMALLEST = 1e-290  # largest entry of a matrix whose rounding errors are numbers
 _LABELLED = 5000  # items among which nearest neighbours are looked for
 _FAITHFUL = 1e-8  # asymmetry that is left as it is
 
@@ -58,6 +60,36 @@ def numbers_that_fit(name: str) -> Iterator[None]:
             f"{name} holds an integer beyond the range of float64 (about 1e308); "
             "divide it by a common factor first"
         ) from None
+
+
+def check_parameters(parameters: dict[str, Any]) -> None:
+    """Refuse numbers that cannot be computed with, or not in float64."""
+    for name, value in parameters.items():
+        if isinstance(value, dict):
+            check_parameters({f"{name}[{key!r}]": v for key, v in value.items()})
+        for number in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(number, Real):
+                _check_parameter(name, number)
+
+
+def _check_parameter(name: str, value: Any) -> None:
+    plain = isinstance(value, bool | int | float | np.integer | np.floating)
+    if not plain or isinstance(value, np.longdouble):
+        raise ValueError(
+            f"{name}={value!r} is of type {type(value).__name__}; expected an int or a "
+            f"float: pass float({name})"
+        )
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise ValueError(
+            f"{name} is an integer of {value.bit_length()} bits; pass a number up to "
+            f"{LARGEST:g}"
+        )
+    size = abs(float(value))
+    if LARGEST < size < np.inf or (name != "tol" and 0.0 < size < 1.0 / LARGEST):
+        raise ValueError(
+            f"{name}={value!r} is so large or small that its square is beyond the "
+            f"range of float64; pass a number from {1.0 / LARGEST:g} to {LARGEST:g}"
+        )
 
 
 def _refuse_missing(X: Any, name: str) -> None:
@@ -120,6 +152,7 @@ def check_similarity(
     with numbers_that_fit(name):
         K = check_array(K, dtype=np.float64, input_name=name, ensure_min_samples=1)
     check_square(K, name)
+    check_size(float(max(K.max(), -K.min())), name)
     if symmetrize:
         return 0.5 * (K + K.T)
     worst = check_symmetric(K, name=name, rtol=1e-5 if single else ROUNDING)
@@ -145,10 +178,11 @@ def check_sparse_similarity(
     """Return a square, finite, symmetric sparse matrix; the input is not changed."""
     K = check_sparse_rows(X, name)
     check_square(K, name)
+    largest = float(abs(K).max()) if K.nnz else 0.0
+    check_size(largest, name)
     if symmetrize:
         return compressed_rows(0.5 * (K + K.T))
     worst = float(abs(K - K.T).max()) if K.nnz else 0.0
-    largest = float(abs(K).max()) if K.nnz else 0.0
     if worst > ROUNDING * largest:
         raise ValueError(
             f"{name} is not symmetric: the largest |{name}[i, j] - {name}[j, i]| is "
@@ -166,6 +200,16 @@ def check_square(K: np.ndarray, name: str) -> None:
             f"{name} must be a square matrix of similarities between training items, "
             f"got shape {K.shape}. For feature vectors choose a kernel by name "
             "(kernel='rbf'); to split a matrix use krein.split_kernel"
+        )
+
+
+def check_size(largest: float, name: str) -> None:
+    """Raise if the largest entry of a matrix leaves no room to compute with it."""
+    if largest > LARGEST or 0.0 < largest < SMALLEST:
+        raise ValueError(
+            f"{name} has entries up to {largest:.3g}, from which float64 cannot go on; "
+            f"multiply it by a common factor, so that its largest entry is about 1 "
+            f"(it must be between {SMALLEST:g} and {LARGEST:g})"
         )
 
 
@@ -331,70 +375,3 @@ def is_continuous(y: Any) -> bool:
         return different > 10
     numbering = different == values.size == np.ptp(values) + 1
     return bool(different > max(10, values.size / 3) and not numbering)
-
-
-def check_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted classes and the code of each label; two or more classes."""
-    if y.size == 0:
-        raise ValueError("y is empty; one label per item is expected")
-    if y.dtype.kind == "f" and np.isnan(y).any():
-        raise ValueError("y contains NaN, which is no class; leave these items out")
-    if y.dtype == object:
-        for i, label in enumerate(y):
-            if label is None or is_pandas_na(label) or is_scalar_nan(label):
-                raise ValueError(f"y[{i}] is missing ({label}); leave such items out")
-    classes, codes = np.unique(y, return_inverse=True)
-    if classes.size < 2:
-        raise ValueError(
-            f"y must contain samples of at least two classes, got one class: "
-            f"{classes[0]!r}"
-        )
-    return classes, codes
-
-
-def check_classes_weigh(
-    classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
-) -> None:
-    """Refuse weights that leave a class without samples.
-
-    Weights of zero equal removal of the samples; without a class the model would have
-    other rows, and `classes_` another length, than the labels say.
-    """
-    if weight is None:
-        return
-    left = np.bincount(codes[weight > 0.0], minlength=classes.size)
-    if not left.all():
-        empty = classes[left == 0].tolist()[0]
-        raise ValueError(
-            "every class must have a sample of positive weight, but sample_weight "
-            f"(times class_weight) is zero for all of class {empty!r}; leave these "
-            "samples out of X and y"
-        )
-
-
-def check_weights(
-    n: int, sample_weight: Any, class_weight: np.ndarray | None = None
-) -> np.ndarray | None:
-    """Sample weight times class weight of n samples; None when all are 1."""
-    weight = class_weight
-    if sample_weight is not None:
-        refuse_odd_arrays(sample_weight, "sample_weight")
-        weight = _check_sample_weight(
-            sample_weight,
-            np.empty((n, 1)),
-            dtype=np.float64,
-            ensure_non_negative=True,
-        )
-        weight = weight if class_weight is None else weight * class_weight
-    if weight is None or np.all(weight == 1.0):
-        return None
-    with np.errstate(over="ignore"):
-        total = float(weight.sum())
-    if total and not 1e-290 < total < 1e300:
-        raise ValueError(
-            f"sample_weight sums to {total:g}; divide the weights by a common factor "
-            "(and multiply C by it)"
-        )
-    if not np.any(weight > 0.0):
-        raise ValueError("sample_weight is zero for every sample")
-    return weight

@@ -342,8 +342,13 @@ def test_two_kernels_are_refused(problem):
     model = with_landmarks(SpectrumSVC(kernel="tl1"), 20, kernel="rbf")
     with pytest.raises(ValueError, match="give the kernel to the estimator only"):
         model.fit(X, y)
-    with pytest.raises(ValueError, match="n_components=241 is larger"):
-        with_landmarks(SpectrumSVC(kernel="tl1"), 241).fit(X, y)
+
+
+def test_more_landmarks_than_items_are_all_items_with_a_warning(problem):
+    X, y = problem
+    with pytest.warns(UserWarning, match="n_components=241 is larger"):
+        model = with_landmarks(SpectrumSVC(kernel="tl1"), 241).fit(X, y)
+    assert model.support_.size == 240
 
 
 @pytest.mark.parametrize("multi_class", ["multinomial", "ovr"])

@@ -223,4 +223,6 @@ def test_verbose_says_how_each_row_ended(data, capsys):
     K, y = data
     SpectrumSVC("flip", verbose=1).fit(K, y)
     said = capsys.readouterr().err
-    assert said.startswith("SpectrumSVC row 0: Result(converged after")
+    assert said.startswith("SpectrumSVC, machine 1 of 1: converged after")
+    assert "objective" in said
+    assert "duality gap" in said

@@ -183,7 +183,6 @@ def test_pipeline_learns(items):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_components": 31}, "n_components=31 is larger than .* n_samples=30"),
         ({"n_components": 0}, "n_components"),
         ({"landmarks": [0, 0, 1]}, "must not repeat"),
         ({"landmarks": [0, 30]}, "from 0 to 29"),
@@ -194,6 +193,15 @@ def test_pipeline_learns(items):
 def test_bad_landmarks_are_refused(arguments, message, items):
     with pytest.raises(ValueError, match=message):
         KreinNystroem(kernel="tl1").set_params(**arguments).fit(items[:30])
+
+
+def test_more_components_than_items_are_all_items_with_a_warning(items):
+    K = tl1_kernel(items[:30])
+    with pytest.warns(UserWarning, match="n_components=31 is larger .* n_samples=30"):
+        model = KreinNystroem(31).fit(K)
+    np.testing.assert_array_equal(model.landmarks_, np.arange(30))
+    exact = KreinNystroem(30).fit(K)
+    np.testing.assert_allclose(model.projection_, exact.projection_)
 
 
 def test_bad_blocks_are_refused(items):

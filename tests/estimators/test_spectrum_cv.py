@@ -255,6 +255,8 @@ def test_verbose_tells_what_was_chosen(rng, capsys):
     told = capsys.readouterr().err
     assert model.best_params_["method"] in told
     assert "score -" in told
+    assert "the mean of 1 of 2 settings is the model" in told
+    assert "higher is better" in told
 
 
 def test_two_halves_of_kernels_are_formed_for_each_power_and_kept(problem, monkeypatch):

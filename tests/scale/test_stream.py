@@ -204,7 +204,6 @@ def test_precomputed_similarity(problem, tmp_path):
         (model(probability=True), {}, "calibrate"),
         (model(), {"memory": "1MB"}, "at least .* MB are needed"),
         (model(), {"memory": "lots"}, "memory limit must be bytes"),
-        (model(3001), {}, "n_components=3001 is larger"),
     ],
 )
 def test_bad_use_is_refused(estimator, options, message, problem, tmp_path):

@@ -15,9 +15,9 @@ from krein.estimators.distances import DistanceTransformer
 from krein.items import take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
+from krein.labels import check_labels
 from krein.store.sharing import once
 from krein.validation import (
-    check_labels,
     check_similarity,
     check_sparse_similarity,
     refuse_mask,

@@ -27,6 +27,7 @@ from krein.diagnostics.spectrum_facts import (
     triangle_violations,
 )
 from krein.kernels.distances import median_distance
+from krein.labels import refuse_missing_targets
 from krein.similarity.memory import require_for
 from krein.similarity.sparse import SparseSimilarity
 from krein.validation import (
@@ -235,7 +236,9 @@ def diagnose(
     if kind not in ("similarity", "distance"):
         raise ValueError(f"kind must be 'similarity' or 'distance', got {kind!r}")
     K, filled = _check_matrix(K)
-    y = None if y is None else column_or_1d(y)
+    if y is not None:
+        refuse_missing_targets(y)
+        y = column_or_1d(y)
     check_consistent_length(K, y, X)
     largest = max(float(np.abs(K).max()), np.finfo(float).tiny)
     relative = asymmetry(K) / largest

@@ -21,7 +21,6 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
-    _check_y,
     _num_samples,
     check_array,
     check_is_fitted,
@@ -35,6 +34,7 @@ from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
+from krein.labels import check_targets
 from krein.notices import warn_user
 from krein.result import DivergedError, Result
 from krein.similarity.matrix import Matrix, Similarities
@@ -46,7 +46,6 @@ from krein.validation import (
     check_sparse_rows,
     check_sparse_similarity,
     numbers_that_fit,
-    refuse_mask,
     refuse_odd_arrays,
     warn_if_distances,
 )
@@ -75,15 +74,6 @@ class KernelModel(Sparsifiable, Documented):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-
-    def _validate_params(self) -> None:
-        super()._validate_params()
-        for name, value in self.get_params(deep=False).items():
-            if isinstance(value, int) and abs(value) >= 2**1023:
-                raise ValueError(
-                    f"{name} is an integer of {value.bit_length()} bits, beyond the "
-                    "range of float64; pass a number below 1e308"
-                )
 
     _one_sided = False  # whether the eigenvectors of one side are enough
 
@@ -153,11 +143,7 @@ class KernelModel(Sparsifiable, Documented):
 
     def _check_y(self, y: Any, *, numeric: bool = False) -> np.ndarray:
         """Validate targets alone: X was checked already, its names included."""
-        if y is None:
-            validate_data(self, X="no_validation", y=None, reset=False)
-        refuse_mask(y, "y")
-        with numbers_that_fit("y"):
-            return _check_y(y, y_numeric=numeric, estimator=self)
+        return check_targets(y, self, numeric=numeric)
 
     def _training_kernel(self, X: Any, dtype: Any = None) -> tuple[Matrix, dict]:
         """Similarities of checked training items, with `kernel_` and `X_fit_`."""
@@ -271,7 +257,8 @@ class KernelModel(Sparsifiable, Documented):
             self.residual_ = certificates
         if self.verbose:
             for row, result in enumerate(results):
-                sys.stderr.write(f"{type(self).__name__} row {row}: {result!r}\n")
+                place = f"machine {row + 1} of {len(results)}"
+                sys.stderr.write(f"{type(self).__name__}, {place}: {result.sentence}\n")
         for message in self._complaints(results):
             warn_user(message, ConvergenceWarning)
 

@@ -7,14 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
+from krein.estimators._documented import available_when
 from krein.estimators._probability import sigmoid_calibration, sigmoid_probabilities
 from krein.estimators._training import (
     Classes,
@@ -25,13 +23,14 @@ from krein.estimators._training import (
     votes_of_pairs,
 )
 from krein.estimators.conformal import PredictionSets
-from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
-from krein.validation import (
+from krein.labels import (
+    check_classes,
     check_classes_weigh,
-    check_labels,
     check_weights,
-    warn_if_reordered,
+    class_weights,
 )
+from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
+from krein.validation import warn_if_reordered
 
 
 class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
@@ -112,22 +111,11 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
         return training, Classes(kept, self.classes_.size)
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
-        y = self._check_y(y)
-        check_classification_targets(y)
-        if y.shape[0] != n:
-            raise ValueError(
-                f"y has {y.shape[0]} labels for {n} samples; they must agree"
-            )
-        self.classes_, codes = check_labels(y)
+        self.classes_, codes = check_classes(y, n, self)
         return codes
 
     def _class_weights(self, codes: np.ndarray) -> Array | None:
-        if self.class_weight is None:
-            return None
-        per_class = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=self.classes_[codes]
-        )
-        return per_class[codes]
+        return class_weights(self.class_weight, self.classes_, codes)
 
     def held_values(
         self, fitted: FittedRows, training: Training, test: np.ndarray, train: Any
@@ -179,9 +167,12 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
     def _has_probabilities(self) -> bool:
         if getattr(self, "probability", False):
             return True
-        raise AttributeError("predict_proba needs probability=True")
+        raise AttributeError(
+            f"predict_proba needs probabilities: fit {type(self).__name__}("
+            "probability=True) instead"
+        )
 
-    @available_if(_has_probabilities)
+    @available_when(_has_probabilities)
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities: a sigmoid of the scores, fitted out of fold.
 

@@ -141,10 +141,18 @@ class SpectrumSearch:
         model.duality_gap_ = np.max(
             [[result.certificate.value for result in rows] for rows in results], axis=0
         )
+        model.n_iter_ = np.max(
+            [[result.n_iter for result in rows] for rows in results], axis=0
+        )
         if len(found) > 1:
             for message in model._complaints([r for rows in results for r in rows]):
                 warn_user(message, ConvergenceWarning)
         if model.verbose:
+            sys.stderr.write(
+                f"{type(model).__name__}: the mean of {best.size} of {order.size} "
+                "settings is the model; their mean scores over the folds (higher is "
+                "better):\n"
+            )
             for place, (member, _) in zip(best, found, strict=True):
                 chosen = {k: v for k, v in member.items() if k != "results"}
                 score = table["mean_test_score"][place]

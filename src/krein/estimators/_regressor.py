@@ -15,8 +15,9 @@ from sklearn.utils.validation import (
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
 from krein.estimators._training import Training, Values
+from krein.labels import check_weights
 from krein.store.state import COEFFICIENTS, RESULTS, State, replaces_state
-from krein.validation import check_weights, warn_if_reordered
+from krein.validation import warn_if_reordered
 
 
 class KernelRegressor(RegressorMixin, KernelModel):

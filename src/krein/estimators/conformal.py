@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
+from krein.estimators._documented import available_when
 
 
 def conformity(
@@ -80,13 +80,16 @@ def thresholds(table: Array, n_classes: int, coverage: float) -> Array:
 def _has_sets(model: Any) -> bool:
     if getattr(model, "probability", False) or getattr(model, "_makes_sets", False):
         return True
-    raise AttributeError("predict_set needs probability=True")
+    raise AttributeError(
+        f"predict_set needs probabilities: fit {type(model).__name__}("
+        "probability=True) instead"
+    )
 
 
 class PredictionSets:
     """A mixin of classifiers that keep `conformity_`."""
 
-    @available_if(_has_sets)
+    @available_when(_has_sets)
     def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """Sets of classes that hold the true class with frequency `coverage`.
 

@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
+from krein.estimators._documented import available_when
 from krein.estimators._folds import inner_folds
 from krein.estimators._probability import calibrated
 from krein.estimators._search import check_grid, out_of_fold
@@ -24,9 +24,9 @@ from krein.estimators._training import (
     as_labels,
     ravel_rows,
 )
+from krein.labels import check_classes_weigh, check_weights
 from krein.machines.cpd import LOSSES
 from krein.store.state import Fitted, State, replaces_state
-from krein.validation import check_classes_weigh, check_weights
 
 # Models that only score a fold are solved to this relative gap.
 _FOLD_TOL = 1e-6
@@ -384,7 +384,7 @@ class CPDSVC(CPDModel, KernelClassifier):
             return True
         raise AttributeError("predict_proba needs probability=True or loss='logistic'")
 
-    @available_if(_has_probabilities)
+    @available_when(_has_probabilities)
     def predict_proba(self, X: Any, P: Any = None) -> Array:
         """Class probabilities: the logistic model's, or a sigmoid fitted out of fold.
 

@@ -12,9 +12,9 @@ from sklearn.utils.validation import _num_samples
 from krein.arrays import Array
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._training import FittedRows, Training, Values
+from krein.labels import check_weights
 from krein.machines.cpd import Squared
 from krein.store.state import replaces_state
-from krein.validation import check_weights
 
 
 class CPDRegressor(RegressorMixin, CPDModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -14,19 +14,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._documented import Documented
+from krein.estimators._documented import Documented, available_when
 from krein.estimators.hits import HitSimilarity
+from krein.labels import check_classes
 from krein.store.state import Fitted, State, replaces_state
 
 
 def _has_probabilities(model: HitClassifier) -> bool:
     inner = getattr(model, "estimator_", None) or model._inner()
-    inner.predict_proba  # noqa: B018  raises as the estimator itself does
-    return True
+    if hasattr(inner, "predict_proba"):
+        return True
+    raise AttributeError(
+        "predict_proba needs an estimator with probabilities: fit "
+        "HitClassifier(SpectrumSVCCV()) or another one that has them instead"
+    )
 
 
 class HitClassifier(ClassifierMixin, Documented):
@@ -46,8 +50,9 @@ class HitClassifier(ClassifierMixin, Documented):
         How hits become similarities.
     no_hit_label : label, optional
         What `predict` returns for a new item without any hit among the training
-        items; None: what the model says where all similarities are 0. Probabilities
-        of such an item are the shares of the classes among the training items.
+        items, of the type of the labels (text or a number); None: what the model says
+        where all similarities are 0. Probabilities of such an item are the shares of
+        the classes among the training items.
 
     Attributes
     ----------
@@ -104,8 +109,15 @@ class HitClassifier(ClassifierMixin, Documented):
         """Declare a square matrix to splitters, sparse or not."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = True
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
         return tags
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of training items."""
+        if "similarity_" not in vars(self):
+            raise AttributeError("n_features_in_ is known after fit")
+        return self.similarity_.n_features_in_
 
     def _inner(self) -> Any:
         if self.estimator is not None:
@@ -130,6 +142,9 @@ class HitClassifier(ClassifierMixin, Documented):
         """
         similarity = clone(self.similarity or HitSimilarity())
         K = similarity.fit_transform(X)
+        classes, codes = check_classes(y, K.shape[0], self)
+        _check_no_hit_label(self.no_hit_label, classes)
+        y = classes[codes]
         self.adopt(similarity, clone(self._inner()).fit(K, y), y)
         if self.estimator is None:
             rows = self.estimator_[:-1].transform(K)
@@ -149,14 +164,10 @@ class HitClassifier(ClassifierMixin, Documented):
         y : array-like of shape (n,)
             Class labels of the training items.
         """
+        classes, counts = np.unique(np.asarray(y), return_counts=True)
+        _check_no_hit_label(self.no_hit_label, classes)
         self.similarity_, self.estimator_ = similarity, estimator
-        self.classes_, counts = np.unique(np.asarray(y), return_counts=True)
-        self.class_prior_ = counts / counts.sum()
-        if self.no_hit_label is not None and self.no_hit_label in self.classes_:
-            raise ValueError(
-                f"no_hit_label={self.no_hit_label!r} is a class of y; choose a label "
-                "that stands for nothing else"
-            )
+        self.classes_, self.class_prior_ = classes, counts / counts.sum()
 
     def has_hits(self, X: Any, back: Any = None, self_scores: Any = None) -> np.ndarray:
         """Whether each new item has a hit among the training items.
@@ -213,7 +224,7 @@ class HitClassifier(ClassifierMixin, Documented):
             return labels
         return np.where(np.diff(K.indptr) > 0, labels, self.no_hit_label)
 
-    @available_if(_has_probabilities)
+    @available_when(_has_probabilities)
     def predict_proba(
         self, X: Any, back: Any = None, self_scores: Any = None
     ) -> np.ndarray:
@@ -232,6 +243,35 @@ class HitClassifier(ClassifierMixin, Documented):
         probabilities = self.estimator_.predict_proba(K)
         probabilities[np.diff(K.indptr) == 0] = self.class_prior_
         return probabilities
+
+
+def _check_no_hit_label(label: Any, classes: np.ndarray) -> None:
+    """Refuse a label that is a class, or that would change the type of the others."""
+    if label is None:
+        return
+    if not _fits_labels(label, classes):
+        raise ValueError(
+            f"no_hit_label={label!r} is not of the type of the labels, which are like "
+            f"{classes[0].item() if hasattr(classes[0], 'item') else classes[0]!r} "
+            f"(dtype {classes.dtype}): predictions would be of another type than y. "
+            "Choose a label of that type, or convert y first"
+        )
+    if label in classes.tolist():
+        raise ValueError(
+            f"no_hit_label={label!r} is a class of y; choose a label that stands for "
+            "nothing else"
+        )
+
+
+def _fits_labels(label: Any, classes: np.ndarray) -> bool:
+    """Whether an array of the classes can hold the label too."""
+    kind = classes.dtype.kind
+    if kind in "iu" and isinstance(label, Integral):
+        limits = np.iinfo(classes.dtype)
+        return bool(limits.min <= label <= limits.max)
+    if kind == "f":
+        return isinstance(label, Real)
+    return kind in "OUT" and isinstance(label, str) == isinstance(classes[0], str)
 
 
 def linear_svm_gap(X: Any, y: Any, svm: LinearSVC) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from krein.arrays import Array, compressed_rows
 from krein.estimators._documented import Documented
@@ -90,7 +90,7 @@ class HitSimilarity(TransformerMixin, Documented):
         """Declare a square matrix to splitters, sparse or not."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = True
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -173,8 +173,9 @@ class HitSimilarity(TransformerMixin, Documented):
         hits = self._counted(_in_order(X, self.names_))
         if hits.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {hits.shape[1]} columns, but {self.n_features_in_} training "
-                "items were fitted; columns are training items in the order of fit"
+                f"X has {hits.shape[1]} features, but {type(self).__name__} is "
+                f"expecting {self.n_features_in_} features as input: one column per "
+                "training item, in the order of fit"
             )
         other = hits if back is None else scipy.sparse.csr_array(self._counted(back).T)
         if other.shape != hits.shape:
@@ -185,11 +186,8 @@ class HitSimilarity(TransformerMixin, Documented):
         both = self._joined(hits, other)
         if not self.normalize:
             return both
-        known = np.zeros(hits.shape[0])
-        if self_scores is not None:
-            given = np.nan_to_num(np.asarray(self_scores, dtype=np.float64))
-            known += np.maximum(given - self.floor, 0.0)
-        new = self._imputed(known, hits, other)
+        known = _checked_self_scores(self_scores, hits.shape[0])
+        new = self._imputed(np.maximum(known - self.floor, 0.0), hits, other)
         return _divided(both, new, self.self_scores_)
 
     def new_items(self, hits, names=None):
@@ -233,7 +231,18 @@ class HitSimilarity(TransformerMixin, Documented):
 
     def _counted(self, X: Any) -> scipy.sparse.csr_array:
         """Scores from the floor on."""
-        data = X.data if isinstance(X, Named) else X
+        data = check_array(
+            X.data if isinstance(X, Named) else X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            ensure_all_finite=False,  # told below, in words about hits
+            input_name="X",
+        )
+        if data.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: the lowest "
+                f"is the negative score {data.min():g}; scores of hits are 0 or more"
+            )
         hits = checked_scores(data, copy=bool(self.floor))
         if self.floor:
             hits.data = np.maximum(hits.data - self.floor, 0.0)
@@ -255,6 +264,24 @@ class HitSimilarity(TransformerMixin, Documented):
     def _imputed(self, known: Array, hits: Any, other: Any) -> Array:
         best = np.maximum(_row_max(hits), _row_max(other))
         return np.where(known > 0, known, np.maximum(self.typical_score_, best))
+
+
+def _checked_self_scores(self_scores: Any, n: int) -> Array:
+    """Scores of n new items against themselves, 0 where not known."""
+    if self_scores is None:
+        return np.zeros(n)
+    scores = np.asarray(self_scores, dtype=np.float64)
+    if scores.shape != (n,):
+        raise ValueError(
+            f"self_scores must have shape ({n},), one per new item, got {scores.shape}"
+        )
+    if np.isinf(scores).any() or (scores < 0).any():
+        place = int(np.flatnonzero(np.isinf(scores) | (scores < 0))[0])
+        raise ValueError(
+            f"self_scores[{place}] is {scores[place]:g}; expected a finite score of 0 "
+            "or more, or NaN where it is not known"
+        )
+    return np.nan_to_num(scores)
 
 
 def _block(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> Any:

@@ -51,7 +51,8 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
     Parameters
     ----------
     n_components : int
-        Number of landmarks m, at most the number of items.
+        Number of landmarks m. If there are fewer items, all of them are landmarks,
+        with a warning.
     kernel : "precomputed", str, Kernel or callable
         See `krein.list_kernels`.
     kernel_params : dict, optional
@@ -243,7 +244,14 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         Approximation
         """
         rng = check_random_state(self.random_state)
-        landmarks = choose_landmarks(self.landmarks, source, self.n_components, rng)
+        m = self.n_components
+        if isinstance(self.landmarks, str) and m > source.n:
+            warn_user(
+                f"n_components={m} is larger than the number of items, n_samples="
+                f"{source.n}: all items are landmarks, and nothing is approximated"
+            )
+            m = source.n
+        landmarks = choose_landmarks(self.landmarks, source, m, rng)
         columns = (columns_of or dense_columns)(source, landmarks)
         space = Range.fit(columns, weight)
         if self.core == "textbook":

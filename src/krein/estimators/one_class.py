@@ -15,9 +15,9 @@ from krein.estimators._base import KernelModel
 from krein.estimators._svm_rows import with_slack
 from krein.estimators._training import FittedRows, Row, Training
 from krein.estimators.spectral import METHOD_CONSTRAINTS
+from krein.labels import check_weights
 from krein.machines.libsvm import one_class_dual
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
-from krein.validation import check_weights
 
 
 class SpectrumOneClassSVM(OutlierMixin, KernelModel):

@@ -73,6 +73,8 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         As in `SpectrumSVC`; means over the members.
     duality_gap_ : ndarray of shape (n_rows,)
         The largest certified gap of the members.
+    n_iter_ : ndarray of shape (n_rows,)
+        The largest number of iterations of the members.
     temperature_ : float
         ``predict_proba`` is the softmax of scores over it, fitted out of fold.
 

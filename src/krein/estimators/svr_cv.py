@@ -62,6 +62,8 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         As in `SpectrumSVR`; means over the members.
     duality_gap_ : ndarray of shape (1,)
         The largest certified gap of the members.
+    n_iter_ : ndarray of shape (n_rows,)
+        The largest number of iterations of the members.
 
     References
     ----------

@@ -168,6 +168,11 @@ def _write_file(work: Work, out: str | os.PathLike, tiling: Tiling) -> np.ndarra
     A run killed at any moment loses the blocks in work and nothing else; blocks that
     were damaged since are recognised and evaluated again.
     """
+    if Path(out).is_file():
+        raise FileExistsError(
+            f"out={os.fspath(out)!r} exists, and kernel_matrix replaces no file: "
+            "remove it or choose another name"
+        )
     path = check_writable(out)
     if path.suffix != ".npy":
         raise ValueError(f"out must be a .npy file, got {path.name!r}")
