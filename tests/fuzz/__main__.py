@@ -24,9 +24,11 @@ SHARES = {
     "calls": 2,
     "files": 4,
     "refits": 1,
+    "forms": 1,
+    "storages": 1,
 }
 # Kinds that are not in a module of their own name.
-MODULES = {"certificates": "fits", "invariants": "fits"}
+MODULES = {"certificates": "fits", "invariants": "fits", "storages": "forms"}
 
 
 def trial_of(kind):
