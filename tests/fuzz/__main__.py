@@ -6,6 +6,7 @@ file in the folder ``--out``, so that a campaign goes on where it stopped.
 """
 
 import argparse
+import importlib
 import json
 import signal
 import subprocess
@@ -17,17 +18,22 @@ BATCH = 500  # a child needs two seconds to begin
 SECONDS = 60  # of the processor: a trial that needs more is ended (code -27)
 SILENCE = 3600  # seconds without a word from the child: the trial waits for ever
 # Trials of each kind in one round; a damaged file costs a tenth of a fit.
-SHARES = {"certificates": 2, "invariants": 1, "calls": 2, "files": 4}
+SHARES = {
+    "certificates": 2,
+    "invariants": 1,
+    "calls": 2,
+    "files": 4,
+    "refits": 1,
+    "forms": 1,
+    "storages": 1,
+}
+# Kinds that are not in a module of their own name.
+MODULES = {"certificates": "fits", "invariants": "fits", "storages": "forms"}
 
 
 def trial_of(kind):
-    if kind in ("certificates", "invariants"):
-        from . import fits as module
-    elif kind == "calls":
-        from . import calls as module
-    else:
-        from . import files as module
-    return getattr(module, kind)
+    name = MODULES.get(kind, kind)
+    return getattr(importlib.import_module(f"tests.fuzz.{name}"), kind)
 
 
 def one(kind, seed):

@@ -25,7 +25,7 @@ from krein import (
 )
 from krein.files import FormatError
 
-from .__main__ import one
+from .__main__ import SHARES, one
 
 CORPUS = (Path(__file__).parent / "corpus.txt").read_text("utf-8").split()
 
@@ -38,7 +38,7 @@ def test_trials_that_failed_once(trial):
         assert one(kind, int(seed)) is None
 
 
-@pytest.mark.parametrize("kind", ["certificates", "invariants", "calls", "files"])
+@pytest.mark.parametrize("kind", SHARES)
 def test_some_new_trials(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("default")

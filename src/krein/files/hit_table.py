@@ -314,6 +314,8 @@ def checked_scores(matrix: Any, *, copy: bool = True) -> scipy.sparse.csr_array:
 
     Without `copy` the arrays of `matrix` are shared where they can stay as they are.
     """
+    if np.iscomplexobj(matrix):
+        raise ValueError("the sparse array holds complex numbers; hits are real scores")
     data = scipy.sparse.csr_array(matrix, dtype=np.float64, copy=copy)
     if not np.isfinite(data.data).all():
         raise ValueError("the sparse array holds NaN or infinity; hits are finite")

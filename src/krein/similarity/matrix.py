@@ -285,7 +285,8 @@ class FeatureKernel(Matrix):
         root = (B * np.sqrt(np.maximum(values, 0.0))) @ B.T
         core = (root * self.signature) @ root
         core_values = scipy.linalg.eigvalsh(0.5 * (core + core.T))
-        return min(0.0, float(core_values[0])), max(0.0, float(core_values[-1]))
+        smallest, largest = core_values.min(initial=0.0), core_values.max(initial=0.0)
+        return float(smallest), float(largest)
 
 
 @dataclass(frozen=True)
