@@ -586,3 +586,33 @@ def test_splitters_see_the_similarities(problem):
     found = compare(K, y, methods=["clip"], cv=splitter)
     for train, test in found.splits:
         assert K[np.ix_(train, test)].max() < 0.9
+
+
+def test_prediction_sets_are_recorded_and_listed(problem, tmp_path):
+    X, y = problem
+    found = compare(np.tanh(X @ X.T), y, methods=["clip", "average", "logistic"], cv=3)
+    covered = []
+    for record in found.records:
+        test = found.splits[record["split"]][1]
+        codes = found.problem.codes[test]
+        assert len(record["sets"]) == test.size
+        covered += [c in s for c, s in zip(codes, record["sets"], strict=True)]
+    assert 0.75 <= np.mean(covered) <= 1.0
+    page = tmp_path / "page.html"
+    found.to_html(page)
+    assert "Items to look at" in page.read_text()
+
+
+def test_a_cache_tells_a_settled_scale_from_a_fixed_one(tmp_path):
+    """gamma="median" is settled on training items, a number is not."""
+    words = ["anna", "anne", "bea", "beate", "carl", "karla", "dora", "doris"] * 4
+    words = [f"{word}{i // 8}" for i, word in enumerate(words)]
+    y = np.arange(32) % 8 < 4
+    settled = Kernel("edit", gamma="median").fit(words)
+    plain = {"methods": ["clip"], "cv": 3}
+    fixed = Kernel("edit", gamma=settled.params["gamma"])
+    alone = compare(words, y, fixed, **plain)
+    compare(words, y, Kernel("edit", gamma="median"), cache=tmp_path, **plain)
+    cached = compare(words, y, fixed, cache=tmp_path, **plain)
+    assert [r["params"] for r in cached.records] == [r["params"] for r in alone.records]
+    assert [r["scores"] for r in cached.records] == [r["scores"] for r in alone.records]

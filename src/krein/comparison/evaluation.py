@@ -30,11 +30,13 @@ from krein.estimators._folds import inner_folds
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
 from krein.estimators._search import best_candidates, held_out, in_folds
 from krein.estimators._training import Classes, Training, as_labels
+from krein.estimators.conformal import conformity, thresholds
 from krein.progress import say
 from krein.result import DivergedError
 from krein.similarity.sparse import as_matrix
 from krein.store.sharing import alone_clock, shared_work
 
+COVERAGE = 0.9  # of the prediction sets that tell which items to look at
 # What a method may raise on a split without ending the comparison.
 _FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 
@@ -300,12 +302,18 @@ def _final_fit(
     except _FAILURES as error:
         return {"method": name, "error": f"{type(error).__name__}: {error}"}
     slow = any(issubclass(w.category, ConvergenceWarning) for w in caught)
-    proba = answer.proba
-    if proba is None:
+    proba, sets = answer.proba, answer.sets
+    if not state.method.searches:
         values = state.out_of_fold[state.best]
-        proba = sigmoid_probabilities(
-            answer.values, *fit_sigmoids(values, target.codes, None, target.n)
-        )
+        sigmoids = fit_sigmoids(values, target.codes, None, target.n)
+        if proba is None:
+            proba = sigmoid_probabilities(answer.values, *sigmoids)
+            seen = sigmoid_probabilities(values, *sigmoids)
+        else:
+            seen = state._proba(values)
+        table = conformity(seen, target.codes)
+        sets = proba >= thresholds(table, target.n, COVERAGE)
+    assert proba is not None
     return {
         "method": name,
         "params": params,
@@ -321,6 +329,7 @@ def _final_fit(
         "probability": [
             round(float(proba[i, code]), 4) for i, code in enumerate(answer.codes)
         ],
+        "sets": None if sets is None else [np.flatnonzero(s).tolist() for s in sets],
     }
 
 
@@ -334,12 +343,13 @@ class Answer:
     converged: bool
     fit_seconds: float
     predict_seconds: float
+    sets: np.ndarray | None = None
 
 
 def _answer(model: Any, train: Any, test: Any, target: Classes) -> Answer:
     """Fit on the training part and answer for the test part."""
     start = alone_clock()
-    converged = True
+    converged, sets = True, None
     if is_by_rows(model):
         model._validate_params()
         fitted = model.fit_rows(_training(train), target)
@@ -362,4 +372,6 @@ def _answer(model: Any, train: Any, test: Any, target: Classes) -> Answer:
         values = values.reshape(codes.size, -1)
         own = hasattr(model, "predict_proba")
         proba = model.predict_proba(test) if own else None
-    return Answer(values, codes, proba, converged, done - start, end - done)
+        if hasattr(model, "predict_set"):
+            sets = model.predict_set(test, COVERAGE)
+    return Answer(values, codes, proba, converged, done - start, end - done, sets)

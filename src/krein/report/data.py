@@ -103,6 +103,7 @@ def case(
         "kernels": kernels,
         "comparison": _comparison(comparison, text),
         "mistakes": mistakes(comparison, K, names),
+        "unsure": unsure_items(comparison, names),
         "copy": recipe(comparison, source),
         "run": _run(comparison, command),
     }
@@ -350,6 +351,41 @@ def mistakes(
     else:
         found.sort(key=lambda m: (-m["wrong"] / m["tests"], -m["probability"]))
     return found[:_SHOWN]
+
+
+def unsure_items(comparison: Any, names: Sequence[str] | None) -> list[dict[str, Any]]:
+    """Items whose prediction set does not hold exactly one class, to look at.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What was found.
+    names : sequence of str or None
+        Names of the items; their numbers when there are none.
+
+    Returns
+    -------
+    list of dict
+        Name, label, and the classes between which the recommended method leaves it.
+    """
+    if comparison.task == "regression":
+        return []
+    labels, found = _true_labels(comparison), {}
+    classes = [str(label) for label in comparison.problem.classes]
+    for record in comparison.of(comparison.recommendation.method):
+        test = comparison.splits[record["split"]][1]
+        for i, chosen in zip(test, record.get("sets") or [], strict=False):
+            if len(chosen) != 1:
+                found[int(i)] = [classes[k] for k in chosen]
+    rows = [
+        {
+            "item": str(i) if names is None else str(names[i]),
+            "label": labels[i],
+            "set": chosen,
+        }
+        for i, chosen in sorted(found.items(), key=lambda pair: len(pair[1]))
+    ]
+    return rows[:_SHOWN]
 
 
 def _true_labels(comparison: Any) -> list[str]:

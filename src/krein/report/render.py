@@ -17,7 +17,14 @@ from krein.report.charts import (
     time_chart,
 )
 from krein.report.png import heat_chart
-from krein.report.tables import capital, facts_table, mistake_table, picker, score_table
+from krein.report.tables import (
+    capital,
+    facts_table,
+    mistake_table,
+    picker,
+    score_table,
+    unsure_table,
+)
 
 _FEW_CLASSES = 12
 
@@ -119,6 +126,7 @@ def _section(case: dict[str, Any], index: int, cases: int) -> str:
 {_failed(comparison["failed"])}
 <h3>{"Largest errors" if numbers else "Items that were not recognised"}</h3>
 {mistake_table(case)}
+{"" if numbers else "<h3>Items to look at</h3>" + unsure_table(case["unsure"])}
 <h3>{"The methods" if numbers else "What each method got wrong"}</h3>
 {picker(comparison, case["classes"])}
 <h3>The similarity</h3>

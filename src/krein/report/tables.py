@@ -89,6 +89,27 @@ def mistake_table(case: dict[str, Any]) -> str:
     )
 
 
+def unsure_table(rows: list[dict[str, Any]]) -> str:
+    """Items whose 90 % prediction set is empty or holds several classes."""
+    if not rows:
+        return "<p>Every prediction set at 90 % holds exactly one class.</p>"
+    head = "".join(
+        f'<th scope="col">{word}</th>' for word in ("Item", "Is", "Set at 90 %")
+    )
+    body = "".join(
+        _row(row["item"], (f"<td>{escape(cell)}</td>" for cell in cells))
+        for row in rows
+        for cells in [(row["label"], ", ".join(row["set"]) or "none of the classes")]
+    )
+    note = (
+        "Prediction sets hold the true class of nine items in ten. A set of several "
+        "classes says that the item lies between them, an empty one that it is unlike "
+        "all of them."
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<p class="note">{note}</p>' + _scrolling(table, "Items to look at")
+
+
 def _mistake(row: dict[str, Any], numbers: bool) -> str:
     sure = f"{row['probability']:.0%}" if row["probability"] else ""
     counted = [] if numbers else [sure, f"{row['wrong']} of {row['tests']}"]
