@@ -12,6 +12,7 @@ from krein import (
     DistanceTransformer,
     HitClassifier,
     HitSimilarity,
+    KreinLogisticRegression,
     KreinNystroem,
     PCoA,
     PseudoEuclideanEmbedding,
@@ -113,10 +114,28 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
+def expected_of_variants(estimator):
+    """Checks that cannot hold for a setting, beside those of its class."""
+    found = expected_failures(estimator)
+    if not isinstance(estimator, KreinLogisticRegression):
+        return found
+    if not estimator.fit_intercept and estimator.multi_class == "ovr":
+        found["check_class_weight_classifiers"] = (
+            "without an intercept a row cannot follow the share of its class, and the "
+            "check wants the heavy class to be predicted nearly always"
+        )
+    if estimator.solver == "ccicp-gd" and estimator.kernel == "precomputed":
+        found["check_fit_idempotent"] = (
+            "the published procedure diverges on the matrix of the check, and a model "
+            "that diverged does not predict"
+        )
+    return found
+
+
 @pytest.mark.slow
 @parametrize_with_checks(
     both_kernels(VARIANTS) + OWN_KERNEL[2:] + SLOW_DEFAULTS,
-    expected_failed_checks=expected_failures,
+    expected_failed_checks=expected_of_variants,
 )
 def test_scikit_learn_check_of_variants(estimator, check):
     check(estimator)
