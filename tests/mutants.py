@@ -137,7 +137,8 @@ MUTANTS = [
            "__import__('shutil').copyfile(temporary, path)", "tests/store"),
     Mutant("validation.py", "if worst > rtol * largest:", "if worst > 0.1 * largest:",
            "tests/estimators/test_bad_input.py tests/fuzz/test_corpus.py"),
-    Mutant("labels.py", "if _is_missing(value):", "if False:", "tests/fuzz/test_corpus.py"),
+    Mutant("labels.py", "if _is_missing(value):", "if False:",
+           "tests/fuzz/test_corpus.py"),
     # the referee itself
     Mutant("referee/report.py", "measure <= claim.value * (1 + 1e-9) + slack",
            "measure <= 2 * claim.value + slack", "tests/referee/test_referee.py"),

@@ -127,7 +127,7 @@ def class_weights(
 
 def check_class_weight(label: Any, weight: Any) -> None:
     """Refuse a weight that is not a finite number of 0 or more."""
-    if isinstance(weight, Real) and 0 <= weight < np.inf:
+    if isinstance(weight, Real) and 0.0 <= float(weight) < np.inf:
         return
     raise ValueError(
         f"class_weight[{label!r}] is {weight!r}; expected a finite number of 0 or more"

@@ -167,8 +167,8 @@ class Result:
         kind = words.get(self.certificate.kind, self.certificate.kind)
         return (
             f"{self.status} after {self.n_iter} iterations, objective "
-            f"{self.value:.6g}, {kind} {self.certificate.value:.2g} (compared with tol: "
-            f"{self.certificate.relative:.2g})"
+            f"{self.value:.6g}, {kind} {self.certificate.value:.2g} (compared with "
+            f"tol: {self.certificate.relative:.2g})"
         )
 
     def _repr_html_(self) -> str:

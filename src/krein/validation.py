@@ -98,8 +98,9 @@ def _refuse_missing(X: Any, name: str) -> None:
     if not (isinstance(values, np.ndarray) and values.dtype.kind == "f"):
         return
     # A sum is cheap and NaN if any entry is (or where infinities of both signs are).
-    if values.ndim != 2 or not np.isnan(np.sum(values)):
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.ndim != 2 or not np.isnan(np.sum(values)):
+            return
     gaps = np.isnan(values)
     if not gaps.any():
         return

@@ -15,7 +15,7 @@ from krein.estimators.distances import DistanceTransformer
 from krein.items import take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
-from krein.labels import check_labels
+from krein.labels import check_labels, refuse_missing_targets
 from krein.store.sharing import once
 from krein.validation import (
     check_similarity,
@@ -90,6 +90,7 @@ def make_problem(
         refuse_odd_arrays(X)
     refuse_mask(y, "y")
     warn_if_reordered(X, y)
+    refuse_missing_targets(y)
     classes, codes = check_labels(column_or_1d(np.asarray(y), warn=False))
     n = _num_samples(X)
     if codes.size != n:

@@ -268,7 +268,7 @@ def _fits_labels(label: Any, classes: np.ndarray) -> bool:
     kind = classes.dtype.kind
     if kind in "iu" and isinstance(label, Integral):
         limits = np.iinfo(classes.dtype)
-        return bool(limits.min <= label <= limits.max)
+        return bool(limits.min <= int(label) <= limits.max)
     if kind == "f":
         return isinstance(label, Real)
     return kind in "OUT" and isinstance(label, str) == isinstance(classes[0], str)
