@@ -92,10 +92,12 @@ def test_demo_begins_with_what_it_found(demo):
     report, page = demo
     digits, promoters = report["cases"]
     recommended = digits["comparison"]["recommended"]
-    wrong = {row["method"]: 1 - row["accuracy"] for row in digits["comparison"]["table"]}
+    wrong = {
+        row["method"]: 1 - row["accuracy"] for row in digits["comparison"]["table"]
+    }
     assert recommended == "average"
     assert wrong["average"] == pytest.approx(0.033, abs=0.012)
-    assert wrong["average"] + 0.01 < wrong["features"]  # a yardstick
+    assert wrong["average"] + 0.01 < wrong["features"]  # a simple baseline
     assert wrong["average"] + 0.05 < min(wrong["svc"], wrong["neighbors"])
     assert f"on {100 * wrong['average']:.1f} %" in digits["finding"]
     assert "About 50 similarities" in digits["about"]

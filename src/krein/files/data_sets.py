@@ -32,23 +32,15 @@ where d is the Hausdorff distance of their ink in pixels: the longest way one ha
 from the ink of one digit to the ink of the other. A metric, whose exponential is
 indefinite: 61 of 300 eigenvalues are negative.
 """
-_STROKES = """How alike the strokes of 180 handwritten digits 3, 5 and 8 are.
-
-exp(-d), where d compares two pictures of scikit-learn's load_digits pixel by pixel, each
-pixel with the closest value among the nine pixels around its place in the other picture;
-d * d is the mean over both directions of the sum of squares. A stroke that lies one pixel
-further costs nothing.
+_STROKES = """Similarity exp(-d) of 180 handwritten digits 3, 5 and 8 of scikit-learn, where
+d compares each pixel with the closest value among the nine pixels around its place in the
+other picture; d * d is the sum of squares, averaged over both directions. A stroke that
+is shifted by one pixel costs nothing.
 """
 _BUNDLED = ("promoters", "sonar")
 _SAME_AS = {"str_promoters": "promoters"}  # as the file is called in a folder
-_SKLEARN = (
-    "breast_cancer",
-    "digit_shapes",
-    "digit_strokes",
-    "digits",
-    "iris",
-    "wine",
-)
+_SHAPED = ("digit_shapes", "digit_strokes")
+_SKLEARN = ("breast_cancer", *_SHAPED, "digits", "iris", "wine")
 _SUFFIXES = (".npz", ".csv.gz")
 _OPENML = "openml:"
 
@@ -121,8 +113,8 @@ def load_dataset(name: str) -> Bunch:
         ``"sonar"`` and ``"promoters"`` are bundled; ``"iris"``, ``"wine"``,
         ``"breast_cancer"`` and ``"digits"`` come from scikit-learn, and
         ``"digit_shapes"`` and ``"digit_strokes"``, indefinite similarities of its
-        digits; other names are files ``NAME.npz`` or ``NAME.csv.gz`` in the folder named by the environment
-        variable ``KREIN_DATA`` (``~/krein_data`` when it is not set).
+        digits; other names are files ``NAME.npz`` or ``NAME.csv.gz`` in the folder
+        named by the environment variable ``KREIN_DATA`` (``~/krein_data`` by default).
         ``"openml:NAME"`` or ``"openml:NUMBER"`` downloads from OpenML.
 
     Returns
@@ -179,7 +171,7 @@ def _from_package(name: str) -> Bunch:
 def _from_sklearn(name: str) -> Bunch:
     import sklearn.datasets
 
-    if name in ("digit_shapes", "digit_strokes"):
+    if name in _SHAPED:
         return digit_shapes() if name == "digit_shapes" else digit_strokes()
     loaded = getattr(sklearn.datasets, f"load_{name}")()
     loaded.update(kind="vectors", groups=None, name=name)
@@ -240,7 +232,7 @@ _KINDS = {
 
 def kind_of(name: str) -> str:
     """Kind of data that a name announces; feature vectors have no prefix."""
-    if name.startswith("digit_"):
+    if name in _SHAPED:
         return "similarity"
     if name == "promoters":
         return "strings"
