@@ -63,6 +63,27 @@ def test_digit_shapes_are_those_of_get_started():
     assert shapes.data[3, 8] == pytest.approx(np.exp(-max(ways) / 2))
 
 
+def test_digit_strokes_by_a_double_loop():
+    strokes = krein.load_dataset("digit_strokes")
+    assert (strokes.kind, strokes.data.shape) == ("similarity", (180, 180))
+    assert set(strokes.target) == {3, 5, 8}
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    images = digits.images[np.isin(digits.target, (3, 5, 8))][180:] / 16
+
+    def way(a, b):
+        around = np.pad(b, 1)
+        return sum(
+            np.min((around[i : i + 3, j : j + 3] - a[i, j]) ** 2)
+            for i in range(8)
+            for j in range(8)
+        )
+
+    d = np.sqrt((way(images[4], images[9]) + way(images[9], images[4])) / 2)
+    assert strokes.data[4, 9] == pytest.approx(np.exp(-d))
+
+
 def test_promoters_are_the_published_set():
     promoters = krein.load_dataset("promoters")
     assert promoters.kind == "strings"
@@ -86,6 +107,7 @@ def test_the_list_without_a_folder(folder):
     assert krein.list_datasets() == [
         "breast_cancer",
         "digit_shapes",
+        "digit_strokes",
         "digits",
         "iris",
         "promoters",

@@ -165,7 +165,7 @@ _ALL = (
     Method(
         "neighbors",
         "k nearest neighbours",
-        "The most similar training items vote: a yardstick.",
+        "The most similar training items vote: a simple baseline.",
         "similarity",
         "SimilarityNeighborsClassifier",
         {},
@@ -174,7 +174,7 @@ _ALL = (
     Method(
         "features",
         "Similarities as features",
-        "Logistic regression on the rows of the matrix: a yardstick.",
+        "Logistic regression on the rows of the matrix: a simple baseline.",
         "similarity",
         "SimilarityFeaturesClassifier",
         {},

@@ -32,9 +32,15 @@ where d is the Hausdorff distance of their ink in pixels: the longest way one ha
 from the ink of one digit to the ink of the other. A metric, whose exponential is
 indefinite: 61 of 300 eigenvalues are negative.
 """
+_STROKES = """Similarity exp(-d) of 180 handwritten digits 3, 5 and 8 of scikit-learn, where
+d compares each pixel with the closest value among the nine pixels around its place in the
+other picture; d * d is the sum of squares, averaged over both directions. A stroke that
+is shifted by one pixel costs nothing.
+"""
 _BUNDLED = ("promoters", "sonar")
 _SAME_AS = {"str_promoters": "promoters"}  # as the file is called in a folder
-_SKLEARN = ("breast_cancer", "digit_shapes", "digits", "iris", "wine")
+_SHAPED = ("digit_shapes", "digit_strokes")
+_SKLEARN = ("breast_cancer", *_SHAPED, "digits", "iris", "wine")
 _SUFFIXES = (".npz", ".csv.gz")
 _OPENML = "openml:"
 
@@ -106,9 +112,9 @@ def load_dataset(name: str) -> Bunch:
     name : str
         ``"sonar"`` and ``"promoters"`` are bundled; ``"iris"``, ``"wine"``,
         ``"breast_cancer"`` and ``"digits"`` come from scikit-learn, and
-        ``"digit_shapes"``, an indefinite similarity of its digits; other names are
-        files ``NAME.npz`` or ``NAME.csv.gz`` in the folder named by the environment
-        variable ``KREIN_DATA`` (``~/krein_data`` when it is not set).
+        ``"digit_shapes"`` and ``"digit_strokes"``, indefinite similarities of its
+        digits; other names are files ``NAME.npz`` or ``NAME.csv.gz`` in the folder
+        named by the environment variable ``KREIN_DATA`` (``~/krein_data`` by default).
         ``"openml:NAME"`` or ``"openml:NUMBER"`` downloads from OpenML.
 
     Returns
@@ -165,8 +171,8 @@ def _from_package(name: str) -> Bunch:
 def _from_sklearn(name: str) -> Bunch:
     import sklearn.datasets
 
-    if name == "digit_shapes":
-        return digit_shapes()
+    if name in _SHAPED:
+        return digit_shapes() if name == "digit_shapes" else digit_strokes()
     loaded = getattr(sklearn.datasets, f"load_{name}")()
     loaded.update(kind="vectors", groups=None, name=name)
     return loaded
@@ -226,9 +232,10 @@ _KINDS = {
 
 def kind_of(name: str) -> str:
     """Kind of data that a name announces; feature vectors have no prefix."""
-    everyday = {"promoters": "strings", "digit_shapes": "similarity"}
-    if name in everyday:
-        return everyday[name]
+    if name in _SHAPED:
+        return "similarity"
+    if name == "promoters":
+        return "strings"
     prefix, _, rest = name.partition("_")
     return _KINDS.get(prefix, "vectors") if rest else "vectors"
 
@@ -357,3 +364,30 @@ def digit_shapes(n: int = 300) -> Bunch:
     longest = np.array([way[:, one].max(axis=1) for one in ink])
     K = np.exp(-np.maximum(longest, longest.T) / 2)
     return _bunch("digit_shapes", K, digits.target[:n], {"DESCR": _SHAPES})
+
+
+def digit_strokes(first: int = 180, last: int = 360) -> Bunch:
+    """Compute the similarity of digits 3, 5 and 8 whose strokes may move by a pixel.
+
+    Parameters
+    ----------
+    first, last : int
+        Which of the 539 such digits.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        As of `krein.load_dataset`.
+    """
+    from numpy.lib.stride_tricks import sliding_window_view
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    chosen = np.flatnonzero(np.isin(digits.target, (3, 5, 8)))[first:last]
+    images = digits.images[chosen] / 16
+    wider = np.pad(images, ((0, 0), (1, 1), (1, 1)))
+    near = sliding_window_view(wider, (3, 3), axis=(1, 2)).reshape(*images.shape, 9)
+    one_way = [((near - one[..., None]) ** 2).min(-1).sum((1, 2)) for one in images]
+    squares = np.array(one_way)
+    K = np.exp(-np.sqrt((squares + squares.T) / 2))
+    return _bunch("digit_strokes", K, digits.target[chosen], {"DESCR": _STROKES})

@@ -45,7 +45,7 @@ def theorem1_bound(
 def unbounded_direction(
     K: Array, y: Array, *, spectrum: Spectrum | None = None, max_iter: int = 200
 ) -> Array | None:
-    """Search a direction along which loss and penalty both fall without end.
+    """Search a direction along which loss and penalty both fall without bound.
 
     A vector v with ``v'Kv < 0`` and ``y_i (Kv)_i > 0`` for all i: at t v the loss tends
     to 0 and the penalty to minus infinity as t grows, so the objective (5) of Liu et

@@ -124,7 +124,7 @@ def dc_primal(
     -------
     Result
         ``x`` is (x, b0) of `PrimalDC`. Status "diverged" when a direction was found
-        along which F falls without end (as soon as F < 0, or before).
+        along which F is unbounded below (as soon as F < 0, or before).
 
     References
     ----------

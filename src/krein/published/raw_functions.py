@@ -78,7 +78,7 @@ def cccp_gd(
     -------
     Result
         ``x`` holds the coefficients a after the last step. Status "diverged" is
-        usual: exact CCCP grows without end along negative eigenvectors.
+        usual: exact CCCP diverges along negative eigenvectors.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The demo: one similarity where the fix matters, and one where it does not.
+"""The demo: one similarity where the treatment matters, and one where it does not.
 
 Both need nothing but numpy, scipy and scikit-learn, so that the verdicts are the same
 whichever extras are installed.
@@ -19,9 +19,15 @@ from krein.report.data import case
 from krein.report.render import render
 from krein.store.files import atomic_write
 
-# The quick ones: the demo has to end within 20 seconds on two processors.
+# The quick ones: the demo has to end within 15 seconds on two processors.
 _METHODS = ("average", "svc", "clip", "flip", "square", "neighbors", "features")
 _FOLDS = 5
+_TRIED = (
+    "This case was chosen, with its results in view, to show where krein helps. About "
+    "50 similarities of digits, sonar echoes, wines, irises and sequences were tried: "
+    "the recommended average made fewer mistakes than the plain SVM in four of five, "
+    "and fewer than logistic regression on the rows in half of them."
+)
 
 
 def write_demo(folder: str | Path, *, show: bool = True) -> dict[str, Any]:
@@ -49,15 +55,16 @@ def write_demo(folder: str | Path, *, show: bool = True) -> dict[str, Any]:
 
 
 def demo_report(*, show: bool = False) -> dict[str, Any]:
-    """Return the demo's data: shapes of digits, and promoter sequences."""
+    """Return the demo's data: strokes of digits, and promoter sequences."""
     cases = [_digits(show), _promoters(show)]
     return {
         "title": "krein demo",
         "headline": f"{cases[0]['title']}: {cases[0]['headline']}",
         "intro": (
             "Two similarities on real data. A support vector machine expects a "
-            "positive semidefinite one. The first is far from it, and a fix turns many "
-            "wrong answers into right ones; the second is one."
+            "positive semidefinite similarity. The first one is not, and treating its "
+            "negative eigenvalues avoids many mistakes; the second one is, and nothing "
+            "has to be done."
         ),
         "footer": (
             f"krein {krein.__version__}. Data: handwritten digits of scikit-learn "
@@ -69,13 +76,13 @@ def demo_report(*, show: bool = False) -> dict[str, Any]:
 
 
 def _digits(show: bool) -> dict[str, Any]:
-    shapes = krein.load_dataset("digit_shapes")
+    strokes = krein.load_dataset("digit_strokes")
     return _case(
-        "Shapes of handwritten digits",
-        "How alike the shapes are: exp(-d / 2), where d is the Hausdorff distance, "
-        "the longest way from the ink of one digit to the ink of the other.",
-        shapes.data,
-        shapes.target,
+        "Strokes of handwritten digits",
+        "Digits 3, 5 and 8, compared pixel by pixel; a stroke may move by one pixel. "
+        f"{_TRIED}",
+        strokes.data,
+        strokes.target,
         show,
     )
 
@@ -111,17 +118,20 @@ def _case(
 
 
 def _in_numbers(comparison: Any) -> str:
-    """What the fix does to the share of right answers, and what is best."""
-    right = {row["method"]: 100 * row["accuracy"] for row in comparison.table()}
-    raw = f"an SVM on the raw matrix is right on {right['svc']:.0f} % of new items"
-    if comparison.recommendation.method == "svc":
-        return f"{raw}, and no method is surely better. Here nothing has to be done."
-    best = comparison.table()[0]
-    text = f"{raw}, with flipped eigenvalues on {right['flip']:.0f} %"
-    if best["method"] != "flip":
-        text += f" (highest: {best['title']}, {100 * best['accuracy']:.0f} %)"
-    matters = "Here it matters" if right["flip"] - right["svc"] > 2 else ""
-    return f"{text}. {matters or 'Here the fix changes little'}."
+    """Mistakes of the recommended method and of the plain alternatives."""
+    wrong = {row["method"]: 100 * (1 - row["accuracy"]) for row in comparison.table()}
+    chosen = comparison.recommendation.method
+    raw = f"an SVM on the matrix as it is, with C tuned, errs on {wrong['svc']:.1f} %"
+    if not comparison.indefinite and "svc" in comparison.recommendation.equals:
+        return (
+            f"the similarity is positive semidefinite, {raw} of new items, and no "
+            "method is surely better. Here nothing has to be done."
+        )
+    return (
+        f"{raw} of new items, nearest neighbours on {wrong['neighbors']:.1f} %, "
+        f"logistic regression on the rows on {wrong['features']:.1f} %, and what krein "
+        f"recommends ({comparison.title(chosen)}) on {wrong[chosen]:.1f} %."
+    )
 
 
 def _jobs() -> int:

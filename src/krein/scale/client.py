@@ -99,8 +99,8 @@ def gathered(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
 def _completed(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
     """Futures as they end; an error when no worker is left that could end them.
 
-    A worker that cannot be started again, e.g. for want of memory, is given up by
-    dask without a word, and its futures would be waited for without end.
+    dask silently gives up a worker that it cannot start again, for example because
+    memory is short, and would wait for its futures forever.
     """
     waiting, last_seen = set(futures), time.monotonic()
     while waiting:
