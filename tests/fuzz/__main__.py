@@ -26,6 +26,7 @@ SHARES = {
     "refits": 1,
     "forms": 1,
     "storages": 1,
+    "stores": 4,
 }
 # Kinds that are not in a module of their own name.
 MODULES = {"certificates": "fits", "invariants": "fits", "storages": "forms"}
