@@ -8,19 +8,41 @@ import hashlib
 import io
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from threading import Lock, RLock
-from types import CodeType, FunctionType, ModuleType
+from types import (
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
 
 _INSTALLED = tuple(sysconfig.get_paths()[k] for k in ("stdlib", "purelib", "platlib"))
 # Open files and locks of a module say nothing about what its functions compute.
-_RESOURCES = (io.IOBase, type(Lock()), type(RLock()))
-_OF_A_CLASS = FunctionType | bool | int | float | str | list | tuple | np.ndarray
+_LOCKS = (type(Lock()), type(RLock()))
+_RESOURCES = (io.IOBase, *_LOCKS)
+# Nor do these parts of a class.
+_OF_EVERY_CLASS = set(
+    "__dict__ __weakref__ __doc__ __module__ __qualname__ __annotations__ "
+    "__annotate_func__ __annotations_cache__ __firstlineno__ __static_attributes__ "
+    "__abstractmethods__ _abc_impl __dataclass_fields__ __dataclass_params__".split()
+)
+_OF_CODE = (
+    "co_code co_names co_consts co_varnames co_freevars co_cellvars co_flags "
+    "co_argcount co_posonlyargcount co_kwonlyargcount co_exceptiontable".split()
+)
+_SLOTS = (MemberDescriptorType, GetSetDescriptorType)
+# Subclasses may hold more than that, and count by what pickle would store.
+_NUMBERS = (bool, int, float, complex, type(None))
+_ARRAYS = (np.ndarray, np.memmap)
 
 
 def checksum(data: Any) -> str:
@@ -84,13 +106,14 @@ class _Digest:
 
     def add(self, value: Any) -> None:
         """Read a value of any kind."""
-        if value is None or isinstance(value, bool | int | float | complex):
-            self._bytes(f"{type(value).__name__} {value!r}".encode())
-        elif isinstance(value, str):
+        kind = type(value)
+        if kind in _NUMBERS:
+            self._bytes(f"{kind.__name__} {value!r}".encode())
+        elif kind is str:
             self._bytes(b"text " + value.encode("utf-8", "surrogatepass"))
-        elif isinstance(value, bytes | bytearray):
+        elif kind in (bytes, bytearray):
             self._bytes(b"bytes " + value)
-        elif isinstance(value, np.ndarray | np.generic):
+        elif kind in _ARRAYS or isinstance(value, np.generic):
             self._array(np.asarray(value))
         elif isinstance(value, ModuleType | type | FunctionType):
             self._definition(value)
@@ -105,26 +128,35 @@ class _Digest:
         if array.dtype.hasobject:
             self.add(["objects", array.shape, array.ravel().tolist()])
             return
-        self._bytes(f"array {array.dtype.str} {array.shape}".encode())
+        self._bytes(f"array {array.dtype!r} {array.shape}".encode())
         if array.size:
             self._bytes(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
     def _container(self, value: Any) -> None:
-        if isinstance(value, list | tuple):
+        kind = type(value)
+        if kind in (list, tuple):
             self._bytes(b"list %d" % len(value))
             for item in value:
                 self.add(item)
-        elif isinstance(value, Mapping):
+        elif kind in (dict, MappingProxyType):
             self.add(["mapping", *((k, value[k]) for k in sorted(value, key=repr))])
         elif isinstance(value, Set):
-            self.add(["set", *sorted(fingerprint(item) for item in value)])
-        elif isinstance(value, CodeType):
-            self.add([value.co_code, value.co_names, value.co_consts])
+            items = sorted(fingerprint(item) for item in value)
+            self.add(["set", isinstance(value, set | frozenset) or kind, *items])
+        elif kind is CodeType:
+            self.add([getattr(value, part) for part in _OF_CODE])
+        elif isinstance(value, property):
+            self.add(["property", kind, value.fget, value.fset, value.fdel])
+        elif isinstance(value, cached_property):  # it has a lock in Python 3.11
+            self.add(["cached property", kind, value.func])
+        elif isinstance(value, staticmethod | classmethod):
+            self.add(["method", kind, value.__func__])
         elif hasattr(value, "to_numpy") and hasattr(value, "shape"):
-            self.add(["frame", list(getattr(value, "columns", [])), np.asarray(value)])
+            axes = [list(getattr(value, axis, [])) for axis in ("columns", "index")]
+            self.add(["frame", kind, axes, np.asarray(value)])
         elif hasattr(value, "tocsr"):  # SciPy's sparse matrices
             sparse = value.tocsr()
-            self.add([sparse.shape, sparse.data, sparse.indices, sparse.indptr])
+            self.add([kind, sparse.shape, sparse.data, sparse.indices, sparse.indptr])
         else:
             self._object(value)
 
@@ -142,9 +174,7 @@ class _Digest:
         elif isinstance(value, ModuleType):
             self.add(Path(str(value.__file__)).read_bytes())
         elif isinstance(value, type):
-            own = {name: getattr(value, name, None) for name in vars(value)}
-            methods = {k: v for k, v in own.items() if isinstance(v, _OF_A_CLASS)}
-            self.add([value.__bases__, methods])
+            self.add([type(value), value.__bases__, _own_attributes(value)])
         else:
             self._function(value)
 
@@ -170,21 +200,42 @@ class _Digest:
                 "the top of a module that does without it"
             ) from error
         if isinstance(state, str):  # a name
-            state = [value.__module__, state, getattr(value, "__wrapped__", None)]
+            module, inner = (
+                getattr(value, name, None) for name in ("__module__", "__wrapped__")
+            )
+            state = [module, state, inner]
         parts = [list(part) if isinstance(part, Iterator) else part for part in state]
         self.add(["object", kind, *parts])
 
 
+def _own_attributes(cls: type) -> dict[str, Any]:
+    """Return what a class defines itself, without what every class has."""
+    return {
+        name: value
+        for name, value in vars(cls).items()
+        if name not in _OF_EVERY_CLASS and not isinstance(value, _LOCKS + _SLOTS)
+    }
+
+
 def _is_installed(value: Any, module: ModuleType | None) -> bool:
     """Whether a definition belongs to Python, to krein or to an installed package."""
-    if module is None or "<" in getattr(
-        value, "__qualname__", ""
-    ):  # <locals>, <lambda>
+    if module is None or not _is_found_in(module, value):
         return False
     file = getattr(module, "__file__", None)
     if module.__name__.partition(".")[0] == "krein" or file is None:
         return module.__name__ != "__main__"
     return file.startswith(_INSTALLED)
+
+
+def _is_found_in(module: ModuleType, value: Any) -> bool:
+    """Not local functions, and not those that bear the name of what they wrap."""
+    name = getattr(value, "__qualname__", "")
+    if not isinstance(value, FunctionType):
+        return "<" not in name
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is value
 
 
 def _values_from_outside(function: FunctionType) -> Iterator[tuple[str, Any]]:
