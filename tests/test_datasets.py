@@ -67,6 +67,7 @@ def test_digit_strokes_by_a_double_loop():
     strokes = krein.load_dataset("digit_strokes")
     assert (strokes.kind, strokes.data.shape) == ("similarity", (180, 180))
     assert set(strokes.target) == {3, 5, 8}
+    assert krein.diagnose(strokes.data).signature == (157, 23, 0)
     from sklearn.datasets import load_digits
 
     digits = load_digits()
