@@ -47,8 +47,9 @@ def machine(rng, K):
     C = float(10.0 ** rng.uniform(-1, 2)) / scale
     which = rng.integers(3)
     if which == 0:
-        return KreinSVC(C, lam_pos=0.5, lam_neg=float(rng.choice([0.5, 2.0])))
-    return SpectrumSVC(str(rng.choice(["clip", "flip"])), C=C)
+        lam_neg = float(rng.choice([0.5, 2.0]))
+        return KreinSVC(C, lam_pos=0.5, lam_neg=lam_neg, tol=1e-12)
+    return SpectrumSVC(str(rng.choice(["clip", "flip"])), C=C, tol=1e-12)
 
 
 def outputs(model, new):
