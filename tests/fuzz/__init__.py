@@ -12,6 +12,7 @@ repeats one. What ever failed is in the corpus and replayed by the tests. Kinds:
 - ``storages``: so are all layouts of its numbers in memory
 - ``stores``: kernels that enclose different values have different fingerprints
 - ``edits``: changes of fitted models that the referee must notice
+- ``parameters``: parameters of odd numeric types
 - ``scores``: searches with scores that are not defined on some folds
 """
 

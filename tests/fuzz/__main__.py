@@ -28,6 +28,7 @@ SHARES = {
     "storages": 1,
     "stores": 4,
     "edits": 1,
+    "parameters": 1,
     "scores": 1,
 }
 # Kinds that are not in a module of their own name.

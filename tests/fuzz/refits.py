@@ -2,6 +2,7 @@
 
 import warnings
 from inspect import signature
+from numbers import Real
 
 import numpy as np
 import scipy.sparse
@@ -180,6 +181,8 @@ def _unchanged(what, model, before):
 
 def differs(one, two, path="state"):
     """Where two values differ (times apart), or an empty text."""
+    if isinstance(one, Real) and isinstance(two, Real):
+        return "" if one == two or (one != one and two != two) else path
     if type(one) is not type(two):
         return path
     if isinstance(one, dict):
@@ -196,8 +199,6 @@ def differs(one, two, path="state"):
         return "" if np.array_equal(one, two) else path
     elif scipy.sparse.issparse(one):
         return differs(one.toarray(), two.toarray(), path)
-    elif isinstance(one, float):
-        return "" if one == two or (one != one and two != two) else path
     elif hasattr(one, "__dict__") and not isinstance(one, type) and not callable(one):
         return differs(vars(one), vars(two), path)
     else:

@@ -24,6 +24,8 @@ def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
     The work is done on a fresh object without fitted attributes; the estimator gets
     all of them in one assignment at the end. A refit therefore leaves nothing of the
     fit before, and a fit that fails or is interrupted leaves the estimator as it was.
+    NumPy's numbers among the parameters are Python's during the fit: the arithmetic of
+    small types would round or overflow.
 
     Parameters
     ----------
@@ -35,10 +37,13 @@ def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fit)
     def replacing(self: Any, *args: Any, **kwargs: Any) -> Any:
         fresh = object.__new__(type(self))
-        fresh.__dict__ = without_state(self)
+        given = self.get_params(deep=False)
+        typed = {k: v for k, v in given.items() if isinstance(v, np.number)}
+        plain = {name: value.item() for name, value in typed.items()}
+        fresh.__dict__ = without_state(self) | plain
         with blas_threads(getattr(fresh, "_blas_threads", None)):
             result = checked(fresh, *args, **kwargs)
-        self.__dict__ = fresh.__dict__
+        self.__dict__ = fresh.__dict__ | typed
         return self if result is fresh else result
 
     return replacing
