@@ -91,9 +91,9 @@ def permuted(name):
 
 
 def cut_support(model, rng, amount):
-    model.support_ = np.delete(
-        model.support_, rng.integers(max(model.support_.size, 1))
-    )
+    if model.support_.size:
+        chosen = rng.integers(model.support_.size)
+        model.support_ = np.delete(model.support_, chosen)
 
 
 def doubled_support(model, rng, amount):

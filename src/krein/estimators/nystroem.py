@@ -244,7 +244,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         Approximation
         """
         rng = check_random_state(self.random_state)
-        m = self.n_components
+        m = int(self.n_components)
         if isinstance(self.landmarks, str) and m > source.n:
             warn_user(
                 f"n_components={m} is larger than the number of items, n_samples="
