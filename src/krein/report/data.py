@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
