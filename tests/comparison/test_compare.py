@@ -575,7 +575,7 @@ def test_missing_labels_are_named(problem, gap):
         gap = pytest.importorskip("pandas").NA
     labels = y.astype(object)
     labels[3] = gap
-    with pytest.raises(ValueError, match=r"y\[3\] is missing"):
+    with pytest.raises(ValueError, match=r"missing value: y\[3\] is"):
         compare(X @ X.T, labels, methods=["clip"])
 
 

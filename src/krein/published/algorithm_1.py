@@ -96,7 +96,7 @@ class CPDMatrices:
             if self.beta_zero:
                 return self._without_polynomials(s), np.zeros(r)
             Qs = self.Q[s]
-            if r > 0 and np.linalg.matrix_rank(Qs) < r:
+            if s.size < r or (r > 0 and np.linalg.matrix_rank(Qs) < r):
                 raise _SingularError
             shifted = self.Phi[np.ix_(s, s)] + np.diag(self.lam / self.weight[s])
             system = np.block([[shifted, Qs], [Qs.T, np.zeros((r, r))]])
