@@ -98,7 +98,7 @@ LEAVES = {
     "empty": lambda v: np.empty((0, v)),
     "record": lambda v: record("ab"[v]),
     "masked": lambda v: masked(bool(v)),
-    "np.matrix": lambda v: [np.ones((2, 2)), np.matrix(np.ones((2, 2)))][v],
+    "np.matrix": lambda v: [np.ones((2, 2)), np.ones((2, 2)).view(np.matrix)][v],
     "CSR": lambda v: scipy.sparse.csr_array([[1.0, v]]),
     "matrix or array": lambda v: [scipy.sparse.csr_array, scipy.sparse.csr_matrix][v](
         np.eye(2)
