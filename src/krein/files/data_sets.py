@@ -379,14 +379,14 @@ def digit_strokes(first: int = 180, last: int = 360) -> Bunch:
     sklearn.utils.Bunch
         As of `krein.load_dataset`.
     """
-    from numpy.lib.stride_tricks import sliding_window_view
     from sklearn.datasets import load_digits
 
     digits = load_digits()
     chosen = np.flatnonzero(np.isin(digits.target, (3, 5, 8)))[first:last]
     images = digits.images[chosen] / 16
     wider = np.pad(images, ((0, 0), (1, 1), (1, 1)))
-    near = sliding_window_view(wider, (3, 3), axis=(1, 2)).reshape(*images.shape, 9)
+    places = [(i, j) for i in range(3) for j in range(3)]
+    near = np.stack([wider[:, i : i + 8, j : j + 8] for i, j in places], axis=-1)
     one_way = [((near - one[..., None]) ** 2).min(-1).sum((1, 2)) for one in images]
     squares = np.array(one_way)
     K = np.exp(-np.sqrt((squares + squares.T) / 2))
