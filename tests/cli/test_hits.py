@@ -19,7 +19,7 @@ from krein import (
 from krein.cli import main
 from krein.cli.hits import leave_out_rare, near_duplicates, read_if_hits
 from krein.cli.inputs import Inputs
-from krein.report.data import _nearest
+from krein.report.items import _nearest
 
 SIZES = (60, 60, 60, 60, 3)
 
