@@ -48,6 +48,9 @@ def test_products(name, weighted, monkeypatch):
     size = np.abs(expected).sum(axis=1).max()
     assert_allclose(found @ V, expected @ V, atol=1e-8 * size)
     assert_allclose(found @ V[:, 1], expected @ V[:, 1], atol=1e-8 * size)
+    dense = Similarities(K).treated(name, weight=weight)
+    for form in (found, dense):
+        assert_allclose(form.diagonal(), np.diagonal(expected), atol=1e-8 * size)
     assert found.norm() >= np.linalg.eigvalsh(expected)[-1]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -161,9 +162,8 @@ class MethodSearch:
         say(f"{self.method.title}, inner fold {len(self.scores) + 1}")
         start = alone_clock()
         try:
-            model = self.method.build()
-            if is_by_rows(model):
-                return held_out(model, self.grid, data, target, train, test)
+            if is_by_rows(self.model):
+                return held_out(self.model, self.grid, data, target, train, test)
             return [
                 _by_fit(self.method.build(**c), data, target, train, test)
                 for c in self.grid
@@ -180,14 +180,9 @@ class MethodSearch:
         """Score what was said of the test part of a fold, and keep it."""
         if not values:
             return
-        codes, classes = target.codes, np.arange(target.n)
+        codes = target.codes
         self.scores.append(
-            [
-                np.nan
-                if v is None
-                else score(by, codes[test], as_labels(v, classes), v, self._proba(v))
-                for v in values
-            ]
+            [np.nan if v is None else self._score(by, codes[test], v) for v in values]
         )
         if not self.out_of_fold:
             shape = (codes.size, target.n_rows)
@@ -195,11 +190,20 @@ class MethodSearch:
         for kept, found in zip(self.out_of_fold, values, strict=True):
             kept[test] = np.nan if found is None else found
 
-    def _proba(self, values: Array) -> Array:
+    def _score(self, by: str, codes: np.ndarray, values: Array) -> float:
+        n_classes = max(2, values.shape[1])
+        proba = self.probabilities(values) if by == "neg_log_loss" else values
+        return score(by, codes, as_labels(values, np.arange(n_classes)), values, proba)
+
+    @cached_property
+    def model(self) -> Any:
+        """The estimator before anything is chosen."""
+        return self.method.build()
+
+    def probabilities(self, values: Array) -> Array:
         """The model's own probabilities, or a plain sigmoid: it ranks candidates."""
-        model = self.method.build()
-        if isinstance(model, KernelModel) and hasattr(model, "predict_proba"):
-            return model._probabilities(values)  # type: ignore[attr-defined]
+        if isinstance(self.model, KernelModel) and hasattr(self.model, "predict_proba"):
+            return self.model._probabilities(values)  # type: ignore[attr-defined]
         return sigmoid_probabilities(values, np.ones(1), np.zeros(1))
 
 
@@ -232,7 +236,7 @@ def search(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # candidates are only ranked
             return [
-                state.ask(_seen_by(state.method, data), target, train, test)
+                state.ask(_seen_by(state, data), target, train, test)
                 for state in states
             ]
 
@@ -246,7 +250,7 @@ def _set_grid(state: MethodSearch, data: dict[str, Any], target: Classes) -> Non
     method = state.method
     if method.searches:
         return
-    model = method.build()
+    model = state.model
     try:
         if method.grid is not None:
             state.grid = method.grid(data[method.needs])
@@ -263,8 +267,8 @@ def _training(K: Any) -> Training:
     return Training(as_matrix(K), None, None, K.shape[0])
 
 
-def _seen_by(method: Method, data: dict[str, Any]) -> Any:
-    return data["training"] if is_by_rows(method.build()) else data[method.needs]
+def _seen_by(state: MethodSearch, data: dict[str, Any]) -> Any:
+    return data["training"] if is_by_rows(state.model) else data[state.method.needs]
 
 
 def _by_fit(model: Any, X: Any, target: Classes, train: Any, test: Any) -> Array:
@@ -305,12 +309,12 @@ def _final_fit(
     proba, sets = answer.proba, answer.sets
     if not state.method.searches:
         values = state.out_of_fold[state.best]
-        sigmoids = fit_sigmoids(values, target.codes, None, target.n)
         if proba is None:
+            sigmoids = fit_sigmoids(values, target.codes, None, target.n)
             proba = sigmoid_probabilities(answer.values, *sigmoids)
             seen = sigmoid_probabilities(values, *sigmoids)
         else:
-            seen = state._proba(values)
+            seen = state.probabilities(values)
         table = conformity(seen, target.codes)
         sets = proba >= thresholds(table, target.n, COVERAGE)
     assert proba is not None

@@ -198,8 +198,11 @@ class TreatedKernel:
             out += self.shift if self.weight is None else self.shift / self.weight
         if self.added.size:
             U = self.vectors
-            square = U.multiply(U) if scipy.sparse.issparse(U) else U * U
-            out += rescale(square @ self.added, self.weight, invert=True)
+            if scipy.sparse.issparse(U):
+                along = U.multiply(U) @ self.added
+            else:  # without a copy of U
+                along = np.einsum("ij,ij,j->i", U, U, self.added)
+            out += rescale(along, self.weight, invert=True)
         return out
 
     def norm(self) -> float:
