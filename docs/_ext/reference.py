@@ -1,4 +1,4 @@
-"""Pages written from what the package knows: public names, kernels, commands."""
+"""Pages written by the package: public names, kernels, commands, a live report."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 import krein
-from krein.cli import COMMANDS, build_parser
+from krein.cli import COMMANDS, build_parser, main
 from krein.cli.parameters import kernel_parameters, shown_default
 from krein.kernels.registry import KERNELS
 
@@ -176,6 +176,17 @@ def write_pages(app):
             page.write_text(text, "utf-8")
 
 
+def write_example_report(app, exception):
+    """Write the demo's report into the site, so that it can be seen live."""
+    folder = Path(app.outdir) / "example_report"
+    if (
+        exception is None
+        and app.builder.format == "html"
+        and not (folder / "index.html").exists()
+    ):
+        main(["demo", "--output", str(folder), "--quiet"])
+
+
 class LinkPublicNames(SphinxPostTransform):
     """Make a link of every public name that stands as code in the text."""
 
@@ -199,4 +210,5 @@ class LinkPublicNames(SphinxPostTransform):
 def setup(app):
     app.add_post_transform(LinkPublicNames)
     app.connect("config-inited", lambda app, config: write_pages(app), priority=1)
+    app.connect("build-finished", write_example_report)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
