@@ -1,5 +1,7 @@
 """Pages written by the package: public names, kernels, commands, a live report."""
 
+import contextlib
+import io
 import os
 from pathlib import Path
 
@@ -184,7 +186,8 @@ def write_example_report(app, exception):
         and app.builder.format == "html"
         and not (folder / "index.html").exists()
     ):
-        main(["demo", "--output", str(folder), "--quiet"])
+        with contextlib.redirect_stdout(io.StringIO()):
+            main(["demo", "--output", str(folder), "--quiet"])
 
 
 class LinkPublicNames(SphinxPostTransform):
