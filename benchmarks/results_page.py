@@ -82,6 +82,7 @@ def draw(rows, errors, path=GUIDE / "ranks.svg"):
 
     plt.switch_backend("svg")
     plt.rcParams.update({"svg.hashsalt": "krein", "font.size": 10})
+    plt.rcParams["svg.fonttype"] = "none"  # words stay words
     by_data = data_set_ranks(rows, errors)
     difference = critical_difference(*by_data.shape[::-1])
     means = by_data.mean(axis=0)
@@ -165,16 +166,18 @@ def extremes(rows, errors, shown, *, losses):
     ours = errors[:, STRATEGIES.index("average")]
     fixed = errors[:, : len(FIXED)]
     gain = fixed.min(axis=1) - ours
-    order = np.argsort(gain if losses else -gain, kind="stable")[:shown]
+    gain = -gain if losses else gain
+    order = [i for i in np.argsort(-gain, kind="stable")[:shown] if gain[i] > 0.05]
+    word = "lost" if losses else "gained"
     lines = [
-        "| similarity | `SpectrumSVCCV()` | best fixed strategy | error | difference |",
+        f"| similarity | `SpectrumSVCCV()` | best fixed strategy | error | {word} |",
         "|---|---|---|---|---|",
     ]
     for i in order:
         name = title(FIXED[int(fixed[i].argmin())])
         lines.append(
             f"| {rows[i]['similarity']} | {ours[i]:.1f} | {name} | "
-            f"{fixed[i].min():.1f} | {-gain[i]:+.1f} |"
+            f"{fixed[i].min():.1f} | {gain[i]:.1f} |"
         )
     return [*lines, ""]
 

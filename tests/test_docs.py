@@ -1,6 +1,7 @@
 """The documentation keeps its word: its code runs, its names and numbers hold."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -161,6 +162,37 @@ def test_pages_speak_of_what_there_is(page):
         "KernelRidge",
     }
     assert set(classes) - theirs <= set(krein.__all__)
+
+
+def results_page():
+    return runpy.run_path(str(REPOSITORY / "benchmarks" / "results_page.py"))
+
+
+def test_the_page_of_results_is_what_its_table_gives():
+    page = results_page()
+    rows, errors, seconds = page["read"]()
+    text = (DOCS / "guide/results.md").read_text("utf-8")
+    assert len(rows) == 57
+    assert page["tables"](rows, errors, seconds) in text
+    picture = (DOCS / "guide/ranks.svg").read_text("utf-8")
+    data_sets, strategies = page["data_set_ranks"](rows, errors).shape
+    difference = page["critical_difference"](strategies, data_sets)
+    assert f"critical difference {difference:.1f}" in picture
+
+
+def test_the_claim_about_all_similarities_holds():
+    """Choosing says: lower error than any fixed treatment, averaged over all."""
+    page = results_page()
+    _, errors, _ = page["read"]()
+    means = dict(zip(page["STRATEGIES"], errors.mean(axis=0), strict=True))
+    assert means["average"] < min(means[name] for name in page["FIXED"])
+
+
+def test_ranks_that_differ_by_less_than_the_critical_difference_form_a_group():
+    groups = results_page()["groups"]
+    assert groups(np.array([1.0, 1.5, 3.0, 3.2]), 1.0) == [(0, 1), (2, 3)]
+    assert groups(np.array([1.0, 1.8, 2.6]), 1.0) == [(0, 1), (1, 2)]
+    assert groups(np.array([1.0, 3.0]), 1.0) == []
 
 
 def test_the_gallery_is_there():
