@@ -98,9 +98,9 @@ def draw(rows, errors, path=GUIDE / "ranks.svg"):
         name = TITLES[STRATEGIES[strategy]]
         colour = BLUE if STRATEGIES[strategy] in CHOSEN else GREY
         ax.plot([rank, rank, edge], [0, y, y], color=colour, linewidth=1)
-        words = f"{name}  {rank:.1f}" if left else f"{rank:.1f}  {name}"
+        words = f"{name}   {rank:.1f}" if left else f"{rank:.1f}   {name}"
         side = {"ha": "right" if left else "left", "va": "center"}
-        ax.text(edge, y, f" {words} ", color=colour, **side)
+        ax.text(edge + (-0.06 if left else 0.06), y, words, color=colour, **side)
     for level, (first, last) in enumerate(bars):
         ends = [ranks[first] - 0.04, ranks[last] + 0.04]
         ax.plot(ends, [-0.35 * (level + 1)] * 2, color="black", linewidth=3)
@@ -200,10 +200,10 @@ def tables(rows, errors, seconds, shown=8):
     """Return the text between the marks of the page."""
     splits = rows[0]["splits"]
     lines = [f"{len(rows)} similarities, random splits 60 / 40 of each: {splits}.", ""]
-    lines += ["### Losses first", "", *extremes(rows, errors, shown, losses=True)]
-    lines += ["### Wins", "", *extremes(rows, errors, shown, losses=False)]
-    lines += ["### Head to head", "", *duels(errors)]
-    lines += ["### All strategies", "", *regret_table(rows, errors, seconds)]
+    lines += ["## Losses first", "", *extremes(rows, errors, shown, losses=True)]
+    lines += ["## Wins", "", *extremes(rows, errors, shown, losses=False)]
+    lines += ["## Head to head", "", *duels(errors)]
+    lines += ["## All strategies", "", *regret_table(rows, errors, seconds)]
     return "\n".join(lines)
 
 
