@@ -121,6 +121,20 @@ def draw(rows, errors, path=GUIDE / "ranks.svg"):
 # ----------------------------------------------------------------------------- tables
 
 
+def summary(rows, errors):
+    """Lines that say what was run and how many strategies can be distinguished."""
+    by_data = data_set_ranks(rows, errors)
+    means = by_data.mean(axis=0)
+    apart = np.abs(means[:, None] - means) > critical_difference(*by_data.shape[::-1])
+    k = len(STRATEGIES)
+    return [
+        f"{len(rows)} similarities from {len(by_data)} data sets; random splits of each, "
+        f"60 / 40: {rows[0]['splits']}.",
+        f"Pairs of strategies that the Nemenyi test distinguishes: {apart.sum() // 2} "
+        f"of {k * (k - 1) // 2}.",
+    ]
+
+
 def title(strategy):
     """Name in a table: code as code."""
     name = TITLES[strategy]
@@ -198,8 +212,7 @@ def duels(errors):
 
 def tables(rows, errors, seconds, shown=8):
     """Return the text between the marks of the page."""
-    splits = rows[0]["splits"]
-    lines = [f"{len(rows)} similarities, random splits 60 / 40 of each: {splits}.", ""]
+    lines = [*summary(rows, errors), ""]
     lines += ["## Losses first", "", *extremes(rows, errors, shown, losses=True)]
     lines += ["## Wins", "", *extremes(rows, errors, shown, losses=False)]
     lines += ["## Head to head", "", *duels(errors)]
