@@ -33,7 +33,7 @@ _WHERE = {
     "SpectrumOneClassSVM": "krein.estimators.one_class",
     "SpectrumSVC": "krein.estimators.spectral",
     "SpectrumSVCCV": "krein.estimators.spectrum_cv",
-    "SpectrumSVR": "krein.estimators.svr",
+    "SpectrumSVR": "krein.estimators.spectral",
     "SpectrumSVRCV": "krein.estimators.spectrum_cv",
     "SpectrumTransformer": "krein.estimators.transformers",
     # kernels

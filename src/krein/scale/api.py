@@ -17,7 +17,7 @@ from krein.scale.client import as_client, map_in_order
 from krein.scale.tiles import stored_columns
 from krein.similarity.memory import parse_bytes, require_memory
 from krein.similarity.tiles import row_slices
-from krein.store.lock import locked
+from krein.store.files import locked
 from krein.store.state import replaces_state
 
 _PREDICT_ROWS = 8192
