@@ -129,7 +129,6 @@ def thin_plate_order(exponent: float = 3) -> int:
     input="vectors",
     definiteness="cpd",
     order=thin_plate_order,
-    reference="Wendland (2004), Theorems 8.16 and 8.17; Duchon (1977)",
 )
 def thin_plate_kernel(X, Y=None, *, exponent=3):
     """Polyharmonic (thin-plate) kernel, c.p.d. in every dimension.
@@ -151,8 +150,8 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
 
     References
     ----------
-    Walder, Chapelle (2007), Definition 5.1; Wendland (2004), Scattered Data
-    Approximation, Theorems 8.16 and 8.17.
+    Wendland (2004), Scattered Data Approximation, Theorems 8.16 and 8.17; Duchon
+    (1977); Walder, Chapelle (2007), Definition 5.1.
 
     Examples
     --------
@@ -173,7 +172,6 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
     definiteness="cpd",
     order=lambda order: order,
     note="only for 2 order > n_features",
-    reference="Walder, Chapelle (2007), Definition 5.1",
 )
 def thin_plate_order_kernel(X, Y=None, *, order=2):
     """Thin-plate kernel of a given order m in dimension d, exponent ``2m - d``.
@@ -222,7 +220,6 @@ def thin_plate_order_kernel(X, Y=None, *, order=2):
     input="vectors",
     definiteness="cpd",
     order=lambda power: ceil(power),
-    reference="Wendland (2004), Theorem 8.15",
 )
 def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     """Multiquadric ``(-1)^ceil(p) (c^2 + r^2)^p``, c.p.d. of order ``ceil(p)``.
@@ -242,7 +239,7 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
 
     References
     ----------
-    Wendland (2004), Theorem 8.15.
+    Wendland (2004), Scattered Data Approximation, Theorem 8.15.
 
     Examples
     --------
@@ -271,7 +268,6 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     input="vectors",
     definiteness="cpd",
     order=1,
-    reference="Boughorbel, Tarel, Boujemaa (2005), ICME",
 )
 def log_kernel(X, Y=None, *, power=2.0, c=1.0):
     """Logarithmic kernel ``-log(c + r^p)``, c.p.d. of order 1.
@@ -292,7 +288,7 @@ def log_kernel(X, Y=None, *, power=2.0, c=1.0):
     References
     ----------
     Boughorbel, Tarel, Boujemaa (2005), "Conditionally positive definite kernels for
-    SVM based image recognition".
+    SVM based image recognition", ICME.
 
     Examples
     --------
