@@ -11,27 +11,27 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_PROXY = ("accpm", "mkl", "siqclp", "smm", "spgm")
-_RAW = (
+__all__ = [
+    "accpm",
     "cccp_gd",
     "ccicp_gd",
     "ccicp_sgd",
     "dc_primal",
     "krein_gd",
+    "mkl",
+    "siqclp",
+    "smm",
+    "spgm",
     "tdca",
     "walder_algorithm_1",
-)
-_WHERE = dict.fromkeys(_PROXY, "proxy_functions") | dict.fromkeys(_RAW, "raw_functions")
-
-__all__ = sorted(_WHERE)
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
+    if name not in __all__:
         raise AttributeError(f"module 'krein.published' has no attribute {name!r}")
-    module = importlib.import_module(f"krein.published.{_WHERE[name]}")
-    return getattr(module, name)
+    return getattr(importlib.import_module("krein.published.functions"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_WHERE])
+    return sorted([*globals(), *__all__])

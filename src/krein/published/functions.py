@@ -1,33 +1,147 @@
-"""Published algorithms on the raw kernel as functions of a matrix and labels.
+"""The published algorithms as functions of a matrix and labels.
 
-Indefinite logistic regression (Liu et al.), SVMs by differences of convex functions
-(Akoa; Xu et al.) and the c.p.d. SVM (Walder and Chapelle). As in
-`krein.published.proxy_functions` each function returns a `krein.Result`.
+Defaults are those of the papers where they state any. Each function returns a
+`krein.Result`: ``x``, ``value``, ``certificate``, ``status``, ``history``. Labels are
+-1 and +1; the estimators handle names, several classes, weights and new items.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
+from krein.arrays import Array
 from krein.machines import newton_logistic
 from krein.machines.box import BalancedBox
 from krein.machines.logistic import IndefiniteLogistic
-from krein.published import indefinite_dual, indefinite_primal
-from krein.published.algorithm_1 import CPDMatrices, algorithm_1, separable
+from krein.machines.mkl import MKLWeights, kernel_weights
+from krein.machines.proxy import ProxySVM
+from krein.published import cutting_planes, gradient_methods, semi_infinite
+from krein.published import difference_of_convex as dc
+from krein.published.algorithm_1 import walder_algorithm_1 as walder_algorithm_1
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
-from krein.published.proxy_functions import check_positive, matrix_and_labels
+from krein.published.solver import check_positive, matrix_and_labels, on_matrix
 from krein.result import Result
 from krein.similarity.spectrum import Spectrum
+from krein.validation import check_similarity
+
+# ---------------------------------------------------------- Support vector machines
+
+
+def _box(y: Array, C: float) -> BalancedBox:
+    return BalancedBox(np.full(y.size, check_positive("C", C)), y)
+
+
+def _proxy_svm(K: Array, y: Array, *, C: float = 1.0, rho: float = 1.0) -> ProxySVM:
+    """Make the problem of the proxy-kernel SVM.
+
+    Parameters
+    ----------
+    K : array-like of shape (n, n)
+        Similarity, symmetric, of any signature.
+    y : array-like of shape (n,)
+        Labels -1 and +1.
+    C : float
+        Upper bound of dual variables; weight of losses.
+    rho : float
+        Price of the distance between the proxy M and K.
+    """
+    return ProxySVM(Spectrum.exact(K), _box(y, C), check_positive("rho", rho))
+
+
+def _raw_dual(K: Array, y: Array, *, C: float = 1.0) -> dc.IndefiniteDual:
+    return dc.IndefiniteDual(K, _box(y, C))
+
+
+def _raw_primal(K: Array, y: Array, *, C: float = 1.0) -> dc.PrimalDC:
+    return dc.PrimalDC(K, y, 1.0 / check_positive("C", C))
+
+
+# Their parameters are among those of the proxy-kernel SVM.
+for _problem in (_raw_dual, _raw_primal):
+    _problem.__doc__ = _proxy_svm.__doc__
+
+_PAPER = {"domain": "paper", "max_iter": 1000}
+
+spgm = on_matrix(gradient_methods.spgm, _proxy_svm)
+smm = on_matrix(gradient_methods.smm, _proxy_svm)
+accpm = on_matrix(cutting_planes.accpm, _proxy_svm, bound="cuts", **_PAPER)
+siqclp = on_matrix(semi_infinite.siqclp, _proxy_svm, **_PAPER)
+tdca = on_matrix(dc.tdca, _raw_dual)
+dc_primal = on_matrix(dc.dc_primal, _raw_primal)
+
+
+def mkl(
+    kernels: Sequence[Any],
+    y: Any,
+    *,
+    C: float = 1.0,
+    rho: float = 1.0,
+    target: Any = None,
+    constraint: Literal["simplex", "trace"] = "simplex",
+    tol: float = 1e-6,
+    max_iter: int = 500,
+) -> Result:
+    """Regularised multiple kernel learning, eqs. (25) and (27) of Chen and Ye (2008).
+
+    ``min over theta >= 0 of max over a in Q1 of e'a - a'Y(sum_i theta_i K_i)Ya / 2 +
+    rho sum_i theta_i ||K_i - K0||_F^2``.
+
+    Parameters
+    ----------
+    kernels : sequence of array-like of shape (n, n)
+        Positive semidefinite kernels K_i.
+    y, C, rho, tol, max_iter
+        As in `spgm`; `tol` is the relative gap between the bounds.
+    target : array-like of shape (n, n), optional
+        K0; the last term is absent without it.
+    constraint : {"simplex", "trace"}
+        ``sum theta_i = 1``, eq. (27), or ``sum theta_i tr K_i = 1``, eq. (25).
+
+    Returns
+    -------
+    Result
+        ``x`` is theta; ``info["alpha"]`` solves the dual.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import krein
+    >>> good = np.outer([1, 2, -1, -2], [1, 2, -1, -2])
+    >>> y = [1, 1, -1, -1]
+    >>> result = krein.published.mkl([good, np.eye(4)], y, constraint="trace")
+    >>> result.x.round(4)
+    array([0.1, 0. ])
+    """
+    if len(kernels) == 0:
+        raise ValueError("kernels is empty; give at least one kernel")
+    if constraint not in ("simplex", "trace"):
+        raise ValueError(f"constraint must be 'simplex' or 'trace', got {constraint!r}")
+    pairs = [matrix_and_labels(K, y, f"kernels[{i}]") for i, K in enumerate(kernels)]
+    parts, y = [K for K, _ in pairs], pairs[0][1]
+    costs = np.zeros(len(parts))
+    if target is not None:
+        K0 = check_similarity(target, name="target")
+        costs = rho * np.array([np.sum((K - K0) ** 2) for K in parts])
+    problem = MKLWeights(parts, costs, _box(y, C))
+    scale = np.ones(len(parts))
+    if constraint == "trace":
+        problem, scale = problem.with_unit_traces()
+    result = kernel_weights(problem, tol=tol, max_iter=max_iter)
+    return replace(result, x=result.x / scale)
+
+
+# -------------------------------------------------------------- Logistic regression
 
 
 def _logistic(
     K: Any, y: Any, alpha: float, fit_intercept: bool
 ) -> tuple[IndefiniteLogistic, Spectrum]:
     K, y = matrix_and_labels(K, y)
-    check_positive(alpha=alpha)
+    check_positive("alpha", alpha)
     targets = (y[:, None] > 0).astype(float)
     problem = IndefiniteLogistic(K, targets, alpha, None, fit_intercept)
     return problem, Spectrum.exact(K)
@@ -198,135 +312,3 @@ def krein_gd(
         problem, largest=largest, tol=tol, max_iter=max_iter
     )
     return replace(result, x=result.x[:, 0])
-
-
-def tdca(K: Any, y: Any, *, C: float = 1.0, **options: Any) -> Result:
-    """Truncated DCA by blocks (TDCASVM) for the SVM dual on a raw indefinite kernel.
-
-    Akoa (2008): ``max e'a - a'YKYa / 2`` over 0 <= a <= C, y'a = 0.
-
-    Parameters
-    ----------
-    K, y, C
-        As in `spgm`.
-    **options
-        ``tol`` (1e-4 unless given) on the maximal violating pair of the KKT conditions,
-        ``max_iter`` (10 000 blocks), ``block``, ``mu``, ``start``, ``callback``; see
-        `krein.published.indefinite_dual`.
-
-    Returns
-    -------
-    Result
-        ``x`` is a; a KKT point, not an optimum, where K is indefinite.
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> krein.published.tdca(K, [1, 1, -1]).status
-    'converged'
-    """
-    K, y = matrix_and_labels(K, y)
-    check_positive(C=C)
-    box = BalancedBox(np.full(y.size, float(C)), y)
-    problem = indefinite_dual.IndefiniteDual(K, box)
-    return indefinite_dual.tdca(problem, **options)
-
-
-def dc_primal(K: Any, y: Any, *, C: float = 1.0, **options: Any) -> Result:
-    """IKSVM-DC: DCA on the SVM primal with a raw indefinite kernel.
-
-    Xu, Xue, Chen, Wang (2017): minimise
-    ``gamma/2 b'Kb + 1/2 sum_i max(0, 1 - y_i (Kb + b0)_i)^2`` with gamma = 1 / C. It
-    may be unbounded below.
-
-    Parameters
-    ----------
-    K, y, C
-        As in `spgm`.
-    **options
-        ``tol`` (1e-4 unless given) on the norm of the gradient, relative to that at the
-        origin, ``max_iter`` (300 steps, as in the paper), ``published_stop``,
-        ``callback``; see `krein.published.indefinite_primal`.
-
-    Returns
-    -------
-    Result
-        ``x`` holds b and, last, b0. Status "diverged": the problem is unbounded.
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> krein.published.dc_primal(K, [1, 1, -1]).status
-    'diverged'
-    >>> K = [[1.0, 0.9, -0.2], [0.9, 1.0, -0.4], [-0.2, -0.4, 1.0]]
-    >>> krein.published.dc_primal(K, [1, 1, -1]).status
-    'converged'
-    """
-    K, y = matrix_and_labels(K, y)
-    check_positive(C=C)
-    problem = indefinite_primal.PrimalDC(K, y, 1.0 / C)
-    return indefinite_primal.dc_primal(problem, **options)
-
-
-def walder_algorithm_1(
-    Phi: Any,
-    y: Any,
-    P: Any = None,
-    *,
-    lam: float = 1.0,
-    beta_zero: bool | Literal["separable"] = False,
-    max_iter: int = 200,
-) -> Result:
-    """Algorithm 1 of Walder and Chapelle (2007), as printed, for the c.p.d. SVM.
-
-    Eq. (14): ``lam a'Phi a + sum_i max(0, 1 - y_i f_i)^2``, f = Phi a + P b, P'a = 0.
-
-    Parameters
-    ----------
-    Phi : array-like of shape (n, n)
-        Kernel, conditionally positive definite with respect to P.
-    y : array-like of shape (n,)
-        Labels -1 and +1.
-    P : array-like of shape (n, r), optional
-        Polynomials at the items; constants unless given.
-    lam : float
-        Regularisation.
-    beta_zero : bool or "separable"
-        Leave the polynomials out of f (section 6.2). ``"separable"``, the paper's rule:
-        where the polynomials alone separate the classes.
-    max_iter : int
-        Newton steps.
-
-    Returns
-    -------
-    Result
-        ``x`` is a; ``info["beta"]`` is b. Status "converged" says that line 32 held,
-        which also happens above the optimum: `certificate` bounds the distance. Status
-        "diverged": the system of line 17 was singular.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import krein
-    >>> x = np.array([-2.0, -1.0, -0.3, 0.4, 1.1, 2.3])
-    >>> Phi = np.abs(x[:, None] - x) ** 3
-    >>> P = np.column_stack([np.ones(6), x])
-    >>> result = krein.published.walder_algorithm_1(Phi, [1, -1, 1, 1, -1, 1], P)
-    >>> result.status, bool(result.certificate.relative < 1e-9)
-    ('converged', True)
-    """
-    Phi, y = matrix_and_labels(Phi, y, "Phi")
-    check_positive(lam=lam)
-    n = y.size
-    P = np.ones((n, 1)) if P is None else np.asarray(P, dtype=float)
-    if P.ndim != 2 or P.shape[0] != n:
-        raise ValueError(f"P must have shape ({n}, n_polynomials), got {P.shape}")
-    zero = separable(P, y) if beta_zero == "separable" else bool(beta_zero)
-    Q, R = np.linalg.qr(P)
-    result = algorithm_1(
-        CPDMatrices(Phi, Q, y, lam, np.ones(n), zero), max_iter=max_iter
-    )
-    beta = np.linalg.pinv(R) @ result.info["beta"]
-    return replace(result, info={"beta": beta, "beta_zero": zero})
