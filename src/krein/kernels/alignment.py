@@ -182,26 +182,17 @@ def _alignment_scores(
     return normalize_scores(K, own_X, own_Y)
 
 
-def _letter_scores(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
-    """By code of a character: its score with itself, and its best one, if positive."""
-    codes = np.asarray(matrix.mapper)
-    scores = np.asarray(matrix.matrix, dtype=float)
-    best = np.maximum(0.0, np.maximum(scores.max(axis=0), scores.max(axis=1)))
-    return np.diagonal(scores)[codes], best[codes]
-
-
-def _sums(per_letter: np.ndarray, sequences: list[str]) -> np.ndarray:
-    return np.array([per_letter[list(x.encode())].sum() for x in sequences])
-
-
 def _self_scores(sequences: list[str], matrix: Any, scores: Any) -> np.ndarray:
     """Scores of sequences with themselves; aligned only where it is not plain.
 
     No alignment scores more than the best of every letter; where each letter is its
     own best match, that is what the sequence on itself has.
     """
-    with_itself, best = _letter_scores(matrix)
-    own, most = _sums(with_itself, sequences), _sums(best, sequences)
+    table = np.asarray(matrix.matrix, dtype=float)
+    best = np.maximum(0.0, np.maximum(table.max(axis=0), table.max(axis=1)))
+    by_letter = np.stack([np.diagonal(table), best])[:, np.asarray(matrix.mapper)]
+    sums = [by_letter[:, list(x.encode())].sum(axis=1) for x in sequences]
+    own, most = np.array(sums).T
     for i in np.flatnonzero(own < most):
         own[i] = scores(sequences[i], [sequences[i]])[0]
     return own

@@ -30,19 +30,6 @@ POINTWISE: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
 }
 FITTED = ("centred", "max")
 _MEDIAN_ITEMS = 300
-# What the docstring of every kernel of a distance ends its parameters with.
-_SCALE = """
-gamma : float or "median"
-    Factor of the distance; the word is settled by `Kernel.fit`.
-similarity : str
-    ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2), ``"inverse"``
-    1 / (1 + gamma d), ``"negative"`` -gamma d; by `Kernel.fit` also ``"max"`` and
-    ``"centred"``.
-
-Returns
--------
-ndarray of shape (n_X, n_Y)
-"""
 
 
 def check_items(X: Any, name: str = "X") -> int:
@@ -126,26 +113,12 @@ def check_both(X: Any, Y: Any, check: Callable) -> tuple[Any, Any, bool]:
 
 
 def fill_pairs(
-    n_rows: int,
-    n_columns: int,
-    row: Callable[[int, int], np.ndarray | Sequence[float]],
-    *,
-    symmetric: bool,
+    n_rows: int, n_columns: int, row: Callable, *, symmetric: bool
 ) -> np.ndarray:
     """Fill a matrix of pairs row by row.
 
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        Shape of the matrix.
-    row : callable
-        ``row(i, start)`` returns the entries of row i from column `start` on.
-    symmetric : bool
-        Ask for the upper half only and mirror it.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_columns)
+    ``row(i, start)`` returns the entries of row i from column `start` on. Where the
+    matrix is symmetric the upper half is asked for only, and mirrored.
     """
     out = np.empty((n_rows, n_columns))
     for i in range(n_rows):
@@ -154,6 +127,17 @@ def fill_pairs(
         if symmetric:
             out[i + 1 :, i] = out[i, i + 1 :]
     return out
+
+
+def each_pair(
+    first: Sequence, second: Sequence, value: Callable, *, symmetric: bool
+) -> np.ndarray:
+    """Matrix of ``value(x, y)``, one pair at a time."""
+
+    def row(i: int, start: int) -> list[float]:
+        return [value(first[i], y) for y in second[start:]]
+
+    return fill_pairs(len(first), len(second), row, symmetric=symmetric)
 
 
 def normalize_scores(
@@ -212,7 +196,30 @@ class DoubleCentred:
 def similarity_of(
     distance: Distance, X: Any, Y: Any, gamma: float, similarity: Any, /, **own: Any
 ) -> np.ndarray:
-    """Evaluate a distance with its own parameters, and turn it into a similarity."""
+    """Evaluate a distance on all pairs and turn it into a similarity.
+
+    What stands here from `gamma` on also ends the description of parameters in the
+    docstring of every kernel of a distance.
+
+    Parameters
+    ----------
+    distance : callable
+        ``distance(X, Y=None, **own)`` returns the matrix of distances.
+    X, Y : items
+        Y may be None.
+    **own
+        Parameters of the distance.
+    gamma : float or "median"
+        Factor of the distance; the word is settled by `Kernel.fit`.
+    similarity : str
+        ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2), ``"inverse"``
+        1 / (1 + gamma d), ``"negative"`` -gamma d; by `Kernel.fit` also ``"max"`` and
+        ``"centred"``.
+
+    Returns
+    -------
+    ndarray of shape (n_X, n_Y)
+    """
     if not (isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf):
         raise ValueError(f"gamma must be a positive number, got {gamma!r}")
     if isinstance(similarity, str) and similarity in FITTED:
@@ -279,9 +286,9 @@ def distance_kernel(name: str, **facts: Any) -> Callable[[Distance], Callable]:
         parameters = [*own.parameters.values(), scale["gamma"], scale["similarity"]]
         signature = own.replace(parameters=parameters)
         kernel.__signature__ = signature  # type: ignore[attr-defined]
-        text = inspect.getdoc(distance) or ""
-        about, mark, source = text.partition("\n\nReferences\n")
-        kernel.__doc__ = about + _SCALE + mark[1:] + source
+        about, *source = str(inspect.getdoc(distance)).partition("\n\nReferences\n")
+        _, *shared = str(inspect.getdoc(similarity_of)).partition("\ngamma :")
+        kernel.__doc__ = "".join([about, *shared, *source])
         settings = {"distance": distance, "order": _order, **_settled_by(distance)}
         return register_kernel(name, kernel, **settings, **facts)
 

@@ -22,7 +22,7 @@ from scipy.optimize import linear_sum_assignment
 from krein.kernels.distances import (
     check_both,
     check_each,
-    fill_pairs,
+    each_pair,
     normalize_scores,
 )
 from krein.kernels.registry import register_kernel
@@ -234,7 +234,7 @@ def _check_count(value: Any, name: str) -> None:
 Prepared = tuple[np.ndarray, list[np.ndarray]]
 
 
-def _assignment_score(g: Prepared, h: Prepared, decay: float) -> float:
+def _assignment_score(decay: float, g: Prepared, h: Prepared) -> float:
     """Best total node similarity over one-to-one assignments of nodes."""
     (codes_g, powers_g), (codes_h, powers_h) = g, h
     match = np.equal.outer(codes_g, codes_h).astype(float)
@@ -304,12 +304,10 @@ def optimal_assignment_kernel(
     A = [prepare(graph) for graph in first]
     B = A if same else [prepare(graph) for graph in second]
 
-    def row(i: int, start: int) -> list[float]:
-        return [_assignment_score(A[i], h, decay) for h in B[start:]]
-
-    K = fill_pairs(len(A), len(B), row, symmetric=same)
+    score = partial(_assignment_score, decay)
+    K = each_pair(A, B, score, symmetric=same)
     if not normalize:
         return K
-    own_A = np.array([_assignment_score(g, g, decay) for g in A])
-    own_B = own_A if same else np.array([_assignment_score(h, h, decay) for h in B])
+    own_A = np.array([score(g, g) for g in A])
+    own_B = own_A if same else np.array([score(h, h) for h in B])
     return normalize_scores(K, own_A, own_B)

@@ -18,7 +18,7 @@ from krein.kernels.distances import (
     check_items,
     check_numbers,
     distance_kernel,
-    fill_pairs,
+    each_pair,
     median_distance,
     same_items,
     similarity_of,
@@ -117,11 +117,7 @@ def wasserstein_1d_kernel(X, Y=None):
     first, second, same = check_both(X, Y, partial(check_each, _sorted_sample))
     if len({sample.size for sample in (*first, *second)}) == 1:
         return cdist(np.stack(first), np.stack(second), "cityblock") / first[0].size
-
-    def row(i: int, start: int) -> list[float]:
-        return [_one_distance(first[i], y) for y in second[start:]]
-
-    return fill_pairs(len(first), len(second), row, symmetric=same)
+    return each_pair(first, second, _one_distance, symmetric=same)
 
 
 def _one_distance(x: np.ndarray, y: np.ndarray) -> float:
@@ -138,12 +134,7 @@ def _pointwise_distances(X: Any, Y: Any = None, *, distance: Any) -> np.ndarray:
             f"{type(distance).__name__}"
         )
     same = same_items(X, Y)
-    Y = X if same else Y
-
-    def row(i: int, start: int) -> list[float]:
-        return [distance(X[i], Y[j]) for j in range(start, check_items(Y))]
-
-    D = fill_pairs(check_items(X), check_items(Y), row, symmetric=same)
+    D = each_pair(X, X if same else Y, distance, symmetric=same)
     if not np.isfinite(D).all() or D.min() < 0:
         i, j = np.argwhere(~np.isfinite(D) | (D < 0))[0]
         raise ValueError(f"distance returned {D[i, j]!r} for the items {i} and {j}")

@@ -11,7 +11,6 @@ n_x)``.
 from __future__ import annotations
 
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from krein.kernels.distances import (
     check_each,
     check_numbers,
     distance_kernel,
-    fill_pairs,
+    each_pair,
 )
 from krein.kernels.elastic import elastic_distances, erp_costs, msm_costs, twe_costs
 from krein.optional import import_optional
@@ -104,15 +103,12 @@ def dtw_kernel(X, Y=None, *, window=None):
         cells = _window_cells(window, max(lengths), max(lengths))
         return _dtw_block(first, second, cells, same)
 
-    def row(i: int, start: int) -> list[float]:
+    def one_pair(x: np.ndarray, y: np.ndarray) -> float:
         # A fraction means another band for each pair of lengths.
-        return [
-            float(_dtw_block([first[i]], [y], cells, False)[0, 0])
-            for y in second[start:]
-            for cells in [_window_cells(window, first[i].shape[1], y.shape[1])]
-        ]
+        cells = _window_cells(window, x.shape[1], y.shape[1])
+        return float(_dtw_block([x], [y], cells, False)[0, 0])
 
-    return fill_pairs(len(first), len(second), row, symmetric=same)
+    return each_pair(first, second, one_pair, symmetric=same)
 
 
 def _dtw_block(
@@ -226,6 +222,6 @@ def erp_kernel(X, Y=None, *, g=0.0, window=None):
     >>> erp_kernel([[0, 0, 5]], [[5], [4]], similarity="negative") + 0.0
     array([[ 0., -1.]])
     """
-    if not (isinstance(g, Real) and np.isfinite(g)):
+    if not (isinstance(g, int | float | np.number) and np.isfinite(g)):
         raise ValueError(f"g must be a finite number, got {g!r}")
     return _elastic(X, Y, window, partial(erp_costs, g=g))

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
+from sklearn.utils import check_array
 
 from krein.arrays import Array
 from krein.kernels.registry import register_kernel
@@ -46,8 +47,9 @@ def squared_distances(X: Array, Y: Array) -> Array:
     return _radial(X, Y, lambda D: None)
 
 
-def _radial(X: Array, Y: Array, phi: Callable[[Array], object]) -> Array:
+def _radial(X: Array, Y: Array | None, phi: Callable[[Array], object]) -> Array:
     """Squared distances, changed by phi in place, in blocks that stay in the cache."""
+    X, Y = pairwise.check_pairwise_arrays(X, Y, dtype=np.float64)
     out = np.empty((X.shape[0], Y.shape[0]))
     fill = _by_differences if X.shape[1] <= _FEW_FEATURES else _by_products(X, Y)
     step = max(1, _BLOCK // max(1, Y.shape[0]))
@@ -83,10 +85,6 @@ def _by_products(X: Array, Y: Array) -> Callable[[Array, Array, Array], None]:
         out[r, columns] = np.einsum("ij,ij->i", difference, difference)
 
     return fill
-
-
-def _check_pair(X, Y):
-    return pairwise.check_pairwise_arrays(X, Y, dtype=np.float64)
 
 
 def _positive(name: str, value: float) -> None:
@@ -162,7 +160,6 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
            [8., 0.]])
     """
     _positive("exponent", exponent)
-    X, Y = _check_pair(X, Y)
     return _radial(X, Y, lambda D: _polyharmonic(D, exponent))
 
 
@@ -202,8 +199,7 @@ def thin_plate_order_kernel(X, Y=None, *, order=2):
     array([[ 0., -2.],
            [-2.,  0.]])
     """
-    X, Y = _check_pair(X, Y)
-    dimension = X.shape[1]
+    dimension = check_array(X, dtype=np.float64).shape[1]
     if int(order) != order or not 2 * order > dimension:
         raise ValueError(
             f"order={order!r} must be an integer with 2 * order > n_features, here "
@@ -252,7 +248,6 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     _positive("c", c)
     if not power > 0 or power == int(power):
         raise ValueError(f"power must be positive and not an integer, got {power!r}")
-    X, Y = _check_pair(X, Y)
 
     def phi(D: Array) -> None:
         D += c * c
@@ -301,7 +296,6 @@ def log_kernel(X, Y=None, *, power=2.0, c=1.0):
     if not 0 < power <= 2:
         raise ValueError(f"power must be in (0, 2], got {power!r}")
     _positive("c", c)
-    X, Y = _check_pair(X, Y)
 
     def phi(D: Array) -> None:
         if power != 2:
