@@ -3,8 +3,7 @@
 A graph is ``(nodes, edges, labels)``, undirected: nodes a number or a list of names,
 edges pairs of names (either direction or both), labels one per node, a mapping, or
 None; or a networkx graph whose nodes have an attribute ``label``. Nodes without labels
-are compared by their degrees. The record "Graph kernels in NumPy and SciPy" says why
-not a further package.
+are compared by their degrees. Decision 0022 says why this needs no further package.
 """
 
 from __future__ import annotations

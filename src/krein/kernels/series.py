@@ -224,4 +224,4 @@ def erp_kernel(X, Y=None, *, g=0.0, window=None):
     """
     if not (isinstance(g, int | float | np.number) and np.isfinite(g)):
         raise ValueError(f"g must be a finite number, got {g!r}")
-    return _elastic(X, Y, window, partial(erp_costs, g=g))
+    return _elastic(X, Y, window, partial(erp_costs, g=float(g)))

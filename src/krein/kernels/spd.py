@@ -1,9 +1,8 @@
 """Symmetric positive definite matrices: made from images, checked, and compared.
 
-LAPACK on stacks of matrices does the work (the record "SPD metrics on LAPACK" says
-why not a further package). An item is a p x p matrix; all have the same p. With
-``similarity="gaussian"`` and gamma = 1 / sigma^2 the first three kernels are those of
-Table I of Liu et al. (2018).
+LAPACK on stacks of matrices does the work. An item is a p x p matrix; all have the same
+p. With ``similarity="gaussian"`` and gamma = 1 / sigma^2 the first three kernels are
+those of Table I of Liu et al. (2018).
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ def spgm(
             "steps use line_search=True"
         )
     f, L = Oracle(problem, smoothing), _lipschitz(problem, constant, smoothing)
-    a = _start(problem, x0)
-    return _spgm_line_search(f, a, L) if line_search else _spgm(f, a, gamma * L)
+    a, largest = _start(problem, x0), L if line_search else gamma * L
+    return _spgm(f, a, L / _FIRST if line_search else largest, largest)
 
 
 @proxy_solver
@@ -160,13 +160,6 @@ def _lipschitz(problem: ProxySVM, constant: str, smoothing: float = 0.0) -> floa
     return largest + 0.75 * (problem.lipschitz - largest)
 
 
-def _spgm(f: Oracle, a: Array, gamma: float) -> Iterator[Iterate]:
-    while True:
-        rise, g = f(a)
-        yield f.iterate(a, rise, g)
-        a = f.problem.box.project(a + g / gamma)
-
-
 def _step(
     f: Oracle, a: Array, rise: float, g: Array, L: float
 ) -> tuple[Array, float, Array, bool]:
@@ -181,10 +174,10 @@ def _step(
     return new, at_new, g_new, at_new >= floor - 1e-12 * abs(rise)
 
 
-def _spgm_line_search(f: Oracle, a: Array, largest: float) -> Iterator[Iterate]:
-    """SPGM with gamma doubled until (11) holds, and halved after each step."""
+def _spgm(f: Oracle, a: Array, L: float, largest: float) -> Iterator[Iterate]:
+    """SPGM; a gamma below the largest is doubled until (11) holds, halved after it."""
     rise, g = f(a)
-    L = largest / _FIRST
+    search = L < largest
     while True:
         yield f.iterate(a, rise, g)
         while True:
@@ -193,7 +186,7 @@ def _spgm_line_search(f: Oracle, a: Array, largest: float) -> Iterator[Iterate]:
                 break
             L *= 2.0
         a, rise, g = new, at_new, g_new
-        L *= 0.5
+        L *= 0.5 if search else 1.0
 
 
 def _smm(
