@@ -106,8 +106,6 @@ def _polyharmonic(D: Array, exponent: float) -> None:
         return
     if exponent == 3:
         D *= np.sqrt(D)
-    elif exponent == 1:
-        np.sqrt(D, out=D)
     else:
         D **= 0.5 * exponent
     if ceil(exponent / 2) % 2:
