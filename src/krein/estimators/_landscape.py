@@ -150,9 +150,13 @@ def with_threshold(values: Array, codes: np.ndarray, weight: Array) -> Array:
     order = np.argsort(values[:, :, 0], axis=1)
     ascending = np.take_along_axis(values[:, :, 0], order, axis=1)
     below = float(weight[codes == 0].sum())
-    places = [np.searchsorted(np.cumsum(weight[o]), below) for o in order]
-    place = np.minimum(places, codes.size - 1)
-    return values - ascending[np.arange(len(place)), place][:, None, None]
+    places = np.array([np.searchsorted(np.cumsum(weight[o]), below) for o in order])
+    last, rows = codes.size - 1, np.arange(order.shape[0])
+    threshold = 0.5 * (
+        ascending[rows, np.minimum(places, last)]
+        + ascending[rows, np.minimum(places + 1, last)]
+    )
+    return values - threshold[:, None, None]
 
 
 def temperatures(values: Array, codes: np.ndarray, weight: Array) -> Array:

@@ -32,7 +32,8 @@ import scipy.optimize
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate
-from krein.machines.cpd import CPDProblem, SquaredHinge
+from krein.machines.cpd import CPDProblem
+from krein.machines.losses import SquaredHinge
 from krein.published.solver import (
     check_positive,
     matrix_and_labels,
