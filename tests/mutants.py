@@ -98,7 +98,7 @@ MUTANTS = [
            "return 0.5 * self.lam * float(c @ (f - self.null @ b))",
            "tests/referee"),
     # solvers
-    Mutant("published/indefinite_dual.py", "max(0.0, -float(values[0]))", "0.0",
+    Mutant("published/difference_of_convex.py", "max(0.0, -float(values[0]))", "0.0",
            "tests/published/test_dc.py"),
     Mutant("machines/_loop.py", "done = iterate.certificate.relative <= self.tol",
            "done = iterate.certificate.relative <= 100 * self.tol", "tests/machines"),

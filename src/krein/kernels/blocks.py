@@ -176,10 +176,6 @@ def _write_file(work: Work, out: str | os.PathLike, tiling: Tiling) -> np.ndarra
     if path.suffix != ".npy":
         raise ValueError(f"out must be a .npy file, got {path.name!r}")
     partial = path.with_name(path.name + ".partial")
-    if partial.is_file():
-        raise ValueError(
-            f"{partial} is a file of another version of krein; remove it to start anew"
-        )
     with locked(partial):
         store = _open_store(partial, tiling, work.key)
         try:
