@@ -221,14 +221,16 @@ def with_decimal_point(text: str) -> str:
     return text if match is None else f"{match[1]}.{match[2]}"
 
 
-def parse_number(text: str, place: Place, column: int | None = None) -> float:
-    """Read a finite number, or say where there is none."""
+def parse_number(
+    text: str, place: Place, column: int | None = None, comma: bool = False
+) -> float:
+    """Read a finite number, with a decimal comma if there are such; or say where."""
     word = text.strip()
-    if not is_number(word):
-        raise place.error(
-            f"expected a number, got {repr(word) if word else 'nothing'}", column
-        )
-    value = float(word)
+    number = with_decimal_point(word) if comma else word
+    if not is_number(number):
+        got = repr(word) if word else "nothing"
+        raise place.error(f"expected a number, got {got}", column)
+    value = float(number)
     if not math.isfinite(value):
         raise place.error(f"expected a finite number, got {word!r}", column)
     return value
