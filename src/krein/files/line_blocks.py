@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.files.cells import parse_number
-from krein.files.text import Place, decoded
+from krein.files.cells import parse_count, parse_number
+from krein.files.text import Line, Place, decoded, without_comments
 
 _NEWLINE, _RETURN, _BLANK, _COMMENT = b"\n\r #"
 _LONGEST = 256  # bytes of a field that the fast path takes
@@ -260,15 +260,11 @@ def _hash(words: np.ndarray) -> np.ndarray:
 # ----------------------------------------------------------------------- line by line
 
 
-def data_lines(text: bytes, first: Place) -> list[tuple[Place, str]]:
+def data_lines(text: bytes, first: Place, comment: str = "#") -> list[Line]:
     """Places and texts of lines that are neither empty nor comments."""
     if b"\0" in text:
         raise first.error("holds zero bytes; expected a table as text")
-    return [
-        (place, content)
-        for place, content in decoded(text, first)
-        if content.strip() and not content.startswith("#")
-    ]
+    return list(without_comments(decoded(text, first), comment))
 
 
 def split_line(content: str, separator: str) -> list[str]:
@@ -284,6 +280,21 @@ def split_line(content: str, separator: str) -> list[str]:
     else:
         fields = content.split(separator)
     return [field.strip() for field in fields]
+
+
+def careful_numbers(text: bytes, counts: int, width: int, first: Place) -> Array:
+    """Parse lines of numbers one by one, the first of which are counts from 1 on."""
+    rows = []
+    for place, content in data_lines(text, first, "%"):
+        words = content.split()
+        if len(words) != width:
+            raise place.error(f"has {len(words)} fields, expected {width}")
+        for column, word in enumerate(words[:counts], start=1):
+            if parse_count(word) is None:
+                problem = f"expected a number of a row or column, got {word!r}"
+                raise place.error(problem, column)
+        rows.append([parse_number(word, place, k) for k, word in enumerate(words, 1)])
+    return np.array(rows, dtype=np.float64).reshape(-1, width)
 
 
 def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:

@@ -9,7 +9,7 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -86,6 +86,9 @@ class Place(NamedTuple):
     def error(self, problem: str, column: int | None = None) -> FormatError:
         """Return an error about this line, and a field counted from 1."""
         return FormatError(self.path, problem, line=self.line, column=column)
+
+
+Line = tuple[Place, str]
 
 
 class TooLargeError(FormatError, MemoryError):
@@ -213,7 +216,7 @@ def _without_mark(text: bytes, line: int) -> bytes:
     return text.removeprefix(_MARK) if line == 1 else text
 
 
-def text_lines(path: Path, weight: int = 1) -> Iterator[tuple[Place, str]]:
+def text_lines(path: Path, weight: int = 1) -> Iterator[Line]:
     """Yield places, counted as an editor does, and lines without their ends.
 
     `weight` is how many bytes the caller makes of a byte of text: more than the memory
@@ -228,7 +231,12 @@ def text_lines(path: Path, weight: int = 1) -> Iterator[tuple[Place, str]]:
             yield place, text
 
 
-def decoded(block: bytes, first: Place) -> Iterator[tuple[Place, str]]:
+def without_comments(lines: Iterable[Line], mark: str) -> Iterator[Line]:
+    """Yield the lines that are neither empty nor begin with a mark."""
+    return (line for line in lines if line[1].strip() and line[1][0] != mark)
+
+
+def decoded(block: bytes, first: Place) -> Iterator[Line]:
     """Yield the lines of a block as text, up to the first that is none."""
     if first.line == 1 and block[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise first.error("this is UTF-16 text; save it as UTF-8")
