@@ -15,12 +15,7 @@ import scipy.sparse
 from krein.arrays import Array
 from krein.files.binary import read_arrays
 from krein.files.cells import Named, check_names
-from krein.files.hit_columns import (
-    HitColumns,
-    find_columns,
-    is_pair_list,
-    table_blocks,
-)
+from krein.files.hit_columns import find_columns, is_pair_list, table_blocks
 from krein.files.line_blocks import (
     HitLines,
     Layout,
@@ -29,7 +24,7 @@ from krein.files.line_blocks import (
     fast_lines,
     split_line,
 )
-from krein.files.text import FormatError, Place, readable
+from krein.files.text import FormatError, Line, Place, readable
 
 Several = Literal["max", "sum"]
 
@@ -112,31 +107,31 @@ def read_hits(
     with readable(path) as file:
         if file.suffix.lower() == ".npz" or zipfile.is_zipfile(file):
             return load_hits(file, names, against)
-        cuts = Cuts(max_evalue, min_identity)
-        known = find_columns(file, score, columns, cuts.titles)
-        found = collect(file, known, Collected(names, against), cuts.kept)
+        cuts = _Cuts(max_evalue, min_identity)
+        layout = find_columns(file, score, columns, cuts.titles)
+        found = collect(file, layout, Collected(names, against), cuts.kept)
         cuts.check_units(file)
-        return replace(found.matrix(several), notes=[known.why])
+        return replace(found.matrix(several), notes=[layout.why])
 
 
 def collect(
     path: Path,
-    known: HitColumns,
+    layout: Layout,
     found: Collected,
-    kept: Callable[[Array], np.ndarray | None] = lambda numbers: None,
+    kept: Callable[[Array], np.ndarray] | None = None,
 ) -> Collected:
     """Read all hits of a table; `kept` says which, by their numbers."""
-    for first, text in table_blocks(path, known.head):
-        block = fast_lines(text, known.layout)
+    for first, text in table_blocks(path, layout.head):
+        block = fast_lines(text, layout)
         if block is None:
-            block = careful_lines(text, known.layout, first)
-        if not found.add(block, kept(block.numbers)):
-            raise found.unknown(known.layout, data_lines(text, first))
+            block = careful_lines(text, layout, first)
+        if not found.add(block, None if kept is None else kept(block.numbers)):
+            raise found.unknown(layout, data_lines(text, first))
     return found
 
 
 @dataclass
-class Cuts:
+class _Cuts:
     """Which hits are left out, by e-value and identity."""
 
     max_evalue: float | None = None
@@ -144,13 +139,13 @@ class Cuts:
     largest_identity: float = 0.0
 
     @property
-    def titles(self) -> tuple[str, ...]:
+    def titles(self) -> list[str]:
         """Columns that are needed besides the score, in order."""
-        evalue = ("evalue",) if self.max_evalue is not None else ()
-        return (*evalue, "identity") if self.min_identity is not None else evalue
+        bounds = {"evalue": self.max_evalue, "identity": self.min_identity}
+        return [title for title, bound in bounds.items() if bound is not None]
 
-    def kept(self, numbers: Array) -> np.ndarray | None:
-        """Mask of the hits that stay, None for all; scores of 0 are no hits."""
+    def kept(self, numbers: Array) -> np.ndarray:
+        """Mask of the hits that stay; scores of 0 are no hits."""
         kept = numbers[:, 0] > 0
         if self.max_evalue is not None:
             kept &= numbers[:, 1] <= self.max_evalue
@@ -158,20 +153,18 @@ class Cuts:
             identity = numbers[:, -1]
             self.largest_identity = float(identity.max(initial=self.largest_identity))
             kept &= identity >= self.min_identity
-        return None if kept.all() else kept
+        return kept
 
     def check_units(self, path: Path) -> None:
         """Refuse a bound in percent where the file has shares of 1, and vice versa."""
-        if self.min_identity is None or self.largest_identity == 0.0:
+        if not self.min_identity or not self.largest_identity:
             return
         percent = self.largest_identity > 1.0
-        if percent != (self.min_identity > 1.0) and self.min_identity != 0.0:
+        if percent != (self.min_identity > 1.0):
             unit = "percent" if percent else "shares of 1"
-            up_to = (
-                f"identities are up to {self.largest_identity:g}, which is in {unit}"
-            )
-            given = f"min_identity={self.min_identity:g}"
-            raise FormatError(path, f"{up_to}; {given} must be in the same unit")
+            found = f"identities are up to {self.largest_identity:g}, which is in"
+            given = f"min_identity={self.min_identity:g} must be in the same unit"
+            raise FormatError(path, f"{found} {unit}; {given}")
 
 
 @dataclass
@@ -218,7 +211,7 @@ class Collected:
         else:
             query = self._side(self.rows, block, block.query)
             target = self._side(self.columns, block, block.target)
-        chosen = slice(None) if kept is None else kept
+        chosen = slice(None) if kept is None or kept.all() else kept
         parts = query, target, block.numbers[:, 0]
         for long, part in zip(self.arrays, parts, strict=True):
             long.frombytes(part[chosen].tobytes())
@@ -232,12 +225,12 @@ class Collected:
         codes[local] = table.codes([block.names[k] for k in local])
         return codes[used]
 
-    def unknown(self, layout: Layout, lines: list[tuple[Place, str]]) -> FormatError:
+    def unknown(self, layout: Layout, lines: list[Line]) -> FormatError:
         """Say which name of a block was not expected, and where it stands."""
-        shared = self.columns is self.rows
+        given = "names" if self.columns is self.rows else "against"
         sides = (
             ("query", layout.query, self.rows, "names"),
-            ("target", layout.target, self.columns, "names" if shared else "against"),
+            ("target", layout.target, self.columns, given),
         )
         return next(
             place.error(
@@ -335,21 +328,19 @@ def hits_of_graph(graph: Any, names: Sequence[str] | None, weight: str) -> Named
     labels = [str(node) for node in nodes]
     if len(set(labels)) < len(labels):
         raise ValueError("two nodes of the graph have the same name as text")
-    place = {node: k for k, node in enumerate(nodes)}
-    if names is not None:
-        wanted = {str(name): k for k, name in enumerate(names)}
-        unknown = [label for label in labels if label not in wanted]
-        if unknown:
-            raise ValueError(f"the node {unknown[0]!r} of the graph is not in names=")
-        place = {node: wanted[str(node)] for node in nodes}
-        labels = list(wanted)
+    wanted = {str(n): k for k, n in enumerate(labels if names is None else names)}
+    for label in labels:
+        if label not in wanted:
+            raise ValueError(f"the node {label!r} of the graph is not in names=")
+    place = {node: wanted[str(node)] for node in nodes}
     edges = [(place[u], place[v], w) for u, v, w in graph.edges(data=weight, default=1)]
-    rows, columns, scores = zip(*edges, strict=True) if edges else ((), (), ())
-    values, shape = np.array(scores, dtype=float), (len(labels), len(labels))
-    data = scipy.sparse.coo_array((values, (rows, columns)), shape=shape)
     if not graph.is_directed():
-        data = data + scipy.sparse.triu(data, 1).T + scipy.sparse.tril(data, -1).T
-    return hits_of_matrix(data, labels, None)
+        edges += [(j, i, w) for i, j, w in edges if i != j]
+    rows, columns, scores = np.array(edges, dtype=float).reshape(-1, 3).T
+    data = scipy.sparse.coo_array(
+        (scores, (rows.astype(int), columns.astype(int))), shape=(len(wanted),) * 2
+    )
+    return hits_of_matrix(data, list(wanted), None)
 
 
 def load_hits(
@@ -384,5 +375,5 @@ def kind_of_hits(path: Path) -> str:
     lines = [content for _, content in data_lines(text, first)[:20]]
     if not lines or not (b"# Fields:" in text or is_pair_list(lines)):
         return "none"
-    known = find_columns(path)
-    return "titled" if known.head or b"# Fields:" in text else "pairs"
+    head = find_columns(path).head
+    return "titled" if head or b"# Fields:" in text else "pairs"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,6 @@ _MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], dtype=np.uint64)
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(29)
 _POWERS = 10.0 ** np.arange(9)
-_IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,12 @@ class Layout:
         Fields of numbers that are wanted; the score is the first.
     signed : bool
         Whether a score may be negative.
+    head : int
+        Number of lines before the first hit.
+    why : str
+        Which column is the score, for people.
+    distances : bool
+        Whether the title of the score says that it is a distance.
     """
 
     separator: str
@@ -53,6 +59,9 @@ class Layout:
     target: int
     numbers: tuple[int, ...]
     signed: bool = False
+    head: int = 0
+    why: str = ""
+    distances: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,12 +119,7 @@ def fast_numbers(text: bytes, counts: int, width: int) -> Array | None:
     fields = _fields(text, " ", width, range(width)) if plain else None
     if fields is None:
         return None
-    columns = _columns(*fields)
-    for words in columns[:counts]:
-        letters = words.view(np.uint8)
-        if words.shape[1] > 1 or ((letters > 0) & ~_IS_DIGIT[letters]).any():
-            return None
-    return _all_numbers(columns)
+    return _all_numbers(_columns(*fields), counts)
 
 
 def _without_comments(text: bytes) -> bytes:
@@ -163,10 +167,15 @@ def _columns(padded: np.ndarray, starts: Any, stops: Any) -> list[np.ndarray]:
     return [_words(padded, start, stop) for start, stop in places]
 
 
-def _all_numbers(columns: list[np.ndarray]) -> Array | None:
-    """Finite numbers, one column each; None if one is none."""
+def _all_numbers(columns: list[np.ndarray], counts: int = 0) -> Array | None:
+    """Finite numbers, one column each; None if one is none.
+
+    The first `counts` columns hold digits only.
+    """
+    values = np.empty((len(columns[0]), len(columns)))
     try:
-        values = np.column_stack([_numbers(words) for words in columns])
+        for k, words in enumerate(columns):
+            values[:, k] = _numbers(words, digits_only=k < counts)
     except ValueError:
         return None
     return values if np.isfinite(values).all() else None
@@ -190,17 +199,18 @@ def _as_bytes(words: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(words).view(f"S{8 * words.shape[1]}")[:, 0]
 
 
-def _numbers(words: np.ndarray) -> Array:
+def _numbers(words: np.ndarray, digits_only: bool) -> Array:
     """Numbers from fields; ValueError if one is none."""
-    plain = _plain_numbers(words) if words.shape[1] == 1 else None
+    plain = _plain_numbers(words, digits_only) if words.shape[1] == 1 else None
     if plain is not None:
         return plain
-    if (words.view(np.uint8) == ord("_")).any():  # 1_0 is a number for Python alone
+    # 1_0 is a number for Python alone
+    if digits_only or (words.view(np.uint8) == ord("_")).any():
         raise ValueError("not a number")
     return _as_bytes(words).astype(np.float64)
 
 
-def _plain_numbers(words: np.ndarray) -> Array | None:
+def _plain_numbers(words: np.ndarray, digits_only: bool) -> Array | None:
     """Numbers of at most eight digits, with or without a point; None for others.
 
     The digits and the power of ten are exact, so that their quotient is the nearest
@@ -209,16 +219,23 @@ def _plain_numbers(words: np.ndarray) -> Array | None:
     digits, decimals = np.zeros(words.shape[0]), np.zeros(words.shape[0], dtype=int)
     points, found = (np.zeros(words.shape[0], dtype=bool) for _ in range(2))
     for byte in words.view(np.uint8).reshape(-1, 8).T:
+        if not byte.any():  # behind the longest field
+            break
         digit = byte - np.uint8(48)
-        point, present = byte == 46, byte != 0
         is_digit = digit < 10
-        if (present & ~is_digit & ~point).any() or (point & points).any():
+        digits = np.where(is_digit, 10.0 * digits + digit, digits)
+        found |= is_digit
+        if is_digit.all():
+            decimals += points
+            continue
+        point = byte == 46
+        if ((byte != 0) & ~is_digit & ~point).any() or (point & points).any():
             return None
         points |= point
-        found |= is_digit
-        digits = np.where(is_digit, 10.0 * digits + digit, digits)
         decimals += is_digit & points
-    return digits / _POWERS[decimals] if found.all() else None
+    if not found.all() or (digits_only and points.any()):
+        return None
+    return digits if digits_only else digits / _POWERS[decimals]
 
 
 def _coded(
@@ -271,14 +288,11 @@ def split_line(content: str, separator: str) -> list[str]:
     """Fields of a line, without blanks around them."""
     if separator == " ":
         return content.split()
+    fields = content.split(separator)
     if '"' in content:
         # A quote that is not closed, or a field beyond the limit: as it stands.
-        try:
+        with suppress(csv.Error):
             fields = next(csv.reader([content], delimiter=separator))
-        except csv.Error:
-            fields = content.split(separator)
-    else:
-        fields = content.split(separator)
     return [field.strip() for field in fields]
 
 

@@ -238,8 +238,8 @@ def read_pairs(path: Path, how: How) -> Named:
     stand in the order in which they appear. Pairs that are not listed have
     `how.missing`; of distances only those of items to themselves may be absent.
     """
-    known = find_columns(path, pairs=True)
-    found = collect(path, known, Collected())
+    layout = find_columns(path, pairs=True)
+    found = collect(path, layout, Collected())
     rows, columns, values = found.triplets()
     names = [name.decode() for name in found.rows.position]
     n = len(names)
@@ -253,18 +253,18 @@ def read_pairs(path: Path, how: How) -> Named:
     np.maximum(K, K.T, out=K)
     absent = np.isneginf(K)
     count = (n * n - int(absent.sum()) + int((~absent).diagonal().sum())) // 2
-    if known.distances:
+    if layout.distances:
         np.fill_diagonal(absent, False)
-    if absent.any() and (known.distances or how.missing == "error"):
+    if absent.any() and (layout.distances or how.missing == "error"):
         i, j = np.argwhere(np.triu(absent))[0]
         raise FormatError(
             path,
             f"{int(np.triu(absent).sum())} pairs are missing, the first is "
             f"({names[i]!r}, {names[j]!r}); "
-            + ("measure them" if known.distances else "pass missing=0 to fill them"),
+            + ("measure them" if layout.distances else "pass missing=0 to fill them"),
         )
     K[np.isneginf(K)] = 0.0 if how.missing == "error" else how.missing
-    note = f"read {count} scored pairs of {n} items, {known.why}"
+    note = f"read {count} scored pairs of {n} items, {layout.why}"
     return Named(K, names, notes=[note])
 
 
