@@ -142,6 +142,14 @@ class Row(NamedTuple):
         """Return all fields."""
         return [self.text(k) for k in range(len(self.fields))]
 
+    def name(self, k: int) -> str:
+        """Return a field as the name or label that was written there."""
+        return name_from_text(self.text(k))
+
+    def number(self, k: int, comma: bool = False) -> float:
+        """Read a finite number, or say where there is none."""
+        return parse_number(self.text(k), self.place, k + 1, comma)
+
     def lacks_label(self, k: int) -> bool:
         """Whether a field is no label; quoted words are labels, whatever they say."""
         text = self.text(k)

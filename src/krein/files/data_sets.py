@@ -60,8 +60,9 @@ def _folder_names() -> list[str]:
     folder = data_folder()
     if not folder.is_dir():
         return []
-    files = [(path.name, end) for end in _SUFFIXES for path in folder.glob(f"*{end}")]
-    return sorted({name.removesuffix(end) for name, end in files} - set(_SAME_AS))
+    files = {e: [path.name for path in folder.glob(f"*{e}")] for e in _SUFFIXES}
+    found = {name.removesuffix(end) for end, names in files.items() for name in names}
+    return sorted(found - set(_SAME_AS))
 
 
 def list_datasets() -> list[str]:

@@ -19,7 +19,6 @@ from krein.files.cells import (
     Row,
     as_labels,
     is_number,
-    name_from_text,
     parse_count,
     parse_number,
     unique_names,
@@ -315,7 +314,7 @@ def read_columns(
 
 def _names_in_front(rows: list[Row]) -> list[str] | None:
     """Return the first column below an empty title as names, unless it counts rows."""
-    names = [name_from_text(row.text(0)) for row in rows]
+    names = [row.name(0) for row in rows]
     if is_numbering(names):
         return None
     return unique_names(names, [row.place for row in rows])
@@ -347,7 +346,7 @@ def _items(
 
 def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]:
     try:
-        return [parse_number(row.text(k), row.place, k + 1, comma) for row in rows]
+        return [row.number(k, comma) for row in rows]
     except FormatError as error:
         choose = f"choose its column with column= (--items {title})"
         hint = f" (column {title!r}); to compare text {choose}"
@@ -357,8 +356,8 @@ def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]
 def _mixed_column(rows: list[Row], k: int, comma: bool) -> list[float | str | None]:
     """Cells as numbers if all of them are, else as text; None where one is missing."""
     cells = [None if row.text(k).lower() in MISSING else row.text(k) for row in rows]
-    words = [with_decimal_point(cell) if cell and comma else cell for cell in cells]
-    if not all(word is None or is_number(word) for word in words):
+    words = [with_decimal_point(cell) if comma else cell for cell in cells if cell]
+    if not all(map(is_number, words)):
         return list(cells)
-    found = zip(rows, words, strict=True)
-    return [None if w is None else parse_number(w, r.place, k + 1) for r, w in found]
+    found = zip(rows, cells, strict=True)
+    return [None if cell is None else row.number(k, comma) for row, cell in found]

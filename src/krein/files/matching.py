@@ -20,7 +20,6 @@ from krein.files.cells import (
     as_separator,
     is_number,
     missing_labels,
-    name_from_text,
     unique_names,
 )
 from krein.files.tables import (
@@ -116,7 +115,7 @@ class Labels:
 
 def labels_in_column(rows: Sequence[Row], column: int, note: str) -> Labels:
     """Return the labels in a column of a table, counted from 0."""
-    texts = [name_from_text(row.text(column)) for row in rows]
+    texts = [row.name(column) for row in rows]
     missing = np.array([row.lacks_label(column) for row in rows])
     places = [row.place for row in rows]
     return Labels(np.array(texts, dtype=object), missing, note, places, column + 1)
@@ -165,8 +164,7 @@ def _from_text(
     own = None
     beside = _place_of_names(header, rows, place, names, column)
     if beside is not None:
-        texts = [name_from_text(row.text(beside)) for row in rows]
-        own = unique_names(texts, found.places)
+        own = unique_names([row.name(beside) for row in rows], found.places)
     return replace(found, note=note, names=own)
 
 
