@@ -104,7 +104,8 @@ def read_npy(path: Path, how: How | None = None) -> Named:
             raise FormatError(path, f"cannot be read: {error}") from None
         if handle.tell() < size or any(x.dtype.kind != "U" for x in arrays[1:]):
             raise FormatError(path, "more follows behind the array; is it one file?")
-    return Named(arrays[0], *(_strings(array, path) for array in arrays[1:]))
+    names, columns, *_ = [*(_strings(x, path) for x in arrays[1:]), None, None]
+    return Named(arrays[0], names, columns)
 
 
 def _strings(names: Any, path: Path) -> list[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ from krein.files.line_blocks import (
     fast_lines,
     split_line,
 )
-from krein.files.text import FormatError, Line, Place, readable
+from krein.files.text import FormatError, Place, readable
 
 Several = Literal["max", "sum"]
 
@@ -125,8 +125,10 @@ def collect(
         block = fast_lines(text, layout)
         if block is None:
             block = careful_lines(text, layout, first)
-        if not found.add(block, None if kept is None else kept(block.numbers)):
-            raise found.unknown(layout, data_lines(text, first))
+        odd = found.add(block, None if kept is None else kept(block.numbers))
+        if odd is not None:
+            place, line = data_lines(text, first)[odd]
+            raise found.unknown(split_line(line, layout.separator), layout, place)
     return found
 
 
@@ -167,82 +169,71 @@ class _Cuts:
             raise FormatError(path, f"{found} {unit}; {given}")
 
 
-@dataclass
+class _Positions(dict[bytes, int]):
+    """Position of each name; a new name gets the next one, unless they are fixed."""
+
+    fixed = False
+
+    def __missing__(self, name: bytes) -> int:
+        return -1 if self.fixed else self.setdefault(name, len(self))
+
+
 class Table:
     """Names and their positions, in order; a fixed one takes no new names."""
 
-    position: dict[bytes, int] = field(default_factory=dict)
-    fixed: bool = False
-
-    @classmethod
-    def of(cls, names: Sequence[str] | None, what: str) -> Table:
-        """Fix the names given, or start an empty table."""
-        if names is None:
-            return cls()
+    def __init__(self, names: Sequence[str] | None = None, what: str = "names") -> None:
         if isinstance(names, str):
             raise TypeError(f"{what} must be a list of names, got the text {names!r}")
-        listed = check_names(names, len(names), what) or []
-        return cls({name.encode(): k for k, name in enumerate(listed)}, True)
+        listed = check_names(names, len(names or ()), what) or []
+        self.position = _Positions({name.encode(): k for k, name in enumerate(listed)})
+        self.fixed = self.position.fixed = names is not None
 
     def codes(self, names: list[bytes]) -> np.ndarray:
         """Positions of names; -1 where a fixed table does not have one."""
-        position = self.position
-        if self.fixed:
-            found = [position.get(name, -1) for name in names]
-        else:
-            found = [position.setdefault(name, len(position)) for name in names]
-        return np.array(found, dtype=np.int32)
+        found = map(self.position.__getitem__, names)
+        return np.fromiter(found, dtype=np.int32, count=len(names))
 
 
 class Collected:
     """Hits of all blocks so far, 16 bytes each, and the names of items."""
 
     def __init__(self, names: Any = None, against: Any = None) -> None:
-        self.rows = Table.of(names, "names")
-        self.columns = self.rows if against is None else Table.of(against, "against")
+        self.rows = Table(names)
+        self.columns = self.rows if against is None else Table(against, "against")
         # Long arrays that grow in place: many small ones would scatter memory.
         self.arrays: list[array] = [array("i"), array("i"), array("d")]
 
-    def add(self, block: HitLines, kept: np.ndarray | None) -> bool:
-        """Add the hits of a block; False if a name is not among those given."""
+    def add(self, block: HitLines, kept: np.ndarray | None) -> int | None:
+        """Add the hits of a block; return the first with a name not among those given.
+
+        Items of one table are numbered in the order in which they appear.
+        """
         if self.columns is self.rows:
-            codes = self.rows.codes(block.names)
-            query, target = codes[block.query], codes[block.target]
+            names = [b""] * (2 * len(block.query))
+            names[::2], names[1::2] = block.query, block.target
+            codes = self.rows.codes(names)
+            query, target = codes[::2], codes[1::2]
         else:
-            query = self._side(self.rows, block, block.query)
-            target = self._side(self.columns, block, block.target)
+            query = self.rows.codes(block.query)
+            target = self.columns.codes(block.target)
         chosen = slice(None) if kept is None or kept.all() else kept
         parts = query, target, block.numbers[:, 0]
         for long, part in zip(self.arrays, parts, strict=True):
             long.frombytes(part[chosen].tobytes())
-        return min(query.min(initial=0), target.min(initial=0)) >= 0
+        unknown = np.flatnonzero((query < 0) | (target < 0))
+        return int(unknown[0]) if unknown.size else None
 
-    @staticmethod
-    def _side(table: Table, block: HitLines, used: np.ndarray) -> np.ndarray:
-        """Codes of one side only: the names of the other are not items of it."""
-        local = np.unique(used)
-        codes = np.empty(len(block.names), dtype=np.int32)
-        codes[local] = table.codes([block.names[k] for k in local])
-        return codes[used]
-
-    def unknown(self, layout: Layout, lines: list[Line]) -> FormatError:
-        """Say which name of a block was not expected, and where it stands."""
-        given = "names" if self.columns is self.rows else "against"
-        sides = (
-            ("query", layout.query, self.rows, "names"),
-            ("target", layout.target, self.columns, given),
-        )
-        return next(
-            place.error(
-                f"{side} {name!r} is not among the {len(table.position)} names in "
-                f"{given}=; leave {given} out to take the names of the file, and "
-                "choose rows afterwards",
-                column + 1,
-            )
-            for place, content in lines
-            for side, column, table, given in sides
-            for name in [split_line(content, layout.separator)[column]]
-            if table.fixed and name.encode() not in table.position
+    def unknown(self, fields: list[str], layout: Layout, place: Place) -> FormatError:
+        """Say which name of a line was not expected."""
+        side, column, table, given = "query", layout.query, self.rows, "names"
+        if not table.fixed or fields[column].encode() in table.position:
+            side, column, table = "target", layout.target, self.columns
+            given = "names" if table is self.rows else "against"
+        return place.error(
+            f"{side} {fields[column]!r} is not among the {len(table.position)} names "
+            f"in {given}=; leave {given} out to take the names of the file, and choose "
+            "rows afterwards",
+            column + 1,
         )
 
     def triplets(self) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ import csv
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,6 @@ from krein.files.text import Line, Place, decoded, without_comments
 _NEWLINE, _RETURN, _BLANK, _COMMENT = b"\n\r #"
 _LONGEST = 256  # bytes of a field that the fast path takes
 _MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], dtype=np.uint64)
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_HALF = np.uint64(29)
 _POWERS = 10.0 ** np.arange(9)
 
 
@@ -64,23 +62,11 @@ class Layout:
     distances: bool = False
 
 
-@dataclass(frozen=True)
-class HitLines:
-    """A block of hits: names of its own, in order of appearance, and positions there.
+class HitLines(NamedTuple):
+    """Lines of a block: names of queries and targets, and the numbers wanted."""
 
-    Attributes
-    ----------
-    names : list of bytes
-        Without repetition.
-    query, target : ndarray of int
-        Positions in `names`, one per line.
-    numbers : ndarray of shape (n_lines, n_numbers)
-        The numbers wanted.
-    """
-
-    names: list[bytes]
-    query: np.ndarray
-    target: np.ndarray
+    query: list[bytes]
+    target: list[bytes]
     numbers: Array
 
 
@@ -106,8 +92,7 @@ def fast_lines(text: bytes, layout: Layout) -> HitLines | None:
     values = _all_numbers(others)
     if values is None or (not layout.signed and (values[:, 0] < 0).any()):
         return None
-    coded = _coded(query, target)
-    return None if coded is None else HitLines(*coded, values)
+    return HitLines(_as_bytes(query).tolist(), _as_bytes(target).tolist(), values)
 
 
 def fast_numbers(text: bytes, counts: int, width: int) -> Array | None:
@@ -238,42 +223,6 @@ def _plain_numbers(words: np.ndarray, digits_only: bool) -> Array | None:
     return digits if digits_only else digits / _POWERS[decimals]
 
 
-def _coded(
-    query: np.ndarray, target: np.ndarray
-) -> tuple[list[bytes], np.ndarray, np.ndarray] | None:
-    """Names in order of appearance, and the position of each query and target."""
-    # Queries stand in runs: only the first of a run is looked at.
-    change = np.ones(query.shape[0], dtype=bool)
-    change[1:] = (query[1:] != query[:-1]).any(axis=1)
-    heads = np.flatnonzero(change)
-    size = max(query.shape[1], target.shape[1])
-    words = np.zeros((heads.size + target.shape[0], size), dtype="<u8")
-    words[: heads.size, : query.shape[1]] = query[heads]
-    words[heads.size :, : target.shape[1]] = target
-    _, first, code = np.unique(_hash(words), return_index=True, return_inverse=True)
-    if (words != words[first[code]]).any():  # two names, one hash
-        return None
-    place = np.concatenate([2 * heads, 2 * np.arange(target.shape[0]) + 1])
-    appears = np.full(first.size, 2 * target.shape[0], dtype=np.int64)
-    np.minimum.at(appears, code, place)
-    order = np.argsort(appears)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    code = rank[code]
-    run = np.cumsum(change) - 1
-    names = _as_bytes(words[first[order]]).tolist()
-    return names, code[: heads.size][run], code[heads.size :]
-
-
-def _hash(words: np.ndarray) -> np.ndarray:
-    """A number per row; equal rows have equal numbers."""
-    mixed = np.zeros(words.shape[0], dtype=np.uint64)
-    for k in range(words.shape[1]):
-        mixed = (mixed ^ words[:, k]) * _ODD
-        mixed ^= mixed >> _HALF
-    return mixed
-
-
 # ----------------------------------------------------------------------- line by line
 
 
@@ -313,30 +262,23 @@ def careful_numbers(text: bytes, counts: int, width: int, first: Place) -> Array
 
 def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
     """Parse a block line by line; a FormatError names the line that is wrong."""
-    position: dict[bytes, int] = {}
-    query: list[int] = []
-    target: list[int] = []
+    names: list[tuple[bytes, bytes]] = []
     numbers: list[list[float]] = []
     for place, content in data_lines(text, first):
         fields = split_line(content, layout.separator)
         if len(fields) != layout.width:
             has = f"has {len(fields)} fields, the lines above have {layout.width}"
             raise place.error(has)
-        for k, codes in ((layout.query, query), (layout.target, target)):
+        for k in (layout.query, layout.target):
             if not fields[k]:
                 raise place.error("the name is missing", k + 1)
-            codes.append(position.setdefault(fields[k].encode(), len(position)))
         values = [parse_number(fields[k], place, k + 1) for k in layout.numbers]
         if values[0] < 0 and not layout.signed:
-            problem = (
-                f"the score {values[0]:g} is negative; scores of hits are 0 or more"
-            )
+            problem = f"the score {values[0]:g} is negative; scores of hits are 0"
             hint = "Similarities with signs are read by read_matrix"
-            raise place.error(f"{problem}. {hint}", layout.numbers[0] + 1)
+            raise place.error(f"{problem} or more. {hint}", layout.numbers[0] + 1)
+        names.append((fields[layout.query].encode(), fields[layout.target].encode()))
         numbers.append(values)
-    return HitLines(
-        list(position),
-        np.array(query, dtype=np.int64),
-        np.array(target, dtype=np.int64),
-        np.array(numbers, dtype=np.float64).reshape(-1, len(layout.numbers)),
-    )
+    query, target = ([pair[side] for pair in names] for side in (0, 1))
+    shape = (len(names), len(layout.numbers))
+    return HitLines(query, target, np.array(numbers, dtype=float).reshape(shape))

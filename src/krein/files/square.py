@@ -44,6 +44,8 @@ _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 
 class _Header(NamedTuple):
+    """What the first line of a Matrix Market file says."""
+
     coordinate: bool
     pattern: bool
     symmetry: str
@@ -57,7 +59,7 @@ class _Header(NamedTuple):
         """What the mirror entry is multiplied by."""
         return -1.0 if self.symmetry == "skew-symmetric" else 1.0
 
-    def count(self, n: int, m: int) -> int:
+    def total(self, n: int, m: int) -> int:
         """Number of entries of a matrix that is given in full."""
         return n * m if self.general else n * (n + int(self.sign)) // 2
 
@@ -91,10 +93,10 @@ def read_matrix_market(path: Path, how: How | None = None) -> Named:
     if len(counts) != 2 + header.coordinate or None in counts:
         raise place.error("expected the numbers of rows, columns and entries")
     n, m, *entries = [count or 0 for count in counts]
-    if header.symmetry != "general" and n != m:
+    if n != m and not header.general:
         raise place.error(f"a symmetric matrix has {n} rows and {m} columns")
     require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
-    wanted = entries[0] if entries else header.count(n, m)
+    wanted = entries[0] if entries else header.total(n, m)
     blocks = partial(_number_blocks, path, place.line or 0, header)
     if header.coordinate:
         K, seen = _from_entries(blocks, header, (n, m))
