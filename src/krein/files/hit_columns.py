@@ -49,10 +49,11 @@ def table_blocks(path: Path, head: int = 0) -> Iterator[tuple[Place, bytes]]:
     """Yield blocks of lines behind the head, and where they begin."""
     for first, text in whole_lines(path, _LONGEST_LINE):
         line = first.line or 1
-        dropped = min(max(0, head + 1 - line), text.count(b"\n"))
-        text = text.split(b"\n", dropped)[dropped] if dropped else text
+        if line <= head:
+            dropped = min(head + 1 - line, text.count(b"\n"))
+            text, line = text.split(b"\n", dropped)[dropped], line + dropped
         if text:
-            yield Place(path, line + dropped), text
+            yield Place(path, line), text
 
 
 def find_columns(

@@ -173,7 +173,7 @@ def _words(padded: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarra
     windows = np.ndarray((padded.size - 7,), "<u8", buffer=padded, strides=(1,))
     words = np.empty((start.size, size), dtype="<u8")
     for k in range(size):
-        left = np.clip(length - 8 * k, 0, 8)
+        left = np.minimum(np.maximum(length - 8 * k, 0), 8)
         # Where nothing is left the window is masked out; it only has to exist.
         words[:, k] = windows[np.minimum(start + 8 * k, windows.size - 1)]
         words[:, k] &= _MASKS[left]

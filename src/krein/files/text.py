@@ -16,6 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+import numpy as np
+
 from krein.optional import import_optional
 from krein.similarity.memory import available_memory, require_memory
 from krein.words import printable
@@ -23,6 +25,7 @@ from krein.words import printable
 _BLOCK = 1 << 21  # bytes that fit into the caches of a processor
 _LINE_OVERHEAD = 64  # bytes of a Python string beside its characters
 _GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_NEWLINE = ord("\n")
 _MARK = b"\xef\xbb\xbf"
 _TOO_MUCH = (
     "holds more text than the {:.3g} MB of memory that may be used; split it or raise "
@@ -204,7 +207,8 @@ def whole_lines(
         if end in block:
             text, rest = b"".join(pieces).rsplit(end, 1)
             yield Place(path, line), _without_mark(text + b"\n", line)
-            line += text.count(b"\n") + 1
+            # Much faster than bytes.count where lines are short.
+            line += np.count_nonzero(np.frombuffer(text, np.uint8) == _NEWLINE) + 1
             pieces = [end[1:] + rest]
         if sum(map(len, pieces)) > longest:
             raise TooLargeError(path, _TOO_MUCH.format(longest / 1e6), line=line)
