@@ -192,10 +192,10 @@ def _has_header(rows: list[Row], names: list[str] | None, n_items: int | None) -
     if n_items is not None and len(rows) in (n_items, n_items + 1):
         return len(rows) == n_items + 1
     again = any(row[-1] == first[-1] for row in others)
-    titled = first[-1].lower() in _TITLES and not again
+    if first[-1].lower() in _TITLES and not again:
+        return True
     numbers = bool(others) and all(is_number(row[-1]) for row in others)
-    word = first[-1][:1].isalpha() and not is_number(first[-1])
-    return titled or (numbers and word)
+    return numbers and first[-1][:1].isalpha() and not is_number(first[-1])
 
 
 def _place_of_names(
