@@ -33,7 +33,15 @@ from krein.files.tables import (
     read_rows,
     text_rows,
 )
-from krein.files.text import FormatError, Place, require_room, text_lines, whole_lines
+from krein.files.text import (
+    FormatError,
+    Line,
+    Place,
+    require_room,
+    text_lines,
+    whole_lines,
+    without_comments,
+)
 from krein.similarity.memory import available_memory
 
 _ATTRIBUTE = re.compile(
@@ -144,18 +152,32 @@ def _stack(series: list[np.ndarray]) -> np.ndarray | list[np.ndarray]:
     return np.stack(series) if same else series
 
 
+def _around_data(path: Path, comment: str, weight: int) -> tuple[list[Line], Any]:
+    """Return the lines that begin with @, up to @data, and those that follow it."""
+    stripped = ((place, text.strip()) for place, text in text_lines(path, weight))
+    lines, header = without_comments(stripped, comment), []
+    for place, text in lines:
+        if not text.startswith("@"):
+            raise place.error("expected a line that begins with @")
+        if text.lower().split()[0] == "@data":
+            break
+        header.append((place, text))
+    return header, lines
+
+
 def read_ts(path: Path, how: How | None = None) -> Named:
     """Read a .ts file: channels separated by colons, the label last."""
+    header, lines = _around_data(path, "#", _WEIGHT)
+    labelled = False
+    for place, text in header:
+        word, *rest = text.lower().split()
+        if word == "@timestamps" and rest[:1] == ["true"]:
+            raise place.error("series with time stamps are not supported")
+        if word == "@classlabel":
+            labelled = rest[:1] == ["true"]
     series: list[np.ndarray] = []
     labels: list[str] = []
-    labelled, in_data = False, False
-    for place, text in text_lines(path, _WEIGHT):
-        text = text.strip()
-        if not text or text.startswith("#"):
-            continue
-        if not in_data:
-            labelled, in_data = _ts_header(text, labelled, place)
-            continue
+    for place, text in lines:
         channels = text.split(":")
         if labelled:
             labels.append(channels.pop().strip())
@@ -172,34 +194,13 @@ def read_ts(path: Path, how: How | None = None) -> Named:
     return Named(_stack(series), target=as_labels(labels) if labelled else None)
 
 
-def _ts_header(text: str, labelled: bool, place: Place) -> tuple[bool, bool]:
-    word, *rest = text.lower().split()
-    if not word.startswith("@"):
-        raise place.error("expected a line that begins with @")
-    if word == "@timestamps" and rest[:1] == ["true"]:
-        raise place.error("series with time stamps are not supported")
-    if word == "@classlabel":
-        labelled = rest[:1] == ["true"]
-    return labelled, word == "@data"
-
-
 def read_arff(path: Path, how: How | None = None) -> Named:
     """Read numeric attributes as columns and the last nominal one as label."""
-    attributes: list[tuple[str, str]] = []
-    rows: list[tuple[Place, list[str]]] = []
-    in_data = False
-    for place, text in text_lines(path, weight=30):
-        text = text.strip()
-        if not text or text.startswith("%"):
-            continue
-        if in_data:
-            rows.append((place, _arff_fields(text, len(attributes), place)))
-        elif text.lower().startswith("@attribute"):
-            attributes.append(_arff_attribute(text, place))
-        elif text.lower().startswith("@data"):
-            in_data = True
-        elif not text.startswith("@"):
-            raise place.error("expected a line that begins with @")
+    header, lines = _around_data(path, "%", 30)
+    declared = [line for line in header if line[1].lower().startswith("@attribute")]
+    attributes = [_arff_attribute(text, place) for place, text in declared]
+    n = len(attributes)
+    rows = [(place, _arff_fields(text, n, place)) for place, text in lines]
     if not rows:
         raise FormatError(path, "there is no row behind @data; is it complete?")
     nominal = [k for k, (_, kind) in enumerate(attributes) if kind == "nominal"]

@@ -24,6 +24,7 @@ from krein.files.text import Line, Place, decoded, without_comments
 _NEWLINE, _RETURN, _BLANK, _COMMENT = b"\n\r #"
 _LONGEST = 256  # bytes of a field that the fast path takes
 _MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], dtype=np.uint64)
+_EXPECTED = {1: "one number", 2: "row and column", 3: "row, column and value"}
 _POWERS = 10.0 ** np.arange(9)
 
 
@@ -251,7 +252,7 @@ def careful_numbers(text: bytes, counts: int, width: int, first: Place) -> Array
     for place, content in data_lines(text, first, "%"):
         words = content.split()
         if len(words) != width:
-            raise place.error(f"has {len(words)} fields, expected {width}")
+            raise place.error(f"expected {_EXPECTED[width]}, got {len(words)} fields")
         for column, word in enumerate(words[:counts], start=1):
             if parse_count(word) is None:
                 problem = f"expected a number of a row or column, got {word!r}"
