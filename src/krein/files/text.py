@@ -208,7 +208,8 @@ def whole_lines(
             text, rest = b"".join(pieces).rsplit(end, 1)
             yield Place(path, line), _without_mark(text + b"\n", line)
             # Much faster than bytes.count where lines are short.
-            line += np.count_nonzero(np.frombuffer(text, np.uint8) == _NEWLINE) + 1
+            ends = np.frombuffer(text, np.uint8) == _NEWLINE
+            line += int(np.count_nonzero(ends)) + 1
             pieces = [end[1:] + rest]
         if sum(map(len, pieces)) > longest:
             raise TooLargeError(path, _TOO_MUCH.format(longest / 1e6), line=line)
