@@ -128,10 +128,10 @@ def summary(rows, errors):
     apart = np.abs(means[:, None] - means) > critical_difference(*by_data.shape[::-1])
     k = len(STRATEGIES)
     return [
-        f"{len(rows)} similarities from {len(by_data)} data sets, each split 60 / 40 at "
-        f"random {rows[0]['splits']} times.",
-        f"The Nemenyi test distinguishes {apart.sum() // 2} of {k * (k - 1) // 2} pairs "
-        "of strategies.",
+        f"{len(rows)} similarities from {len(by_data)} data sets, each split 60 / 40 "
+        f"at random {rows[0]['splits']} times.",
+        f"The Nemenyi test distinguishes {apart.sum() // 2} of {k * (k - 1) // 2} "
+        "pairs of strategies.",
     ]
 
 
