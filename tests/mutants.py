@@ -128,8 +128,8 @@ MUTANTS = [
     Mutant("kernels/distances.py", "np.exp(-gamma * D**2)", "np.exp(-gamma * D)",
            "tests/kernels"),
     # files and stores
-    Mutant("store/lock.py", "        yield\n",
-           "        yield\n    (folder / LOCK).unlink(missing_ok=True)\n",
+    Mutant("store/files.py", 'encoding="utf-8")\n        yield\n',
+           'encoding="utf-8")\n        yield\n    (folder / LOCK).unlink(missing_ok=True)\n',
            "tests/store/test_lock.py"),
     Mutant("store/blocks.py", "digest == self._digest(numbers)", "True",
            "tests/store/test_blocks.py"),
