@@ -53,10 +53,8 @@ def test_search_on_dask(names):
     assert names["search"].best_score_ > 0.9
 
 
-@pytest.fixture
-def ray(monkeypatch):
-    # Workers with the packages of this process, whatever started it.
-    monkeypatch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+@pytest.fixture(scope="module")
+def ray():
     ray = pytest.importorskip("ray", reason="Ray is not installed")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield ray
