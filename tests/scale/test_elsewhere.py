@@ -67,13 +67,6 @@ def test_search_on_ray(ray, names):
     assert search.best_score_ > 0.9
 
 
-def test_predictions_on_ray(ray, names, tmp_path):
-    data = pytest.importorskip("ray.data", reason="Ray's datasets are not installed")
-    names["dataset"] = data.from_pandas(names["X"])
-    run("map_batches", names, tmp_path)
-    assert_labelled(names["labelled"].to_pandas(), names["model"])
-
-
 def test_predictions_on_spark(names, tmp_path, monkeypatch):
     sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed")
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
