@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,15 @@ import numpy as np
 import scipy.sparse
 
 from krein import diagnose
-from krein.cli.fit import save_named, with_probabilities
-from krein.cli.inputs import item_format
+from krein.cli.fit import save_fitted, with_probabilities
+from krein.cli.inputs import TWINS, Inputs, check_comparable, read_problem
 from krein.cli.inspect import repairs
-from krein.cli.options import check_output, repeated
-from krein.cli.output import print_alerts, print_note, print_table
-from krein.cli.problem import check_methods, kernel_names, load_problem
+from krein.cli.output import check_output, print_alerts, print_note, print_table
+from krein.cli.parser import repeated
+from krein.cli.problem import check_methods, make_kernels, problem_of
 from krein.comparison import columns as of
 from krein.comparison.kernels import KernelComparison
+from krein.comparison.problem import Problem
 from krein.comparison.run import compare_problem
 from krein.comparison.tasks import compare_task
 from krein.items import called
@@ -30,62 +32,109 @@ from krein.store.sharing import shared_work
 _DIAGNOSED = 3000
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
+def compare(args: argparse.Namespace) -> dict[str, Any]:
     """Compare, and write report and model if asked for."""
     page = check_output(args.html, args.force)
     saved = check_output(args.model, args.force)
-
     several, read = _compare_all(args)
     with shared_work():  # one eigendecomposition for advice, diagnosis and report
         args.kernel, _ = several.best  # what is written is about this one
         comparison = several.comparisons[args.kernel]
-        return {
+        diagnosis = _diagnose(comparison.problem, args)
+        findings = repairs(diagnosis, args, read.alerts)
+        payload = {
             **_account(several, comparison, args),
-            **_written(several, comparison, args, (page, saved), read),
+            "findings": _worth_telling(findings, read, args),
         }
+        if saved is not None:
+            _write_model(comparison, args, saved, read)
+            payload["model"] = str(saved)
+        if page is not None:
+            context = {"findings": findings, "diagnosis": diagnosis}
+            _write_page(several, args, page, read, context)
+            payload["report"] = str(page)
+        return payload
 
 
-def _compare_all(args: argparse.Namespace) -> tuple[Any, Any]:
+def _compare_all(args: argparse.Namespace) -> tuple[KernelComparison, Inputs]:
     """Comparisons of all kernels named, and what was read."""
-    found, read = {}, None
     check_methods(args.methods, args.task or "any")  # fails before a long read
-    for name in kernel_names(args):
-        args.kernel = name
-        problem, read = load_problem(args, read)
-        methods = check_methods(args.methods, args.task)
+    kernels = make_kernels(args)
+    read = read_problem(args, next(iter(kernels.values())))
+    methods = check_methods(args.methods, read.task)
+    found = {}
+    for name, kernel in kernels.items():
+        check_comparable(args.file, kernel, read.data)
+        problem = problem_of(args, read, kernel)
         _check_folds(args.folds, problem)
         if args.html is not None and _is_large(problem):
             raise ValueError(
                 f"the report draws a dense matrix, and {problem.codes.size} items are "
                 "too many for one; leave out --html"
             )
-        found[name] = _compare(problem, methods, args)
+        found[name] = _compare(problem, methods, read.task, args)
     return KernelComparison(found), read
 
 
-def _written(
-    several: Any, comparison: Any, args: argparse.Namespace, paths: Any, read: Any
-) -> dict[str, Any]:
-    """Write what was asked for; findings of the similarity, and the files."""
-    page, saved = paths
-    diagnosis = _diagnose(comparison.problem, args)
+def _check_folds(folds: int | None, problem: Problem) -> None:
+    """Refuse folds that leave nothing to train or to test on."""
+    largest, what = len(problem.codes), "the number of items"
+    if problem.codes.dtype.kind in "iu":
+        largest, what = (
+            int(np.bincount(problem.codes).max()),
+            "the items of the largest class",
+        )
+    if problem.groups is not None:
+        n_groups = np.unique(problem.groups).size
+        if n_groups < largest:
+            largest, what = n_groups, "the number of groups"
+    if folds is not None and not 2 <= folds <= largest:
+        raise ValueError(f"--folds must be from 2 to {largest}, {what}; got {folds}")
 
-    findings = repairs(diagnosis, args, read.alerts)
-    written = _write_model(comparison, args, saved, read)
-    if page is not None:
-        context = {"findings": findings, "diagnosis": diagnosis}
-        _write_page(several, args, page, read, context)
-        written["report"] = str(page)
+
+def _compare(problem: Problem, methods: Any, task: str, args: Any) -> Any:
+    label = f"comparing {problem.codes.size} items"
+    with percent_bar(label, show=not args.quiet) as progress:
+        how = {"cv": args.folds, "progress": progress, "random_state": args.seed}
+        if task != "classification":
+            return compare_task(problem, task, methods, scoring=args.scoring, **how)
+        scoring = args.scoring or "accuracy"
+        how |= {"scoring": scoring, "n_jobs": args.jobs, "cache": args.cache}
+        return compare_problem(problem, methods, **how)
+
+
+def _is_large(problem: Problem) -> bool:
+    return (
+        scipy.sparse.issparse(problem.K) and problem.codes.size > sparse.LARGEST_DENSE
+    )
+
+
+def _diagnose(problem: Problem, args: argparse.Namespace) -> Any:
+    """Diagnose the similarity; of many hits that of some items."""
+    items = np.arange(problem.codes.size)
+    if _is_large(problem):
+        items = np.sort(np.random.default_rng(0).permutation(items)[:_DIAGNOSED])
+        print_note(args, f"the diagnosis is about {items.size} items, taken at random")
+        K, vectors = problem.K[items][:, items], None
+    else:
+        K, vectors = problem.on(items), problem.vectors
+    target = problem.codes[items]
+    if problem.classes.size:  # no numbers to be predicted
+        target = problem.classes[target]
+    return diagnose(K, target, vectors)
+
+
+def _worth_telling(findings: list, read: Inputs, args: argparse.Namespace) -> list:
+    """Findings beside the table: warnings, and twins that no option keeps together."""
     told = {"near-duplicates"} if read.rule is not None else set()  # by a note
-    return {
-        "findings": [
-            f
-            for f in findings
-            if f["key"] not in told
-            and (f["severity"] != "note" or f["key"] == "duplicates")
-        ],
-        **written,
-    }
+    if args.groups == TWINS or args.split_by_similarity is not None:
+        told |= {"duplicates", "near-duplicates"}
+    return [
+        f
+        for f in findings
+        if f["key"] not in told
+        and (f["severity"] != "note" or f["key"] == "duplicates")
+    ]
 
 
 def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[str, Any]:
@@ -114,63 +163,15 @@ def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[st
     }
 
 
-def _check_folds(folds: int | None, problem: Any) -> None:
-    """Refuse folds that leave nothing to train or to test on."""
-    classes = problem.codes.dtype.kind in "iu"
-    largest = int(np.bincount(problem.codes).max()) if classes else len(problem.codes)
-    what = "the items of the largest class" if classes else "the number of items"
-    if folds is not None and not 2 <= folds <= largest:
-        raise ValueError(f"--folds must be from 2 to {largest}, {what}; got {folds}")
-
-
-def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
-    label = f"comparing {problem.codes.size} items"
-    with percent_bar(label, show=not args.quiet) as progress:
-        how = {"cv": args.folds, "progress": progress, "random_state": args.seed}
-        if args.task in ("regression", "novelty"):
-            return compare_task(
-                problem, args.task, methods, scoring=args.scoring, **how
-            )
-        scoring = args.scoring or "accuracy"
-        how |= {"scoring": scoring, "n_jobs": args.jobs, "cache": args.cache}
-        return compare_problem(problem, methods, **how)
-
-
-def _is_large(problem: Any) -> bool:
-    return (
-        scipy.sparse.issparse(problem.K) and problem.codes.size > sparse.LARGEST_DENSE
-    )
-
-
-def _diagnose(problem: Any, args: argparse.Namespace) -> Any:
-    """Diagnose the similarity; of many hits that of some items."""
-    items = np.arange(problem.codes.size)
-    if _is_large(problem):
-        items = np.sort(np.random.default_rng(0).permutation(items)[:_DIAGNOSED])
-        print_note(args, f"the diagnosis is about {items.size} items, taken at random")
-        K, vectors = problem.K[items][:, items], None
-    else:
-        K, vectors = problem.on(items), problem.vectors
-    if not problem.classes.size:  # numbers to be predicted
-        return diagnose(K, problem.codes[items], vectors)
-    return diagnose(K, problem.classes[problem.codes[items]], vectors)
-
-
-def _write_model(
-    comparison: Any, args: argparse.Namespace, saved: Any, read: Any
-) -> dict[str, str]:
-    if saved is None:
-        return {}
-
+def _write_model(comparison: Any, args: Any, saved: Path, read: Inputs) -> None:
     model = comparison.fit_best()
     if args.proba:
         model = with_probabilities(model, comparison.problem)
-    save_named(model, saved, read, comparison.problem)
-    return {"model": str(saved)}
+    save_fitted(model, saved, read, comparison.problem)
 
 
 def _write_page(
-    several: Any, args: argparse.Namespace, page: Any, read: Any, context: Any
+    several: Any, args: argparse.Namespace, page: Any, read: Inputs, context: Any
 ) -> None:
     one = several.comparisons[args.kernel]
     write_report(
@@ -185,22 +186,23 @@ def _write_page(
     )
 
 
-def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
+def _source(args: argparse.Namespace, problem: Problem) -> dict[str, Any]:
     """Where the data come from, for the lines that a reader may copy."""
-    given = problem.kernel is None and problem.conversion is not None
-    kind = "distance" if given else "similarity"
-    labels, title = args.labels, None
-    if problem.kernel is not None and labels is None:
-        title = args.label_column
-    if problem.kernel is not None and labels is not None and not Path(labels).exists():
-        labels, title = None, labels
+    kernel, labels, title = problem.kernel, args.labels, None
+    kind = "similarity" if problem.conversion is None else "distance"
+    form = None
+    if kernel is not None:
+        kind, form = "items", "table" if kernel.facts.input == "tables" else None
+        title = args.label_column if labels is None else None
+        if labels is not None and not Path(labels).exists():
+            labels, title = None, labels
     return {
         "file": args.file,
-        "kind": kind if problem.kernel is None else "items",
+        "kind": kind,
         "labels": labels,
         "label_title": title,
         "items": args.items,
-        "format": item_format(problem.kernel) if problem.kernel else None,
+        "format": form,
         "label_column": args.label_column,
         "ignore_names": args.ignore_names,
         "options": repeated(args),
@@ -215,20 +217,10 @@ def _command(args: argparse.Namespace) -> str:
     return f"krein compare {shlex.quote(args.file)} {options}"
 
 
-def _first_cells(row: dict[str, Any]) -> list[str]:
-    return [row["kernel"], row["title"]] if "kernel" in row else [row["title"]]
-
-
-def _cell(column: Any, row: dict[str, Any]) -> str:
-    if column.key.endswith("_seconds"):
-        return seconds_in_words(row[column.key])
-    return column.show(row)
-
-
-def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
+def show_compare(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
     print_alerts(payload["findings"])
-    print(payload["recommendation"])
+    print(_by_name(payload["recommendation"], payload["table"]))
     tasks = {"regression": of.REGRESSION, "novelty": of.NOVELTY}
     columns = of.shown_columns(
         payload["splits"],
@@ -238,7 +230,7 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     first = ["kernel", "method"] if "kernels" in payload else ["method"]
     head = [*first, *(column.title.removesuffix(" s") for column in columns)]
     rows = [
-        [*_first_cells(row), *(_cell(column, row) for column in columns)]
+        [*(row[key] for key in first), *(_cell(column, row) for column in columns)]
         for row in payload["table"]
     ]
     print_table(head, rows)
@@ -251,3 +243,24 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
             print(f"{kind}: {payload[kind]}")
     if "model" in payload and not payload["useful"]:
         print("warning: the saved model is no better than an answer that costs nothing")
+
+
+def _by_name(text: str, table: list[dict[str, Any]]) -> str:
+    """The text with each method called as options call it, its title once beside it."""
+    names = {row["title"]: row["method"] for row in table}
+    seen = set()
+
+    def name(found: re.Match) -> str:
+        title = found[0]
+        more = "" if title in seen else f" ({title})"
+        seen.add(title)
+        return names[title] + more
+
+    longest_first = sorted(map(re.escape, names), key=len, reverse=True)
+    return re.sub("|".join(longest_first), name, text) if names else text
+
+
+def _cell(column: Any, row: dict[str, Any]) -> str:
+    if column.key.endswith("_seconds"):
+        return seconds_in_words(row[column.key])
+    return column.show(row)

@@ -6,53 +6,14 @@ import argparse
 import shlex
 from typing import Any
 
-import numpy as np
-import scipy.sparse
-
 from krein import diagnose
-from krein.cli.hits import as_similarity
-from krein.cli.options import repeated
-from krein.cli.output import print_alerts, print_note, print_table
-from krein.cli.problem import load_items, make_kernel, settle_kind
+from krein.cli.inputs import Inputs, read_problem
+from krein.cli.output import print_alerts, print_table
+from krein.cli.parser import repeated
+from krein.cli.problem import check_distances, conversion_of, make_kernels
 from krein.diagnostics.findings import Finding
 from krein.kernels import kernel_matrix
 from krein.validation import wrong_direction
-
-
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Diagnose the matrix."""
-    read = load_items(args)
-    if scipy.sparse.issparse(read.data):
-        read, notes = as_similarity(read)
-        print_note(args, *notes)
-    diagnosis = _diagnose(args, read, read.target)
-    return {
-        "file": args.file,
-        **diagnosis.to_dict(),
-        "findings": repairs(diagnosis, args, read.alerts),
-        "facts": diagnosis.facts(),
-    }
-
-
-def _diagnose(args: argparse.Namespace, read: Any, target: Any) -> Any:
-    if args.kernel != "precomputed":
-        kernel = make_kernel(args.kernel, args.param).fit(read.data)
-        X = read.data if kernel.facts.input == "vectors" else None
-        K = kernel_matrix(kernel, read.data, progress=not args.quiet)
-        return diagnose(_mean(K, args), target, X)
-    K = _mean(read.data, args)
-    kind = args.kind or ("distance" if args.transform else "similarity")
-    if wrong_direction(K, kind) is not None:
-        return diagnose(K, target, kind=kind)  # its first finding is how to say so
-    if args.transform or args.param:  # another form than the usual one
-        conversion = settle_kind(args, K)
-        return diagnose(conversion.fit_transform(K), target)
-    return diagnose(K, target, kind=kind)
-
-
-def _mean(K: Any, args: argparse.Namespace) -> Any:
-    return 0.5 * (np.asarray(K) + np.asarray(K).T) if args.symmetrize else K
-
 
 # What repairs an alert of the reader: (Python, command).
 _REREAD = {
@@ -62,6 +23,36 @@ _REREAD = {
     ),
     "missing-filled": ("K = np.where(np.isnan(K), K.T, K)",),
 }
+
+
+def inspect(args: argparse.Namespace) -> dict[str, Any]:
+    """Diagnose the matrix."""
+    (kernel,) = make_kernels(args).values()
+    read = read_problem(args, kernel)
+    diagnosis = _diagnose(args, read, kernel)
+    return {
+        "file": args.file,
+        **diagnosis.to_dict(),
+        "findings": repairs(diagnosis, args, read.alerts),
+        "facts": diagnosis.facts(),
+    }
+
+
+def _diagnose(args: argparse.Namespace, read: Inputs, kernel: Any) -> Any:
+    if kernel is not None:
+        kernel = kernel.fit(read.data)
+        X = read.data if kernel.facts.input == "vectors" else None
+        K = kernel_matrix(kernel, read.data, progress=not args.quiet)
+        return diagnose(0.5 * (K + K.T) if args.symmetrize else K, read.target, X)
+    K = read.data
+    kind = args.kind or ("distance" if args.transform else "similarity")
+    if kind == "distance":
+        check_distances(args, K)
+    # What has the wrong direction is diagnosed as it is: the first finding says so.
+    right = read.rule is not None or wrong_direction(K, kind) is None
+    if right and (args.transform or args.param):  # another form than the usual one
+        return diagnose(conversion_of(args, K).fit_transform(K), read.target)
+    return diagnose(K, read.target, kind=kind)
 
 
 def repairs(
@@ -101,7 +92,7 @@ def _own_command(command: str, args: argparse.Namespace) -> str:
     return f"{own} {rest}".strip()
 
 
-def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
+def show_inspect(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the alerts, the advice, and the facts."""
     print_alerts(payload["findings"])
     said = [finding["text"] for finding in payload["findings"]]

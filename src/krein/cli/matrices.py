@@ -1,4 +1,4 @@
-"""``krein embed``: coordinates and a map of items from their distances."""
+"""``krein repair`` and ``krein embed``: what is made of one symmetric matrix."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from krein.cli.options import (
-    add_labels,
-    add_output,
-    add_reading,
-    add_symmetrize,
-    check_output,
-    repeated,
-)
+import numpy as np
+from scipy.spatial.distance import pdist
 
-SUMMARY = "place items on a map by their distances or similarities"
-EXAMPLES = (
-    "krein embed distances.csv --kind distance -o coordinates.csv --html map.html",
-    "krein embed distances.csv --kind distance --correction lingoes -o out.csv",
-    "krein embed distances.csv --kind distance -o out.csv --model map.krein",
-    "krein predict map.krein new_rows.csv -o new_coordinates.csv",
-)
+from krein import PCoA, PseudoEuclideanEmbedding, check_certificate, nearest_psd
+from krein.cli.fit import save_named
+from krein.cli.inputs import read_symmetric
+from krein.cli.output import check_output, print_note, print_table, write_csv
+from krein.cli.parser import repeated
+from krein.cli.problem import check_distances
+from krein.files import check_format, write_matrix
+from krein.items import called
+from krein.report.map import render_map
+from krein.store.files import atomic_write
+from krein.validation import looks_like_distances
+
 _DRAWN = 3000  # items; more are one spot
 _FACTS = {
     "stress": "{:.3f}: how far distances on the map are from those given (0: equal)",
@@ -30,52 +29,52 @@ _FACTS = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    parser.add_argument("file", help="a square matrix; - is stdin")
-    add_reading(parser)
-    add_labels(parser)
-    add_symmetrize(parser)
-    parser.add_argument(
-        "--kind",
-        choices=["similarity", "distance"],
-        help="what the numbers mean: distances are placed by principal coordinates "
-        "(PCoA), similarities (the default) in pseudo-Euclidean space",
-    )
-    parser.add_argument(
-        "--components",
-        type=int,
-        default=2,
-        metavar="N",
-        help="coordinates (default: 2)",
-    )
-    parser.add_argument(
-        "--correction",
-        choices=["lingoes", "cailliez"],
-        help="remove negative eigenvalues of distances by a constant",
-    )
-    parser.add_argument(
-        "-o", "--out", required=True, metavar="FILE", help="coordinates, as csv"
-    )
-    parser.add_argument("--html", metavar="FILE", help="one page with the map")
-    parser.add_argument(
-        "--model", metavar="FILE", help="save the model, to place new items"
-    )
-    add_output(parser)
+def repair(args: argparse.Namespace) -> dict[str, Any]:
+    """Write the nearest positive semidefinite matrix, names kept."""
+    out = check_output(args.out, args.force)
+    K, read = read_symmetric(args)
+    check_format(args.out, names=read.names is not None)
+    if args.diagonal == "free" and np.all(K.diagonal() == 1.0):
+        print_note(args, "the diagonal is 1 and may change; --diagonal unit keeps it")
+    found = nearest_psd(K, diagonal=args.diagonal, min_eigenvalue=args.min_eigenvalue)
+    report = check_certificate(found, K)
+    if not report.holds:
+        raise ArithmeticError(report.text)
+    write_matrix(args.out, found.matrix, names=read.names, overwrite=args.force)
+    return {
+        "file": args.file,
+        "out": str(out),
+        "text": found.text,
+        "status": found.status,
+        "items": len(K),
+        "smallest_eigenvalue_before": float(np.linalg.eigvalsh(K)[0]),
+        "smallest_eigenvalue": float(np.linalg.eigvalsh(found.matrix)[0]),
+        "distance": found.distance,
+        "relative_distance": found.distance / (float(np.linalg.norm(K)) or 1.0),
+        "duality_gap": found.duality_gap,
+        "largest_change": float(np.abs(found.matrix - K).max()),
+    }
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
+def show_repair(payload: dict[str, Any], args: argparse.Namespace) -> None:
+    """Print what changed."""
+    print(f"{payload['out']}: {payload['text']}")
+    rows = [
+        [name.replace("_", " "), f"{value:.4g}"]
+        for name, value in payload.items()
+        if not isinstance(value, str)
+    ]
+    print_table(["fact", "value"], rows)
+
+
+def embed(args: argparse.Namespace) -> dict[str, Any]:
     """Fit, and write coordinates, page and model."""
     out, html, saved = (
         check_output(path, args.force) for path in (args.out, args.html, args.model)
     )
-    import numpy as np
-
-    from krein.cli.inputs import read_square
-    from krein.items import called
-
-    K, read = read_square(args)
-    model, F = _fit(K, args)
+    K, read = read_symmetric(args)
+    model = _unfitted(K, args)
+    F = model.fit_transform(K)
     distances = args.kind == "distance"
     eigenvalues = model.eigenvalues_ if distances else np.linalg.eigvalsh(K)
     payload = {
@@ -88,20 +87,18 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if read.target is not None:
         for row, label in zip(rows, read.target, strict=True):
             row["label"] = str(label)
-    _write(out, rows, args.force)
+    assert out is not None
+    write_csv(out, rows, force=args.force, quote_numbers=True)
     if html is not None:
         payload["html"] = str(html)
         _write_page(html, payload, rows, eigenvalues, args)
     if saved is not None:
         payload["model"] = str(saved)
-        _save(model, saved, K, read.names)
+        save_named(model, saved, read.names, K)
     return payload
 
 
-def _fit(K: Any, args: argparse.Namespace) -> tuple[Any, Any]:
-    from krein import PCoA, PseudoEuclideanEmbedding
-    from krein.validation import looks_like_distances
-
+def _unfitted(K: Any, args: argparse.Namespace) -> Any:
     if args.kind is None and looks_like_distances(K):
         raise ValueError(
             f"{args.file} looks like distances (zero diagonal, nothing negative): add "
@@ -110,19 +107,15 @@ def _fit(K: Any, args: argparse.Namespace) -> tuple[Any, Any]:
     if args.components < 1:
         raise ValueError(f"--components must be 1 or more, got {args.components}")
     if args.kind == "distance":
-        model = PCoA(args.components, correction=args.correction or "none")
-    elif args.correction:
+        check_distances(args, K)
+        return PCoA(args.components, correction=args.correction or "none")
+    if args.correction:
         raise ValueError("--correction is for --kind distance")
-    else:
-        model = PseudoEuclideanEmbedding(args.components)
-    return model, model.fit_transform(K)
+    return PseudoEuclideanEmbedding(args.components)
 
 
 def _quality(D: Any, model: Any, F: Any, eigenvalues: Any) -> dict[str, Any]:
     """How much the coordinates show; the stress for distances D only."""
-    import numpy as np
-    from scipy.spatial.distance import pdist
-
     total = float(np.abs(eigenvalues).sum()) or 1.0
     shares = getattr(model, "proportion_explained_", model.eigenvalues_ / total)
     found = {"proportion_explained": shares.tolist()}
@@ -144,27 +137,9 @@ def places(F: Any, names: list[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _write(path: Any, rows: list[dict[str, Any]], force: bool) -> None:
-    from krein.files import write_rows
-    from krein.store.files import atomic_write
-
-    table = [list(rows[0]), *(list(row.values()) for row in rows)]
-    with atomic_write(path, overwrite=force, text=True) as file:
-        write_rows(file, table, quote_numbers=True)
-
-
 def _write_page(
-    path: Any,
-    payload: dict[str, Any],
-    rows: list[dict[str, Any]],
-    eigenvalues: Any,
-    args: argparse.Namespace,
+    path: Any, payload: dict, rows: list[dict], eigenvalues: Any, args: Any
 ) -> None:
-    import numpy as np
-
-    from krein.report.map import render_map
-    from krein.store.files import atomic_write
-
     shown: Any = np.arange(len(rows))
     if len(rows) > _DRAWN:
         shown = np.sort(np.random.default_rng(0).choice(shown, _DRAWN, replace=False))
@@ -198,21 +173,8 @@ def _facts(payload: dict[str, Any]) -> dict[str, str]:
     return facts
 
 
-def _save(model: Any, path: Any, K: Any, names: list[str] | None) -> None:
-    import numpy as np
-
-    from krein import save_model
-
-    if names is not None:
-        model.item_names_ = list(names)
-    model.item_range_ = np.array([K.min(), K.max()])
-    save_model(model, path)
-
-
-def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
+def show_embed(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what was written and how good it is."""
-    from krein.cli.output import print_table
-
     written = [payload[key] for key in ("out", "html", "model") if key in payload]
     print(f"{', '.join(written)}: {_finding(payload)}.")
     print_table(["fact", "value"], list(_facts(payload).items()))
