@@ -124,6 +124,8 @@ def _one_line(name: str, quiet: bool):
 
 def _failed(name: str, error: object, code: int) -> int:
     """Print one line on stderr."""
+    if isinstance(error, OSError) and error.filename is not None:
+        error = f"{error.filename}: {error.strerror}"
     text = " ".join(str(error).split()) or type(error).__name__
     print(printable(f"{name}: error: {text}"), file=sys.stderr)
     return code

@@ -108,15 +108,24 @@ def read_inputs(args: argparse.Namespace, kernel: Any = None) -> Inputs:
         read = read_compared(args.file, kernel, args, label_title(args))
     print_note(args, *read.notes)
     found = Inputs(read.data, read.names, read.target, alerts=read.alerts)
-    if args.groups not in (None, TWINS):  # of all items, before any is left out
-        found = replace(found, groups=_read_groups(found, args, kernel))
+    if args.groups not in (None, TWINS):
+        found = replace(found, groups=_read_groups(found, args, kernel, read.labelled))
     return with_labels(found, args, in_table=kernel is not None)
 
 
 def read_compared(
-    path: str, kernel: Any, args: argparse.Namespace, label_column: str | None = None
+    path: str,
+    kernel: Any,
+    args: argparse.Namespace,
+    label_column: str | None = None,
+    *,
+    skip: bool | None = None,
 ) -> Named:
-    """Read items to be compared; refuse those that the kernel cannot compare."""
+    """Read items to be compared; refuse those that the kernel cannot compare.
+
+    `skip` overrules --skip-unlabelled.
+    """
+    skip = bool(args.skip_unlabelled) if skip is None else skip
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
     read = read_items(
         path,
@@ -124,7 +133,7 @@ def read_compared(
         separator=_separator_of(path, args),
         column=args.items,
         label_column=label_column,
-        skip_unlabelled=bool(args.skip_unlabelled and label_column),
+        skip_unlabelled=skip and label_column is not None,
     )
     check_comparable(path, kernel, read.data)
     return read
@@ -161,6 +170,14 @@ def _read_square(args: argparse.Namespace) -> Named:
             "rows and columns have different names; expected the similarities of items "
             "to themselves",
         )
+    n, m = read.data.shape
+    if n != m:
+        raise FormatError(
+            args.file,
+            f"has {n} rows and {m} columns; expected a square matrix of similarities "
+            "or distances. Rows of numbers are compared by a kernel: --kernel NAME "
+            "(krein kernel list shows all)",
+        )
     K = 0.5 * (read.data + read.data.T) if args.symmetrize else read.data
     return replace(read, data=K, names=read.names or read.columns, columns=None)
 
@@ -185,8 +202,8 @@ def read_symmetric(args: argparse.Namespace) -> tuple[np.ndarray, Inputs]:
 def check_symmetry(read: Inputs, args: argparse.Namespace) -> None:
     """Note what becomes of rounding; refuse more, naming the option that decides."""
     K = read.data
-    if scipy.sparse.issparse(K) or K.shape[0] != K.shape[1]:
-        return  # was made symmetric, or is refused by its shape
+    if scipy.sparse.issparse(K):
+        return  # was made symmetric
     largest, worst = float(np.abs(K).max()), asymmetry(K)
     if worst > ROUNDING * largest:
         i, j = np.unravel_index(np.argmax(np.abs(K - K.T)), K.shape)
@@ -227,7 +244,8 @@ def with_labels(
     """
     if args.labels is None or (in_table and _is_title(args.labels)):
         return read
-    found = _read_labels(args.labels, read, args, args.label_column)
+    skip = bool(args.skip_unlabelled)
+    found = _read_labels(args.labels, read, args, args.label_column, skip)
     print_note(args, *found.notes)
     if found.labelled is not None:
         read = read.part(found.labelled)
@@ -235,7 +253,7 @@ def with_labels(
 
 
 def _read_labels(
-    path: str, read: Inputs, args: argparse.Namespace, column: str | None
+    path: str, read: Inputs, args: Any, column: str | None = None, skip: bool = False
 ) -> Named:
     return read_labels(
         path,
@@ -244,16 +262,20 @@ def _read_labels(
         column=column,
         separator=_separator_of(path, args),
         ignore_names=bool(args.ignore_names),
-        skip_unlabelled=bool(args.skip_unlabelled),
+        skip_unlabelled=skip,
     )
 
 
-def _read_groups(read: Inputs, args: argparse.Namespace, kernel: Any) -> Any:
-    """Groups of a file, or of a column of the table of items or of labels."""
+def _read_groups(read: Inputs, args: Any, kernel: Any, labelled: Any) -> Any:
+    """Groups of a file, or of a column of the table of items or of labels.
+
+    `labelled` are the rows of a table that were kept, where some were left out.
+    """
     if not _is_title(args.groups):
-        return _read_labels(args.groups, read, args, None).data
+        return _read_labels(args.groups, read, args).data
     if kernel is not None and args.file != "-":
-        return read_compared(args.file, kernel, args, args.groups).target
+        table = read_compared(args.file, kernel, args, args.groups, skip=False)
+        return table.target if labelled is None else take(table.target, labelled)
     if args.labels is None or _is_title(args.labels):
         raise ValueError(f"--groups: there is no file {args.groups}")
     return _read_labels(args.labels, read, args, args.groups).data

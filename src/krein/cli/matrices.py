@@ -12,7 +12,14 @@ from scipy.spatial.distance import pdist
 from krein import PCoA, PseudoEuclideanEmbedding, check_certificate, nearest_psd
 from krein.cli.fit import save_named
 from krein.cli.inputs import read_symmetric
-from krein.cli.output import check_output, print_note, print_table, write_csv
+from krein.cli.output import (
+    as_rows,
+    check_output,
+    print_facts,
+    print_note,
+    print_table,
+    write_csv,
+)
 from krein.cli.parser import repeated
 from krein.cli.problem import check_distances
 from krein.files import check_format, write_matrix
@@ -59,12 +66,7 @@ def repair(args: argparse.Namespace) -> dict[str, Any]:
 def show_repair(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what changed."""
     print(f"{payload['out']}: {payload['text']}")
-    rows = [
-        [name.replace("_", " "), f"{value:.4g}"]
-        for name, value in payload.items()
-        if not isinstance(value, str)
-    ]
-    print_table(["fact", "value"], rows)
+    print_facts(payload)
 
 
 def embed(args: argparse.Namespace) -> dict[str, Any]:
@@ -83,12 +85,11 @@ def embed(args: argparse.Namespace) -> dict[str, Any]:
         "items": len(F),
         **_quality(K if distances else None, model, F, eigenvalues),
     }
-    rows = places(F, called(K, read.names))
+    columns = places(F, called(K, read.names))
     if read.target is not None:
-        for row, label in zip(rows, read.target, strict=True):
-            row["label"] = str(label)
-    assert out is not None
-    write_csv(out, rows, force=args.force, quote_numbers=True)
+        columns["label"] = [str(label) for label in read.target]
+    rows = as_rows(columns)
+    write_csv(out, rows, args.force, quote_numbers=True)
     if html is not None:
         payload["html"] = str(html)
         _write_page(html, payload, rows, eigenvalues, args)
@@ -128,13 +129,9 @@ def _quality(D: Any, model: Any, F: Any, eigenvalues: Any) -> dict[str, Any]:
     return {**found, "negative_mass": model.negative_mass_}
 
 
-def places(F: Any, names: list[str]) -> list[dict[str, Any]]:
-    """One row per item: its name and coordinates."""
-    head = ["item", *(f"axis{k + 1}" for k in range(F.shape[1]))]
-    return [
-        dict(zip(head, [name, *values], strict=True))
-        for name, values in zip(names, F.tolist(), strict=True)
-    ]
+def places(F: Any, names: list[str]) -> dict[str, list[Any]]:
+    """Names and coordinates, by the title of their column."""
+    return {"item": names, **{f"axis{k + 1}": a.tolist() for k, a in enumerate(F.T)}}
 
 
 def _write_page(

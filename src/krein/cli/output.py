@@ -56,6 +56,16 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Console().print(table, markup=False)
 
 
+def print_facts(payload: dict[str, Any]) -> None:
+    """Print the numbers of a result, one a line."""
+    rows = [
+        [name.replace("_", " "), f"{value:.4g}"]
+        for name, value in payload.items()
+        if isinstance(value, int | float)
+    ]
+    print_table(["fact", "value"], rows)
+
+
 def describe_model(model: Any) -> str:
     """Return class and changed parameters, numbers with few digits."""
     if hasattr(model, "steps"):
@@ -90,12 +100,16 @@ def check_output(path: str | None, force: bool) -> Path | None:
         ) from None
 
 
-def write_csv(path: Path, rows: list[dict], *, force: bool, **how: Any) -> None:
-    """Write rows with the same keys as a csv file; `how` as in `write_rows`."""
+def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Columns of the same length as one dict per item."""
+    values = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in values]
+
+
+def write_csv(path: Path | None, rows: list[dict], force: bool, **how: Any) -> None:
+    """Write rows as csv, to standard output without a path; `how` of `write_rows`."""
+    table = [list(rows[0]), *(list(row.values()) for row in rows)]
+    if path is None:
+        return write_rows(sys.stdout, table, **how)
     with atomic_write(path, overwrite=force, text=True) as file:
-        write_rows(file, as_table(rows), **how)
-
-
-def as_table(rows: list[dict[str, Any]]) -> list[list[Any]]:
-    """Titles and values of rows with the same keys."""
-    return [list(rows[0]), *(list(row.values()) for row in rows)]
+        write_rows(file, table, **how)

@@ -3,39 +3,56 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import is_outlier_detector, is_regressor
+from scipy.spatial.distance import cdist
+from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.metrics import mean_absolute_error, r2_score
 
 from krein import DistanceTransformer, PCoA, load_model
 from krein.cli.inputs import Inputs, label_title, read_compared, with_labels
 from krein.cli.matrices import places
-from krein.cli.output import as_table, check_output, print_note, print_table, write_csv
+from krein.cli.output import (
+    as_rows,
+    check_output,
+    print_facts,
+    print_note,
+    print_table,
+    write_csv,
+)
 from krein.cli.problem import normal_or_novel
 from krein.comparison.yardsticks import most_similar
-from krein.files import align_columns, read_hits, read_matrix, write_rows
+from krein.files import FormatError, Named, align_columns, read_hits, read_matrix
 from krein.items import called
 from krein.kernels import as_kernel
 from krein.notices import warn_user
+
+# Options of predict, and the method that a model needs for each.
+_METHODS = {
+    "proba": "predict_proba",
+    "coverage": "predict_set",
+    "scores": "decision_function",
+    "nearest": "predict",
+}
 
 
 def predict(args: argparse.Namespace) -> dict[str, Any]:
     """Load, put the columns into the order of training, predict."""
     out = None if args.out == "-" else check_output(args.out, args.force)
     model, given, read = _read(args)
-    rows = _answers(model, given, called(read.data, read.names))
-    for add in (_add_probabilities, _add_sets, _add_scores, _add_nearest):
-        add(rows, model, given, args)
-    payload: dict[str, Any] = {"items": rows}
-    if out is not None:
-        write_csv(out, rows, force=args.force)
-        payload["out"] = str(out)
-    return payload
+    names = called(read.data, read.names)
+    if _places(model):
+        rows = as_rows(places(model.transform(given["X"]), names))
+    else:
+        more = _more_columns(model, given, args)
+        rows = as_rows({"item": names, **_answers(model, given), **more})
+    if out is None:
+        return {"items": rows}
+    write_csv(out, rows, args.force)
+    return {"items": rows, "out": str(out)}
 
 
 def show_predict(payload: dict[str, Any], args: argparse.Namespace) -> None:
@@ -43,22 +60,25 @@ def show_predict(payload: dict[str, Any], args: argparse.Namespace) -> None:
     if "out" in payload:
         print(f"{payload['out']}: {len(payload['items'])} items")
     else:
-        write_rows(sys.stdout, as_table(payload["items"]))
+        write_csv(None, payload["items"], args.force)
 
 
 def score(args: argparse.Namespace) -> dict[str, Any]:
     """Predict, and count what is right."""
     model, given, read = _read(args)
-    read = with_labels(read, args, in_table=not _precomputed(model))
-    if read.target is None:
+    n = read.data.shape[0] if hasattr(read.data, "shape") else len(read.data)
+    places = Inputs(np.arange(n), read.names, read.target)
+    labelled = with_labels(places, args, in_table=not _precomputed(model))
+    if labelled.target is None:
         raise ValueError("there are no labels; give them with --labels FILE")
-    rows = _answers(model, given, called(read.data, read.names))
-    if "value" in rows[0]:
-        return _scores_of_numbers(read.target, [row["value"] for row in rows])
-    true = [str(label) for label in read.target]
+    ((kind, answers),) = _answers(model, given).items()
+    said = [answers[k] for k in labelled.data]
+    if kind == "value":
+        return _scores_of_numbers(labelled.target, said)
+    true = [str(label) for label in labelled.target]
     if is_outlier_detector(_last(model)):
         true = _as_novelty(true, args)
-    return _scores_of_classes(true, [row["label"] for row in rows])
+    return _scores_of_classes(true, said)
 
 
 def _as_novelty(labels: list[str], args: argparse.Namespace) -> list[str]:
@@ -99,9 +119,7 @@ def _scores_of_classes(true: list[str], said: list[str]) -> dict[str, Any]:
 
 def show_score(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the scores, and which classes were taken for which."""
-    for key, value in payload.items():
-        if isinstance(value, int | float):
-            print(f"{key.replace('_', ' ')}: {value:.4g}")
+    print_facts(payload)
     if "confusion" in payload:
         rows = zip(payload["labels"], payload["confusion"], strict=True)
         head = ["true \\ predicted", *payload["labels"]]
@@ -111,13 +129,13 @@ def show_score(payload: dict[str, Any], args: argparse.Namespace) -> None:
 # ------------------------------------------------------------- the model, the new items
 
 
-def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any], Inputs]:
+def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any], Named]:
     """The model, what its methods take by name, and the new items."""
     model = load_model(args.model)
     _check_model(model, args)
     if hasattr(model, "similarity_"):
         given = _new_hits(model, args)
-        return model, given, Inputs(given["X"].data, given["X"].names)
+        return model, given, given["X"]
     if _precomputed(model):
         _check_kind(model, args)
         read = read_matrix(args.file, mirror=False)
@@ -126,10 +144,9 @@ def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any], Inputs]:
     else:
         if args.kind is not None:
             raise ValueError(f"--kind is for a matrix; {args.model} takes items")
-        kernel = as_kernel(_last(model).kernel, None)
-        read = read_compared(args.file, kernel, args, label_title(args))
+        read = _new_items(model, args)
     print_note(args, *read.notes)
-    return model, {"X": read.data}, Inputs(read.data, read.names, read.target)
+    return model, {"X": read.data}, read
 
 
 def _last(model: Any) -> Any:
@@ -148,39 +165,40 @@ def _precomputed(model: Any) -> bool:
 
 
 def _check_model(model: Any, args: argparse.Namespace) -> None:
-    """Say in a sentence why there is nothing to predict with."""
+    """Say in a sentence why the model cannot do what was asked for."""
     last = _last(model)
-    if _places(model):
-        asked = args.proba or args.coverage or args.scores or args.nearest
-        if asked or args.command == "score":
-            raise ValueError(
-                f"{args.model} places items on a map; krein score, --proba, "
-                "--coverage, --scores and --nearest are for models that predict labels"
-            )
-        return
-    if not hasattr(last, "predict"):
+    what = f"{args.model} holds a {type(last).__name__}"
+    if not hasattr(last, "predict") and (args.command == "score" or not _places(model)):
         raise ValueError(
-            f"{args.model} holds a {type(last).__name__}, which transforms and does "
-            "not predict; save a classifier or regressor, e.g. with krein fit"
+            f"{what}, which transforms and does not predict; save a classifier or "
+            "regressor, e.g. with krein fit"
         )
-    if (args.proba or args.coverage) and (
-        is_regressor(last) or is_outlier_detector(last)
-    ):
-        raise ValueError(
-            f"{args.model} holds a {type(last).__name__}, which has no classes; "
-            "--proba and --coverage are for classifiers"
+    for option, method in _METHODS.items():
+        if not getattr(args, option) or hasattr(last, method):
+            continue
+        again = ""
+        if option in ("proba", "coverage") and is_classifier(last):
+            again = " without probabilities; fit it again with krein fit --proba"
+        raise ValueError(f"{what}{again or f', for which there is no --{option}'}")
+
+
+def _new_items(model: Any, args: argparse.Namespace) -> Named:
+    """Read items for a model with a kernel; a column of labels has to be named."""
+    kernel, title = as_kernel(_last(model).kernel, None), label_title(args)
+    hint = "" if title else ". If a column holds labels: --label-column NAME"
+    try:
+        read = read_compared(args.file, kernel, args, title)
+    except FormatError as error:
+        raise error.in_file(args.file, hint) from None
+    titles = read.columns or ()
+    fitted = getattr(_last(model), "kernel_", None)
+    ranges = getattr(fitted, "params", {}).get("ranges", titles)  # of tables
+    if len(ranges) != len(titles):
+        raise FormatError(
+            args.file,
+            f"has {len(titles)} columns, in training there were {len(ranges)}{hint}",
         )
-    if args.proba and not hasattr(model, "predict_proba"):
-        raise ValueError(
-            f"{args.model} was fitted without probabilities; fit it again with "
-            "krein fit --proba"
-        )
-    if args.coverage is not None and not hasattr(last, "predict_set"):
-        raise ValueError(
-            f"{args.model} has no sets of classes; fit it again with krein fit --proba"
-        )
-    if args.scores and not hasattr(model, "decision_function"):
-        raise ValueError(f"{type(last).__name__} has no decision values")
+    return read
 
 
 def _check_kind(model: Any, args: argparse.Namespace) -> None:
@@ -245,61 +263,60 @@ def _new_hits(model: Any, args: argparse.Namespace) -> dict[str, Any]:
 # ------------------------------------------------------------------------- the answers
 
 
-def _answers(model: Any, given: dict[str, Any], names: list[str]) -> list[dict]:
-    """One row per item: its label, its number, whether it is novel, or its place."""
-    if _places(model):
-        return places(model.transform(given["X"]), names)
-    key, values = "label", [str(label) for label in model.predict(**given)]
+def _answers(model: Any, given: dict[str, Any]) -> dict[str, list[Any]]:
+    """A label, a number, "normal" or "novel" for each item, by the column's title."""
+    said = model.predict(**given)
     if is_outlier_detector(_last(model)):
-        values = ["normal" if float(sign) > 0 else "novel" for sign in values]
-    elif is_regressor(_last(model)):
-        key, values = "value", [float(f"{float(value):.6g}") for value in values]
-    return [
-        {"item": name, key: value} for name, value in zip(names, values, strict=True)
-    ]
+        return {"label": ["normal" if sign > 0 else "novel" for sign in said]}
+    if is_regressor(_last(model)):
+        return {"value": [float(f"{value:.6g}") for value in said]}
+    return {"label": [str(label) for label in said]}
 
 
-def _add_probabilities(rows: list, model: Any, given: dict, args: Any) -> None:
+def _more_columns(model: Any, given: dict, args: Any) -> dict[str, list[Any]]:
+    """What was asked for beside the answers."""
+    columns = {}
     if args.proba:
-        for row, values in zip(rows, model.predict_proba(**given), strict=True):
-            for label, value in zip(model.classes_, values, strict=True):
-                row[f"p({label})"] = round(float(value), 4)
-
-
-def _add_sets(rows: list, model: Any, given: dict, args: Any) -> None:
+        for label, values in zip(
+            model.classes_, model.predict_proba(**given).T, strict=True
+        ):
+            columns[f"p({label})"] = [round(float(value), 4) for value in values]
     if args.coverage is not None:
-        X = given["X"]
-        if hasattr(model, "steps"):  # a pipeline passes on no method but scikit-learn's
-            X = model[:-1].transform(X)
-        sets = _last(model).predict_set(X, coverage=args.coverage)
-        for row, chosen in zip(rows, sets, strict=True):
-            row["set"] = "; ".join(str(label) for label in model.classes_[chosen])
+        columns["set"] = _sets(model, given["X"], args.coverage)
+    if args.scores:
+        scores = np.asarray(model.decision_function(**given))
+        titles = ["score"]
+        if scores.ndim > 1:
+            titles = [f"score({label})" for label in model.classes_]
+        for title, values in zip(titles, np.atleast_2d(scores.T), strict=True):
+            columns[title] = [float(f"{value:.4g}") for value in values]
+    if args.nearest > 0:
+        columns["nearest"] = _nearest(model, given, args.nearest)
+    return columns
 
 
-def _add_scores(rows: list, model: Any, given: dict, args: Any) -> None:
-    if not args.scores:
-        return
-    for row, values in zip(rows, model.decision_function(**given), strict=True):
-        if getattr(values, "ndim", 0) == 0:
-            row["score"] = float(f"{values:.4g}")
-        else:
-            for label, value in zip(model.classes_, values, strict=True):
-                row[f"score({label})"] = float(f"{value:.4g}")
+def _sets(model: Any, X: Any, coverage: float) -> list[str]:
+    """The classes that may be true, for each item."""
+    if hasattr(model, "steps"):  # a pipeline passes on no method but scikit-learn's
+        X = model[:-1].transform(X)
+    sets = _last(model).predict_set(X, coverage=coverage)
+    return ["; ".join(map(str, model.classes_[chosen])) for chosen in sets]
 
 
-def _add_nearest(rows: list, model: Any, given: dict, args: Any) -> None:
-    if args.nearest < 1:
-        return
-
+def _nearest(model: Any, given: dict[str, Any], n: int) -> list[str]:
+    """Names and labels of the nearest training items, for each item."""
     K = _training_similarities(model, **given)
     kept = getattr(_last(model), "X_fit_", None)
     items = range(K.shape[1]) if kept is None or hasattr(model, "steps") else kept
     names = called(items, getattr(model, "item_names_", None))
     labels = getattr(model, "item_labels_", None) or [""] * K.shape[1]
-    for i, near in enumerate(most_similar(K, args.nearest)):
-        if scipy.sparse.issparse(K):
-            near = [j for j in near if K[i, j] > 0]  # the others are no hits
-        rows[i]["nearest"] = "; ".join(f"{names[j]} ({labels[j]})" for j in near)
+    sparse = scipy.sparse.issparse(K)  # what is not there is no hit
+    return [
+        "; ".join(
+            f"{names[j]} ({labels[j]})" for j in near if not sparse or K[i, j] > 0
+        )
+        for i, near in enumerate(most_similar(K, n))
+    ]
 
 
 def _training_similarities(model: Any, X: Any, **hits: Any) -> Any:
@@ -316,4 +333,6 @@ def _training_similarities(model: Any, X: Any, **hits: Any) -> Any:
         raise ValueError(
             f"--nearest is not for {type(model).__name__}, which keeps no items"
         )
+    if hasattr(model, "poly_coef_"):  # splines: some grow with the distance
+        return -cdist(X, model.X_fit_)
     return model.kernel_(X, model.X_fit_)
