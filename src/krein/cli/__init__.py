@@ -31,6 +31,7 @@ _MODULES = {
     "datasets": "without_files",
     "demo": "without_files",
     "embed": "matrices",
+    "inspect": "compare",
     "repair": "matrices",
     "score": "predict",
 }

@@ -1,4 +1,4 @@
-"""``krein compare``: all methods on the same splits, and which to use."""
+"""``krein inspect`` and ``krein compare``: what a similarity is like, what to use."""
 
 from __future__ import annotations
 
@@ -13,23 +13,128 @@ import scipy.sparse
 
 from krein import diagnose
 from krein.cli.fit import save_fitted, with_probabilities
-from krein.cli.inputs import TWINS, Inputs, check_comparable, read_problem
-from krein.cli.inspect import repairs
+from krein.cli.inputs import (
+    TWINS,
+    Inputs,
+    check_comparable,
+    label_title,
+    read_problem,
+)
 from krein.cli.output import check_output, print_alerts, print_note, print_table
 from krein.cli.parser import repeated
-from krein.cli.problem import check_methods, make_kernels, problem_of
+from krein.cli.problem import (
+    check_distances,
+    check_methods,
+    conversion_of,
+    make_kernels,
+    problem_of,
+)
 from krein.comparison import columns as of
 from krein.comparison.kernels import KernelComparison
 from krein.comparison.problem import Problem
 from krein.comparison.run import compare_problem
 from krein.comparison.tasks import compare_task
+from krein.diagnostics.findings import Finding
 from krein.items import called
+from krein.kernels import kernel_matrix
 from krein.progress import percent_bar, seconds_in_words
 from krein.report import write_report
 from krein.similarity import sparse
 from krein.store.sharing import shared_work
+from krein.validation import wrong_direction
 
-_DIAGNOSED = 3000
+_DIAGNOSED = 3000  # items of a table of hits that is too large for a dense matrix
+# What repairs an alert of the reader: (Python, command).
+_REREAD = {
+    "names-ignored": (
+        "labels = read_labels(path, names=read.names).data",
+        "krein inspect FILE --labels LABELS",
+    ),
+    "missing-filled": ("K = np.where(np.isnan(K), K.T, K)",),
+}
+
+
+def inspect(args: argparse.Namespace) -> dict[str, Any]:
+    """Diagnose the matrix."""
+    (kernel,) = make_kernels(args).values()
+    read = read_problem(args, kernel)
+    diagnosis = _diagnose_read(args, read, kernel)
+    return {
+        "file": args.file,
+        **diagnosis.to_dict(),
+        "findings": _repairs(diagnosis, args, read.alerts),
+        "facts": diagnosis.facts(),
+    }
+
+
+def _diagnose_read(args: argparse.Namespace, read: Inputs, kernel: Any) -> Any:
+    if kernel is not None:
+        kernel = kernel.fit(read.data)
+        X = read.data if kernel.facts.input == "vectors" else None
+        K = kernel_matrix(kernel, read.data, progress=not args.quiet)
+        return diagnose(0.5 * (K + K.T) if args.symmetrize else K, read.target, X)
+    K = read.data
+    kind = args.kind or ("distance" if args.transform else "similarity")
+    if kind == "distance":
+        check_distances(args, K)
+    # What has the wrong direction is diagnosed as it is: the first finding says so.
+    right = read.rule is not None or wrong_direction(K, kind) is None
+    if right and (args.transform or args.param):  # another form than the usual one
+        return diagnose(conversion_of(args, K).fit_transform(K), read.target)
+    return diagnose(K, read.target, kind=kind)
+
+
+def _repairs(
+    diagnosis: Any, args: argparse.Namespace, alerts: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return the findings with commands that name the user's own files.
+
+    What the reader found stands behind errors of the numbers, before their warnings.
+    """
+    errors = [f for f in diagnosis.findings if f.severity == "error"]
+    others = [f for f in diagnosis.findings if f.severity != "error"]
+    read = [
+        Finding("warning", k, text, *_REREAD.get(k, ())) for k, text in alerts.items()
+    ]
+    return [
+        {**f.to_dict(), "command": _own_command(f.command, args)}
+        for f in [*errors, *read, *others]
+    ]
+
+
+def _own_command(command: str, args: argparse.Namespace) -> str:
+    """The command of a finding with the user's files and options."""
+    if not command:
+        return ""
+    words = {
+        "FILE": shlex.quote(args.file),
+        "ITEMS": shlex.quote(args.file),
+        "LABELS": shlex.quote(args.labels or "labels.csv"),
+    }
+    if args.kernel != "precomputed":
+        command = command.replace("--kernel edit", f"--kernel {args.kernel}")
+    said = {word[2:].replace("-", "_") for word in command.split() if word[:2] == "--"}
+    if "kind" in said:
+        said.add("transform")
+    rest = repeated(args, skip=tuple(said))
+    own = " ".join(words.get(word, word) for word in command.split(" "))
+    return f"{own} {rest}".strip()
+
+
+def show_inspect(payload: dict[str, Any], args: argparse.Namespace) -> None:
+    """Print the alerts, the advice, and the facts."""
+    print_alerts(payload["findings"])
+    said = [finding["text"] for finding in payload["findings"]]
+    for advice in payload["advice"]:
+        if not any(text in advice for text in said):  # once is enough
+            print(f"- {advice}")
+    print_table(["fact", "value"], list(payload["facts"].items()))
+    if payload["forms"]:
+        rows = [[form, f"{mass:.2g}"] for form, mass in payload["forms"].items()]
+        print_table(["similarity of this distance", "negative mass"], rows)
+
+
+# ------------------------------------------------------------------------------ compare
 
 
 def compare(args: argparse.Namespace) -> dict[str, Any]:
@@ -40,18 +145,27 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
     with shared_work():  # one eigendecomposition for advice, diagnosis and report
         args.kernel, _ = several.best  # what is written is about this one
         comparison = several.comparisons[args.kernel]
-        diagnosis = _diagnose(comparison.problem, args)
-        findings = repairs(diagnosis, args, read.alerts)
+        diagnosis = _diagnose_problem(comparison.problem, args)
+        findings = _repairs(diagnosis, args, read.alerts)
         payload = {
             **_account(several, comparison, args),
             "findings": _worth_telling(findings, read, args),
         }
         if saved is not None:
-            _write_model(comparison, args, saved, read)
+            model = comparison.fit_best()
+            if args.proba:
+                model = with_probabilities(model, comparison.problem)
+            save_fitted(model, saved, read, comparison.problem)
             payload["model"] = str(saved)
         if page is not None:
-            context = {"findings": findings, "diagnosis": diagnosis}
-            _write_page(several, args, page, read, context)
+            write_report(
+                several if len(several.comparisons) > 1 else comparison,
+                page,
+                force=args.force,
+                findings=findings,
+                diagnosis=diagnosis,
+                **_context(args, read, comparison.problem),
+            )
             payload["report"] = str(page)
         return payload
 
@@ -78,16 +192,13 @@ def _compare_all(args: argparse.Namespace) -> tuple[KernelComparison, Inputs]:
 
 def _check_folds(folds: int | None, problem: Problem) -> None:
     """Refuse folds that leave nothing to train or to test on."""
-    largest, what = len(problem.codes), "the number of items"
+    limits = [(len(problem.codes), "the number of items")]
     if problem.codes.dtype.kind in "iu":
-        largest, what = (
-            int(np.bincount(problem.codes).max()),
-            "the items of the largest class",
-        )
+        counts = np.bincount(problem.codes)
+        limits.append((int(counts.max()), "the items of the largest class"))
     if problem.groups is not None:
-        n_groups = np.unique(problem.groups).size
-        if n_groups < largest:
-            largest, what = n_groups, "the number of groups"
+        limits.append((np.unique(problem.groups).size, "the number of groups"))
+    largest, what = min(limits)
     if folds is not None and not 2 <= folds <= largest:
         raise ValueError(f"--folds must be from 2 to {largest}, {what}; got {folds}")
 
@@ -109,7 +220,7 @@ def _is_large(problem: Problem) -> bool:
     )
 
 
-def _diagnose(problem: Problem, args: argparse.Namespace) -> Any:
+def _diagnose_problem(problem: Problem, args: argparse.Namespace) -> Any:
     """Diagnose the similarity; of many hits that of some items."""
     items = np.arange(problem.codes.size)
     if _is_large(problem):
@@ -163,49 +274,30 @@ def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[st
     }
 
 
-def _write_model(comparison: Any, args: Any, saved: Path, read: Inputs) -> None:
-    model = comparison.fit_best()
-    if args.proba:
-        model = with_probabilities(model, comparison.problem)
-    save_fitted(model, saved, read, comparison.problem)
-
-
-def _write_page(
-    several: Any, args: argparse.Namespace, page: Any, read: Inputs, context: Any
-) -> None:
-    one = several.comparisons[args.kernel]
-    write_report(
-        one if len(several.comparisons) == 1 else several,
-        page,
-        force=args.force,
-        title=Path(args.file).name,
-        command=_command(args),
-        names=called(read.data, read.names),
-        source=_source(args, one.problem),
-        **context,
-    )
-
-
-def _source(args: argparse.Namespace, problem: Problem) -> dict[str, Any]:
-    """Where the data come from, for the lines that a reader may copy."""
-    kernel, labels, title = problem.kernel, args.labels, None
-    kind = "similarity" if problem.conversion is None else "distance"
-    form = None
+def _context(args: Any, read: Inputs, problem: Problem) -> dict[str, Any]:
+    """What the report says about the run, and the lines that a reader may copy."""
+    kernel, kind = problem.kernel, "similarity"
     if kernel is not None:
-        kind, form = "items", "table" if kernel.facts.input == "tables" else None
-        title = args.label_column if labels is None else None
-        if labels is not None and not Path(labels).exists():
-            labels, title = None, labels
-    return {
+        kind = "items"
+    elif problem.conversion is not None:
+        kind = "distance"
+    title = label_title(args) if kind == "items" else None
+    source = {
         "file": args.file,
         "kind": kind,
-        "labels": labels,
+        "labels": None if title == args.labels else args.labels,
         "label_title": title,
         "items": args.items,
-        "format": form,
+        "format": "table" if kernel and kernel.facts.input == "tables" else None,
         "label_column": args.label_column,
         "ignore_names": args.ignore_names,
         "options": repeated(args),
+    }
+    return {
+        "title": Path(args.file).name,
+        "command": _command(args),
+        "names": called(read.data, read.names),
+        "source": source,
     }
 
 

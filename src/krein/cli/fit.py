@@ -39,7 +39,10 @@ def fit(args: argparse.Namespace) -> dict[str, Any]:
     _warn_if_diagonal(args, problem)
     label = f"fitting {name} on {problem.codes.size} items"
     with progress_bar(label, 0, unit="", show=not args.quiet):
-        model = _fit(problem, name, settings or None, read.task)
+        if read.task == "classification":
+            model = fit_method(problem, name, params=settings or None)
+        else:
+            model = fit_task(problem, read.task, name, params=settings or None)
         model = with_probabilities(model, problem) if args.proba else model
     checked = _checked(model, problem) if args.check else {}
     score = _training_score(model, problem, read.task)
@@ -96,13 +99,6 @@ def _warn_if_diagonal(args: argparse.Namespace, problem: Problem) -> None:
             print_note(args, finding.text)
 
 
-def _fit(problem: Problem, name: str, settings: Any, task: str) -> Any:
-    if task == "classification":
-        return fit_method(problem, name, params=settings)
-
-    return fit_task(problem, task, name, params=settings)
-
-
 def with_probabilities(model: Any, problem: Problem) -> Any:
     """Fit again with the same hyperparameters, and probabilities."""
     if hasattr(model, "predict_proba"):
@@ -131,14 +127,9 @@ def _checked(model: Any, problem: Problem) -> dict[str, Any]:
     report = check_certificate(model, _training_data(problem), _labels_of(problem))
     if report.holds is False:
         raise ArithmeticError(report.text)
-    facts = {
-        "holds": report.holds,
-        "kind": report.kind,
-        "claimed": report.claimed.tolist(),
-        "recomputed": report.recomputed.tolist(),
-        "text": report.text,
-    }
-    return {"certificate": facts}
+    facts = {key: getattr(report, key) for key in ("holds", "kind", "text")}
+    gaps = {key: getattr(report, key).tolist() for key in ("claimed", "recomputed")}
+    return {"certificate": {**facts, **gaps}}
 
 
 def _training_score(model: Any, problem: Problem, task: str) -> dict[str, Any]:
@@ -183,13 +174,11 @@ def save_named(model: Any, path: Any, names: list[str] | None, K: Any) -> None:
 
 def _with_rule(model: Any, rule: Any, labels: Any) -> Any:
     """Join a model on similarities with the rule that makes them of hits."""
+    whole, inner = HitClassifier(clone(model), similarity=clone(rule)), model
     if isinstance(model, HitClassifier):  # on similarities: its own changes nothing
-        whole = HitClassifier(C=model.C, similarity=clone(rule))
+        whole, inner = clone(model).set_params(similarity=clone(rule)), model.estimator_
         whole.objective_, whole.duality_gap_ = model.objective_, model.duality_gap_
-        whole.adopt(rule, model.estimator_, labels)
-    else:
-        whole = HitClassifier(clone(model), similarity=clone(rule))
-        whole.adopt(rule, model, labels)
+    whole.adopt(rule, inner, labels)
     return whole
 
 

@@ -141,20 +141,18 @@ def read_compared(
 
 def check_comparable(path: str, kernel: Any, items: Any) -> None:
     """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
-    if not isinstance(kernel, Kernel):
-        return
-    wanted = kernel.facts.input
+    wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
     text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
     if wanted == "strings" and not text:
-        raise ValueError(
-            f"{path} has rows of numbers, but kernel {kernel.name!r} compares "
-            "strings; name the column that holds them with --items COLUMN"
-        )
-    if wanted in ("vectors", "series") and text:
-        raise ValueError(
-            f"{path} has text, but kernel {kernel.name!r} compares {wanted}; "
-            "krein kernel list shows which kernel takes what"
-        )
+        found = "rows of numbers"
+        repair = "name the column that holds them with --items COLUMN"
+    elif wanted in ("vectors", "series") and text:
+        found, repair = "text", "krein kernel list shows which kernel takes what"
+    else:
+        return
+    raise ValueError(
+        f"{path} has {found}, but kernel {kernel.name!r} compares {wanted}; {repair}"
+    )
 
 
 def _read_square(args: argparse.Namespace) -> Named:
