@@ -164,6 +164,8 @@ def test_more_items_than_a_dense_matrix_is_made_of(table, capsys, monkeypatch):
     shown = capsys.readouterr()
     assert "the diagnosis is about 100 items, taken at random" in shown.err
     assert "failed" not in shown.out
+    assert main(["inspect", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n"] == 100
 
 
 def test_a_class_called_no_hit(table, tmp_path, capsys):

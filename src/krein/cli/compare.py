@@ -73,15 +73,25 @@ def _diagnose_read(args: argparse.Namespace, read: Inputs, kernel: Any) -> Any:
         X = read.data if kernel.facts.input == "vectors" else None
         K = kernel_matrix(kernel, read.data, progress=not args.quiet)
         return diagnose(0.5 * (K + K.T) if args.symmetrize else K, read.target, X)
-    K = read.data
+    K, y = _few_enough(read.data, read.target, args)
     kind = args.kind or ("distance" if args.transform else "similarity")
     if kind == "distance":
         check_distances(args, K)
     # What has the wrong direction is diagnosed as it is: the first finding says so.
     right = read.rule is not None or wrong_direction(K, kind) is None
     if right and (args.transform or args.param):  # another form than the usual one
-        return diagnose(conversion_of(args, K).fit_transform(K), read.target)
-    return diagnose(K, read.target, kind=kind)
+        return diagnose(conversion_of(args, K).fit_transform(K), y)
+    return diagnose(K, y, kind=kind)
+
+
+def _few_enough(K: Any, y: Any, args: argparse.Namespace) -> tuple[Any, Any]:
+    """Similarities and labels; of many hits those of some items, taken at random."""
+    if not _is_large(K):
+        return K, y
+    items = np.random.default_rng(0).permutation(K.shape[0])[:_DIAGNOSED]
+    items = np.sort(items)
+    print_note(args, f"the diagnosis is about {items.size} items, taken at random")
+    return K[items][:, items], None if y is None else y[items]
 
 
 def _repairs(
@@ -113,10 +123,11 @@ def _own_command(command: str, args: argparse.Namespace) -> str:
     }
     if args.kernel != "precomputed":
         command = command.replace("--kernel edit", f"--kernel {args.kernel}")
-    said = {word[2:].replace("-", "_") for word in command.split() if word[:2] == "--"}
-    if "kind" in said:
-        said.add("transform")
-    rest = repeated(args, skip=tuple(said))
+    options = [word[2:] for word in command.split() if word.startswith("--")]
+    known = {option.replace("-", "_") for option in options}
+    if "kind" in known:
+        known.add("transform")
+    rest = repeated(args, skip=tuple(known))
     own = " ".join(words.get(word, word) for word in command.split(" "))
     return f"{own} {rest}".strip()
 
@@ -124,9 +135,9 @@ def _own_command(command: str, args: argparse.Namespace) -> str:
 def show_inspect(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the alerts, the advice, and the facts."""
     print_alerts(payload["findings"])
-    said = [finding["text"] for finding in payload["findings"]]
+    findings = [finding["text"] for finding in payload["findings"]]
     for advice in payload["advice"]:
-        if not any(text in advice for text in said):  # once is enough
+        if not any(text in advice for text in findings):  # once is enough
             print(f"- {advice}")
     print_table(["fact", "value"], list(payload["facts"].items()))
     if payload["forms"]:
@@ -181,7 +192,7 @@ def _compare_all(args: argparse.Namespace) -> tuple[KernelComparison, Inputs]:
         check_comparable(args.file, kernel, read.data)
         problem = problem_of(args, read, kernel)
         _check_folds(args.folds, problem)
-        if args.html is not None and _is_large(problem):
+        if args.html is not None and _is_large(problem.K):
             raise ValueError(
                 f"the report draws a dense matrix, and {problem.codes.size} items are "
                 "too many for one; leave out --html"
@@ -214,36 +225,25 @@ def _compare(problem: Problem, methods: Any, task: str, args: Any) -> Any:
         return compare_problem(problem, methods, **how)
 
 
-def _is_large(problem: Problem) -> bool:
-    return (
-        scipy.sparse.issparse(problem.K) and problem.codes.size > sparse.LARGEST_DENSE
-    )
+def _is_large(K: Any) -> bool:
+    return scipy.sparse.issparse(K) and K.shape[0] > sparse.LARGEST_DENSE
 
 
 def _diagnose_problem(problem: Problem, args: argparse.Namespace) -> Any:
-    """Diagnose the similarity; of many hits that of some items."""
-    items = np.arange(problem.codes.size)
-    if _is_large(problem):
-        items = np.sort(np.random.default_rng(0).permutation(items)[:_DIAGNOSED])
-        print_note(args, f"the diagnosis is about {items.size} items, taken at random")
-        K, vectors = problem.K[items][:, items], None
-    else:
-        K, vectors = problem.on(items), problem.vectors
-    target = problem.codes[items]
-    if problem.classes.size:  # no numbers to be predicted
-        target = problem.classes[target]
-    return diagnose(K, target, vectors)
+    y = problem.classes[problem.codes] if problem.classes.size else problem.codes
+    K, y = _few_enough(problem.on(np.arange(y.size)), y, args)
+    return diagnose(K, y, problem.vectors)
 
 
 def _worth_telling(findings: list, read: Inputs, args: argparse.Namespace) -> list:
     """Findings beside the table: warnings, and twins that no option keeps together."""
-    told = {"near-duplicates"} if read.rule is not None else set()  # by a note
+    settled = {"near-duplicates"} if read.rule is not None else set()  # by a note
     if args.groups == TWINS or args.split_by_similarity is not None:
-        told |= {"duplicates", "near-duplicates"}
+        settled |= {"duplicates", "near-duplicates"}
     return [
         f
         for f in findings
-        if f["key"] not in told
+        if f["key"] not in settled
         and (f["severity"] != "note" or f["key"] == "duplicates")
     ]
 

@@ -136,11 +136,11 @@ def _training_score(model: Any, problem: Problem, task: str) -> dict[str, Any]:
     """How well the training items are recognised, beside what costs nothing."""
     if task == "novelty":
         return {}
-    said = model.predict(_training_data(problem))
+    predicted = model.predict(_training_data(problem))
     if task == "regression":
-        residual = float(np.mean((said - problem.codes) ** 2))
+        residual = float(np.mean((predicted - problem.codes) ** 2))
         return {"training_r2": 1.0 - residual / float(np.var(problem.codes))}
-    right = float(np.mean(said == _labels_of(problem)))
+    right = float(np.mean(predicted == _labels_of(problem)))
     largest = float(np.bincount(problem.codes).max() / problem.codes.size)
     if right <= largest:
         warn_user(
@@ -185,12 +185,12 @@ def _with_rule(model: Any, rule: Any, labels: Any) -> Any:
 def show_fit(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what was fitted."""
     print(f"{payload['model']}: {payload['estimator']}")
-    said = f"{payload['items']} items"
+    line = f"{payload['items']} items"
     if "training_accuracy" in payload:
-        said += f", classes {', '.join(payload['classes'])}, training accuracy "
-        said += f"{payload['training_accuracy']:.3f}"
+        line += f", classes {', '.join(payload['classes'])}, training accuracy "
+        line += f"{payload['training_accuracy']:.3f}"
     if "training_r2" in payload:
-        said += f", R^2 on them {payload['training_r2']:.3f}"
-    print(said)
+        line += f", R^2 on them {payload['training_r2']:.3f}"
+    print(line)
     if "certificate" in payload:
         print(payload["certificate"]["text"])

@@ -107,10 +107,12 @@ def read_inputs(args: argparse.Namespace, kernel: Any = None) -> Inputs:
     else:
         read = read_compared(args.file, kernel, args, label_title(args))
     print_note(args, *read.notes)
-    found = Inputs(read.data, read.names, read.target, alerts=read.alerts)
+    inputs = Inputs(read.data, read.names, read.target, alerts=read.alerts)
     if args.groups not in (None, TWINS):
-        found = replace(found, groups=_read_groups(found, args, kernel, read.labelled))
-    return with_labels(found, args, in_table=kernel is not None)
+        inputs = replace(
+            inputs, groups=_read_groups(inputs, args, kernel, read.labelled)
+        )
+    return with_labels(inputs, args, in_table=kernel is not None)
 
 
 def read_compared(
@@ -157,9 +159,10 @@ def check_comparable(path: str, kernel: Any, items: Any) -> None:
 
 def _read_square(args: argparse.Namespace) -> Named:
     """Read similarities or distances of items to each other, or hits."""
-    hits = read_if_hits(args.file, args.format) if args.kind != "distance" else None
-    if hits is not None:
-        return hits
+    if args.kind != "distance" and not args.transform:
+        hits = read_if_hits(args.file, args.format)
+        if hits is not None:
+            return hits
     separator = _separator_of(args.file, args)
     read = read_matrix(args.file, format=args.format, separator=separator)
     if read.names is not None and read.columns is not None:
@@ -243,11 +246,11 @@ def with_labels(
     if args.labels is None or (in_table and _is_title(args.labels)):
         return read
     skip = bool(args.skip_unlabelled)
-    found = _read_labels(args.labels, read, args, args.label_column, skip)
-    print_note(args, *found.notes)
-    if found.labelled is not None:
-        read = read.part(found.labelled)
-    return replace(read, target=found.data, alerts={**read.alerts, **found.alerts})
+    labels = _read_labels(args.labels, read, args, args.label_column, skip)
+    print_note(args, *labels.notes)
+    if labels.labelled is not None:
+        read = read.part(labels.labelled)
+    return replace(read, target=labels.data, alerts={**read.alerts, **labels.alerts})
 
 
 def _read_labels(
@@ -328,7 +331,7 @@ def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
     """
     tried = _MEMBERS if scipy.sparse.issparse(read.data) else (1,)
     tried = tried if args.min_members is None else (args.min_members,)
-    classes, codes = np.unique(read.target, return_inverse=True)
+    classes, codes = np.unique(np.asarray(read.target), return_inverse=True)
     counts = np.bincount(codes)
     for least in tried:
         kept = np.flatnonzero(counts[codes] >= least)

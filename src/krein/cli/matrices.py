@@ -43,23 +43,25 @@ def repair(args: argparse.Namespace) -> dict[str, Any]:
     check_format(args.out, names=read.names is not None)
     if args.diagonal == "free" and np.all(K.diagonal() == 1.0):
         print_note(args, "the diagonal is 1 and may change; --diagonal unit keeps it")
-    found = nearest_psd(K, diagonal=args.diagonal, min_eigenvalue=args.min_eigenvalue)
-    report = check_certificate(found, K)
+    repaired = nearest_psd(
+        K, diagonal=args.diagonal, min_eigenvalue=args.min_eigenvalue
+    )
+    report = check_certificate(repaired, K)
     if not report.holds:
         raise ArithmeticError(report.text)
-    write_matrix(args.out, found.matrix, names=read.names, overwrite=args.force)
+    write_matrix(args.out, repaired.matrix, names=read.names, overwrite=args.force)
     return {
         "file": args.file,
         "out": str(out),
-        "text": found.text,
-        "status": found.status,
+        "text": repaired.text,
+        "status": repaired.status,
         "items": len(K),
         "smallest_eigenvalue_before": float(np.linalg.eigvalsh(K)[0]),
-        "smallest_eigenvalue": float(np.linalg.eigvalsh(found.matrix)[0]),
-        "distance": found.distance,
-        "relative_distance": found.distance / (float(np.linalg.norm(K)) or 1.0),
-        "duality_gap": found.duality_gap,
-        "largest_change": float(np.abs(found.matrix - K).max()),
+        "smallest_eigenvalue": float(np.linalg.eigvalsh(repaired.matrix)[0]),
+        "distance": repaired.distance,
+        "relative_distance": repaired.distance / (float(np.linalg.norm(K)) or 1.0),
+        "duality_gap": repaired.duality_gap,
+        "largest_change": float(np.abs(repaired.matrix - K).max()),
     }
 
 
@@ -119,14 +121,14 @@ def _quality(D: Any, model: Any, F: Any, eigenvalues: Any) -> dict[str, Any]:
     """How much the coordinates show; the stress for distances D only."""
     total = float(np.abs(eigenvalues).sum()) or 1.0
     shares = getattr(model, "proportion_explained_", model.eigenvalues_ / total)
-    found = {"proportion_explained": shares.tolist()}
+    facts = {"proportion_explained": shares.tolist()}
     if D is None:
         negative = float(-np.minimum(eigenvalues, 0.0).sum()) / total
-        return {**found, "negative_mass": negative}
+        return {**facts, "negative_mass": negative}
     d = D[np.triu_indices_from(D, 1)]
     rest = np.linalg.norm(d - pdist(F)) / (np.linalg.norm(d) or 1.0)
-    found |= {"stress": float(rest), "correction": model.correction_}
-    return {**found, "negative_mass": model.negative_mass_}
+    facts |= {"stress": float(rest), "correction": model.correction_}
+    return {**facts, "negative_mass": model.negative_mass_}
 
 
 def places(F: Any, names: list[str]) -> dict[str, list[Any]]:
@@ -141,7 +143,7 @@ def _write_page(
     if len(rows) > _DRAWN:
         shown = np.sort(np.random.default_rng(0).choice(shown, _DRAWN, replace=False))
     options = repeated(args, "components", "correction", "out", "html", "model")
-    found = {
+    page = {
         "title": f"map of {Path(args.file).name}",
         "finding": _finding(payload),
         "facts": _facts(payload),
@@ -153,7 +155,7 @@ def _write_page(
         "command": f"krein embed {args.file} {options}",
     }
     with atomic_write(path, overwrite=args.force, text=True) as file:
-        file.write(render_map(found))
+        file.write(render_map(page))
 
 
 def _finding(payload: dict[str, Any]) -> str:

@@ -42,13 +42,13 @@ _METHODS = {
 def predict(args: argparse.Namespace) -> dict[str, Any]:
     """Load, put the columns into the order of training, predict."""
     out = None if args.out == "-" else check_output(args.out, args.force)
-    model, given, read = _read(args)
+    model, arguments, read = _read(args)
     names = called(read.data, read.names)
     if _places(model):
-        rows = as_rows(places(model.transform(given["X"]), names))
+        rows = as_rows(places(model.transform(arguments["X"]), names))
     else:
-        more = _more_columns(model, given, args)
-        rows = as_rows({"item": names, **_answers(model, given), **more})
+        more = _more_columns(model, arguments, args)
+        rows = as_rows({"item": names, **_answers(model, arguments), **more})
     if out is None:
         return {"items": rows}
     write_csv(out, rows, args.force)
@@ -65,20 +65,20 @@ def show_predict(payload: dict[str, Any], args: argparse.Namespace) -> None:
 
 def score(args: argparse.Namespace) -> dict[str, Any]:
     """Predict, and count what is right."""
-    model, given, read = _read(args)
+    model, arguments, read = _read(args)
     n = read.data.shape[0] if hasattr(read.data, "shape") else len(read.data)
-    places = Inputs(np.arange(n), read.names, read.target)
-    labelled = with_labels(places, args, in_table=not _precomputed(model))
+    items = Inputs(np.arange(n), read.names, read.target)  # by their places
+    labelled = with_labels(items, args, in_table=not _precomputed(model))
     if labelled.target is None:
         raise ValueError("there are no labels; give them with --labels FILE")
-    ((kind, answers),) = _answers(model, given).items()
-    said = [answers[k] for k in labelled.data]
+    ((kind, answers),) = _answers(model, arguments).items()
+    predicted = [answers[k] for k in labelled.data]
     if kind == "value":
-        return _scores_of_numbers(labelled.target, said)
+        return _scores_of_numbers(labelled.target, predicted)
     true = [str(label) for label in labelled.target]
     if is_outlier_detector(_last(model)):
         true = _as_novelty(true, args)
-    return _scores_of_classes(true, said)
+    return _scores_of_classes(true, predicted)
 
 
 def _as_novelty(labels: list[str], args: argparse.Namespace) -> list[str]:
@@ -91,24 +91,23 @@ def _as_novelty(labels: list[str], args: argparse.Namespace) -> list[str]:
     return labels if args.normal is None else [*normal_or_novel(labels, args.normal)]
 
 
-def _scores_of_numbers(true: Any, said: list[float]) -> dict[str, Any]:
+def _scores_of_numbers(true: Any, predicted: list[float]) -> dict[str, Any]:
     numbers = np.asarray(true).astype(float)
     return {
-        "items": len(said),
-        "r2": float(r2_score(numbers, said)),
-        "mean_absolute_error": float(mean_absolute_error(numbers, said)),
+        "items": len(predicted),
+        "r2": float(r2_score(numbers, predicted)),
+        "mean_absolute_error": float(mean_absolute_error(numbers, predicted)),
     }
 
 
-def _scores_of_classes(true: list[str], said: list[str]) -> dict[str, Any]:
-    labels = sorted({*true, *said})
+def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
+    labels = sorted({*true, *predicted})
     counts = np.zeros((len(labels), len(labels)), dtype=int)
-    places = {label: k for k, label in enumerate(labels)}
-    for pair in zip(true, said, strict=True):
-        counts[tuple(places[label] for label in pair)] += 1
+    for pair in zip(true, predicted, strict=True):
+        counts[tuple(map(labels.index, pair))] += 1
     right, sizes = counts.diagonal(), counts.sum(axis=1)
     return {
-        "items": len(said),
+        "items": len(predicted),
         "accuracy": float(right.sum() / sizes.sum()),
         "balanced_accuracy": float((right[sizes > 0] / sizes[sizes > 0]).mean()),
         "largest_class": float(sizes.max() / sizes.sum()),
@@ -134,8 +133,8 @@ def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any], Named]:
     model = load_model(args.model)
     _check_model(model, args)
     if hasattr(model, "similarity_"):
-        given = _new_hits(model, args)
-        return model, given, given["X"]
+        arguments = _new_hits(model, args)
+        return model, arguments, arguments["X"]
     if _precomputed(model):
         _check_kind(model, args)
         read = read_matrix(args.file, mirror=False)
@@ -250,48 +249,48 @@ def _new_hits(model: Any, args: argparse.Namespace) -> dict[str, Any]:
         heads = [line[1:] for line in lines if line.startswith(">")]
         words = [line.split()[0] for line in heads or lines if line.strip()]
         names = list(dict.fromkeys(words))
-    given = model.similarity_.new_items(read_hits(args.file), names)
-    found = model.has_hits(**given)
+    arguments = model.similarity_.new_items(read_hits(args.file), names)
+    found = model.has_hits(**arguments)
     print_note(
         args,
         f"{int((~found).sum())} of {found.size} items have no hit among the "
         f"{model.similarity_.n_features_in_} training items: {args.no_hit!r}",
     )
-    return given
+    return arguments
 
 
 # ------------------------------------------------------------------------- the answers
 
 
-def _answers(model: Any, given: dict[str, Any]) -> dict[str, list[Any]]:
+def _answers(model: Any, arguments: dict[str, Any]) -> dict[str, list[Any]]:
     """A label, a number, "normal" or "novel" for each item, by the column's title."""
-    said = model.predict(**given)
+    predicted = model.predict(**arguments)
     if is_outlier_detector(_last(model)):
-        return {"label": ["normal" if sign > 0 else "novel" for sign in said]}
+        return {"label": ["normal" if sign > 0 else "novel" for sign in predicted]}
     if is_regressor(_last(model)):
-        return {"value": [float(f"{value:.6g}") for value in said]}
-    return {"label": [str(label) for label in said]}
+        return {"value": [float(f"{value:.6g}") for value in predicted]}
+    return {"label": [str(label) for label in predicted]}
 
 
-def _more_columns(model: Any, given: dict, args: Any) -> dict[str, list[Any]]:
+def _more_columns(model: Any, arguments: dict, args: Any) -> dict[str, list[Any]]:
     """What was asked for beside the answers."""
-    columns = {}
+    columns: dict[str, list[Any]] = {}
     if args.proba:
         for label, values in zip(
-            model.classes_, model.predict_proba(**given).T, strict=True
+            model.classes_, model.predict_proba(**arguments).T, strict=True
         ):
             columns[f"p({label})"] = [round(float(value), 4) for value in values]
     if args.coverage is not None:
-        columns["set"] = _sets(model, given["X"], args.coverage)
+        columns["set"] = _sets(model, arguments["X"], args.coverage)
     if args.scores:
-        scores = np.asarray(model.decision_function(**given))
+        scores = np.asarray(model.decision_function(**arguments))
         titles = ["score"]
         if scores.ndim > 1:
             titles = [f"score({label})" for label in model.classes_]
         for title, values in zip(titles, np.atleast_2d(scores.T), strict=True):
             columns[title] = [float(f"{value:.4g}") for value in values]
     if args.nearest > 0:
-        columns["nearest"] = _nearest(model, given, args.nearest)
+        columns["nearest"] = _nearest(model, arguments, args.nearest)
     return columns
 
 
@@ -303,9 +302,9 @@ def _sets(model: Any, X: Any, coverage: float) -> list[str]:
     return ["; ".join(map(str, model.classes_[chosen])) for chosen in sets]
 
 
-def _nearest(model: Any, given: dict[str, Any], n: int) -> list[str]:
+def _nearest(model: Any, arguments: dict[str, Any], n: int) -> list[str]:
     """Names and labels of the nearest training items, for each item."""
-    K = _training_similarities(model, **given)
+    K = _training_similarities(model, **arguments)
     kept = getattr(_last(model), "X_fit_", None)
     items = range(K.shape[1]) if kept is None or hasattr(model, "steps") else kept
     names = called(items, getattr(model, "item_names_", None))

@@ -74,8 +74,9 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
 def methods_of(task: str) -> dict[str, Any]:
     """The methods of a task by name; of "any" task while labels are not read."""
     classifiers = {name: METHODS[name] for name in list_methods()}
-    others = {"regression": REGRESSORS, "novelty": DETECTORS}
-    others["any"] = {**REGRESSORS, **classifiers}
+    if task == "any":
+        return {**REGRESSORS, **classifiers}
+    others: dict[str, Any] = {"regression": REGRESSORS, "novelty": DETECTORS}
     return others.get(task, classifiers)
 
 

@@ -148,7 +148,7 @@ def kernel_parameters(name: str) -> dict[str, Parameter]:
     """Parameters of a registered kernel, as a kernel given by name has them."""
     facts, defaults = KERNELS[name], as_kernel(name, None).get_params()
     about = _descriptions(facts.function)
-    found = {}
+    parameters = {}
     for key, parameter in inspect.signature(facts.function).parameters.items():
         if key in ("X", "Y"):
             continue
@@ -156,8 +156,10 @@ def kernel_parameters(name: str) -> dict[str, Parameter]:
         types = _TYPES.get(key, _types_of(parameter.default, words))
         if key == "similarity":
             types, words = (), (*POINTWISE, *FITTED)
-        found[key] = Parameter(key, types, words, defaults[key], about.get(key, ""))
-    return found
+        parameters[key] = Parameter(
+            key, types, words, defaults[key], about.get(key, "")
+        )
+    return parameters
 
 
 def _types_of(default: Any, words: tuple[str, ...]) -> tuple[Any, ...]:
