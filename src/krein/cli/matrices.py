@@ -21,12 +21,11 @@ from krein.cli.output import (
     write_csv,
 )
 from krein.cli.parser import repeated
-from krein.cli.problem import check_distances
+from krein.cli.problem import check_direction
 from krein.files import check_format, write_matrix
 from krein.items import called
 from krein.report.map import render_map
 from krein.store.files import atomic_write
-from krein.validation import looks_like_distances
 
 _DRAWN = 3000  # items; more are one spot
 _FACTS = {
@@ -102,15 +101,9 @@ def embed(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _unfitted(K: Any, args: argparse.Namespace) -> Any:
-    if args.kind is None and looks_like_distances(K):
-        raise ValueError(
-            f"{args.file} looks like distances (zero diagonal, nothing negative): add "
-            "--kind distance, or insist with --kind similarity"
-        )
     if args.components < 1:
         raise ValueError(f"--components must be 1 or more, got {args.components}")
-    if args.kind == "distance":
-        check_distances(args, K)
+    if check_direction(args, K):
         return PCoA(args.components, correction=args.correction or "none")
     if args.correction:
         raise ValueError("--correction is for --kind distance")

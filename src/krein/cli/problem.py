@@ -114,13 +114,9 @@ def conversion_of(args: argparse.Namespace, K: Any, labels: Any = None) -> Any:
 
     Labels help to tell similarities from distances.
     """
-    kind = args.kind or ("distance" if args.transform else None)
-    if kind == "similarity" and args.transform:
+    if args.kind == "similarity" and args.transform:
         raise ValueError("--transform is for --kind distance")
-    if kind == "distance":
-        check_distances(args, K)
-    _check_direction(args, K, kind, labels)
-    if kind != "distance":
+    if not check_direction(args, K, labels):
         if args.param:
             raise ValueError("--param needs --kernel NAME or --kind distance")
         return None
@@ -138,23 +134,24 @@ def check_distances(args: argparse.Namespace, D: Any) -> None:
         )
 
 
-def _check_direction(
-    args: argparse.Namespace, K: Any, kind: str | None, labels: Any
-) -> None:
-    """Refuse numbers of the wrong direction, unless the user insists.
+def check_direction(args: argparse.Namespace, K: Any, labels: Any = None) -> bool:
+    """Refuse numbers of the wrong direction; return whether they are distances.
 
-    --kind insists on what can be doubted; that a distance is largest between an item
-    and itself cannot.
+    --kind insists on what can be doubted; that a distance is negative, or largest
+    between an item and itself, cannot.
     """
+    kind = args.kind or ("distance" if args.transform else None)
+    if kind == "distance":
+        check_distances(args, K)
     found = wrong_direction(K, kind or "similarity", labels)
     if found is None:
-        return
+        return kind == "distance"
     other = "similarity" if kind == "distance" else "distance"
     text = f"{args.file} looks like {found.seems}: {found.reason}"
     if kind is not None and found.key != "looks-like-similarities":
         if found.key.startswith("inverted"):
             warn_user(f"{text}. --kind {other}?")
-        return
+        return kind == "distance"
     insist = "" if kind else ", or insist with --kind similarity"
     add = f"Leave out --kind {kind}" if kind else f"Add --kind {other}"
     raise ValueError(f"{text}. {add}{insist}")
