@@ -196,6 +196,15 @@ def test_novelty_is_scored_in_words_of_the_labels(run):
     assert "did you mean 'sick'?" in run(*score, "--normal", "sik", code=2).err
 
 
+@pytest.mark.filterwarnings("default")
+def test_labels_that_the_model_does_not_know_are_named(run, model, tmp_path):
+    rows = [[f"n{k}", "sick" if k else "ill"] for k in range(5)]
+    write_table(tmp_path / "other.csv", ["name", "label"], rows)
+    ended = run("score", model, "new.csv", "--labels", "other.csv")
+    assert "warning: 1 labels are no classes of the model: ill" in ended.err
+    assert "it knows sick, well" in ended.err
+
+
 def test_a_map_has_no_score(run):
     words = ("embed", "D.csv", "--kind", "distance", "-o", "c.csv")
     run(*words, "--model", "map.krein")
@@ -216,6 +225,8 @@ def test_numbers_have_no_probabilities(run, tmp_path, points):
     said = run("predict", "m.krein", "new.csv", "--proba", code=2).err
     assert "SpectrumSVRCV, for which there is no --proba" in said
     assert "krein fit --proba" not in said
+    score = ("score", "m.krein", "new.csv", "--labels", "new_y.csv")
+    assert "the labels are no numbers" in run(*score, code=2).err
 
 
 @pytest.mark.parametrize("command", ["inspect", "compare", "embed"])

@@ -284,7 +284,7 @@ def _read_groups(read: Inputs, args: Any, kernel: Any, labelled: Any) -> Any:
 
 def _settle_task(read: Inputs, args: argparse.Namespace) -> Inputs:
     """Find out whether labels are classes or numbers; leave out rare classes."""
-    numbers = _as_numbers(read.target)
+    numbers = as_numbers(read.target)
     if args.task is None and numbers is not None and is_continuous(numbers):
         read = replace(read, task="regression")
         print_note(
@@ -303,7 +303,7 @@ def _settle_task(read: Inputs, args: argparse.Namespace) -> Inputs:
     return read
 
 
-def _as_numbers(labels: Any) -> np.ndarray | None:
+def as_numbers(labels: Any) -> np.ndarray | None:
     """Labels as numbers, if all of them are finite ones."""
     try:
         numbers = np.asarray(labels).astype(float)

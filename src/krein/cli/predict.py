@@ -13,7 +13,13 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.metrics import mean_absolute_error, r2_score
 
 from krein import DistanceTransformer, PCoA, load_model
-from krein.cli.inputs import Inputs, label_title, read_compared, with_labels
+from krein.cli.inputs import (
+    Inputs,
+    as_numbers,
+    label_title,
+    read_compared,
+    with_labels,
+)
 from krein.cli.matrices import places
 from krein.cli.output import (
     as_rows,
@@ -78,7 +84,20 @@ def score(args: argparse.Namespace) -> dict[str, Any]:
     true = [str(label) for label in labelled.target]
     if is_outlier_detector(_last(model)):
         true = _as_novelty(true, args)
+    else:
+        _warn_of_other_labels(true, model)
     return _scores_of_classes(true, predicted)
+
+
+def _warn_of_other_labels(labels: list[str], model: Any) -> None:
+    """Warn of labels that the model cannot predict: the column may be wrong."""
+    classes = [str(label) for label in model.classes_]
+    others = sorted({*labels} - {*classes})
+    if others:
+        warn_user(
+            f"{len(others)} labels are no classes of the model: {', '.join(others[:5])}"
+            f"; it knows {', '.join(classes[:5])}"
+        )
 
 
 def _as_novelty(labels: list[str], args: argparse.Namespace) -> list[str]:
@@ -92,7 +111,9 @@ def _as_novelty(labels: list[str], args: argparse.Namespace) -> list[str]:
 
 
 def _scores_of_numbers(true: Any, predicted: list[float]) -> dict[str, Any]:
-    numbers = np.asarray(true).astype(float)
+    numbers = as_numbers(true)
+    if numbers is None:
+        raise ValueError("the model predicts numbers, and the labels are no numbers")
     return {
         "items": len(predicted),
         "r2": float(r2_score(numbers, predicted)),
