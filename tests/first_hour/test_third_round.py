@@ -109,6 +109,20 @@ def test_groups_may_be_a_column_of_the_label_table(run, tmp_path):
     assert "did you mean 'subject'" in run(*words, "subjekt", code=2).err
 
 
+def test_groups_of_sequences_may_stand_in_the_label_table(run, tmp_path):
+    pytest.importorskip("rapidfuzz")
+    rng = np.random.default_rng(1)
+    genes = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(12)]
+    lines = [f">s{k}\n{gene}\n" for k, gene in enumerate(genes)]
+    (tmp_path / "genes.fasta").write_text("".join(lines))
+    rows = [[f"s{k}", "ab"[k % 2], k // 3] for k in range(12)]
+    write_table(tmp_path / "table.tsv", ["id", "family", "site"], rows, "\t")
+    words = ("compare", "genes.fasta", "--kernel", "edit", "--labels", "table.tsv")
+    words = (*words, "--label-column", "family", "--groups", "site")
+    said = run(*words, "--methods", "clip", "--folds", "5", code=2).err
+    assert "from 2 to 4, the number of groups" in said
+
+
 def test_groups_fit_the_items_that_have_labels(run, tmp_path):
     labels = ["NA" if k in (3, 30) else c for k, c in enumerate(CLASSES)]
     rows = zip(np.arange(N) % 9, np.arange(N) // 4, labels, strict=True)

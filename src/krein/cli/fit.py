@@ -15,7 +15,7 @@ from krein import HitClassifier, check_certificate, save_model
 from krein.cli.inputs import Inputs, read_problem
 from krein.cli.output import check_output, describe_model, print_note
 from krein.cli.problem import check_methods, make_kernels, methods_of, problem_of
-from krein.cli.values import check_settings, parse_pairs
+from krein.cli.values import check_settings, last_step, parse_pairs
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import select_methods
 from krein.comparison.problem import Problem
@@ -104,7 +104,7 @@ def with_probabilities(model: Any, problem: Problem) -> Any:
     if hasattr(model, "predict_proba"):
         return model
     again = clone(model)
-    last = again[-1] if hasattr(again, "steps") else again
+    last = last_step(again)
     if "probability" not in last.get_params():
         raise ValueError(
             f"{type(last).__name__} has no probabilities; choose another --method"
@@ -153,7 +153,7 @@ def _training_score(model: Any, problem: Problem, task: str) -> dict[str, Any]:
 def save_fitted(model: Any, path: Any, read: Inputs, problem: Problem) -> Any:
     """Save with names and labels of the training items; return what was saved."""
     kept = np.arange(problem.codes.size)
-    if is_outlier_detector(model[-1] if hasattr(model, "steps") else model):
+    if is_outlier_detector(last_step(model)):
         kept = np.flatnonzero(problem.codes == 0)  # novelty is learnt from the normal
     if read.rule is not None:
         model = _with_rule(model, read.rule, _labels_of(problem))

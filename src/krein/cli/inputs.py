@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils.validation import _num_samples
 
 from krein import HitSimilarity
 from krein.arrays import compressed_rows
@@ -62,7 +63,7 @@ class Inputs:
     rule: Any = None
 
     def __len__(self) -> int:
-        return self.data.shape[0] if hasattr(self.data, "shape") else len(self.data)
+        return _num_samples(self.data)
 
     def part(self, kept: np.ndarray) -> Inputs:
         """These items only; a matrix loses rows and columns."""
@@ -274,12 +275,17 @@ def _read_groups(read: Inputs, args: Any, kernel: Any, labelled: Any) -> Any:
     """
     if not _is_title(args.groups):
         return _read_labels(args.groups, read, args).data
-    if kernel is not None and args.file != "-":
-        table = read_compared(args.file, kernel, args, args.groups, skip=False)
-        return table.target if labelled is None else take(table.target, labelled)
-    if args.labels is None or _is_title(args.labels):
+    in_items = kernel is not None and args.file != "-"
+    if args.labels is not None and not _is_title(args.labels):
+        try:
+            return _read_labels(args.labels, read, args, args.groups).data
+        except FormatError:
+            if not in_items:
+                raise
+    if not in_items:
         raise ValueError(f"--groups: there is no file {args.groups}")
-    return _read_labels(args.labels, read, args, args.groups).data
+    table = read_compared(args.file, kernel, args, args.groups, skip=False)
+    return table.target if labelled is None else take(table.target, labelled)
 
 
 def _settle_task(read: Inputs, args: argparse.Namespace) -> Inputs:

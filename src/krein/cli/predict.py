@@ -11,6 +11,7 @@ import scipy.sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.metrics import mean_absolute_error, r2_score
+from sklearn.utils.validation import _num_samples
 
 from krein import DistanceTransformer, PCoA, load_model
 from krein.cli.inputs import (
@@ -30,6 +31,7 @@ from krein.cli.output import (
     write_csv,
 )
 from krein.cli.problem import normal_or_novel
+from krein.cli.values import last_step
 from krein.comparison.yardsticks import most_similar
 from krein.files import FormatError, Named, align_columns, read_hits, read_matrix
 from krein.items import called
@@ -72,8 +74,8 @@ def show_predict(payload: dict[str, Any], args: argparse.Namespace) -> None:
 def score(args: argparse.Namespace) -> dict[str, Any]:
     """Predict, and count what is right."""
     model, arguments, read = _read(args)
-    n = read.data.shape[0] if hasattr(read.data, "shape") else len(read.data)
-    items = Inputs(np.arange(n), read.names, read.target)  # by their places
+    positions = np.arange(_num_samples(read.data))
+    items = Inputs(positions, read.names, read.target)
     labelled = with_labels(items, args, in_table=not _precomputed(model))
     if labelled.target is None:
         raise ValueError("there are no labels; give them with --labels FILE")
@@ -82,7 +84,7 @@ def score(args: argparse.Namespace) -> dict[str, Any]:
     if kind == "value":
         return _scores_of_numbers(labelled.target, predicted)
     true = [str(label) for label in labelled.target]
-    if is_outlier_detector(_last(model)):
+    if is_outlier_detector(last_step(model)):
         true = _as_novelty(true, args)
     else:
         _warn_of_other_labels(true, model)
@@ -169,10 +171,6 @@ def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any], Named]:
     return model, {"X": read.data}, read
 
 
-def _last(model: Any) -> Any:
-    return model[-1] if hasattr(model, "steps") else model
-
-
 def _places(model: Any) -> bool:
     """Whether it is a model of ``krein embed``: coordinates instead of labels."""
     return type(model).__name__ in ("PCoA", "PseudoEuclideanEmbedding")
@@ -181,12 +179,12 @@ def _places(model: Any) -> bool:
 def _precomputed(model: Any) -> bool:
     if _places(model) or hasattr(model, "similarity_"):
         return True
-    return getattr(_last(model), "kernel", None) == "precomputed"
+    return getattr(last_step(model), "kernel", None) == "precomputed"
 
 
 def _check_model(model: Any, args: argparse.Namespace) -> None:
     """Say in a sentence why the model cannot do what was asked for."""
-    last = _last(model)
+    last = last_step(model)
     what = f"{args.model} holds a {type(last).__name__}"
     if not hasattr(last, "predict") and (args.command == "score" or not _places(model)):
         raise ValueError(
@@ -204,14 +202,14 @@ def _check_model(model: Any, args: argparse.Namespace) -> None:
 
 def _new_items(model: Any, args: argparse.Namespace) -> Named:
     """Read items for a model with a kernel; a column of labels has to be named."""
-    kernel, title = as_kernel(_last(model).kernel, None), label_title(args)
+    kernel, title = as_kernel(last_step(model).kernel, None), label_title(args)
     hint = "" if title else ". If a column holds labels: --label-column NAME"
     try:
         read = read_compared(args.file, kernel, args, title)
     except FormatError as error:
         raise error.in_file(args.file, hint) from None
     titles = read.columns or ()
-    fitted = getattr(_last(model), "kernel_", None)
+    fitted = getattr(last_step(model), "kernel_", None)
     ranges = getattr(fitted, "params", {}).get("ranges", titles)  # of tables
     if len(ranges) != len(titles):
         raise FormatError(
@@ -286,9 +284,9 @@ def _new_hits(model: Any, args: argparse.Namespace) -> dict[str, Any]:
 def _answers(model: Any, arguments: dict[str, Any]) -> dict[str, list[Any]]:
     """A label, a number, "normal" or "novel" for each item, by the column's title."""
     predicted = model.predict(**arguments)
-    if is_outlier_detector(_last(model)):
+    if is_outlier_detector(last_step(model)):
         return {"label": ["normal" if sign > 0 else "novel" for sign in predicted]}
-    if is_regressor(_last(model)):
+    if is_regressor(last_step(model)):
         return {"value": [float(f"{value:.6g}") for value in predicted]}
     return {"label": [str(label) for label in predicted]}
 
@@ -319,14 +317,14 @@ def _sets(model: Any, X: Any, coverage: float) -> list[str]:
     """The classes that may be true, for each item."""
     if hasattr(model, "steps"):  # a pipeline passes on no method but scikit-learn's
         X = model[:-1].transform(X)
-    sets = _last(model).predict_set(X, coverage=coverage)
+    sets = last_step(model).predict_set(X, coverage=coverage)
     return ["; ".join(map(str, model.classes_[chosen])) for chosen in sets]
 
 
 def _nearest(model: Any, arguments: dict[str, Any], n: int) -> list[str]:
     """Names and labels of the nearest training items, for each item."""
     K = _training_similarities(model, **arguments)
-    kept = getattr(_last(model), "X_fit_", None)
+    kept = getattr(last_step(model), "X_fit_", None)
     items = range(K.shape[1]) if kept is None or hasattr(model, "steps") else kept
     names = called(items, getattr(model, "item_names_", None))
     labels = getattr(model, "item_labels_", None) or [""] * K.shape[1]

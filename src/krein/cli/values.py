@@ -78,10 +78,15 @@ def parse_pairs(
     return values
 
 
+def last_step(model: Any) -> Any:
+    """Return the model itself, or the last step of a pipeline."""
+    return model[-1] if hasattr(model, "steps") else model
+
+
 def check_settings(model: Any, option: str) -> Any:
     """Return an estimator whose parameters are allowed; name the option if not."""
     try:
-        (model[-1] if hasattr(model, "steps") else model)._validate_params()
+        last_step(model)._validate_params()
     except (ValueError, TypeError) as error:
         raise ValueError(f"{option}: {error}") from None
     return model
