@@ -18,7 +18,8 @@ from krein import (
     write_hits,
 )
 from krein.cli import main
-from krein.cli.inputs import Inputs, leave_out_rare, read_if_hits
+from krein.cli.inputs import Inputs, read_if_hits
+from krein.cli.problem import leave_out_rare
 from krein.report.items import _nearest
 
 SIZES = (60, 60, 60, 60, 3)

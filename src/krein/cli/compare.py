@@ -13,13 +13,7 @@ import scipy.sparse
 
 from krein import diagnose
 from krein.cli.fit import save_fitted, with_probabilities
-from krein.cli.inputs import (
-    TWINS,
-    Inputs,
-    check_comparable,
-    label_title,
-    read_problem,
-)
+from krein.cli.inputs import TWINS, Inputs, check_comparable, label_title
 from krein.cli.output import check_output, print_alerts, print_note, print_table
 from krein.cli.parser import repeated
 from krein.cli.problem import (
@@ -28,6 +22,7 @@ from krein.cli.problem import (
     conversion_of,
     make_kernels,
     problem_of,
+    read_problem,
 )
 from krein.comparison import columns as of
 from krein.comparison.kernels import KernelComparison

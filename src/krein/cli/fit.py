@@ -12,9 +12,15 @@ from sklearn.base import clone, is_outlier_detector
 
 import krein
 from krein import HitClassifier, check_certificate, save_model
-from krein.cli.inputs import Inputs, read_problem
+from krein.cli.inputs import Inputs
 from krein.cli.output import check_output, describe_model, print_note
-from krein.cli.problem import check_methods, make_kernels, methods_of, problem_of
+from krein.cli.problem import (
+    check_methods,
+    make_kernels,
+    methods_of,
+    problem_of,
+    read_problem,
+)
 from krein.cli.values import check_settings, last_step, parse_pairs
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import select_methods

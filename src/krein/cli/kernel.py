@@ -21,29 +21,29 @@ def kernel(args: argparse.Namespace) -> dict[str, Any]:
     if args.name == "list":
         return {"kernels": [_facts(name) for name in list_kernels()]}
 
-    compare = make_kernel(args.name, args.param)
+    made = make_kernel(args.name, args.param)
     if args.input is None or args.out is None:
         raise ValueError(
             "give the input and the file to write: krein kernel "
             f"{args.name} INPUT -o K.npz"
         )
     out = _check_out(args)
-    read = read_compared(args.input, compare, args)
+    read = read_compared(args.input, made, args)
     print_note(args, *read.notes)
     train, against = read, None
     if args.against:
-        train = read_compared(args.against, compare, args)
+        train = read_compared(args.against, made, args)
         print_note(args, *train.notes)
         against = train.data
     _check_names(out, read, train)
 
-    compare = compare.fit(train.data)
+    made = made.fit(train.data)
     K = kernel_matrix(
-        compare, read.data, against, n_jobs=args.jobs, progress=not args.quiet
+        made, read.data, against, n_jobs=args.jobs, progress=not args.quiet
     )
     _write(args, out, K, read, train)
     return {
-        "kernel": repr(compare),
+        "kernel": repr(made),
         "items": len(read.data),
         "against": len(train.data) if args.against else None,
         "out": args.out,

@@ -14,13 +14,7 @@ from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.utils.validation import _num_samples
 
 from krein import DistanceTransformer, PCoA, load_model
-from krein.cli.inputs import (
-    Inputs,
-    as_numbers,
-    label_title,
-    read_compared,
-    with_labels,
-)
+from krein.cli.inputs import Inputs, label_title, read_compared, with_labels
 from krein.cli.matrices import places
 from krein.cli.output import (
     as_rows,
@@ -30,7 +24,7 @@ from krein.cli.output import (
     print_table,
     write_csv,
 )
-from krein.cli.problem import normal_or_novel
+from krein.cli.problem import as_numbers, normal_or_novel
 from krein.cli.values import last_step
 from krein.comparison.yardsticks import most_similar
 from krein.files import FormatError, Named, align_columns, read_hits, read_matrix

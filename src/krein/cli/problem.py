@@ -9,18 +9,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from krein import DistanceTransformer
-from krein.cli.inputs import TWINS, Inputs, check_symmetry
+from krein import DistanceTransformer, HitSimilarity
+from krein.cli.inputs import TWINS, Inputs, check_symmetry, read_inputs
 from krein.cli.output import print_note
 from krein.cli.values import check_settings, make_kernel, parse_pairs
 from krein.comparison import METHODS, list_methods
 from krein.comparison.problem import Problem, make_problem
 from krein.comparison.tasks import DETECTORS, REGRESSORS, task_problem
+from krein.files import FormatError, Named
 from krein.notices import warn_user
 from krein.similarity.sparse import as_matrix
 from krein.splitting import duplicate_groups, near_duplicate_share, similarity_groups
-from krein.validation import wrong_direction
+from krein.validation import is_continuous, wrong_direction
 from krein.words import did_you_mean
+
+_FEWEST = 4  # items from which "every item is a class of its own" is suspicious
+_MEMBERS = (10, 5)  # classes with fewer items are left out of a table of hits
 
 
 def make_kernels(args: argparse.Namespace) -> dict[str, Any]:
@@ -78,6 +82,114 @@ def methods_of(task: str) -> dict[str, Any]:
         return {**REGRESSORS, **classifiers}
     others: dict[str, Any] = {"regression": REGRESSORS, "novelty": DETECTORS}
     return others.get(task, classifiers)
+
+
+# ---------------------------------------------------------------------- what is read
+
+
+def read_problem(args: argparse.Namespace, kernel: Any = None) -> Inputs:
+    """Read the files of a command that learns; hits become similarities.
+
+    Parameters
+    ----------
+    args : Namespace
+        The options of the command; those that it does not have are None.
+    kernel : Kernel, optional
+        What compares the items; without it the file holds a square matrix.
+    """
+    read = replace(read_inputs(args, kernel), task=args.task or "classification")
+    if read.target is not None:
+        read = _settle_task(read, args)
+    if scipy.sparse.issparse(read.data):
+        read = _hits_as_similarity(read, args)
+    return read
+
+
+def _settle_task(read: Inputs, args: argparse.Namespace) -> Inputs:
+    """Find out whether labels are classes or numbers; leave out rare classes."""
+    numbers = as_numbers(read.target)
+    if args.task is None and numbers is not None and is_continuous(numbers):
+        read = replace(read, task="regression")
+        print_note(
+            args,
+            f"{np.unique(numbers).size} different numbers as labels: taken as numbers "
+            "to be predicted (--task classification takes them as classes)",
+        )
+    path = args.labels or args.file
+    if read.task == "regression":
+        if numbers is None:
+            raise FormatError(path, "has labels that are no numbers; expected numbers")
+        return replace(read, target=numbers)
+    if read.task == "classification":
+        _check_classes(np.asarray(read.target), path)
+        read = leave_out_rare(read, args)
+    return read
+
+
+def as_numbers(labels: Any) -> np.ndarray | None:
+    """Labels as numbers, if all of them are finite ones."""
+    try:
+        numbers = np.asarray(labels).astype(float)
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _check_classes(labels: np.ndarray, path: str) -> None:
+    """Refuse one class per item: the separator or the column is another."""
+    if labels.size >= _FEWEST and len(np.unique(labels)) == labels.size:
+        raise FormatError(
+            path,
+            f"has {labels.size} classes for {labels.size} items, one each: "
+            f"{str(labels[0])!r}, {str(labels[1])!r}, ... Are these labels? Another "
+            "separator (--separator) or column (--label-column) may be meant",
+        )
+
+
+def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
+    """Leave out items of classes that are too small to train and test on.
+
+    Of a table of hits that is also done without --min-members: classes of less than
+    10 items, or less than 5 where 10 would leave out most items.
+    """
+    tried = _MEMBERS if scipy.sparse.issparse(read.data) else (1,)
+    tried = tried if args.min_members is None else (args.min_members,)
+    classes, codes = np.unique(np.asarray(read.target), return_inverse=True)
+    counts = np.bincount(codes)
+    for least in tried:
+        kept = np.flatnonzero(counts[codes] >= least)
+        if 2 * kept.size > codes.size:
+            break
+    if kept.size == codes.size:
+        return read
+    large = int((counts >= least).sum())
+    if large < 2:
+        raise ValueError(
+            f"{large} classes have {least} items or more; at least two are needed. "
+            "Choose a smaller --min-members"
+        )
+    print_note(
+        args,
+        f"{codes.size - kept.size} items of {classes.size - large} classes with fewer "
+        f"than {least} members are left out (--min-members); {kept.size} items of "
+        f"{large} classes remain",
+    )
+    return read.part(kept)
+
+
+def _hits_as_similarity(read: Inputs, args: argparse.Namespace) -> Inputs:
+    """Make a similarity of hits; how that was done stays with it, for new items."""
+    own = bool((read.data.diagonal() > 0).any())
+    rule = HitSimilarity(normalize=own)
+    K = rule.fit_transform(Named(read.data, read.names))
+    how = "scores as they are: there are no self scores"
+    if own:
+        how = f"scores over the roots of self scores, {rule.n_imputed_} of them missing"
+    print_note(args, f"the better direction of a pair counts; {how}")
+    return replace(read, data=K, rule=rule)
+
+
+# -------------------------------------------------------------------- what is learnt
 
 
 def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
