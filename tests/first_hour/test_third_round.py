@@ -71,6 +71,18 @@ def test_tables_call_methods_as_options_do(run):
     run(*words, ",".join(names))
 
 
+def test_repairs_of_a_comparison_repeat_its_options(run, tmp_path):
+    rows = zip(NAMES, [*["a"] * 20, *["b"] * 16, *["c"] * 4], strict=True)
+    write_table(tmp_path / "y3.csv", ["name", "label"], rows)
+    shown = run("compare", "K.csv", "--labels", "y3.csv", "--seed", "3", *QUICK).out
+    (repair,) = (line for line in shown.splitlines() if "--min-members" in line)
+    assert "--methods clip --folds 2 --seed 3" in repair
+    words = repair.split("repair: krein ")[1].split()
+    assert "c (4)" not in run(*words).out
+    inspected = run("inspect", "K.csv", "--labels", "y3.csv").out
+    assert "krein compare K.csv --labels y3.csv --min-members 5\n" in inspected
+
+
 # ------------------------------------------------------------------------------ groups
 
 

@@ -122,7 +122,8 @@ def _own_command(command: str, args: argparse.Namespace) -> str:
     known = {option.replace("-", "_") for option in options}
     if "kind" in known:
         known.add("transform")
-    rest = repeated(args, skip=tuple(known))
+    more = _asked(args) if command.startswith("krein compare") else []
+    rest = repeated(args, *more, skip=tuple(known))
     own = " ".join(words.get(word, word) for word in command.split(" "))
     return f"{own} {rest}".strip()
 
@@ -298,10 +299,14 @@ def _context(args: Any, read: Inputs, problem: Problem) -> dict[str, Any]:
 
 def _command(args: argparse.Namespace) -> str:
     """Return the command that repeats this run."""
-    asked = ("methods", "groups", "folds", "scoring", "seed", "split_by_similarity")
+    return f"krein compare {shlex.quote(args.file)} {repeated(args, *_asked(args))}"
+
+
+def _asked(args: argparse.Namespace) -> list[str]:
+    """Options of compare that change its result and were given."""
+    names = ("methods", "groups", "folds", "scoring", "seed", "split_by_similarity")
     usual = args.parser.get_default
-    options = repeated(args, *(n for n in asked if getattr(args, n) != usual(n)))
-    return f"krein compare {shlex.quote(args.file)} {options}"
+    return [name for name in names if getattr(args, name) != usual(name)]
 
 
 def show_compare(payload: dict[str, Any], args: argparse.Namespace) -> None:
