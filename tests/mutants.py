@@ -32,7 +32,8 @@ MUTANTS = [
            "tests/estimators/test_calibration_weights.py"),
     Mutant("comparison/evaluation.py", "state.out_of_fold[state.best]",
            "state.out_of_fold[0]", "tests/comparison/test_calibration.py"),
-    Mutant("cli/options.py", '    "symmetrize",\n', "", "tests/cli/test_repeat.py"),
+    Mutant("cli/parser.py", '"learning", "kernel")', '"learning")',
+           "tests/cli/test_repeat.py"),
     Mutant("models/decode.py", '"F" if fortran else "C"', '"C"', "tests/models"),
     # methods and transforms
     Mutant("methods.py", "np.where(values > tol, values, 0.0)",

@@ -18,7 +18,7 @@ from krein import (
     compare,
 )
 from krein.cli import main
-from krein.cli.options import declared_options
+from krein.cli.parser import declared_options
 from krein.comparison.comparison import Comparison
 from krein.comparison.problem import make_problem
 from krein.comparison.statistics import item_test
