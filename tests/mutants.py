@@ -130,7 +130,8 @@ MUTANTS = [
            "tests/kernels"),
     # files and stores
     Mutant("store/files.py", 'encoding="utf-8")\n        yield\n',
-           'encoding="utf-8")\n        yield\n    (folder / LOCK).unlink(missing_ok=True)\n',
+           'encoding="utf-8")\n        yield\n'
+           "    (folder / LOCK).unlink(missing_ok=True)\n",
            "tests/store/test_lock.py"),
     Mutant("store/blocks.py", "digest == self._digest(numbers)", "True",
            "tests/store/test_blocks.py"),
