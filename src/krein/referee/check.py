@@ -2,49 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from krein.referee.box import judge_svm
-from krein.referee.fit import EPS, Array, Fit, class_numbers, results_of
-from krein.referee.learned import judge_mkl, judge_proxy
-from krein.referee.repair import repaired_certificate
-from krein.referee.report import (
-    CertificateReport,
-    Evidence,
-    claim_of,
-    judge,
-    summarise,
-    unchecked,
-)
-from krein.referee.smooth import (
+from krein.referee.fit import Fit, class_numbers
+from krein.referee.machines import (
     judge_cpd,
-    judge_dc_primal,
+    judge_dc,
     judge_logistic,
+    judge_mkl,
+    judge_proxy,
     judge_ridge,
     judge_rows,
+    judge_svm,
 )
-
-
-def _judge_dc(fit: Fit) -> list[Evidence]:
-    if fit.model.solver != "tdca":
-        return judge_dc_primal(fit)
-    # tdca claims a stationary point, whatever the kernel is.
-    return [replace(found, gap=None) for found in judge_svm(fit)]
-
+from krein.referee.problem import EPS, Array, Evidence, faults_of
+from krein.referee.repair import check_repaired
+from krein.referee.report import CertificateReport, Claim, report_on, unchecked
 
 # By name, not by class: the referee shares no code with what it judges.
-_JUDGES: dict[str, Callable[[Fit], list[Evidence]]] = {
-    "CPDRegressor": judge_cpd, "CPDSVC": judge_cpd, "DCSVC": _judge_dc,
+_JUDGES: dict[str, Callable[[Fit], Iterator[Evidence]]] = {
+    "CPDRegressor": judge_cpd, "CPDSVC": judge_cpd, "DCSVC": judge_dc,
     "KreinLogisticRegression": judge_logistic, "KreinRidge": judge_ridge,
     "KreinSVC": judge_svm, "MKLSVC": judge_mkl, "ProxySVC": judge_proxy,
     "SpectrumOneClassSVM": judge_svm, "SpectrumSVC": judge_svm,
     "SpectrumSVCCV": judge_svm, "SpectrumSVR": judge_svm, "SpectrumSVRCV": judge_svm,
 }  # fmt: skip
+_LANDMARKS = (
+    "it was trained on landmarks; its certificate is that of the approximated "
+    "similarity, which a fitted model does not keep (approximation_error_ estimates the "
+    "difference)"
+)
 
 
 def check_certificate(
@@ -55,7 +47,8 @@ def check_certificate(
     Feasibility, objective, the bound or the stationarity residual, and that the
     attributes that predict are those of the certified point, from the data, the
     constructor parameters and the fitted attributes alone, by code that shares nothing
-    with the solvers. What rounding can account for is no contradiction.
+    with the solvers. What rounding can account for is no contradiction. Of the
+    intercept of an SVM only the interval that optimality leaves for it is checked.
 
     Parameters
     ----------
@@ -84,35 +77,66 @@ def check_certificate(
     True
     """
     if type(model).__name__ == "Repaired":
-        return repaired_certificate(X, model)
+        return check_repaired(X, model)
     model, X, faults = _innermost(model, X, y)
     name = type(model).__name__
     if hasattr(model, "similarity_"):  # hits: what reaches the model on them
         X = type(model.similarity_)(**model.similarity_.get_params()).fit_transform(X)
-        if not hasattr(model, "duality_gap_"):
-            return check_certificate(model.estimator_, X, y, sample_weight)
-        return _hits_report(model, X, np.ravel(y))
+        if hasattr(model, "duality_gap_"):
+            return _check_rows(model, X, np.ravel(y))
+        return check_certificate(model.estimator_, X, y, sample_weight)
     if hasattr(model, "dual_coef_") and not hasattr(model, "result_"):
         return unchecked(name, "the model carries no result_, it claims nothing")
     judge_fit = _judge_of(model)
-    if not hasattr(model, "dual_coef_"):
-        raise ValueError(f"{name} is not fitted: call fit first")
     if getattr(model, "approximation", None) is not None:
-        reason = ("it was trained on landmarks; its certificate is that of the "
-                  "approximated similarity, which a fitted model does not keep "
-                  "(approximation_error_ estimates the difference)")  # fmt: skip
-        return unchecked(name, reason)
+        return unchecked(name, _LANDMARKS)
     fit = Fit(model, X, y, sample_weight, P)
     faults += fit.prediction_faults()
     if hasattr(model, "dense_coef_"):
         before = _before_sparsify(model)
         report = check_certificate(before, X, y, sample_weight, P=P)
         return _sparse_report(fit, before, report, faults)
-    faults += _contradictions(model)
+    faults += _contradictions(fit)
     if faults:  # what predicts is not what was certified
-        return summarise(name, [], faults)
-    rows = zip(judge_fit(fit), fit.results, strict=True)
-    return summarise(name, [judge(*row, float(model.tol)) for row in rows])
+        return report_on(name, [], [], faults)
+    claims = [
+        Claim(r.certificate.kind, r.certificate.value, r.value, r.status, model.tol)
+        for r in fit.results
+    ]
+    return report_on(name, judge_fit(fit), claims)
+
+
+def _judge_of(model: Any) -> Callable[[Fit], Iterator[Evidence]]:
+    name = type(model).__name__
+    known = [cls.__name__ for cls in type(model).__mro__ if cls.__name__ in _JUDGES]
+    if not known:
+        names = ", ".join(sorted(_JUDGES))
+        raise TypeError(f"check_certificate knows {names}, got {name}")
+    if not hasattr(model, "dual_coef_"):
+        raise ValueError(f"{name} is not fitted: call fit first")
+    return _JUDGES[known[0]]
+
+
+def _contradictions(fit: Fit) -> list[str]:
+    """Say where the attributes of a model are not those of its results."""
+    values = dict.fromkeys(
+        ("duality_gap_", "residual_", "kkt_gap_"),
+        [result.certificate.value for result in fit.results],
+    )
+    values["objective_"] = [result.value for result in fit.results]
+    stored = {name: getattr(fit.model, name, own) for name, own in values.items()}
+    return faults_of(
+        *(
+            (
+                np.array_equal(stored[name], own, equal_nan=True),
+                f"{name} is not that of result_",
+            )
+            for name, own in values.items()
+        )
+    )
+
+
+# ---------------------------------------------------------------- what is around a model
 
 
 def _innermost(model: Any, X: Any, y: Any) -> tuple[Any, Any, list[str]]:
@@ -127,8 +151,8 @@ def _innermost(model: Any, X: Any, y: Any) -> tuple[Any, Any, list[str]]:
             outer, model = model, model.best_estimator_
             for name in ("dual_coef_", "intercept_", "support_"):
                 own = getattr(model, name, 0)
-                if not np.array_equal(getattr(outer, name, own), own):
-                    faults.append(f"{name} is not that of best_estimator_")
+                same = np.array_equal(getattr(outer, name, own), own)
+                faults += faults_of((same, f"{name} is not that of best_estimator_"))
         else:
             return model, X, faults
 
@@ -151,37 +175,12 @@ def _as_fitted(step: Any, X: Any, y: Any) -> Any:
     return fitted if off.max() <= 1e-9 * abs(seen).max() else seen
 
 
-def _judge_of(model: Any) -> Callable[[Fit], list[Evidence]]:
-    for cls in type(model).__mro__:
-        if cls.__name__ in _JUDGES:
-            return _JUDGES[cls.__name__]
-    known, name = ", ".join(sorted(_JUDGES)), type(model).__name__
-    raise TypeError(f"check_certificate knows {known}, got {name}")
-
-
-def _contradictions(model: Any) -> list[str]:
-    """Say where the attributes of a model are not those of its results."""
-    results, faults = results_of(model), []
-    own = {"objective_": [result.value for result in results]}
-    for name in ("duality_gap_", "residual_", "kkt_gap_"):
-        own[name] = [result.certificate.value for result in results]
-    for name, values in own.items():
-        stored = getattr(model, name, values)
-        if not np.array_equal(stored, values, equal_nan=True):
-            faults.append(f"{name} says {stored}, result_ says {values}")
-    return faults
-
-
-def _hits_report(model: Any, K: Any, y: Array) -> CertificateReport:
+def _check_rows(model: Any, K: Any, y: Array) -> CertificateReport:
     """Judge the linear SVM of a `HitClassifier`, whose tolerance is LIBLINEAR's."""
-    found = judge_rows(model, K, class_numbers(model.classes_, y))
     pairs = zip(model.duality_gap_, model.objective_, strict=True)
-    claims = [claim_of(gap, value, "stopped") for gap, value in pairs]
-    verdicts = [judge(*row, 0.0) for row in zip(found, claims, strict=True)]
-    return summarise(type(model).__name__, verdicts)
-
-
-# ---------------------------------------------------------------------- sparse models
+    claims = [Claim("gap", gap, value, "stopped", 0.0) for gap, value in pairs]
+    found = judge_rows(model, K, class_numbers(model.classes_, y))
+    return report_on(type(model).__name__, found, claims)
 
 
 def _before_sparsify(model: Any) -> Any:
@@ -189,8 +188,7 @@ def _before_sparsify(model: Any) -> Any:
     before = copy(model)
     before.dual_coef_, before.intercept_ = model.dense_coef_, model.dense_intercept_
     before.support_ = np.flatnonzero(np.any(model.dense_coef_ != 0, axis=0))
-    for name in ("dense_coef_", "dense_intercept_", "sparse_error_", "labels_changed_"):
-        before.__dict__.pop(name, None)
+    del before.dense_coef_
     return before
 
 
@@ -201,16 +199,15 @@ def _sparse_report(
 
     The coefficients that predict are not those of any optimum, so that the kind is
     "none"; what is claimed and recomputed is the largest change of an output on the
-    training items, each taken as new: its similarity to itself, and to its copies, is
-    that to its nearest other item.
+    training items, each taken as new.
     """
     model, claimed = fit.model, float(fit.model.sparse_error_)
     K = fit.raw.toarray() if hasattr(fit.raw, "toarray") else fit.raw
     kernels = [K, 0.5 * K + 0.5 * K.T] if model.symmetrize else [K]
     seen = [_as_new(kernel, before.support_)[fit.kept] for kernel in kernels]
     found, slack = min(_change(rows, model, before) for rows in seen)
-    if not (np.isfinite(claimed) and found <= claimed * (1 + 1e-6) + slack):
-        faults = [*faults, f"sparse_error_ says {claimed:.6g}, recomputed {found:.6g}"]
+    fine = np.isfinite(claimed) and found <= claimed * (1 + 1e-6) + slack
+    faults = faults + faults_of((fine, "sparse_error_ is smaller than the change"))
     text = (
         f"{type(model).__name__}: a sparse expansion on {model.support_.size} of "
         f"{before.support_.size} items; the certificate is that of the model before. "
@@ -224,6 +221,10 @@ def _sparse_report(
 
 
 def _as_new(K: Array, support: Array) -> Array:
+    """Similarities to the support as a new item has them.
+
+    That of an item to itself, and to its copies, is that to its nearest other item.
+    """
     seen, size = np.zeros(K.shape), 1e-12 * float(np.abs(K).max(initial=0.0))
     for i, row in enumerate(seen):
         row[support] = K[i, support]

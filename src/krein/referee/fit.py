@@ -8,21 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-Array = np.ndarray
+from krein.referee.problem import EPS, Array, faults_of
 
-EPS = float(np.finfo(float).eps)
 _SAMPLED = 200  # rows of similarities that are computed again from the stored items
-
-
-def norm(v: Array) -> float:
-    """Euclidean norm that neither overflows nor underflows."""
-    largest = float(np.abs(v).max(initial=0.0))
-    return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0
-
-
-def results_of(model: Any) -> list[Any]:
-    """Return one result per row."""
-    return model.result_ if isinstance(model.result_, list) else [model.result_]
 
 
 class Fit:
@@ -48,15 +36,15 @@ class Fit:
     """
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any, P: Any):
-        self.model, self.X, self.P, self.results = model, X, P, results_of(model)
+        self.model, self.X, self.P, result = model, X, P, model.result_
+        self.results = result if isinstance(result, list) else [result]
         K = self.raw = self._raw_kernel()
         total = K.shape[0]
         targets = np.zeros(total) if y is None else np.asarray(y)
-        if targets.shape == (total, 1):
-            targets = targets.ravel()
-        if targets.shape != (total,):
+        if targets.shape not in [(total,), (total, 1)]:
             text = f"got shape {targets.shape} for {total} samples in X"
             raise ValueError(f"y must have one entry per sample of fit, {text}")
+        targets = targets.ravel()
         if hasattr(model, "classes_"):
             targets = class_numbers(model.classes_, targets)
         weight = self._weights(targets, sample_weight)
@@ -72,14 +60,9 @@ class Fit:
     def __getitem__(self, name: str) -> Any:
         """Return a parameter, as chosen where the model has searched for it."""
         chosen = getattr(self.model, "best_params_", {})
-        if name == "alpha" and not chosen and hasattr(self.model, "best_alpha_"):
-            return self.model.best_alpha_
-        value = chosen[name] if name in chosen else getattr(self.model, name, 1.0)
-        return (
-            self.model.alpha_used_
-            if isinstance(value, str) and value == "auto"
-            else value
-        )
+        value = chosen.get(name, getattr(self.model, name, 1.0))
+        automatic = isinstance(value, str) and value == "auto"
+        return self.model.alpha_used_ if automatic else value
 
     def row(self, name: str, row: int = 0) -> Array:
         """Return a row of `dual_coef_` or `alpha_`, samples of positive weight only."""
@@ -94,17 +77,26 @@ class Fit:
         """Return the kernel as an array."""
         return self.K.toarray() if scipy.sparse.issparse(self.K) else self.K
 
+    def times(self, x: Array) -> Array:
+        """R K R x, R the square roots of the weights."""
+        return self.root * (self.K @ (self.root * np.ravel(x)))
+
     def _raw_kernel(self) -> Any:
         if hasattr(self.model, "weights_"):
             return sum(self.stack())
-        if not is_precomputed(self.model):
+        if not self._precomputed():
             items = plain(self.X)
             return np.asarray(self.model.kernel_(items, items), dtype=float)
-        K = numbers(self.X)
+        sparse = scipy.sparse.issparse(self.X)
+        K = scipy.sparse.csr_array(self.X) if sparse else np.asarray(self.X)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             text = f"the model was fitted on, got {K.shape}"
             raise ValueError(f"X must be the square matrix {text}")
-        return K
+        return K.astype(float, copy=False)
+
+    def _precomputed(self) -> bool:
+        kernel = self.model.kernel
+        return isinstance(kernel, str) and kernel == "precomputed"
 
     def stack(self) -> list[Any]:
         """Return the kernels of an MKLSVC on all samples."""
@@ -115,30 +107,46 @@ class Fit:
             return [np.asarray(K, dtype=float) for K in self.X]
         return list(np.moveaxis(np.asarray(self.X, dtype=float), 2, 0))
 
+    def polynomials(self) -> Array:
+        """P of a c.p.d. kernel, on the samples of positive weight."""
+        if not self._precomputed():
+            return np.asarray(self.model.kernel_.polynomials(plain(self.X)))[self.kept]
+        P = np.ones((len(self.raw), 1)) if self.P is None else np.asarray(self.P, float)
+        if P.shape[1] != self.model.n_polynomials_:
+            expected = f"{self.model.n_polynomials_} polynomial columns of fit"
+            raise ValueError(f"P must have the {expected}, got {P.shape[1]}")
+        return P[self.kept]
+
     def _weights(self, codes: Array, sample_weight: Any) -> Array:
         """Sample weight times class weight."""
         by_class, n = getattr(self.model, "class_weight", None), codes.size
-        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
+        weight = (
+            np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
+        )
         if by_class is None:
-            return weight.astype(float)
+            return weight
         classes = self.model.classes_
         if isinstance(by_class, str):  # balanced
             counts = np.bincount(codes, minlength=len(classes))
             return weight * (n / (len(classes) * counts))[codes]
-        return (
-            weight * np.array([by_class.get(k, 1.0) for k in classes.tolist()])[codes]
-        )
+        factors = np.array([by_class.get(k, 1.0) for k in classes.tolist()])
+        return weight * factors[codes]
 
-    def signs(self) -> Iterator[tuple[Array, Array]]:
-        """Items and labels -1 / +1 of each row: against the rest, or pair by pair."""
-        n, items = len(self.model.classes_), np.arange(self.n)
-        if getattr(self.model, "multi_class", "ovr") != "ovo" or n == 2:
-            for k in [1] if n == 2 else range(n):
-                yield items, np.where(self.y == k, 1.0, -1.0)
+    def signs(self) -> Iterator[Array]:
+        """Labels +1, -1, or 0 for items that it does not see, of each row.
+
+        Against the rest, or pair by pair; without classes all are +1.
+        """
+        if not hasattr(self.model, "classes_"):
+            yield np.ones(self.n)
             return
-        for first, second in zip(*np.triu_indices(n, 1), strict=True):
-            pair = items[(self.y == first) | (self.y == second)]
-            yield pair, np.where(self.y[pair] == second, 1.0, -1.0)
+        n = len(self.model.classes_)
+        pairs = [(0, 1)] if n == 2 else [(None, k) for k in range(n)]
+        if getattr(self.model, "multi_class", "ovr") == "ovo":
+            pairs = list(zip(*np.triu_indices(n, 1), strict=True))
+        for first, second in pairs:
+            other = self.y != second if first is None else self.y == first
+            yield 1.0 * (self.y == second) - other
 
     def prediction_faults(self) -> list[str]:
         """Check that `predict` uses the certified rows, on the training items."""
@@ -148,18 +156,24 @@ class Fit:
             shapes[name] = (rows, *np.shape(getattr(model, name, [[]]))[1:])
         for name, shape in shapes.items():
             values = np.asarray(getattr(model, name, np.zeros(shape)))
-            if values.shape != shape:
-                return [f"{name} has shape {values.shape}, expected {shape}"]
-            if not np.isfinite(values).all():
-                return [f"{name} is not finite"]
-        used, known = np.any(model.dual_coef_ != 0.0, axis=0), np.unique(model.support_)
-        faults = []
-        if np.any(np.delete(used, self.kept)):
-            faults.append("dual_coef_ is not 0 on items of weight 0")
-        if known.size < model.support_.size or np.any(np.delete(used, known)):
-            faults.append("support_ does not list the items with a coefficient")
-        elif known.size == n and not np.array_equal(known, model.support_):
-            faults.append("support_ lists all items in another order")
+            if values.shape != shape or not np.isfinite(values).all():
+                return [f"{name} has not the shape {shape}, or is not finite"]
+        used, support = np.any(model.dual_coef_ != 0.0, axis=0), model.support_
+        known, offset = np.unique(support), getattr(model, "offset_", None)
+        listed = known.size == support.size and not np.any(np.delete(used, known))
+        ordered = known.size < n or np.array_equal(known, support)
+        faults = faults_of(
+            (
+                not np.any(np.delete(used, self.kept)),
+                "dual_coef_ is not 0 on items of weight 0",
+            ),
+            (listed, "support_ does not list the items with a coefficient"),
+            (ordered, "support_ lists all items in another order"),
+            (
+                offset is None or model.intercept_[0] == -offset,
+                "intercept_ is not -offset_",
+            ),
+        )
         stored = getattr(model, "X_fit_", None)
         return faults if stored is None else faults + self._item_faults(stored)
 
@@ -172,20 +186,9 @@ class Fit:
         some = items[rows] if hasattr(items, "shape") else [items[i] for i in rows]
         kernels = getattr(model, "kernels_", None) or [model.kernel_]
         seen = sum(np.asarray(k(some, stored), dtype=float) for k in kernels)
-        if np.abs(seen - self.raw[rows]).max() <= 1e-9 * np.abs(self.raw).max():
-            return []
-        return ["X_fit_ does not hold the items that the model was fitted on"]
-
-
-def numbers(X: Any) -> Any:
-    """An array of floats, or a sparse array in compressed rows."""
-    sparse = scipy.sparse.issparse(X)
-    return scipy.sparse.csr_array(X, dtype=float) if sparse else np.asarray(X, float)
-
-
-def is_precomputed(model: Any) -> bool:
-    """Whether a model is given similarities, not items."""
-    return isinstance(model.kernel, str) and model.kernel == "precomputed"
+        same = np.abs(seen - self.raw[rows]).max() <= 1e-9 * np.abs(self.raw).max()
+        text = "X_fit_ does not hold the items that the model was fitted on"
+        return faults_of((same, text))
 
 
 def plain(X: Any) -> Any:

@@ -15,50 +15,41 @@ from typing import Any
 
 import numpy as np
 
-from krein.referee.fit import EPS
-from krein.referee.report import CertificateReport, Evidence, claim_of, judge, summarise
+from krein.referee.problem import EPS, Evidence, faults_of
+from krein.referee.report import CertificateReport, Claim, report_on
 
 
-def repaired_certificate(K: Any, repaired: Any) -> CertificateReport:
+def check_repaired(K: Any, repaired: Any) -> CertificateReport:
     """Recompute what a `Repaired` claims: feasibility, distance and gap."""
     K, X = np.asarray(K, dtype=float), np.asarray(repaired, dtype=float)
-    K = 0.5 * (K + K.T)
-    n, least = K.shape[0], repaired.min_eigenvalue
+    K, n, least = 0.5 * (K + K.T), K.shape[0], repaired.min_eigenvalue
     root = np.ones(n) if repaired.weight is None else np.sqrt(repaired.weight)
-    outer = np.outer(root, root)
-    settled, goal = _settled(K, repaired)
-    G = outer * (K - least * np.eye(n))
+    outer, identity = np.outer(root, root), np.eye(n)
+    settled = np.zeros(K.shape, bool) if repaired.fixed is None else repaired.fixed
+    settled = settled | (identity > 0) & (repaired.diagonal != "free")
+    goal = np.where((identity > 0) & (repaired.diagonal == "unit"), 1.0, K)
+    G, Z = outer * (K - least * identity), outer * (X - least * identity)
     Y = repaired.multipliers.toarray() / outer
-    faults: list[str] = []
-    if np.any(Y[~settled]):
-        faults.append("a multiplier stands where no entry is settled")
-    if not np.array_equal(X, X.T) or np.any(X[settled] != goal[settled]):
-        faults.append("the matrix is asymmetric, or a settled entry has another value")
-    w, rounding = np.linalg.eigvalsh(X), 10.0 * n * EPS * float(np.abs(K).max())
-    if w[0] < least - 1e-9 * np.abs(w).max() - rounding:
-        faults.append(f"the smallest eigenvalue is {w[0]:.3g}, not {least:g}")
-    value = 0.5 * float(np.sum((outer * (X - K)) ** 2))
+    value = 0.5 * float(np.sum((Z - G) ** 2))
     w, V = np.linalg.eigh(G + Y)
     B = V * np.sqrt(np.maximum(-w, 0.0))
-    N, Z = B @ B.T, outer * (X - least * np.eye(n))
+    N = B @ B.T
     gap = 0.5 * float(np.sum((Z - (G + Y + N)) ** 2)) + float(np.sum(Z * N))
     size = float(np.linalg.norm(G) + np.linalg.norm(Y) + np.linalg.norm(Z))
     slack = 20.0 * EPS * size * (float(np.linalg.norm(N)) + 20.0 * n * EPS * size)
-    known = float(np.sqrt(2.0 * value))
-    if abs(repaired.distance - known) > 1e-9 * known + 10.0 * n * EPS * size:
-        faults.append(f"distance {repaired.distance:.9g}, recomputed {known:.9g}")
+    w, rounding = np.linalg.eigvalsh(X), 10.0 * n * EPS * float(np.abs(K).max())
+    semidefinite = w[0] >= least - 1e-9 * np.abs(w).max() - rounding
+    distance, claimed = float(np.sqrt(2.0 * value)), repaired.distance
+    near = abs(claimed - distance) <= 1e-9 * distance + 10.0 * n * EPS * size
+    kept = np.array_equal(X, X.T) and np.array_equal(X[settled], goal[settled])
+    faults = faults_of(
+        (not np.any(Y[~settled]), "a multiplier stands where no entry is settled"),
+        (kept, "the matrix is asymmetric, or a settled entry has another value"),
+        (semidefinite, f"the smallest eigenvalue is {w[0]:.3g}, not {least:g}"),
+        (near, f"distance {claimed:.9g}, recomputed {distance:.9g}"),
+    )
     found = Evidence((value, 0.0), (gap, slack), unit=value, faults=faults)
-    result = claim_of(float(repaired.duality_gap), value, repaired.status)
-    return summarise("Repaired", [judge(found, result, repaired.tol)])
-
-
-def _settled(K: np.ndarray, repaired: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Which entries are settled, and a matrix that has their values there."""
-    settled, goal = np.zeros(K.shape, dtype=bool), K.copy()
-    if repaired.fixed is not None:
-        settled |= repaired.fixed
-    if repaired.diagonal != "free":
-        np.fill_diagonal(settled, True)
-    if repaired.diagonal == "unit":
-        np.fill_diagonal(goal, 1.0)
-    return settled, goal
+    gap, status = float(repaired.duality_gap), repaired.status
+    return report_on(
+        "Repaired", [found], [Claim("gap", gap, value, status, repaired.tol)]
+    )

@@ -1,83 +1,72 @@
-"""What a model claims, what was found, and the sentences that compare them."""
+"""What a model claims against what was found, in numbers and in words."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from krein.referee.problem import Evidence, faults_of
 
 _MEANING = {
     "gap": "global optimum to a gap",
     "stationarity": "stationary point to a residual",
     "none": "nothing is certified",
 }
-Measured = tuple[float, float]  # a number, and what rounding can make of it
 
 
-@dataclass
-class Evidence:
-    """What the referee found for one row.
+class Claim(NamedTuple):
+    """Kind and value of a certificate, objective and status of a row, tolerance."""
 
-    Attributes
-    ----------
-    objective : Measured
-        Recomputed.
-    gap : Measured or None
-        A valid bound; None where the problem is not convex.
-    residual : Measured or None
-        Violation of the optimality conditions; None where a gap says it all.
-    unit, residual_unit : float
-        What a relative gap and a relative residual refer to.
-    faults : list of str
-        What is wrong apart from the numbers: the point is not feasible, the
-        attributes that predict are not those of the point that was certified.
-    notes : list of str
-        What is worth saying although nothing is wrong.
-    """
-
-    objective: Measured
-    gap: Measured | None = None
-    residual: Measured | None = None
-    unit: float = 1.0
-    residual_unit: float = 1.0
-    faults: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    kind: str
+    value: float
+    objective: float
+    status: str
+    tol: float
 
 
-# Kind of statement, what was claimed, what was recomputed, evidence, faults of a row.
-Verdict = tuple[str, float, float, Evidence, list[str]]
+class Verdict(NamedTuple):
+    """The statement that holds for a row, and what speaks against the claim."""
+
+    kind: str
+    measure: float
+    faults: list[str]
 
 
-def judge(found: Evidence, result: Any, tol: float) -> Verdict:
-    """Compare what a row's result claims with the evidence, rounding counted."""
-    claim, faults, (value, slack) = result.certificate, [*found.faults], found.objective
-    if not abs(result.value - value) <= slack:
-        faults.append(f"objective_ says {result.value:.9g}, recomputed {value:.9g}")
-    if claim.kind == "gap" and found.gap is None:
-        faults.append("a gap is claimed for a problem that is not convex")
+def judge(found: Evidence, claim: Claim) -> Verdict:
+    """Compare what a row claims with the evidence, rounding counted."""
+    value, slack = found.objective
     known = {"gap": (found.gap, found.unit)} if found.gap is not None else {}
     if found.residual is not None:
         known["stationarity"] = (found.residual, found.residual_unit)
     kind = claim.kind if claim.kind in known else next(iter(known))
-    measure, slack = known[kind][0]
-    if kind == claim.kind and not measure <= claim.value * (1 + 1e-9) + slack:
-        faults.append(f"{kind} claimed {claim.value:.6g}, recomputed {measure:.6g} "
-                      f"(rounding accounts for {slack:.1g})")  # fmt: skip
-    solved = [m <= tol * (1 + 1e-6) * unit + s for (m, s), unit in known.values()]
-    if result.status == "converged" and not any(solved):
-        faults.append(f"says converged with tol={tol:g}, but recomputed {measure:.3g}")
-    kind = "none" if found.faults or result.status == "diverged" else kind
-    return kind, float(claim.value), measure, found, faults
-
-
-def claim_of(gap: float, value: float, status: str) -> Any:
-    """Return the claim of what has a gap but no result."""
-    certificate = SimpleNamespace(kind="gap", value=gap)
-    return SimpleNamespace(certificate=certificate, value=value, status=status)
+    measure, rounding = known[kind][0]
+    within = measure <= claim.value * (1 + 1e-9) + rounding
+    solved = [m <= claim.tol * (1 + 1e-6) * unit + s for (m, s), unit in known.values()]
+    text = f"{kind} claimed {claim.value:.6g}, recomputed {measure:.6g}"
+    faults = faults_of(
+        (
+            abs(claim.objective - value) <= slack,
+            f"objective_ says {claim.objective:.9g}, recomputed {value:.9g}",
+        ),
+        (
+            claim.kind != "gap" or found.gap is not None,
+            "a gap is claimed for a problem that is not convex",
+        ),
+        (
+            kind != claim.kind or within,
+            f"{text} (rounding accounts for {rounding:.1g})",
+        ),
+        (
+            claim.status != "converged" or any(solved),
+            f"says converged with tol={claim.tol:g}, but recomputed {measure:.3g}",
+        ),
+    )
+    kind = "none" if found.faults or claim.status == "diverged" else kind
+    return Verdict(kind, measure, found.faults + faults)
 
 
 def _some(values: Any) -> str:
@@ -128,31 +117,49 @@ class CertificateReport:
 
     def _repr_html_(self) -> str:
         holds = {True: "yes", False: "no", None: "not checked"}[self.holds]
-        rows = {"holds": holds, "statement": _MEANING[self.kind],
-                "claimed": _some(self.claimed),
-                "recomputed": _some(self.recomputed)}  # fmt: skip
+        rows = {
+            "holds": holds,
+            "statement": _MEANING[self.kind],
+            "claimed": _some(self.claimed),
+            "recomputed": _some(self.recomputed),
+        }
         cells = [f"<tr><th>{k}</th><td>{html.escape(v)}</td>" for k, v in rows.items()]
         table = f"<table><caption>krein certificate</caption>{''.join(cells)}</table>"
         return f"{table}<pre>{html.escape(self.text)}</pre>"
 
 
-def summarise(
-    name: str, verdicts: Sequence[Verdict], faults: Sequence[str] = ()
+def report_on(
+    name: str,
+    found: Iterable[Evidence],
+    claims: Sequence[Claim],
+    faults: Sequence[str] = (),
 ) -> CertificateReport:
-    """One report from the verdicts on all rows."""
-    kinds = [verdict[0] for verdict in verdicts]
+    """One report from the evidence on all rows, and what is wrong with the whole."""
+    pairs = list(zip(found, claims, strict=True))
+    verdicts = [judge(*pair) for pair in pairs]
+    kinds = [verdict.kind for verdict in verdicts]
     kind = next((k for k in ("none", "stationarity", "gap") if k in kinds), "none")
-    numbers = [(claim, measure, e.objective[0]) for _, claim, measure, e, _ in verdicts]
-    claimed, recomputed, objective = np.array(numbers).reshape(-1, 3).T
-    wrong, notes = [*faults], dict[str, None]()
-    for i, (*_, found, own) in enumerate(verdicts):
+    wrong = [*faults]
+    for i, verdict in enumerate(verdicts):
         place = f"row {i}: " if len(verdicts) > 1 else ""
-        wrong += [place + fault for fault in own]
-        notes |= dict.fromkeys(f"note: {note}" for note in found.notes)
+        wrong += [place + fault for fault in verdict.faults]
+    notes = dict.fromkeys(f"note: {note}" for e, _ in pairs for note in e.notes)
+    claimed, recomputed, objective = (
+        np.array(numbers)
+        for numbers in (
+            [claim.value for _, claim in pairs],
+            [verdict.measure for verdict in verdicts],
+            [evidence.objective[0] for evidence, _ in pairs],
+        )
+    )
     head = "does not hold" if wrong else "holds"
-    lines = [f"{name}: the certificate {head} ({_MEANING[kind]})"]
-    lines.append(f"claimed {_some(claimed)}, recomputed {_some(recomputed)}")
-    text = "\n".join([*lines, *(f"- {fault}" for fault in wrong), *notes])
+    lines = [
+        f"{name}: the certificate {head} ({_MEANING[kind]})",
+        f"claimed {_some(claimed)}, recomputed {_some(recomputed)}",
+        *(f"- {fault}" for fault in wrong),
+        *notes,
+    ]
+    text = "\n".join(lines)
     return CertificateReport(not wrong, kind, claimed, recomputed, objective, text)
 
 
