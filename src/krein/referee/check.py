@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any
@@ -10,33 +9,10 @@ from typing import Any
 import numpy as np
 
 from krein.referee.fit import Fit, class_numbers
-from krein.referee.machines import (
-    judge_cpd,
-    judge_dc,
-    judge_logistic,
-    judge_mkl,
-    judge_proxy,
-    judge_ridge,
-    judge_rows,
-    judge_svm,
-)
-from krein.referee.problem import EPS, Array, Evidence, faults_of
+from krein.referee.machines import JUDGES, Judge, judge_rows
+from krein.referee.problem import EPS, Array, faults_of
 from krein.referee.repair import check_repaired
-from krein.referee.report import CertificateReport, Claim, report_on, unchecked
-
-# By name, not by class: the referee shares no code with what it judges.
-_JUDGES: dict[str, Callable[[Fit], Iterator[Evidence]]] = {
-    "CPDRegressor": judge_cpd, "CPDSVC": judge_cpd, "DCSVC": judge_dc,
-    "KreinLogisticRegression": judge_logistic, "KreinRidge": judge_ridge,
-    "KreinSVC": judge_svm, "MKLSVC": judge_mkl, "ProxySVC": judge_proxy,
-    "SpectrumOneClassSVM": judge_svm, "SpectrumSVC": judge_svm,
-    "SpectrumSVCCV": judge_svm, "SpectrumSVR": judge_svm, "SpectrumSVRCV": judge_svm,
-}  # fmt: skip
-_LANDMARKS = (
-    "it was trained on landmarks; its certificate is that of the approximated "
-    "similarity, which a fitted model does not keep (approximation_error_ estimates the "
-    "difference)"
-)
+from krein.referee.report import CertificateReport, report_on, unchecked
 
 
 def check_certificate(
@@ -89,54 +65,35 @@ def check_certificate(
         return unchecked(name, "the model carries no result_, it claims nothing")
     judge_fit = _judge_of(model)
     if getattr(model, "approximation", None) is not None:
-        return unchecked(name, _LANDMARKS)
+        return unchecked(
+            name, "it was trained on landmarks, and does not keep them all"
+        )
     fit = Fit(model, X, y, sample_weight, P)
     faults += fit.prediction_faults()
     if hasattr(model, "dense_coef_"):
         before = _before_sparsify(model)
         report = check_certificate(before, X, y, sample_weight, P=P)
         return _sparse_report(fit, before, report, faults)
-    faults += _contradictions(fit)
     if faults:  # what predicts is not what was certified
         return report_on(name, [], [], faults)
     claims = [
-        Claim(r.certificate.kind, r.certificate.value, r.value, r.status, model.tol)
+        (r.certificate.kind, r.certificate.value, r.value, r.status, float(model.tol))
         for r in fit.results
     ]
-    return report_on(name, judge_fit(fit), claims)
+    return report_on(name, judge_fit(fit), claims, [])
 
 
-def _judge_of(model: Any) -> Callable[[Fit], Iterator[Evidence]]:
-    name = type(model).__name__
-    known = [cls.__name__ for cls in type(model).__mro__ if cls.__name__ in _JUDGES]
+def _judge_of(model: Any) -> Judge:
+    known = [JUDGES[c.__name__] for c in type(model).__mro__ if c.__name__ in JUDGES]
+    names, name = ", ".join(sorted(JUDGES)), type(model).__name__
     if not known:
-        names = ", ".join(sorted(_JUDGES))
         raise TypeError(f"check_certificate knows {names}, got {name}")
     if not hasattr(model, "dual_coef_"):
         raise ValueError(f"{name} is not fitted: call fit first")
-    return _JUDGES[known[0]]
+    return known[0]
 
 
-def _contradictions(fit: Fit) -> list[str]:
-    """Say where the attributes of a model are not those of its results."""
-    values = dict.fromkeys(
-        ("duality_gap_", "residual_", "kkt_gap_"),
-        [result.certificate.value for result in fit.results],
-    )
-    values["objective_"] = [result.value for result in fit.results]
-    stored = {name: getattr(fit.model, name, own) for name, own in values.items()}
-    return faults_of(
-        *(
-            (
-                np.array_equal(stored[name], own, equal_nan=True),
-                f"{name} is not that of result_",
-            )
-            for name, own in values.items()
-        )
-    )
-
-
-# ---------------------------------------------------------------- what is around a model
+# --------------------------------------------------------------- what is around a model
 
 
 def _innermost(model: Any, X: Any, y: Any) -> tuple[Any, Any, list[str]]:
@@ -147,7 +104,10 @@ def _innermost(model: Any, X: Any, y: Any) -> tuple[Any, Any, list[str]]:
             for _, step in model.steps[:-1]:
                 X = _as_fitted(step, X, y)
             model = model.steps[-1][1]
-        elif hasattr(model, "best_estimator_") and not _is_average(model):
+        elif (
+            hasattr(model, "best_estimator_")
+            and getattr(model, "combine", "") != "average"
+        ):
             outer, model = model, model.best_estimator_
             for name in ("dual_coef_", "intercept_", "support_"):
                 own = getattr(model, name, 0)
@@ -155,10 +115,6 @@ def _innermost(model: Any, X: Any, y: Any) -> tuple[Any, Any, list[str]]:
                 faults += faults_of((same, f"{name} is not that of best_estimator_"))
         else:
             return model, X, faults
-
-
-def _is_average(model: Any) -> bool:
-    return getattr(model, "combine", "best") == "average"
 
 
 def _as_fitted(step: Any, X: Any, y: Any) -> Any:
@@ -178,9 +134,9 @@ def _as_fitted(step: Any, X: Any, y: Any) -> Any:
 def _check_rows(model: Any, K: Any, y: Array) -> CertificateReport:
     """Judge the linear SVM of a `HitClassifier`, whose tolerance is LIBLINEAR's."""
     pairs = zip(model.duality_gap_, model.objective_, strict=True)
-    claims = [Claim("gap", gap, value, "stopped", 0.0) for gap, value in pairs]
-    found = judge_rows(model, K, class_numbers(model.classes_, y))
-    return report_on(type(model).__name__, found, claims)
+    claims = [("gap", gap, value, "stopped", 0.0) for gap, value in pairs]
+    evidence = judge_rows(model, K, class_numbers(model.classes_, y))
+    return report_on(type(model).__name__, evidence, claims, [])
 
 
 def _before_sparsify(model: Any) -> Any:
@@ -204,20 +160,25 @@ def _sparse_report(
     model, claimed = fit.model, float(fit.model.sparse_error_)
     K = fit.raw.toarray() if hasattr(fit.raw, "toarray") else fit.raw
     kernels = [K, 0.5 * K + 0.5 * K.T] if model.symmetrize else [K]
-    seen = [_as_new(kernel, before.support_)[fit.kept] for kernel in kernels]
-    found, slack = min(_change(rows, model, before) for rows in seen)
-    fine = np.isfinite(claimed) and found <= claimed * (1 + 1e-6) + slack
-    faults = faults + faults_of((fine, "sparse_error_ is smaller than the change"))
+    rows = [_as_new(kernel, before.support_)[fit.kept] for kernel in kernels]
+    change, slack = min(_change(part, model, before) for part in rows)
+    fine = np.isfinite(claimed) and change <= claimed * (1 + 1e-6) + slack
+    faults = faults + faults_of((fine, "sparse_error_ is smaller than that"))
     text = (
-        f"{type(model).__name__}: a sparse expansion on {model.support_.size} of "
-        f"{before.support_.size} items; the certificate is that of the model before. "
-        f"Outputs on training items taken as new change by at most {found:.6g}, "
-        f"claimed {claimed:.6g}: {'does not hold' if faults else 'holds'}\n"
+        f"{type(model).__name__}: the certificate is that of the model before sparsify. "
+        f"Outputs on training items taken as new change by at most {change:.6g}, "
+        f"claimed {claimed:.6g}: {'does not hold' if faults else 'holds'}"
     )
-    text += "".join(f"- {fault}\n" for fault in faults) + f"before: {report}"
-    numbers = {"claimed": np.array([claimed]), "recomputed": np.array([found])}
-    holds = False if faults else report.holds
-    return replace(report, holds=holds, kind="none", text=text, **numbers)
+    return replace(
+        report,
+        holds=False if faults else report.holds,
+        kind="none",
+        claimed=np.array([claimed]),
+        recomputed=np.array([change]),
+        text="\n".join(
+            [text, *(f"- {fault}" for fault in faults), f"before: {report}"]
+        ),
+    )
 
 
 def _as_new(K: Array, support: Array) -> Array:

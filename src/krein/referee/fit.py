@@ -64,6 +64,10 @@ class Fit:
         automatic = isinstance(value, str) and value == "auto"
         return self.model.alpha_used_ if automatic else value
 
+    def rows(self, name: str) -> Array:
+        """Return `dual_coef_` or `alpha_`, samples of positive weight only."""
+        return getattr(self.model, name)[:, self.kept]
+
     def row(self, name: str, row: int = 0) -> Array:
         """Return a row of `dual_coef_` or `alpha_`, samples of positive weight only."""
         return getattr(self.model, name)[row, self.kept]
@@ -125,12 +129,11 @@ class Fit:
         )
         if by_class is None:
             return weight
-        classes = self.model.classes_
+        names = self.model.classes_.tolist()
         if isinstance(by_class, str):  # balanced
-            counts = np.bincount(codes, minlength=len(classes))
-            return weight * (n / (len(classes) * counts))[codes]
-        factors = np.array([by_class.get(k, 1.0) for k in classes.tolist()])
-        return weight * factors[codes]
+            counts = np.bincount(codes, minlength=len(names))
+            by_class = dict(zip(names, n / (len(names) * counts), strict=True))
+        return weight * np.array([by_class.get(name, 1.0) for name in names])[codes]
 
     def signs(self) -> Iterator[Array]:
         """Labels +1, -1, or 0 for items that it does not see, of each row.
@@ -149,37 +152,47 @@ class Fit:
             yield 1.0 * (self.y == second) - other
 
     def prediction_faults(self) -> list[str]:
-        """Check that `predict` uses the certified rows, on the training items."""
-        model, n, rows = self.model, self.raw.shape[0], len(self.results)
-        shapes = {"dual_coef_": (rows, n), "intercept_": (rows,), "alpha_": (rows, n)}
+        """Check that the model's attributes are those of its results, and its items."""
+        model, rows = self.model, len(self.results)
+        known = {"objective_": [result.value for result in self.results]}
+        for name in ("duality_gap_", "residual_", "kkt_gap_"):
+            known[name] = [result.certificate.value for result in self.results]
+        shapes = {"dual_coef_": (rows, self.raw.shape[0]), "intercept_": (rows,)}
+        shapes["alpha_"] = shapes["dual_coef_"]
         for name in ("weights_", "poly_coef_"):
             shapes[name] = (rows, *np.shape(getattr(model, name, [[]]))[1:])
         for name, shape in shapes.items():
             values = np.asarray(getattr(model, name, np.zeros(shape)))
             if values.shape != shape or not np.isfinite(values).all():
                 return [f"{name} has not the shape {shape}, or is not finite"]
-        used, support = np.any(model.dual_coef_ != 0.0, axis=0), model.support_
-        known, offset = np.unique(support), getattr(model, "offset_", None)
+        return self._support_faults() + self._item_faults() + faults_of(
+            *((np.array_equal(getattr(model, name, own), own, equal_nan=True),
+               f"{name} is not that of result_") for name, own in known.items())
+        )  # fmt: skip
+
+    def _support_faults(self) -> list[str]:
+        """Check which items predict, and the offset of one class."""
+        used, support = (
+            np.any(self.model.dual_coef_ != 0.0, axis=0),
+            self.model.support_,
+        )
+        known, elsewhere = np.unique(support), np.any(np.delete(used, self.kept))
         listed = known.size == support.size and not np.any(np.delete(used, known))
-        ordered = known.size < n or np.array_equal(known, support)
-        faults = faults_of(
-            (
-                not np.any(np.delete(used, self.kept)),
-                "dual_coef_ is not 0 on items of weight 0",
-            ),
+        ordered = known.size < used.size or np.array_equal(known, support)
+        b = float(self.model.intercept_[0])
+        return faults_of(
+            (getattr(self.model, "offset_", -b) == -b, "intercept_ is not -offset_"),
+            (not elsewhere, "dual_coef_ is not 0 on items of weight 0"),
             (listed, "support_ does not list the items with a coefficient"),
             (ordered, "support_ lists all items in another order"),
-            (
-                offset is None or model.intercept_[0] == -offset,
-                "intercept_ is not -offset_",
-            ),
         )
-        stored = getattr(model, "X_fit_", None)
-        return faults if stored is None else faults + self._item_faults(stored)
 
-    def _item_faults(self, stored: Any) -> list[str]:
+    def _item_faults(self) -> list[str]:
         """Compare similarities to the stored items with those to the items given."""
         model, n, items = self.model, self.raw.shape[0], plain(self.X)
+        stored = getattr(model, "X_fit_", None)
+        if stored is None:
+            return []
         if len(stored) != n:
             return [f"X_fit_ has {len(stored)} items, the model was fitted on {n}"]
         rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLED)).astype(int))

@@ -2,83 +2,45 @@
 
 With ``R = W^1/2`` and ``R K R = U diag(l) U'`` a method trains on ``K~ = R^-1 U
 diag(f(l)) U' R^-1`` and predicts with ``c = R U diag(g(l)) U' R^-1 v``, g = f / l, and
-0 where l is zero to rounding: K c equals K~ v on the training items.
+0 where l is zero to rounding: K c equals K~ v on the training items. f and g are those
+of the method's record; whether K~ is positive semidefinite is seen from f(l).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cached_property
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
+from krein.methods import SPAN, as_method
 from krein.referee.fit import Fit
 from krein.referee.problem import EPS, Array, faults_of, norm
 
 _DECOMPOSED = 2000  # items; larger matrices are multiplied where the method allows it
-_SPAN = 1e-2  # diffusion has no map where |l| is at most this share of the largest
+_MULTIPLIED = ("none", "shift", "square", "clip", "flip", "krein")
 _STEPS, _WRONG_SIDE = 80, 1e-7  # of Lanczos' method; share of a vector on a wrong side
-_POWER = re.compile(r"power\(w=([0-9.e+-]+), p=([0-9.e+-]+)\)")
-
-# What eigenvalues become; t is the parameter of the method.
-_TARGETS: dict[str, Callable[[Array, float], Array]] = {
-    "none": lambda d, t: d,
-    "shift": lambda d, t: d - min(0.0, float(d.min())),
-    "square": lambda d, t: d * d,
-    "clip": lambda d, t: np.maximum(d, 0.0),
-    "flip": lambda d, t: np.abs(d),
-    "exponential": lambda d, t: np.exp(t * d),
-    "diffusion": lambda d, t: np.exp(t * d / (float(np.abs(d).max()) or 1.0)),
-}
-_RAW = ("none", "shift")  # their new rows stay as they are
 
 
-def treat(fit: Fit, method: Any, penalties: tuple[float, float] = (1.0, 1.0)) -> Any:
+def treat(fit: Fit, method: Any) -> Any:
     """Apply a method: by eigenpairs, or by products if there are many items.
 
     Products serve methods that multiply all positive eigenvalues by one number and all
-    negative ones by another, and those that need no eigenpairs. `penalties` are those
-    of the Krein SVM, which divide a flipped spectrum.
+    negative ones by another, and those that need no eigenpairs.
     """
-    sides = {"clip": (1.0, 0.0), "flip": (1 / penalties[0], -1 / penalties[1])}
-    if fit.n > _DECOMPOSED and method in (*_RAW, "square", *sides):
-        return Multiplied(fit, method, *sides.get(method, (1.0, 1.0)))
+    record, t = as_method(method), fit["t"]
+    if fit.n > _DECOMPOSED and record.name in _MULTIPLIED:
+        return Multiplied(fit, record)
     d, U = np.linalg.eigh(fit.root[:, None] * fit.dense() * fit.root)
-    edge, record = d.size * EPS * float(np.abs(d).max()), _record(method, penalties)
-    target = np.asarray(record.target(d, edge, fit["t"]), dtype=float)
-    if record.gain is not None:
-        gain = np.asarray(record.gain(d, edge, fit["t"]), dtype=float)
-        return Decomposed(fit, (d, U), target, gain, edge)
-    if method == "diffusion":
-        edge = _SPAN * float(np.abs(d).max())
-    mapped = np.abs(d) > edge
-    gain = np.where(mapped, target / np.where(mapped, d, 1.0), 0.0)
+    edge = d.size * EPS * float(np.abs(d).max())
+    target, gain = record.apply(d, edge, t)
+    edge = SPAN * float(np.abs(d).max()) if record.name == "diffusion" else edge
     return Decomposed(
-        fit, (d, U), target, None if record.new_rows == "raw" else gain, edge
+        fit, (d, U), target, gain if record.new_rows == "mapped" else None, edge
     )
-
-
-def _record(method: Any, penalties: tuple[float, float]) -> Any:
-    """Read a name, a function of the eigenvalues, or the user's own record."""
-    if hasattr(method, "target"):
-        return method
-    new_rows = "raw" if method in _RAW else "mapped"
-
-    def target(d: Array, edge: float, t: float) -> Array:
-        if not isinstance(method, str):
-            return method(d)
-        if powers := _POWER.fullmatch(method):
-            below, p = map(float, powers.groups())
-            size = np.where(np.abs(d) > edge, np.abs(d), 0.0) ** p
-            return size * np.where(d > 0, 1.0, below)
-        return _TARGETS[method](d, t) / np.where(d > 0, *penalties)
-
-    return SimpleNamespace(target=target, gain=None, new_rows=new_rows)
 
 
 def raw_faults(c: Array, v: Array) -> list[str]:
@@ -159,16 +121,16 @@ class Decomposed(_Treated):
 class Multiplied(_Treated):
     """A kernel that is only multiplied: K~ v is K c, provided that c is the map of v.
 
-    Where positive eigenvalues are multiplied by `above` and negative ones by `below`, c
-    and v determine the parts of v on either side of the spectrum, and Lanczos' method
-    shows whether these are what they have to be.
+    Where positive eigenvalues are multiplied by one number and negative ones by
+    another, c and v determine the parts of v on either side of the spectrum, and
+    Lanczos' method shows whether these are what they have to be.
     """
 
-    def __init__(self, fit: Fit, method: str, above: float, below: float):
-        self.fit, self.method, self.above, self.below = fit, method, above, below
-        self.raw = method in _RAW
+    def __init__(self, fit: Fit, record: Any):
+        self.fit, self.method, self.raw = fit, record.name, record.new_rows == "raw"
+        self.below, self.above = record.apply(np.array([-1.0, 1.0]), 0.0, 1.0)[1]
         self.size = abs(self._extreme("LM", 1e-2))  # roughly
-        self.convex = method != "none" or self.smallest >= -1e-9 * self.size
+        self.convex = self.method != "none" or self.smallest >= -1e-9 * self.size
 
     @cached_property
     def smallest(self) -> float:

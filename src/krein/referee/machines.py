@@ -5,22 +5,21 @@ Every judge yields the evidence on one row after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from scipy.special import logsumexp, softmax
 
+from krein.methods import Method, weighted_flip
 from krein.referee.fit import Fit
 from krein.referee.kernel import Decomposed, raw_faults, treat
 from krein.referee.problem import (
     EPS,
     HINGE,
-    LOGISTIC,
-    SQUARED,
-    SQUARED_HINGE,
+    LOSSES,
     Array,
     Evidence,
     Problem,
@@ -28,7 +27,7 @@ from krein.referee.problem import (
     norm,
 )
 
-_LANCZOS = 1e-8  # what eigenpairs found by Lanczos' method may be off by
+_LANCZOS = 1e-8  # what eigenpairs evidence by Lanczos' method may be off by
 # Coefficients of c.p.d. kernels carry the condition of the system they were solved
 # from: differences below this share of the loss at f = 0 count as rounding.
 _FLOOR = 1e-11
@@ -39,26 +38,25 @@ _FLOOR = 1e-11
 def judge_svm(fit: Fit) -> Iterator[Evidence]:
     """SpectrumSVC, KreinSVC, SpectrumSVR, SpectrumOneClassSVM, and DCSVC's dual."""
     model, stationary = fit.model, hasattr(fit.model, "kkt_gap_")
+    method = "none" if stationary else fit["method"]
     if hasattr(model, "lam_pos"):
-        treated = treat(fit, "flip", (model.lam_pos, model.lam_neg))
-    else:
-        treated = treat(fit, "none" if stationary else fit["method"])
-    rows, C = [*_boxes(fit)], model.dual_coef_[:, fit.kept]
+        method = weighted_flip(model.lam_pos, model.lam_neg)
+    treated, rows, C = treat(fit, method), [*_boxes(fit)], fit.rows("dual_coef_")
     V = np.array([(p.y * a).reshape(-1, fit.n).sum(axis=0) for p, a in rows])
     faults = treated.map_faults(C, V)
     for row, (problem, a) in enumerate(rows):
         f, error = (np.resize(x, a.size) for x in treated.outputs(V[row], C[row]))
-        found = problem.dual_evidence(a, f, error, treated.convex)
+        evidence = problem.dual_evidence(a, f, error, treated.convex)
+        evidence.gap = None if stationary else evidence.gap
+        evidence.faults += [] if row else faults
         floor = -np.inf
         if problem.total:  # one class: its optimum may be zero
             reach = treated.size * float(np.sum(a / fit.weight))
-            found.unit = max(found.unit, 0.5e-6 * problem.total * reach)
+            evidence.unit = max(evidence.unit, 0.5e-6 * problem.total * reach)
             floor = _lowest_intercept(fit, C[row], problem.total)
         b = float(model.intercept_[row])
-        found.faults += faults if row == 0 else []
-        found.faults += problem.intercept_faults(b, a, f, error, floor)
-        found.gap = None if stationary else found.gap
-        yield found
+        evidence.faults += problem.intercept_faults(b, a, f, error, floor)
+        yield evidence
 
 
 def _boxes(fit: Fit) -> Iterator[tuple[Problem, Array]]:
@@ -98,27 +96,25 @@ def judge_proxy(fit: Fit) -> Iterator[Evidence]:
     model, rho = fit.model, float(fit.model.rho)
     raw = seen = fit.root[:, None] * fit.dense() * fit.root
     whole = known = _positive_part(fit, np.linalg.eigh(raw))
-    faults, notes = list[str](), list[str]()
-    if fit.n > (model.solver_options or {}).get("max_exact", 8000):
+    truncated = fit.n > (model.solver_options or {}).get("max_exact", 8000)
+    if truncated:
         d, U = model.spectrum_.eigenvalues, model.spectrum_.eigenvectors
         seen, known = (U * d) @ U.T, _positive_part(fit, (d, U), whole.edge)
-        faults = _eigenpair_faults(fit, raw, d, U)
-        text = f"maps and f(0) those of the {d.size} leading eigenpairs"
-        notes = [f"gaps are those of the whole matrix, {text}"]
     for row, y in enumerate(fit.signs()):
         a = fit.row("alpha_", row)
         problem = Problem(HINGE, y, np.ones(fit.n), model.C * fit.weight)
         outer = np.outer(y * a / fit.root, y * a / fit.root / (4 * rho))
         A = _positive_part(fit, np.linalg.eigh(raw + outer))
-        found = _proxy_evidence(problem, whole, A, a, rho)
-        if notes:  # the value claimed is a lower bound, without what is not known
-            value, slack = found.objective
+        evidence = _proxy_evidence(problem, whole, A, a, rho)
+        if truncated:  # the value claimed is a lower bound, without what is not known
+            value, slack = evidence.objective
             value += rho * (_negative(known) - _negative(whole))
-            found.objective = value, slack + fit.results[row].certificate.value
+            evidence.objective = value, slack + fit.results[row].certificate.value
+            evidence.faults += _eigenpair_faults(fit, raw, d, U)
+            evidence.notes.append(f"its map is that of the {d.size} leading eigenpairs")
             A = _positive_part(fit, np.linalg.eigh(seen + outer))
-        found.notes += notes
-        found.faults += faults + _rule_faults(fit, row, problem, known, A)
-        yield found
+        evidence.faults += _rule_faults(fit, row, problem, known, A)
+        yield evidence
 
 
 def _positive_part(fit: Fit, eigenpairs: Any, edge: float = 0.0) -> Decomposed:
@@ -138,12 +134,11 @@ def _eigenpair_faults(fit: Fit, raw: Array, d: Array, U: Array) -> list[str]:
     """
     off = norm((raw @ U - U * d).ravel()) / (float(np.abs(d).max()) or 1.0)
     off = max(off, norm((U.T @ U - np.eye(d.size)).ravel()))
-    c = (fit.model.dual_coef_[:, fit.kept] / fit.root).T
-    outside = norm((c - U @ (U.T @ c)).ravel()) <= _LANCZOS * norm(c.ravel())
-    inside = outside or fit.model.new_points != "clip"
+    c = (fit.rows("dual_coef_") / fit.root).T
+    inside = norm((c - U @ (U.T @ c)).ravel()) <= _LANCZOS * norm(c.ravel())
     return faults_of(
         (off <= _LANCZOS, "spectrum_ does not hold eigenpairs"),
-        (inside, "dual_coef_ is not in the span of the eigenpairs known"),
+        (inside or fit.model.new_points != "clip", "dual_coef_ leaves their span"),
     )
 
 
@@ -175,16 +170,15 @@ def _rule_faults(
     """Check that coefficients and intercept follow from alpha by the rule chosen."""
     a, c, rule = fit.row("alpha_", row), fit.row("dual_coef_", row), fit["new_points"]
     maps = {"clip": known.map_faults, "project": A.map_faults}.get(rule, raw_faults)
-    faults = problem.infeasible(a) + maps(c, problem.y * a)
+    faults, b = maps(c, problem.y * a), float(fit.model.intercept_[row])
     f, error = fit.K @ c, fit.spread * (abs(fit.K) @ np.abs(c))
     if rule == "luss":
         f, error = A.outputs(problem.y * a, c)
         half = A.vectors / fit.root[:, None]
         off = np.abs(fit.model.proxy_kernel(row) - (half * A.target) @ half.T)
-        fine = np.all(off * fit.root * fit.root[:, None] <= 1e-6 * A.size)
-        faults += faults_of((fine, "proxy_kernel() is not the proxy at alpha_"))
-    b = float(fit.model.intercept_[row])
-    return faults + problem.intercept_faults(b, a, f, error)
+        same = np.all(off * fit.root * fit.root[:, None] <= 1e-6 * A.size)
+        faults += faults_of((same, "proxy_kernel() is not the proxy at alpha_"))
+    return faults + problem.infeasible(a) + problem.intercept_faults(b, a, f, error)
 
 
 def judge_mkl(fit: Fit) -> Iterator[Evidence]:
@@ -203,28 +197,31 @@ def judge_mkl(fit: Fit) -> Iterator[Evidence]:
         costs = model.rho * np.array([w @ (K - target) ** 2 @ w for K in stack])
     for row, y in enumerate(fit.signs()):
         shares, a = model.weights_[row], fit.row("alpha_", row)
+        K, v = np.tensordot(shares, stack, 1), y * a
         problem = Problem(HINGE, y, np.ones(fit.n), model.C * w)
-        K, b = np.tensordot(shares, stack, 1), float(model.intercept_[row])
-        f, error = K @ (y * a), 2 * fit.spread * (np.abs(K) @ np.abs(a))
-        found = problem.dual_evidence(a, f, error, convex=True)
-        below = -np.inf
-        for p in (a, np.asarray(fit.results[row].info.get("alpha", a))):
-            if not problem.infeasible(p):
-                values = p.sum() - 0.5 * (stack @ (y * p)) @ (y * p) + costs
-                below = max(below, float(values.min()))
-        (value, value_slack), (gap, gap_slack) = found.objective, found.gap
+        f, error = K @ v, 2 * fit.spread * (np.abs(K) @ np.abs(v))
+        evidence = problem.dual_evidence(a, f, error, convex=True)
+        points = [a, np.asarray(fit.results[row].info.get("alpha", a))]
+        below = [
+            float(np.min(p.sum() - 0.5 * (stack @ (y * p)) @ (y * p) + costs))
+            for p in points
+            if not problem.infeasible(p)
+        ]
+        (value, value_slack), (gap, gap_slack) = evidence.objective, evidence.gap
         above = value + float(shares @ costs) + gap
         slack = value_slack + gap_slack + 64 * EPS * (abs(above) + float(costs.max()))
-        found.unit = abs(above - float(costs.min()))
-        found.objective = above, slack + min(gap, 1e-6 * found.unit)
-        found.gap, found.residual = (max(0.0, above - below), 2 * slack), None
-        is_share = abs(float(shares.sum()) - 1.0) <= 1e-9 and shares.min() >= 0.0
-        found.faults += faults_of(
-            (is_share, "weights_ are not shares: not >= 0, or not of sum 1")
+        unit = evidence.unit = abs(above - float(costs.min()))
+        evidence.objective = above, slack + min(gap, 1e-6 * unit)
+        bound = max(0.0, above - max(below, default=-np.inf))
+        evidence.gap, evidence.residual = (bound, 2 * slack), None
+        simplex = abs(float(shares.sum()) - 1.0) <= 1e-9 and shares.min() >= 0.0
+        evidence.faults += faults_of(
+            (simplex, "weights_ are negative, or not of sum 1")
         )
-        found.faults += raw_faults(fit.row("dual_coef_", row), y * a)
-        found.faults += problem.intercept_faults(b, a, f, error)
-        yield found
+        evidence.faults += raw_faults(fit.row("dual_coef_", row), v)
+        b = float(model.intercept_[row])
+        evidence.faults += problem.intercept_faults(b, a, f, error)
+        yield evidence
 
 
 # ------------------------------------------------------------------------ smooth losses
@@ -240,18 +237,18 @@ def judge_ridge(fit: Fit) -> Iterator[Evidence]:
     image, error = treated.outputs(v, c)
     size = alpha * norm(v / fit.root) / fit.root + np.abs(y) + abs(b)
     f, error = image + b, 4 * error + 8 * fit.spread * size
-    problem = Problem(SQUARED, np.ones(fit.n), y, fit.weight, 2 * alpha)
-    found = Evidence(problem.objective(v, image, f, error))
+    problem = Problem(LOSSES["squared"], np.ones(fit.n), y, fit.weight, 2 * alpha)
+    evidence = Evidence(problem.objective(v, image, f, error))
     floor = EPS * float(fit.weight @ (np.abs(y) + abs(b)) ** 2)
-    found.unit = max(abs(found.objective[0]), floor)
+    evidence.unit = max(abs(evidence.objective[0]), floor)
     unit, off = 2 * max(float(np.abs(y).max()), 1e-300), problem.residual(v, f)
-    found.residual = float(np.abs(off).max()) / unit, 2 * float(error.max()) / unit
+    evidence.residual = float(np.abs(off).max()) / unit, 2 * float(error.max()) / unit
     if treated.convex:
         gap, slack = problem.gap(v, f, error)
         excess = 2 * alpha * abs(b * float(v.sum())) if model.fit_intercept else 0.0
-        found.gap = gap, slack + excess
-    found.faults += treated.map_faults(c, v) + _constant_faults(fit)
-    yield found
+        evidence.gap = gap, slack + excess
+    evidence.faults += treated.map_faults(c, v) + _constant_faults(fit)
+    yield evidence
 
 
 def _stabilised(alpha: float) -> Any:
@@ -261,7 +258,7 @@ def _stabilised(alpha: float) -> Any:
         total = np.where(d == -alpha, 1e-300, d + alpha)
         return np.where(np.abs(total) < alpha, alpha**2 / total - alpha, d)
 
-    return SimpleNamespace(target=target, gain=None, new_rows="raw")
+    return Method("stabilised", target, new_rows="raw")
 
 
 def _constant_faults(fit: Fit) -> list[str]:
@@ -277,15 +274,11 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
     model, b, N = fit.model, np.asarray(fit.model.intercept_), float(fit.weight.sum())
     treated = treat(fit, "flip" if model.flipped_ else "none")
     joint = model.multi_class == "multinomial" and b.size > 1
-    A, C = (
-        np.array([fit.coefficients(k) for k in range(b.size)]),
-        model.dual_coef_[:, fit.kept],
-    )
+    A, C = np.array([*map(fit.coefficients, range(b.size))]), fit.rows("dual_coef_")
     faults = treated.map_faults(C, A) + _constant_faults(fit)
     faults += _uniqueness_faults(fit, treated, (2.0 if joint else 4.0) * N)
-    outputs = [treated.outputs(*pair) for pair in zip(A, C, strict=True)]
-    images = np.array([image for image, _ in outputs])
-    error = max(float(error.max()) for _, error in outputs)
+    images, errors = np.swapaxes([*map(treated.outputs, A, C)], 0, 1)
+    error = float(errors.max())
     error += fit.spread * (float(np.abs(images.T + b).max()) + 1.0)
     for rows in [np.arange(b.size)] if joint else np.arange(b.size)[:, None]:
         a, image, w = A[rows].T, images[rows].T, fit.weight[:, None] / N
@@ -298,9 +291,9 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
         slack = error * (3 + model.alpha_used_ * float(np.abs(a).sum()))
         sums = np.abs(a.sum(axis=0)).max() if model.fit_intercept else 0.0
         residual = max(float(np.abs(off).max()), float(sums))
-        found = Evidence((value, slack + 64 * EPS * abs(value)), faults=faults)
-        found.residual = residual, error + fit.spread * float(np.abs(a).sum())
-        yield from [found] * rows.size
+        evidence = Evidence((value, slack + 64 * EPS * abs(value)), faults=faults)
+        evidence.residual = residual, error + fit.spread * float(np.abs(a).sum())
+        yield from [evidence] * rows.size
 
 
 def _uniqueness_faults(fit: Fit, treated: Any, factor: float) -> list[str]:
@@ -311,13 +304,11 @@ def _uniqueness_faults(fit: Fit, treated: Any, factor: float) -> list[str]:
     same = np.allclose(model.ratio_, ratio, rtol=2e-2, atol=noise)
     unique = ratio < 1.0 + noise or model.flipped_ or not model.unique_
     most = np.inf if model.indefinite == "raise-alpha" else asked * (1 + 1e-12)
+    fair = asked * (1 - 1e-12) <= used <= most
     return faults_of(
         (same, f"ratio_ says {model.ratio_[0]:.4g}, recomputed {ratio:.4g}"),
         (unique, f"unique_ is claimed at ratio {ratio:.4g}"),
-        (
-            asked * (1 - 1e-12) <= used <= most,
-            f"alpha_used_ is {used:g} for alpha={asked:g}",
-        ),
+        (fair, f"alpha_used_ is {used:g} for alpha={asked:g}"),
     )
 
 
@@ -330,25 +321,22 @@ def judge_dc(fit: Fit) -> Iterator[Evidence]:
     if fit.model.solver == "tdca":
         yield from judge_svm(fit)
         return
-    root, s = fit.root, 1 / fit.model.C
+    root, s, ones = fit.root, 1 / fit.model.C, np.ones(fit.n)
     size = float((root * (abs(fit.K) @ root)).max()) + norm(root)
     for row, y in enumerate(fit.signs()):
         c, b = fit.row("dual_coef_", row), float(fit.model.intercept_[row])
-        problem = Problem(SQUARED_HINGE, y, np.ones(fit.n), fit.weight / 2, s)
+        problem = Problem(LOSSES["squared_hinge"], y, ones, fit.weight / 2, s)
         image = fit.K @ c
         error = fit.spread * (abs(fit.K) @ np.abs(c) + abs(b) + 1.0)
-        found = Evidence(problem.objective(c, image, image + b, error))
+        evidence = Evidence(problem.objective(c, image, image + b, error))
         pull = problem.w * problem.residual(c, image + b)
         gradient = np.append(fit.times(pull / root), float(np.sum(pull - s * c)))
         scale = 4 * s * norm(c / root) + 2 * norm(pull / root)
-        found.residual = (
-            norm(gradient),
-            size * (fit.spread * scale + norm(root * error)),
-        )
-        found.residual_unit = norm(
-            np.append(fit.times(y * root), float(fit.weight @ y))
-        )
-        yield found
+        slack = size * (fit.spread * scale + norm(root * error))
+        evidence.residual = norm(gradient), slack
+        start = np.append(fit.times(y * root), float(fit.weight @ y))
+        evidence.residual_unit = norm(start)
+        yield evidence
 
 
 def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[Evidence]:
@@ -382,28 +370,24 @@ def judge_cpd(fit: Fit) -> Iterator[Evidence]:
     0 the gap is the sum of Fenchel and Young, and half the squared distance of h from
     H'c: with a subset of basis points h is not of this form.
     """
-    model, P, J, notes = fit.model, fit.polynomials(), np.arange(fit.n), list[str]()
+    model, P, J = fit.model, fit.polynomials(), np.arange(fit.n)
     if model.n_basis is not None and model.n_basis < fit.n:
         J = np.flatnonzero(np.isin(fit.kept, model.support_))
-        notes = [f"basis points: the {J.size} items with a coefficient"]
     H, back, lowest = _features(fit.dense(), P, J)
-    losses = {"squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC, "squared": SQUARED}
-    name, classes = getattr(model, "loss", "squared"), hasattr(model, "classes_")
-    target = (
-        np.full(fit.n, float(name != "logistic")) if classes else fit.y.astype(float)
-    )
+    name, target = getattr(model, "loss", "squared"), fit.y.astype(float)
+    if hasattr(model, "classes_"):
+        target = np.full(fit.n, 0.0 if name == "logistic" else 1.0)
     for row, y in enumerate(fit.signs()):
-        problem = Problem(losses[name], y, target, fit.weight, 2 * float(fit["alpha"]))
+        problem = Problem(LOSSES[name], y, target, fit.weight, 2 * float(fit["alpha"]))
         c = fit.row("dual_coef_", row)
-        found = _cpd_evidence(fit, row, problem, P, (H, back @ c[J]))
-        found.notes += notes
-        found.faults += faults_of(
+        evidence = _cpd_evidence(fit, row, problem, P, (H, back @ c[J]))
+        evidence.faults += faults_of(
             (not np.any(np.delete(c, J)), "coefficients outside the basis points"),
             (lowest >= 0.0, f"the kernel is not c.p.d. for P: eigenvalue {lowest:.3g}"),
         )
         if lowest < 0.0:
-            found.gap, found.residual = None, (np.inf, 0.0)
-        yield found
+            evidence.gap, evidence.residual = None, (np.inf, 0.0)
+        yield evidence
 
 
 def _features(phi: Array, P: Array, J: Array) -> tuple[Array, Array, float]:
@@ -413,10 +397,8 @@ def _features(phi: Array, P: Array, J: Array) -> tuple[Array, Array, float]:
     V d^-1/2`` and ``h = d^1/2 V'Z'a``.
     """
     spread, inner = 8 * (phi.shape[0] + 8) * EPS, phi[np.ix_(J, J)]
-    U, s, _ = np.linalg.svd(P[J], full_matrices=True)
-    Z = U[:, int(np.sum(s > 10 * max(P[J].shape) * EPS * s.max(initial=0.0))) :]
-    A = Z.T @ inner @ Z
-    d, V = np.linalg.eigh(0.5 * (A + A.T))
+    Z = scipy.linalg.null_space(P[J].T, rcond=10 * max(P[J].shape) * EPS)
+    d, V = np.linalg.eigh(Z.T @ inner @ Z)
     lowest, largest = float(d.min(initial=0.0)), float(d.max(initial=0.0))
     fine = lowest >= -spread * float(np.abs(inner).sum(axis=0).max()) - 1e-10 * largest
     kept = d > spread * largest
@@ -425,7 +407,7 @@ def _features(phi: Array, P: Array, J: Array) -> tuple[Array, Array, float]:
 
 
 def _cpd_evidence(
-    fit: Fit, row: int, problem: Problem, P: Array, half: Any
+    fit: Fit, row: int, problem: Problem, P: Array, features: tuple[Array, Array]
 ) -> Evidence:
     model, w, phi = fit.model, fit.weight, fit.dense()
     c, p, b = fit.row("dual_coef_", row), model.poly_coef_[row], model.intercept_[row]
@@ -436,19 +418,16 @@ def _cpd_evidence(
     zero = float(w @ problem.loss.value(problem.target))
     slack = 2 * slack + fit.spread * value + 2 * _FLOOR * zero
     free = getattr(model, "polynomial_", model.polynomial) == "free"
-    gap = min(value, _cpd_gap(problem, f, P if free else P[:, :0], *half))
-    found = Evidence((value, slack), (gap, slack), unit=max(value, 1e-8 * zero))
+    gap = min(value, _cpd_gap(problem, f, P if free else P[:, :0], *features))
     noise = 16 * fit.spread * w * (np.abs(problem.target) + np.abs(f)) / problem.s
-    excess, plain = np.abs(P.T @ c), b == 0.0 and (free or not np.any(p))
-    allowed = np.abs(P).T @ (1e-8 * np.abs(c) + noise)
-    found.faults += faults_of(
-        (
-            np.all(excess <= allowed),
-            f"P'a = 0 is violated by {excess.max(initial=0.0):.3g}",
-        ),
-        (plain, "intercept_, or what replaces it in poly_coef_, is not zero"),
+    excess = np.abs(P.T @ c) - np.abs(P).T @ (1e-8 * np.abs(c) + noise)
+    evidence = Evidence((value, slack), (gap, slack), unit=max(value, 1e-8 * zero))
+    evidence.faults += faults_of(
+        (np.all(excess <= 0.0), "P'a = 0 is violated"),
+        (b == 0.0, "intercept_ is not zero: poly_coef_ has the constant"),
+        (free or not np.any(p), "poly_coef_ is not zero with polynomial='zero'"),
     )
-    return found
+    return evidence
 
 
 def _cpd_gap(problem: Problem, f: Array, P: Array, H: Array, h: Array) -> float:
@@ -470,3 +449,14 @@ def _cpd_gap(problem: Problem, f: Array, P: Array, H: Array, h: Array) -> float:
         inverse = np.linalg.pinv((P.T * (w * room)) @ P, hermitian=True)
         q = q - room * y * (P @ (inverse @ (s * excess)))
     return np.inf
+
+
+Judge = Callable[[Fit], Iterator[Evidence]]
+# By name, not by class: the referee shares no code with what it judges.
+JUDGES: dict[str, Judge] = {
+    "CPDRegressor": judge_cpd, "CPDSVC": judge_cpd, "DCSVC": judge_dc,
+    "KreinLogisticRegression": judge_logistic, "KreinRidge": judge_ridge,
+    "KreinSVC": judge_svm, "MKLSVC": judge_mkl, "ProxySVC": judge_proxy,
+    "SpectrumOneClassSVM": judge_svm, "SpectrumSVC": judge_svm,
+    "SpectrumSVCCV": judge_svm, "SpectrumSVR": judge_svm, "SpectrumSVRCV": judge_svm,
+}  # fmt: skip

@@ -80,30 +80,18 @@ def _over(z: Array) -> Array:
     return np.maximum(z, 0.0)
 
 
-HINGE = Loss(
-    _over,
-    lambda z: np.where(z > 0.0, 1.0, 0.0),
-    lambda z, q: (1 - q) * _over(z) + q * _over(-z),
-    (0.0, 1.0),
-)
-SQUARED_HINGE = Loss(
-    lambda z: _over(z) ** 2,
-    lambda z: 2 * _over(z),
-    lambda z, q: (_over(z) - q / 2) ** 2 + q * _over(-z),
-    (0.0, np.inf),
-)
-SQUARED = Loss(
-    lambda z: z**2,
-    lambda z: 2 * z,
-    lambda z, q: (z - q / 2) ** 2,
-    (-np.inf, np.inf),
-)
-LOGISTIC = Loss(
-    lambda z: np.logaddexp(0.0, z),
-    expit,
-    lambda z, q: rel_entr(q, expit(z)) + rel_entr(1 - q, expit(-z)),
-    (0.0, 1.0),
-)
+HINGE = Loss(_over, lambda z: 1.0 * (z > 0.0),
+             lambda z, q: (1 - q) * _over(z) + q * _over(-z), (0.0, 1.0))  # fmt: skip
+LOSSES = {
+    "squared": Loss(lambda z: z**2, lambda z: 2 * z,
+                    lambda z, q: (z - q / 2) ** 2, (-np.inf, np.inf)),
+    "squared_hinge": Loss(lambda z: _over(z) ** 2, lambda z: 2 * _over(z),
+                          lambda z, q: (_over(z) - q / 2) ** 2 + q * _over(-z),
+                          (0.0, np.inf)),
+    "logistic": Loss(lambda z: np.logaddexp(0.0, z), expit,
+                     lambda z, q: rel_entr(q, expit(z)) + rel_entr(1 - q, expit(-z)),
+                     (0.0, 1.0)),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -204,13 +192,13 @@ class Problem:
         slack = float(np.abs(a) @ error)
         slack += 8 * (a.size + 8) * EPS * float(np.abs(self.target) @ np.abs(a))
         off = self.violation(a, f), 2 * float(error.max())
-        found = Evidence((value, slack), residual=off, faults=self.infeasible(a))
+        evidence = Evidence((value, slack), residual=off, faults=self.infeasible(a))
         # Without any variable there is no value that a gap could be compared with.
-        found.unit = max(abs(value), 1e-6 * float(self.w @ np.abs(self.target)))
+        evidence.unit = max(abs(value), 1e-6 * float(self.w @ np.abs(self.target)))
         if convex:
             gap, gap_slack = self.best_gap(a, f, error)
-            found.gap = gap, gap_slack + slack
+            evidence.gap = gap, gap_slack + slack
         else:
             text = "the kernel trained on is indefinite"
-            found.notes.append(f"{text}: other stationary points may be better")
-        return found
+            evidence.notes.append(f"{text}: other stationary points may be better")
+        return evidence

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from krein.referee.problem import EPS, Evidence, faults_of
-from krein.referee.report import CertificateReport, Claim, report_on
+from krein.referee.report import CertificateReport, report_on
 
 
 def check_repaired(K: Any, repaired: Any) -> CertificateReport:
@@ -48,8 +48,7 @@ def check_repaired(K: Any, repaired: Any) -> CertificateReport:
         (semidefinite, f"the smallest eigenvalue is {w[0]:.3g}, not {least:g}"),
         (near, f"distance {claimed:.9g}, recomputed {distance:.9g}"),
     )
-    found = Evidence((value, 0.0), (gap, slack), unit=value, faults=faults)
+    evidence = Evidence((value, 0.0), (gap, slack), unit=value, faults=faults)
     gap, status = float(repaired.duality_gap), repaired.status
-    return report_on(
-        "Repaired", [found], [Claim("gap", gap, value, status, repaired.tol)]
-    )
+    claim = "gap", gap, value, status, repaired.tol
+    return report_on("Repaired", [evidence], [claim], [])

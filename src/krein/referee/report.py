@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,55 +18,32 @@ _MEANING = {
 }
 
 
-class Claim(NamedTuple):
-    """Kind and value of a certificate, objective and status of a row, tolerance."""
-
-    kind: str
-    value: float
-    objective: float
-    status: str
-    tol: float
+# Kind and value of a certificate, objective and status of a row, and its tolerance.
+Claim = tuple[str, float, float, str, float]
 
 
-class Verdict(NamedTuple):
-    """The statement that holds for a row, and what speaks against the claim."""
-
-    kind: str
-    measure: float
-    faults: list[str]
-
-
-def judge(found: Evidence, claim: Claim) -> Verdict:
-    """Compare what a row claims with the evidence, rounding counted."""
-    value, slack = found.objective
-    known = {"gap": (found.gap, found.unit)} if found.gap is not None else {}
-    if found.residual is not None:
-        known["stationarity"] = (found.residual, found.residual_unit)
-    kind = claim.kind if claim.kind in known else next(iter(known))
+def judge(evidence: Evidence, claim: Claim) -> tuple[str, float, list[str]]:
+    """Say what holds of a claim and what does not, rounding counted."""
+    (claimed, bound, objective, status, tol), (value, slack) = claim, evidence.objective
+    known = {"gap": (evidence.gap, evidence.unit)} if evidence.gap is not None else {}
+    if evidence.residual is not None:
+        known["stationarity"] = (evidence.residual, evidence.residual_unit)
+    kind = claimed if claimed in known else next(iter(known))
     measure, rounding = known[kind][0]
-    within = measure <= claim.value * (1 + 1e-9) + rounding
-    solved = [m <= claim.tol * (1 + 1e-6) * unit + s for (m, s), unit in known.values()]
-    text = f"{kind} claimed {claim.value:.6g}, recomputed {measure:.6g}"
-    faults = faults_of(
-        (
-            abs(claim.objective - value) <= slack,
-            f"objective_ says {claim.objective:.9g}, recomputed {value:.9g}",
-        ),
-        (
-            claim.kind != "gap" or found.gap is not None,
-            "a gap is claimed for a problem that is not convex",
-        ),
-        (
-            kind != claim.kind or within,
-            f"{text} (rounding accounts for {rounding:.1g})",
-        ),
-        (
-            claim.status != "converged" or any(solved),
-            f"says converged with tol={claim.tol:g}, but recomputed {measure:.3g}",
-        ),
-    )
-    kind = "none" if found.faults or claim.status == "diverged" else kind
-    return Verdict(kind, measure, found.faults + faults)
+    solved = [m <= tol * (1 + 1e-6) * unit + s for (m, s), unit in known.values()]
+    fine = kind != claimed or measure <= bound * (1 + 1e-9) + rounding
+    recomputed = f"recomputed {measure:.6g} (rounding accounts for {rounding:.1g})"
+    faults = evidence.faults + faults_of(
+        (abs(objective - value) <= slack,
+         f"objective_ says {objective:.9g}, recomputed {value:.9g}"),
+        (claimed != "gap" or evidence.gap is not None,
+         "a gap is claimed for a problem that is not convex"),
+        (fine, f"{kind} claimed {bound:.6g}, {recomputed}"),
+        (status != "converged" or any(solved),
+         f"says converged with tol={tol:g}, but {recomputed}"),
+    )  # fmt: skip
+    kind = "none" if evidence.faults or status == "diverged" else kind
+    return kind, measure, faults
 
 
 def _some(values: Any) -> str:
@@ -75,7 +52,7 @@ def _some(values: Any) -> str:
 
 @dataclass(frozen=True)
 class CertificateReport:
-    """What `check_certificate` found.
+    """What `check_certificate` evidence.
 
     Attributes
     ----------
@@ -117,49 +94,34 @@ class CertificateReport:
 
     def _repr_html_(self) -> str:
         holds = {True: "yes", False: "no", None: "not checked"}[self.holds]
-        rows = {
-            "holds": holds,
-            "statement": _MEANING[self.kind],
-            "claimed": _some(self.claimed),
-            "recomputed": _some(self.recomputed),
-        }
+        rows = {"holds": holds, "statement": _MEANING[self.kind],
+                "claimed": _some(self.claimed),
+                "recomputed": _some(self.recomputed)}  # fmt: skip
         cells = [f"<tr><th>{k}</th><td>{html.escape(v)}</td>" for k, v in rows.items()]
         table = f"<table><caption>krein certificate</caption>{''.join(cells)}</table>"
         return f"{table}<pre>{html.escape(self.text)}</pre>"
 
 
 def report_on(
-    name: str,
-    found: Iterable[Evidence],
-    claims: Sequence[Claim],
-    faults: Sequence[str] = (),
+    name: str, evidence: Iterable[Evidence], claims: list[Claim], faults: list[str]
 ) -> CertificateReport:
     """One report from the evidence on all rows, and what is wrong with the whole."""
-    pairs = list(zip(found, claims, strict=True))
-    verdicts = [judge(*pair) for pair in pairs]
-    kinds = [verdict.kind for verdict in verdicts]
-    kind = next((k for k in ("none", "stationarity", "gap") if k in kinds), "none")
-    wrong = [*faults]
-    for i, verdict in enumerate(verdicts):
-        place = f"row {i}: " if len(verdicts) > 1 else ""
-        wrong += [place + fault for fault in verdict.faults]
-    notes = dict.fromkeys(f"note: {note}" for e, _ in pairs for note in e.notes)
-    claimed, recomputed, objective = (
-        np.array(numbers)
-        for numbers in (
-            [claim.value for _, claim in pairs],
-            [verdict.measure for verdict in verdicts],
-            [evidence.objective[0] for evidence, _ in pairs],
-        )
-    )
-    head = "does not hold" if wrong else "holds"
-    lines = [
-        f"{name}: the certificate {head} ({_MEANING[kind]})",
-        f"claimed {_some(claimed)}, recomputed {_some(recomputed)}",
-        *(f"- {fault}" for fault in wrong),
-        *notes,
+    rows = [
+        (e, claim, *judge(e, claim)) for e, claim in zip(evidence, claims, strict=True)
     ]
-    text = "\n".join(lines)
+    kinds = [kind for *_, kind, _, _ in rows]
+    kind = next((k for k in ("none", "stationarity", "gap") if k in kinds), "none")
+    wrong, notes = [*faults], dict[str, None]()
+    for i, (e, *_, own) in enumerate(rows):
+        place = f"row {i}: " if len(rows) > 1 else ""
+        wrong += [place + fault for fault in own]
+        notes |= dict.fromkeys(f"note: {note}" for note in e.notes)
+    numbers = [(claim[1], m, e.objective[0]) for e, claim, _, m, _ in rows]
+    claimed, recomputed, objective = np.array(numbers).reshape(-1, 3).T
+    head = "does not hold" if wrong else "holds"
+    lines = [f"{name}: the certificate {head} ({_MEANING[kind]})"]
+    lines.append(f"claimed {_some(claimed)}, recomputed {_some(recomputed)}")
+    text = "\n".join([*lines, *(f"- {fault}" for fault in wrong), *notes])
     return CertificateReport(not wrong, kind, claimed, recomputed, objective, text)
 
 
