@@ -7,14 +7,12 @@ nothing of krein's machines, estimators and similarities.
 
 - `check`: `check_certificate`, and what is around a model;
 - `fit`: the data as the model saw them, and the attributes that predict;
-- `problem`: the losses and the one sum that certifies, evidence;
 - `kernel`: the kernel that a spectrum method trains on, and its map to the raw kernel;
-- `machines`: how each machine makes its kernel and its coefficients;
-- `repair`: the nearest positive semidefinite matrix;
-- `report`: claims, and the sentences that compare them with the evidence.
+- `evidence`: the one sum that certifies, and the comparison of claims with it;
+- `svm`, `smooth`: how each machine makes its kernel and its coefficients.
 """
 
 from krein.referee.check import check_certificate
-from krein.referee.report import CertificateReport
+from krein.referee.evidence import CertificateReport
 
 __all__ = ["CertificateReport", "check_certificate"]

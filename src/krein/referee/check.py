@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from copy import copy, deepcopy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from krein.referee import smooth, svm
+from krein.referee.evidence import (
+    EPS,
+    Array,
+    CertificateReport,
+    Evidence,
+    faults_of,
+    report_on,
+    unchecked,
+)
 from krein.referee.fit import Fit, class_numbers
-from krein.referee.machines import JUDGES, Judge, judge_rows
-from krein.referee.problem import EPS, Array, faults_of
-from krein.referee.repair import check_repaired
-from krein.referee.report import CertificateReport, report_on, unchecked
+
+
+def _judge_dc(fit: Fit) -> Iterator[Evidence]:
+    primal = fit.model.solver != "tdca"
+    return smooth.judge_dc_primal(fit) if primal else svm.judge_svm(fit)
+
+
+# By name, not by class: the referee shares no code with what it judges.
+_JUDGES: dict[str, Callable[[Fit], Iterator[Evidence]]] = {
+    "CPDRegressor": smooth.judge_cpd, "CPDSVC": smooth.judge_cpd, "DCSVC": _judge_dc,
+    "KreinLogisticRegression": smooth.judge_logistic, "KreinRidge": smooth.judge_ridge,
+    "KreinSVC": svm.judge_svm, "MKLSVC": svm.judge_mkl, "ProxySVC": svm.judge_proxy,
+    "SpectrumOneClassSVM": svm.judge_svm, "SpectrumSVC": svm.judge_svm,
+    "SpectrumSVCCV": svm.judge_svm, "SpectrumSVR": svm.judge_svm,
+    "SpectrumSVRCV": svm.judge_svm,
+}  # fmt: skip
 
 
 def check_certificate(
@@ -53,7 +75,7 @@ def check_certificate(
     True
     """
     if type(model).__name__ == "Repaired":
-        return check_repaired(X, model)
+        return _check_repaired(X, model)
     model, X, faults = _innermost(model, X, y)
     name = type(model).__name__
     if hasattr(model, "similarity_"):  # hits: what reaches the model on them
@@ -83,9 +105,9 @@ def check_certificate(
     return report_on(name, judge_fit(fit), claims, [])
 
 
-def _judge_of(model: Any) -> Judge:
-    known = [JUDGES[c.__name__] for c in type(model).__mro__ if c.__name__ in JUDGES]
-    names, name = ", ".join(sorted(JUDGES)), type(model).__name__
+def _judge_of(model: Any) -> Callable[[Fit], Iterator[Evidence]]:
+    known = [_JUDGES[c.__name__] for c in type(model).__mro__ if c.__name__ in _JUDGES]
+    names, name = ", ".join(sorted(_JUDGES)), type(model).__name__
     if not known:
         raise TypeError(f"check_certificate knows {names}, got {name}")
     if not hasattr(model, "dual_coef_"):
@@ -135,7 +157,7 @@ def _check_rows(model: Any, K: Any, y: Array) -> CertificateReport:
     """Judge the linear SVM of a `HitClassifier`, whose tolerance is LIBLINEAR's."""
     pairs = zip(model.duality_gap_, model.objective_, strict=True)
     claims = [("gap", gap, value, "stopped", 0.0) for gap, value in pairs]
-    evidence = judge_rows(model, K, class_numbers(model.classes_, y))
+    evidence = smooth.judge_rows(model, K, class_numbers(model.classes_, y))
     return report_on(type(model).__name__, evidence, claims, [])
 
 
@@ -164,21 +186,16 @@ def _sparse_report(
     change, slack = min(_change(part, model, before) for part in rows)
     fine = np.isfinite(claimed) and change <= claimed * (1 + 1e-6) + slack
     faults = faults + faults_of((fine, "sparse_error_ is smaller than that"))
-    text = (
-        f"{type(model).__name__}: the certificate is that of the model before sparsify. "
-        f"Outputs on training items taken as new change by at most {change:.6g}, "
-        f"claimed {claimed:.6g}: {'does not hold' if faults else 'holds'}"
-    )
-    return replace(
-        report,
-        holds=False if faults else report.holds,
-        kind="none",
-        claimed=np.array([claimed]),
-        recomputed=np.array([change]),
-        text="\n".join(
-            [text, *(f"- {fault}" for fault in faults), f"before: {report}"]
-        ),
-    )
+    lines = [
+        f"{type(model).__name__}: the certificate is that of the model before. Outputs "
+        f"on training items taken as new change by at most {change:.6g}, claimed "
+        f"{claimed:.6g}: {'does not hold' if faults else 'holds'}",
+        *(f"- {fault}" for fault in faults),
+        f"before: {report}",
+    ]
+    holds, text = False if faults else report.holds, "\n".join(lines)
+    numbers = np.array([claimed]), np.array([change]), report.objective
+    return CertificateReport(holds, "none", *numbers, text)
 
 
 def _as_new(K: Array, support: Array) -> Array:
@@ -204,3 +221,47 @@ def _change(K: Array, model: Any, before: Any) -> tuple[float, float]:
     off = np.abs(K @ (c - d).T + (b - e))
     size = np.abs(K) @ (np.abs(c) + np.abs(d)).T + np.abs(b) + np.abs(e)
     return float(off.max()), 4 * EPS * K.shape[1] * float(size.max())
+
+
+def _check_repaired(K: Any, repaired: Any) -> CertificateReport:
+    """Recompute what a `Repaired` of `krein.nearest_psd` claims.
+
+    With G = W^1/2 (K - m I) W^1/2, X in the same units, a symmetric Y that is zero but
+    for the settled entries, and any positive semidefinite N, the Lagrangian of
+
+        minimise ||X - G||^2 / 2,   X positive semidefinite, settled entries as they are
+
+    is smallest at G + Y + N, which puts a bound below the optimum; a feasible X is
+    above it by ``||X - (G + Y + N)||^2 / 2 + <X, N>``. N is the negative part of G + Y.
+    """
+    K, X = np.asarray(K, dtype=float), np.asarray(repaired, dtype=float)
+    K, n, least = 0.5 * (K + K.T), K.shape[0], repaired.min_eigenvalue
+    root = np.ones(n) if repaired.weight is None else np.sqrt(repaired.weight)
+    outer, identity = np.outer(root, root), np.eye(n)
+    settled = np.zeros(K.shape, bool) if repaired.fixed is None else repaired.fixed
+    settled = settled | (identity > 0) & (repaired.diagonal != "free")
+    goal = np.where((identity > 0) & (repaired.diagonal == "unit"), 1.0, K)
+    G, Z = outer * (K - least * identity), outer * (X - least * identity)
+    Y = repaired.multipliers.toarray() / outer
+    value = 0.5 * float(np.sum((Z - G) ** 2))
+    w, V = np.linalg.eigh(G + Y)
+    B = V * np.sqrt(np.maximum(-w, 0.0))
+    N = B @ B.T
+    gap = 0.5 * float(np.sum((Z - (G + Y + N)) ** 2)) + float(np.sum(Z * N))
+    size = float(np.linalg.norm(G) + np.linalg.norm(Y) + np.linalg.norm(Z))
+    slack = 20.0 * EPS * size * (float(np.linalg.norm(N)) + 20.0 * n * EPS * size)
+    w, rounding = np.linalg.eigvalsh(X), 10.0 * n * EPS * float(np.abs(K).max())
+    semidefinite = w[0] >= least - 1e-9 * np.abs(w).max() - rounding
+    distance, claimed = float(np.sqrt(2.0 * value)), repaired.distance
+    near = abs(claimed - distance) <= 1e-9 * distance + 10.0 * n * EPS * size
+    kept = np.array_equal(X, X.T) and np.array_equal(X[settled], goal[settled])
+    faults = faults_of(
+        (not np.any(Y[~settled]), "a multiplier stands where no entry is settled"),
+        (kept, "the matrix is asymmetric, or a settled entry has another value"),
+        (semidefinite, f"the smallest eigenvalue is {w[0]:.3g}, not {least:g}"),
+        (near, f"distance {claimed:.9g}, recomputed {distance:.9g}"),
+    )
+    evidence = Evidence((value, 0.0), (gap, slack), unit=value, faults=faults)
+    gap, status = float(repaired.duality_gap), repaired.status
+    claim = "gap", gap, value, status, repaired.tol
+    return report_on("Repaired", [evidence], [claim], [])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from krein.referee.problem import EPS, Array, faults_of
+from krein.referee.evidence import EPS, Array, faults_of
 
 _SAMPLED = 200  # rows of similarities that are computed again from the stored items
 

@@ -17,8 +17,8 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from krein.methods import SPAN, as_method
+from krein.referee.evidence import EPS, Array, faults_of, norm
 from krein.referee.fit import Fit
-from krein.referee.problem import EPS, Array, faults_of, norm
 
 _DECOMPOSED = 2000  # items; larger matrices are multiplied where the method allows it
 _MULTIPLIED = ("none", "shift", "square", "clip", "flip", "krein")
