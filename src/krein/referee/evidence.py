@@ -199,8 +199,9 @@ class Problem:
         slack += 8 * (a.size + 8) * EPS * float(np.abs(self.target) @ np.abs(a))
         off = self.violation(a, f), 2 * float(error.max())
         evidence = Evidence((value, slack), residual=off, faults=self.infeasible(a))
-        # Without any variable there is no value that a gap could be compared with.
-        evidence.unit = max(abs(value), 1e-6 * float(self.w @ np.abs(self.target)))
+        # Where all variables are 0 the loss stands for the value.
+        floor = 0.0 if a.any() else 1e-6 * float(self.w @ np.abs(self.target))
+        evidence.unit = max(abs(value), floor)
         if convex:
             gap, gap_slack = self.best_gap(a, f, error)
             evidence.gap = gap, gap_slack + slack
@@ -246,7 +247,7 @@ def _some(values: Any) -> str:
 
 @dataclass(frozen=True)
 class CertificateReport:
-    """What `check_certificate` evidence.
+    """What `check_certificate` found.
 
     Attributes
     ----------

@@ -85,6 +85,10 @@ class Fit:
         """R K R x, R the square roots of the weights."""
         return self.root * (self.K @ (self.root * np.ravel(x)))
 
+    def size(self) -> float:
+        """Bound of the norm of R K R: its largest sum of magnitudes in a row."""
+        return float((self.root * (abs(self.K) @ self.root)).max())
+
     def _raw_kernel(self) -> Any:
         if hasattr(self.model, "weights_"):
             return sum(self.stack())
@@ -124,11 +128,9 @@ class Fit:
     def _weights(self, codes: Array, sample_weight: Any) -> Array:
         """Sample weight times class weight."""
         by_class, n = getattr(self.model, "class_weight", None), codes.size
-        weight = (
-            np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
-        )
+        weight = np.asarray(np.ones(n) if sample_weight is None else sample_weight)
         if by_class is None:
-            return weight
+            return weight.astype(float)
         names = self.model.classes_.tolist()
         if isinstance(by_class, str):  # balanced
             counts = np.bincount(codes, minlength=len(names))
@@ -164,7 +166,7 @@ class Fit:
         for name, shape in shapes.items():
             values = np.asarray(getattr(model, name, np.zeros(shape)))
             if values.shape != shape or not np.isfinite(values).all():
-                return [f"{name} has not the shape {shape}, or is not finite"]
+                return [f"{name} is not of shape {shape}, or not finite"]
         return self._support_faults() + self._item_faults() + faults_of(
             *((np.array_equal(getattr(model, name, own), own, equal_nan=True),
                f"{name} is not that of result_") for name, own in known.items())
@@ -172,17 +174,14 @@ class Fit:
 
     def _support_faults(self) -> list[str]:
         """Check which items predict, and the offset of one class."""
-        used, support = (
-            np.any(self.model.dual_coef_ != 0.0, axis=0),
-            self.model.support_,
-        )
-        known, elsewhere = np.unique(support), np.any(np.delete(used, self.kept))
+        support, b = self.model.support_, float(self.model.intercept_[0])
+        known, used = np.unique(support), np.any(self.model.dual_coef_ != 0.0, axis=0)
         listed = known.size == support.size and not np.any(np.delete(used, known))
         ordered = known.size < used.size or np.array_equal(known, support)
-        b = float(self.model.intercept_[0])
+        seen = not np.any(np.delete(used, self.kept))
         return faults_of(
             (getattr(self.model, "offset_", -b) == -b, "intercept_ is not -offset_"),
-            (not elsewhere, "dual_coef_ is not 0 on items of weight 0"),
+            (seen, "dual_coef_ is not 0 on items of weight 0"),
             (listed, "support_ does not list the items with a coefficient"),
             (ordered, "support_ lists all items in another order"),
         )

@@ -129,22 +129,19 @@ class Multiplied(_Treated):
     def __init__(self, fit: Fit, record: Any):
         self.fit, self.method, self.raw = fit, record.name, record.new_rows == "raw"
         self.below, self.above = record.apply(np.array([-1.0, 1.0]), 0.0, 1.0)[1]
-        self.size = abs(self._extreme("LM", 1e-2))  # roughly
+        self.size = fit.size()
         self.convex = self.method != "none" or self.smallest >= -1e-9 * self.size
 
     @cached_property
     def smallest(self) -> float:
         """Smallest eigenvalue of R K R."""
-        return self._extreme("SA", 1e-10)
-
-    def _extreme(self, which: str, tol: float) -> float:
         shape, start = (
             self.fit.K.shape,
-            np.random.default_rng(0).standard_normal(self.fit.n),
+            np.random.default_rng(0).normal(size=self.fit.n),
         )
         A = scipy.sparse.linalg.LinearOperator(shape, self.fit.times, dtype=float)
-        options = {"v0": start, "tol": tol, "return_eigenvectors": False}
-        return float(scipy.sparse.linalg.eigsh(A, 1, which=which, **options)[0])
+        values, _ = scipy.sparse.linalg.eigsh(A, 1, which="SA", v0=start, tol=1e-10)
+        return float(values[0])
 
     def outputs(self, v: Array, c: Array) -> tuple[Array, Array]:
         """K~ v, which is K c where there is a map, and its rounding."""

@@ -78,11 +78,11 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
     faults = treated.map_faults(C, A) + _constant_faults(fit)
     faults += _uniqueness_faults(fit, treated, (2.0 if joint else 4.0) * N)
     images, errors = np.swapaxes([*map(treated.outputs, A, C)], 0, 1)
-    error = float(errors.max())
-    error += fit.spread * (float(np.abs(images.T + b).max()) + 1.0)
+    error = float(errors.max()) + fit.spread * (float(np.abs(images.T + b).max()) + 1.0)
+    signs = np.array([*fit.signs()])
     for rows in [np.arange(b.size)] if joint else np.arange(b.size)[:, None]:
         a, image, w = A[rows].T, images[rows].T, fit.weight[:, None] / N
-        T, F = np.array([*fit.signs()])[rows].T > 0, image + b[rows]
+        T, F = signs[rows].T > 0, image + b[rows]
         if not joint:
             T, F = np.hstack([T, ~T]), np.hstack([F, 0 * F])
         off = model.alpha_used_ * a / w + (softmax(F, axis=1) - T)[:, : rows.size]
@@ -119,7 +119,7 @@ def judge_dc_primal(fit: Fit) -> Iterator[Evidence]:
     relative to the gradient at the origin.
     """
     root, s, ones = fit.root, 1 / fit.model.C, np.ones(fit.n)
-    size = float((root * (abs(fit.K) @ root)).max()) + norm(root)
+    size = fit.size() + norm(root)
     for row, y in enumerate(fit.signs()):
         c, b = fit.row("dual_coef_", row), float(fit.model.intercept_[row])
         problem = Problem(LOSSES["squared_hinge"], y, ones, fit.weight / 2, s)

@@ -25,10 +25,10 @@ def judge_svm(fit: Fit) -> Iterator[Evidence]:
     method = "none" if stationary else fit["method"]
     if hasattr(model, "lam_pos"):
         method = weighted_flip(model.lam_pos, model.lam_neg)
-    treated, rows, C = treat(fit, method), [*_boxes(fit)], fit.rows("dual_coef_")
-    V = np.array([(p.y * a).reshape(-1, fit.n).sum(axis=0) for p, a in rows])
+    treated, C = treat(fit, method), fit.rows("dual_coef_")
+    V = np.array([(p.y * a).reshape(-1, fit.n).sum(axis=0) for p, a in _boxes(fit)])
     faults = treated.map_faults(C, V)
-    for row, (problem, a) in enumerate(rows):
+    for row, (problem, a) in enumerate(_boxes(fit)):
         f, error = (np.resize(x, a.size) for x in treated.outputs(V[row], C[row]))
         evidence = problem.dual_evidence(a, f, error, treated.convex)
         evidence.gap = None if stationary else evidence.gap
