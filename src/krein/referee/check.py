@@ -87,9 +87,7 @@ def check_certificate(
         return unchecked(name, "the model carries no result_, it claims nothing")
     judge_fit = _judge_of(model)
     if getattr(model, "approximation", None) is not None:
-        return unchecked(
-            name, "it was trained on landmarks, and does not keep them all"
-        )
+        return unchecked(name, "it was trained on landmarks, which it does not keep")
     fit = Fit(model, X, y, sample_weight, P)
     faults += fit.prediction_faults()
     if hasattr(model, "dense_coef_"):
@@ -122,14 +120,12 @@ def _innermost(model: Any, X: Any, y: Any) -> tuple[Any, Any, list[str]]:
     """Look through searches and pipelines: the model, and what it was fitted on."""
     faults: list[str] = []
     while True:
+        average = getattr(model, "combine", "best") == "average"
         if hasattr(model, "steps"):
             for _, step in model.steps[:-1]:
                 X = _as_fitted(step, X, y)
             model = model.steps[-1][1]
-        elif (
-            hasattr(model, "best_estimator_")
-            and getattr(model, "combine", "") != "average"
-        ):
+        elif hasattr(model, "best_estimator_") and not average:
             outer, model = model, model.best_estimator_
             for name in ("dual_coef_", "intercept_", "support_"):
                 own = getattr(model, name, 0)
@@ -182,8 +178,10 @@ def _sparse_report(
     model, claimed = fit.model, float(fit.model.sparse_error_)
     K = fit.raw.toarray() if hasattr(fit.raw, "toarray") else fit.raw
     kernels = [K, 0.5 * K + 0.5 * K.T] if model.symmetrize else [K]
+    C, b = model.dual_coef_ - before.dual_coef_, model.intercept_ - before.intercept_
     rows = [_as_new(kernel, before.support_)[fit.kept] for kernel in kernels]
-    change, slack = min(_change(part, model, before) for part in rows)
+    change = min(float(np.abs(part @ C.T + b).max()) for part in rows)
+    slack = fit.spread * float(np.abs(K).max() * np.abs(C).sum(axis=1).max())
     fine = np.isfinite(claimed) and change <= claimed * (1 + 1e-6) + slack
     faults = faults + faults_of((fine, "sparse_error_ is smaller than that"))
     lines = [
@@ -212,15 +210,6 @@ def _as_new(K: Array, support: Array) -> Array:
         others = np.setdiff1d(support, own)
         row[own] = K[i, others].max() if others.size else row[own]
     return seen
-
-
-def _change(K: Array, model: Any, before: Any) -> tuple[float, float]:
-    """Largest change of an output, and what rounding can make of it."""
-    c, b = model.dual_coef_, model.intercept_
-    d, e = before.dual_coef_, before.intercept_
-    off = np.abs(K @ (c - d).T + (b - e))
-    size = np.abs(K) @ (np.abs(c) + np.abs(d)).T + np.abs(b) + np.abs(e)
-    return float(off.max()), 4 * EPS * K.shape[1] * float(size.max())
 
 
 def _check_repaired(K: Any, repaired: Any) -> CertificateReport:

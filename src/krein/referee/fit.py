@@ -64,11 +64,7 @@ class Fit:
         automatic = isinstance(value, str) and value == "auto"
         return self.model.alpha_used_ if automatic else value
 
-    def rows(self, name: str) -> Array:
-        """Return `dual_coef_` or `alpha_`, samples of positive weight only."""
-        return getattr(self.model, name)[:, self.kept]
-
-    def row(self, name: str, row: int = 0) -> Array:
+    def row(self, name: str, row: Any = 0) -> Array:
         """Return a row of `dual_coef_` or `alpha_`, samples of positive weight only."""
         return getattr(self.model, name)[row, self.kept]
 
@@ -173,13 +169,16 @@ class Fit:
         )  # fmt: skip
 
     def _support_faults(self) -> list[str]:
-        """Check which items predict, and the offset of one class."""
+        """Check which items predict, and intercepts that are not free."""
         support, b = self.model.support_, float(self.model.intercept_[0])
         known, used = np.unique(support), np.any(self.model.dual_coef_ != 0.0, axis=0)
         listed = known.size == support.size and not np.any(np.delete(used, known))
         ordered = known.size < used.size or np.array_equal(known, support)
         seen = not np.any(np.delete(used, self.kept))
+        fixed = not getattr(self.model, "fit_intercept", True)
+        free = not (fixed and np.any(self.model.intercept_))
         return faults_of(
+            (free, "intercept_ is not zero with fit_intercept=False"),
             (getattr(self.model, "offset_", -b) == -b, "intercept_ is not -offset_"),
             (seen, "dual_coef_ is not 0 on items of weight 0"),
             (listed, "support_ does not list the items with a coefficient"),

@@ -47,7 +47,7 @@ def judge_ridge(fit: Fit) -> Iterator[Evidence]:
         gap, slack = problem.gap(v, f, error)
         excess = 2 * alpha * abs(b * float(v.sum())) if model.fit_intercept else 0.0
         evidence.gap = gap, slack + excess
-    evidence.faults += treated.map_faults(c, v) + _constant_faults(fit)
+    evidence.faults += treated.map_faults(c, v)
     yield evidence
 
 
@@ -61,11 +61,6 @@ def _stabilised(alpha: float) -> Any:
     return Method("stabilised", target, new_rows="raw")
 
 
-def _constant_faults(fit: Fit) -> list[str]:
-    fine = fit.model.fit_intercept or not np.any(fit.model.intercept_)
-    return faults_of((fine, "intercept_ is not zero with fit_intercept=False"))
-
-
 def judge_logistic(fit: Fit) -> Iterator[Evidence]:
     """KreinLogisticRegression: ``A = W (T - softmax(K A + b)) / (N alpha)``, 1'A = 0.
 
@@ -74,8 +69,11 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
     model, b, N = fit.model, np.asarray(fit.model.intercept_), float(fit.weight.sum())
     treated = treat(fit, "flip" if model.flipped_ else "none")
     joint = model.multi_class == "multinomial" and b.size > 1
-    A, C = np.array([*map(fit.coefficients, range(b.size))]), fit.rows("dual_coef_")
-    faults = treated.map_faults(C, A) + _constant_faults(fit)
+    A, C = (
+        np.array([*map(fit.coefficients, range(b.size))]),
+        model.dual_coef_[:, fit.kept],
+    )
+    faults = treated.map_faults(C, A)
     faults += _uniqueness_faults(fit, treated, (2.0 if joint else 4.0) * N)
     images, errors = np.swapaxes([*map(treated.outputs, A, C)], 0, 1)
     error = float(errors.max()) + fit.spread * (float(np.abs(images.T + b).max()) + 1.0)

@@ -25,7 +25,7 @@ def judge_svm(fit: Fit) -> Iterator[Evidence]:
     method = "none" if stationary else fit["method"]
     if hasattr(model, "lam_pos"):
         method = weighted_flip(model.lam_pos, model.lam_neg)
-    treated, C = treat(fit, method), fit.rows("dual_coef_")
+    treated, C = treat(fit, method), model.dual_coef_[:, fit.kept]
     V = np.array([(p.y * a).reshape(-1, fit.n).sum(axis=0) for p, a in _boxes(fit)])
     faults = treated.map_faults(C, V)
     for row, (problem, a) in enumerate(_boxes(fit)):
@@ -118,7 +118,7 @@ def _eigenpair_faults(fit: Fit, raw: Array, d: Array, U: Array) -> list[str]:
     """
     off = norm((raw @ U - U * d).ravel()) / (float(np.abs(d).max()) or 1.0)
     off = max(off, norm((U.T @ U - np.eye(d.size)).ravel()))
-    c = (fit.rows("dual_coef_") / fit.root).T
+    c = (fit.model.dual_coef_[:, fit.kept] / fit.root).T
     inside = norm((c - U @ (U.T @ c)).ravel()) <= _LANCZOS * norm(c.ravel())
     return faults_of(
         (off <= _LANCZOS, "spectrum_ does not hold eigenpairs"),
@@ -140,9 +140,7 @@ def _proxy_evidence(
     unit = min(max(rise, total - float(v @ f)) + slack, total)
     # Every solution has |u| <= r with r^3 = p r + q: bounds beyond r R are cut.
     p, q = -4 * rho * min(0.0, whole.smallest), 4 * rho * np.sqrt(fit.weight.sum())
-    r = np.sqrt(2 * p) + np.cbrt(2 * q)  # by Newton from above
-    for _ in range(60):
-        r -= (r**3 - p * r - q) / (3 * r * r - p)
+    r = float(np.roots([1.0, 0.0, -p, -q]).real.max())
     cut = replace(problem, w=np.minimum(problem.w, r * (1 + 1e-8) * fit.root))
     objective = rho * _negative(whole) + rise, slack
     return Evidence(objective, cut.best_gap(a, f, error), unit=unit)
