@@ -26,14 +26,14 @@ def _judge_dc(fit: Fit) -> Iterator[Evidence]:
     return smooth.judge_dc_primal(fit) if primal else svm.judge_svm(fit)
 
 
-# By name, not by class: the referee shares no code with what it judges.
+# By name, not by class: the referee shares no code with what it judges. A search by
+# cross-validation (with CV at the end of its name) is judged as what it has found.
 _JUDGES: dict[str, Callable[[Fit], Iterator[Evidence]]] = {
     "CPDRegressor": smooth.judge_cpd, "CPDSVC": smooth.judge_cpd, "DCSVC": _judge_dc,
     "KreinLogisticRegression": smooth.judge_logistic, "KreinRidge": smooth.judge_ridge,
     "KreinSVC": svm.judge_svm, "MKLSVC": svm.judge_mkl, "ProxySVC": svm.judge_proxy,
     "SpectrumOneClassSVM": svm.judge_svm, "SpectrumSVC": svm.judge_svm,
-    "SpectrumSVCCV": svm.judge_svm, "SpectrumSVR": svm.judge_svm,
-    "SpectrumSVRCV": svm.judge_svm,
+    "SpectrumSVR": svm.judge_svm,
 }  # fmt: skip
 
 
@@ -104,8 +104,9 @@ def check_certificate(
 
 
 def _judge_of(model: Any) -> Callable[[Fit], Iterator[Evidence]]:
-    known = [_JUDGES[c.__name__] for c in type(model).__mro__ if c.__name__ in _JUDGES]
-    names, name = ", ".join(sorted(_JUDGES)), type(model).__name__
+    name, names = type(model).__name__, ", ".join(sorted(_JUDGES))
+    bases = [cls.__name__.removesuffix("CV") for cls in type(model).__mro__]
+    known = [_JUDGES[base] for base in bases if base in _JUDGES]
     if not known:
         raise TypeError(f"check_certificate knows {names}, got {name}")
     if not hasattr(model, "dual_coef_"):

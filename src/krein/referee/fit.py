@@ -170,16 +170,16 @@ class Fit:
 
     def _support_faults(self) -> list[str]:
         """Check which items predict, and intercepts that are not free."""
-        support, b = self.model.support_, float(self.model.intercept_[0])
-        known, used = np.unique(support), np.any(self.model.dual_coef_ != 0.0, axis=0)
+        model, support = self.model, self.model.support_
+        known, used = np.unique(support), np.any(model.dual_coef_ != 0.0, axis=0)
         listed = known.size == support.size and not np.any(np.delete(used, known))
         ordered = known.size < used.size or np.array_equal(known, support)
         seen = not np.any(np.delete(used, self.kept))
-        fixed = not getattr(self.model, "fit_intercept", True)
-        free = not (fixed and np.any(self.model.intercept_))
+        free = getattr(model, "fit_intercept", True) or not np.any(model.intercept_)
+        b = getattr(model, "dense_intercept_", model.intercept_)[0]  # before sparsify
         return faults_of(
             (free, "intercept_ is not zero with fit_intercept=False"),
-            (getattr(self.model, "offset_", -b) == -b, "intercept_ is not -offset_"),
+            (getattr(model, "offset_", -b) == -b, "intercept_ is not -offset_"),
             (seen, "dual_coef_ is not 0 on items of weight 0"),
             (listed, "support_ does not list the items with a coefficient"),
             (ordered, "support_ lists all items in another order"),

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from krein.methods import SPAN, as_method
+from krein.methods import METHODS, SPAN, as_method
 from krein.referee.evidence import EPS, Array, faults_of, norm
 from krein.referee.fit import Fit
 
@@ -31,16 +31,16 @@ def treat(fit: Fit, method: Any) -> Any:
     Products serve methods that multiply all positive eigenvalues by one number and all
     negative ones by another, and those that need no eigenpairs.
     """
-    record, t = as_method(method), fit["t"]
-    if fit.n > _DECOMPOSED and record.name in _MULTIPLIED:
+    record = as_method(method)
+    own = METHODS.get(record.name, record) != record  # the user's, by a known name
+    if fit.n > _DECOMPOSED and record.name in _MULTIPLIED and not own:
         return Multiplied(fit, record)
     d, U = np.linalg.eigh(fit.root[:, None] * fit.dense() * fit.root)
     edge = d.size * EPS * float(np.abs(d).max())
-    target, gain = record.apply(d, edge, t)
+    target, gain = record.apply(d, edge, fit["t"])
     edge = SPAN * float(np.abs(d).max()) if record.name == "diffusion" else edge
-    return Decomposed(
-        fit, (d, U), target, gain if record.new_rows == "mapped" else None, edge
-    )
+    mapped = record.new_rows == "mapped"
+    return Decomposed(fit, (d, U), target, gain if mapped else None, edge)
 
 
 def raw_faults(c: Array, v: Array) -> list[str]:
