@@ -189,21 +189,20 @@ def judge_mkl(fit: Fit) -> Iterator[Evidence]:
             for p in points
             if not problem.infeasible(p)
         ]
-        (value, value_slack), (gap, gap_slack) = (
-            evidence.objective,
-            evidence.gap or (0.0, 0.0),
-        )
-        above = value + float(shares @ costs) + gap
-        slack = value_slack + gap_slack + 64 * EPS * (abs(above) + float(costs.max()))
-        unit = evidence.unit = abs(above - float(costs.min()))
-        evidence.objective = above, slack + min(gap, 1e-6 * unit)
-        bound = max(0.0, above - max(below, default=-np.inf))
-        evidence.gap, evidence.residual = (bound, 2 * slack), None
-        simplex = abs(float(shares.sum()) - 1.0) <= 1e-9 and shares.min() >= 0.0
-        evidence.faults += faults_of(
-            (simplex, "weights_ are negative, or not of sum 1")
-        )
+        _bound_weights(evidence, shares, costs, max(below, default=-np.inf))
         evidence.faults += raw_faults(fit.row("dual_coef_", row), v)
         b = float(model.intercept_[row])
         evidence.faults += problem.intercept_faults(b, a, f, error)
         yield evidence
+
+
+def _bound_weights(e: Evidence, shares: Array, costs: Array, below: float) -> None:
+    """Turn the evidence on the machine into one on the weights of the kernels."""
+    (value, value_slack), (gap, gap_slack) = e.objective, e.gap or (0.0, 0.0)
+    above = value + float(shares @ costs) + gap
+    slack = value_slack + gap_slack + 64 * EPS * (abs(above) + float(costs.max()))
+    e.unit = abs(above - float(costs.min()))
+    e.objective = above, slack + min(gap, 1e-6 * e.unit)
+    e.gap, e.residual = (max(0.0, above - below), 2 * slack), None
+    simplex = abs(float(shares.sum()) - 1.0) <= 1e-9 and shares.min() >= 0.0
+    e.faults += faults_of((simplex, "weights_ are negative, or not of sum 1"))
