@@ -189,8 +189,8 @@ def _derive_table3(measured: Means, runs: list[Run]) -> Means:
     extra: Means = {}
     by_split: dict[tuple[str, int], dict[str, Values]] = {}
     for run in runs:
-        key = (run.task.dataset, run.task.split)
-        by_split.setdefault(key, {})[run.task.method] = run.values
+        half = (run.task.dataset, run.task.split)
+        by_split.setdefault(half, {})[run.task.method] = run.values
     for name in SMALL:
         spreads = [
             np.ptp([values[m]["accuracy"] for m in _EQUAL_ON_PD])

@@ -134,12 +134,12 @@ def _ratios(to: str) -> Any:
                 found.setdefault((dataset, method), []).append(ratio)
         extra: Means = {}
         for (dataset, method), values in found.items():
-            ratio = Measured(
-                float(np.median(values)), float(np.std(values)), len(values)
-            )
-            extra[(dataset, method, f"training time / {to}")] = ratio
-            word = "yes" if ratio.value > 1 else "no"
-            extra[(dataset, method, f"slower than {to}")] = Measured(word, None, 1)
+            middle = float(np.median(values))
+            key = (dataset, method, f"training time / {to}")
+            extra[key] = Measured(middle, float(np.std(values)), len(values))
+            word = "yes" if middle > 1 else "no"
+            key = (dataset, method, f"slower than {to}")
+            extra[key] = Measured(word, None, len(values))
         return extra
 
     return derive

@@ -148,9 +148,9 @@ def _width(
     """Gamma by five-fold cross-validation of LIBSVM over (C, gamma)."""
     from krein import rbf_kernel
 
-    gammas, Cs = [width / X.shape[1] for width in _WIDTHS], _CS
+    gammas, Cs = [width / X.shape[1] for width in _WIDTHS], list(_CS)
     if libsvm_grid:
-        gammas, Cs = list(_LIBSVM_GAMMAS), _LIBSVM_CS
+        gammas, Cs = list(_LIBSVM_GAMMAS), list(_LIBSVM_CS)
     if quick:
         gammas, Cs = gammas[4:8:2], Cs[1:3]
     kernels = {gamma: rbf_kernel(X, gamma=gamma) for gamma in gammas}

@@ -132,9 +132,10 @@ def since_second_reading(ledger: Ledger) -> tuple[Counter[str], Counter[tuple]]:
         rows = list(csv.DictReader(handle))
     names = ("table", "dataset", "method", "quantity")
     then = {tuple(row[name] for name in names): row["verdict"] for row in rows}
+    now: dict[tuple[str, ...], str]
     now = {(claim.table, *claim.key): claim.verdict for claim in ledger.claims}
     changed: Counter[tuple] = Counter()
-    for key in {**then, **now}:
+    for key in dict.fromkeys([*then, *now]):
         pair = then.get(key, "no claim"), now.get(key, "no claim")
         if pair[0] != pair[1]:
             changed[key[0], *pair] += 1
