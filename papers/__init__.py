@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from papers.claims import Claim, by_reading, means, printed
-from papers.runs import EDITION, Means, Run, Runner, Store, Table
+from papers.runs import Means, Run, Runner, Store, Table
 
 __all__ = [
     "LEDGER",
@@ -88,7 +88,6 @@ class State:
     failed: int
     seconds: float
     outdated: bool
-    older: int
     diverged: int
     verdicts: dict[str, int]
 
@@ -97,7 +96,6 @@ class State:
         """How many runs there are."""
         words = f"{self.finished} of {self.wanted}"
         for count, what in (
-            (self.older, "older"),
             (self.diverged, "diverged"),
             (self.failed, "failed"),
         ):
@@ -137,7 +135,6 @@ def _state(table: Table, store: Store, verdicts: Counter[str]) -> State:
         failed,
         sum(run.seconds for run in runs),
         store.outdated,
-        sum(run.edition < EDITION for run in runs),
         sum(run.diverged for run in runs),
         dict(verdicts),
     )

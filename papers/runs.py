@@ -27,7 +27,6 @@ from krein.store.fingerprint import fingerprint
 from krein.store.records import RecordStore, read_record
 
 __all__ = [
-    "EDITION",
     "DivergedError",
     "Run",
     "Runner",
@@ -41,9 +40,6 @@ __all__ = [
 # What a run measures: numbers, curves (lists of numbers), words.
 Values = dict[str, Any]
 FAILED = "failed"  # in the values of a run that broke down: the error in words
-# Raised with every new reading of the papers. Older runs stay as long as the protocol
-# of their table does; the page says how many there are.
-EDITION = 2
 STATUS = "status"  # how the solver ended, in the values of a run
 
 
@@ -76,7 +72,6 @@ class Run:
     task: Task
     values: Values
     seconds: float
-    edition: int = EDITION
 
     @property
     def failed(self) -> bool:
@@ -96,15 +91,13 @@ class Run:
             "split": self.task.split,
             "seconds": round(self.seconds, 3),
             "values": self.values,
-            "edition": self.edition,
         }
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Run:
         """Read what `record` wrote."""
         task = Task(record["dataset"], record["method"], record["split"])
-        edition = record.get("edition", 1)
-        return cls(task, record["values"], record["seconds"], edition)
+        return cls(task, record["values"], record["seconds"])
 
 
 # (task, quick, earlier) -> values; earlier(task) gives the values of another task of

@@ -168,3 +168,43 @@ def test_methods_under_a_reading_have_names():
     assert under("CCICP-SGD-I", "printed equations") == "CCICP-SGD-I, printed equations"
     assert under("Flip", "printed equations") == "Flip"
     assert under("CCICP-GD", "") == "CCICP-GD"
+
+
+def test_condition_15_asks_for_a_lambda_far_above_zero():
+    """From the printed eigenvalues: ||K||^2 / (4 n) over their sum."""
+    from papers.liu import _least_lambda
+
+    assert _least_lambda("sonar") == pytest.approx(3024.6 / (4 * 104))
+    indefinite = 94.077**2 / (4 * 62 * (94.077 - 2.094))
+    assert _least_lambda("monks1") == pytest.approx(indefinite)
+
+
+@pytest.mark.parametrize(
+    ("curve", "steps"),
+    [
+        ([1.0, 0.6, 0.5, 0.499, 0.498], 2.0),
+        ([1.0, 1.0], 0.0),
+        ([1.0, 0.6, 0.2], "more than 2"),
+    ],
+)
+def test_a_curve_has_converged_when_it_moves_no_more(curve, steps):
+    from papers.liu_figures import _settled
+
+    assert _settled(curve) == steps
+
+
+def test_distances_are_in_the_unit_of_the_tolerance():
+    from papers.claims import Claim
+    from papers.page import _distance
+
+    def claims(tolerance, *pairs):
+        return [
+            Claim(*"tdmq", paper, tolerance, "", ours=ours, verdict="holds")
+            for paper, ours in pairs
+        ]
+
+    assert _distance(claims("x3", ("2", "4"), ("8", "4"))) == "a factor of 2 (median)"
+    assert _distance(claims("5%", ("100", "103"), ("10", "9.7"))) == "3 % (median)"
+    assert _distance(claims("0.1", ("1", "1.25"), ("2", "1.75"))) == "0.25 (median)"
+    assert _distance(claims("0.1", ("1", "1.25"))) == "1.25 against 1"
+    assert _distance(claims("=", ("yes", "no"))) == ""
