@@ -296,9 +296,8 @@ def _explain_table3(claim: Claim, measured: Means) -> str:
         return ""
     values = [found.value for found in row]
     low, high, paper = min(values), max(values), float(claim.paper)
-    span = f"{low:.3f} to {high:.3f} for the {len(row)} methods solved to a certificate"
     where = "below" if paper < low else "above" if paper > high else "within"
-    return f"the printed value lies {where} the range {span} on the same halves"
+    return f"{where} {low:.3f} to {high:.3f}, the range of {len(row)} certified methods"
 
 
 TABLES = [
