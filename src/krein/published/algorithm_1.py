@@ -32,7 +32,8 @@ import scipy.optimize
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate, run
-from krein.machines.cpd import CPDProblem, SquaredHinge
+from krein.machines.cpd import CPDProblem
+from krein.machines.losses import SquaredHinge
 from krein.result import Certificate, Result
 
 _RECURSE = 500  # line 2
