@@ -100,9 +100,9 @@ def _chen(ledger: Ledger, seeds: dict[int, Ledger]) -> list[str]:
     return [
         "**Chen and Ye**: features scaled to [-1, 1] and one Gaussian width on all "
         f"sets give {counted(spectrum, _WHOLE)} of the printed eigenvalues and counts "
-        f"of {', '.join(_EXPLAINED)}, a tuned width {counted(spectrum, _TUNED)}; with "
-        f"rho = 10 SIQCLP needs {steps.ours or '(not run)'} steps to a gap of 1e-5 "
-        f"({steps.paper} printed).",
+        f"of {', '.join(_EXPLAINED)}, a tuned width {counted(spectrum, _TUNED)}. "
+        f"SIQCLP is printed to need {steps.paper} steps to a gap of 1e-5: "
+        f"{steps.ours or 'not run'} with an exact master problem.",
         f"At that width {on_all_seeds(_WHOLE)} of 20 accuracies on these sets hold on "
         f"{1 + len(seeds)} seeds if training and test points are fixed together, "
         f"{on_all_seeds(_MAPPED)} with mapped rows: the accuracies do not tell which "
