@@ -17,10 +17,10 @@ from krein.cli.inspect import repairs
 from krein.cli.options import check_output, repeated
 from krein.cli.output import print_alerts, print_note, print_table
 from krein.cli.problem import check_methods, kernel_names, load_problem
-from krein.comparison import columns as of
+from krein.comparison.columns import shown_columns
 from krein.comparison.kernels import KernelComparison
+from krein.comparison.methods import TASKS
 from krein.comparison.run import compare_problem
-from krein.comparison.tasks import compare_task
 from krein.items import called
 from krein.progress import percent_bar, seconds_in_words
 from krein.report import write_report
@@ -126,14 +126,17 @@ def _check_folds(folds: int | None, problem: Any) -> None:
 def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
     label = f"comparing {problem.codes.size} items"
     with percent_bar(label, show=not args.quiet) as progress:
-        how = {"cv": args.folds, "progress": progress, "random_state": args.seed}
-        if args.task in ("regression", "novelty"):
-            return compare_task(
-                problem, args.task, methods, scoring=args.scoring, **how
-            )
-        scoring = args.scoring or "accuracy"
-        how |= {"scoring": scoring, "n_jobs": args.jobs, "cache": args.cache}
-        return compare_problem(problem, methods, **how)
+        known = TASKS[problem.task].scorings
+        return compare_problem(
+            problem,
+            methods,
+            cv=args.folds,
+            scoring=args.scoring if args.scoring in known else None,
+            n_jobs=args.jobs,
+            cache=args.cache,
+            progress=progress,
+            random_state=args.seed,
+        )
 
 
 def _is_large(problem: Any) -> bool:
@@ -151,9 +154,7 @@ def _diagnose(problem: Any, args: argparse.Namespace) -> Any:
         K, vectors = problem.K[items][:, items], None
     else:
         K, vectors = problem.on(items), problem.vectors
-    if not problem.classes.size:  # numbers to be predicted
-        return diagnose(K, problem.codes[items], vectors)
-    return diagnose(K, problem.classes[problem.codes[items]], vectors)
+    return diagnose(K, problem.labels[items], vectors)
 
 
 def _write_model(
@@ -229,11 +230,8 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
     print_alerts(payload["findings"])
     print(payload["recommendation"])
-    tasks = {"regression": of.REGRESSION, "novelty": of.NOVELTY}
-    columns = of.shown_columns(
-        payload["splits"],
-        tasks.get(payload["task"], of.COLUMNS),
-        by_items=payload["by_items"],
+    columns = shown_columns(
+        payload["splits"], TASKS[payload["task"]].columns, by_items=payload["by_items"]
     )
     first = ["kernel", "method"] if "kernels" in payload else ["method"]
     head = [*first, *(column.title.removesuffix(" s") for column in columns)]

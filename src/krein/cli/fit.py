@@ -20,7 +20,6 @@ from krein.cli.parameters import declared, parse_pairs
 from krein.cli.problem import check_methods, load_problem, methods_of
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import select_methods
-from krein.comparison.tasks import fit_task
 from krein.diagnostics.findings import Evidence, find
 from krein.notices import warn_user
 from krein.progress import progress_bar
@@ -38,7 +37,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     _warn_if_diagonal(args, problem)
     label = f"fitting {name} on {problem.codes.size} items"
     with progress_bar(label, 0, unit="", show=not args.quiet):
-        model = _fit(problem, name, settings or None, args.task)
+        model = fit_method(problem, name, params=settings or None)
         model = with_probabilities(model, problem) if args.proba else model
     checked = _checked(model, problem) if args.check else {}
     score = _training_score(model, problem, args.task)
@@ -69,13 +68,6 @@ def _method(args: argparse.Namespace, problem: Any) -> str:
 
 def _is_sparse(problem: Any) -> bool:
     return scipy.sparse.issparse(problem.K)
-
-
-def _fit(problem: Any, name: str, settings: Any, task: str | None) -> Any:
-    if task in ("regression", "novelty"):
-        return fit_task(problem, task, name, params=settings)
-
-    return fit_method(problem, name, params=settings)
 
 
 def _training_score(model: Any, problem: Any, task: str | None) -> dict[str, Any]:
@@ -145,7 +137,7 @@ def training_data(problem: Any) -> Any:
 
 def labels_of(problem: Any) -> Any:
     """Return the labels (or numbers) of the training items."""
-    return problem.classes[problem.codes] if problem.classes.size else problem.codes
+    return problem.labels
 
 
 def with_probabilities(model: Any, problem: Any) -> Any:

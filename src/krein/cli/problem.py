@@ -14,9 +14,8 @@ from krein.cli.hits import as_similarity, leave_out_rare, near_duplicates
 from krein.cli.inputs import TWINS, check_symmetry, read_inputs
 from krein.cli.output import print_note
 from krein.cli.parameters import declared, kernel_parameters, parse_pairs
-from krein.comparison import METHODS, list_methods
+from krein.comparison.methods import TASKS
 from krein.comparison.problem import make_problem
-from krein.comparison.tasks import DETECTORS, REGRESSORS, task_problem
 from krein.kernels import KERNELS, as_kernel, list_kernels
 from krein.notices import warn_user
 from krein.splitting import duplicate_groups, similarity_groups
@@ -60,11 +59,9 @@ def check_methods(names: str | None, task: str | None = None) -> list[str] | Non
 
 def methods_of(task: str | None) -> dict[str, Any]:
     """The methods of a task by name; of "any" task while labels are not read."""
-    classifiers = {name: METHODS[name] for name in list_methods()}
     if task == "any":
-        return {**REGRESSORS, **classifiers}
-    others: dict[str | None, Any] = {"regression": REGRESSORS, "novelty": DETECTORS}
-    return others.get(task, classifiers)
+        return TASKS["regression"].methods | TASKS["classification"].methods
+    return TASKS[task or "classification"].methods
 
 
 def make_kernel(name: str, pairs: list[str]) -> Any:
@@ -183,12 +180,10 @@ def load_problem(args: argparse.Namespace, read: Any = None) -> tuple[Any, Any]:
         "symmetrize": args.symmetrize,
         "conversion": None if items else settle_kind(args, read.data, read.target),
     }
-    if args.task is None or args.task == "classification":
-        return make_problem(read.data, read.target, **how), read
-    target = read.target
-    if args.task == "novelty" and target is not None:
+    target, task = read.target, args.task or "classification"
+    if task == "novelty" and target is not None:
         target = _normal_first(target, args.normal)
-    return task_problem(read.data, target, args.task, **how), read
+    return make_problem(read.data, target, **how, task=task), read
 
 
 def _normal_first(labels: Any, normal: str | None) -> Any:

@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -15,20 +15,14 @@ from krein.arrays import Array
 from krein.comparison.columns import (
     ABOUT_ITEMS,
     ABOUT_P,
-    COLUMNS,
     NO_P,
     Column,
     shown_columns,
 )
 from krein.comparison.evaluation import fit_method
-from krein.comparison.methods import METHODS
-from krein.comparison.problem import Problem
-from krein.comparison.recommendation import (
-    Recommendation,
-    free_scores,
-    recommend,
-)
-from krein.comparison.splits import Split
+from krein.comparison.methods import TASKS, Method
+from krein.comparison.problem import Problem, Split
+from krein.comparison.recommendation import Recommendation, free_scores, recommend
 from krein.comparison.statistics import (
     corrected_test,
     holm,
@@ -77,9 +71,16 @@ class Comparison:
     problem: Problem
     splits: tuple[Split, ...]
     random_state: int = 0
-    registry: ClassVar[dict[str, Any]] = METHODS
-    all_columns: ClassVar[tuple[Column, ...]] = COLUMNS
-    task: ClassVar[str] = "classification"
+
+    @property
+    def task(self) -> str:
+        """Classification, regression or novelty."""
+        return self.problem.task
+
+    @property
+    def registry(self) -> dict[str, Method]:
+        """The methods of the task by name."""
+        return TASKS[self.task].methods
 
     def title(self, method: str) -> str:
         """What a method is called in tables."""
@@ -88,7 +89,7 @@ class Comparison:
     @cached_property
     def score_columns(self) -> dict[str, Column]:
         """Columns of scores by the name of the scoring."""
-        return {c.scoring: c for c in self.all_columns if c.scoring}
+        return {c.scoring: c for c in TASKS[self.task].columns if c.scoring}
 
     @property
     def deciding(self) -> Column:
@@ -103,7 +104,9 @@ class Comparison:
         return ABOUT_ITEMS if self.by_items else NO_P
 
     def said(self, record: dict[str, Any]) -> list[str]:
-        """Labels that were predicted for the test part of a record."""
+        """Labels (or numbers) that were predicted for the test part of a record."""
+        if self.task == "regression":
+            return [f"{value:.3g}" for value in record["predicted"]]
         return [str(self.problem.classes[code]) for code in record["predicted"]]
 
     @property
@@ -188,12 +191,12 @@ class Comparison:
 
     def p_value(self, a: str, b: str) -> float:
         """Test of two methods over items, where the score is a mean over items."""
-        mine, other = self.right(a), self.right(b)
+        mine, other = self.item_scores(a), self.item_scores(b)
         if mine is None or other is None:
             return self.p_value_splits(a, b)
-        return self.item_p_value(mine - other)
+        return self.item_p_value(mine - other, 0.5 * (self.skill(a) + self.skill(b)))
 
-    def item_p_value(self, difference: Array) -> float:
+    def item_p_value(self, difference: Array, skill: float) -> float:
         """Test of a difference per item; NaN for items that were never tested."""
         tested = ~np.isnan(difference)
         folds = tested.sum() / np.mean([test.size for _, test in self.splits])
@@ -204,44 +207,58 @@ class Comparison:
             None if groups is None else groups[tested],
             test_share=self.test_share,
             folds=float(folds),
+            skill=skill,
         )[1]
+
+    def skill(self, method: str) -> float:
+        """Which part of the mistakes of a free answer a method avoids."""
+        free = max(value for _, value in self.levels)
+        mean = float(self.scores(method).mean())
+        if not self.deciding.larger_is_better:
+            return 1.0 + mean / free if free else 0.0
+        return (mean - free) / (1.0 - free) if free < 1.0 else 0.0
 
     @property
     def by_items(self) -> bool:
         """Whether the test over items decides."""
-        return self.right(self.best) is not None
+        return self.item_scores(self.best) is not None
 
     def _weights(self) -> Array:
         """What an item counts in the score."""
-        counts = np.bincount(self.problem.codes)[self.problem.codes]
-        return 1.0 / counts if self.scoring == "balanced_accuracy" else 1.0 + 0 * counts
+        if self.scoring != "balanced_accuracy":
+            return np.ones(self.problem.codes.size)
+        return 1.0 / np.bincount(self.problem.codes)[self.problem.codes]
 
     @cached_property
-    def _right(self) -> dict[str, Array | None]:
-        return {name: self._items_right(name) for name in self.completed}
+    def _item_scores(self) -> dict[str, Array | None]:
+        return {name: self._mean_by_item(name) for name in self.completed}
 
-    def right(self, method: str) -> Array | None:
-        """Share of its tests in which each item was recognised; None if not known."""
-        return self._right.get(method)
+    def item_scores(self, method: str) -> Array | None:
+        """What each item adds to the score; None where items do not add up.
 
-    def _items_right(self, method: str) -> Array | None:
-        """NaN for items that were never tested; None where items do not add up."""
-        if self.scoring not in ("accuracy", "balanced_accuracy"):
+        Of classes the share of its tests in which an item was recognised, of numbers
+        minus its mean error. NaN for items that were never tested.
+        """
+        return self._item_scores.get(method)
+
+    def _mean_by_item(self, method: str) -> Array | None:
+        if self.scoring in ("neg_log_loss", "roc_auc"):
             return None
-        codes = self.problem.codes
-        right, tests = np.zeros(codes.size), np.zeros(codes.size)
+        total, tests = np.zeros((2, self.problem.codes.size))
         for record in self.of(method):
             test = self.splits[record["split"]][1]
-            said = np.asarray(record.get("predicted", ()))
-            if said.size != test.size:
-                return None
-            hit = said == codes[test]
-            if abs(hit.mean() - record["scores"]["accuracy"]) > 1e-9:
-                return None
-            right[test] += hit
+            y, predicted = self.problem.codes[test], np.asarray(record["predicted"])
+            if self.task == "regression":
+                error = np.abs(y - predicted)
+                total[test] -= error**2 if self.scoring == "r2" else error
+            else:
+                right = predicted == y
+                if abs(right.mean() - record["scores"]["accuracy"]) > 1e-9:
+                    return None
+                total[test] += right
             tests[test] += 1
         with np.errstate(invalid="ignore"):
-            return right / tests
+            return total / tests
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row of plain values per completed method, best first."""
@@ -265,10 +282,10 @@ class Comparison:
         return row
 
     def confusion(self, method: str) -> np.ndarray:
-        """Return counts (true class, predicted class) over all test parts."""
+        """Return counts (true class, predicted class); of numbers an empty table."""
         n = self.problem.classes.size
         counts = np.zeros((n, n), dtype=int)
-        for record in self.of(method):
+        for record in self.of(method) if n else []:
             test = self.splits[record["split"]][1]
             np.add.at(counts, (self.problem.codes[test], record["predicted"]), 1)
         return counts
@@ -284,7 +301,7 @@ class Comparison:
         n = self.problem.codes.size
         if n > _EXACT_UP_TO:
             return True  # not known; the diagnosis of large matrices is an estimate
-        K = self.problem.on(np.arange(n))
+        K = self.problem.on(self.problem.everything)
         # The report needs the eigenvectors too, and shares them.
         shared = is_sharing()
         values = Spectrum.exact(K).eigenvalues if shared else np.linalg.eigvalsh(K)
@@ -307,7 +324,8 @@ class Comparison:
     @property
     def columns(self) -> list[Column]:
         """Columns of a table for people."""
-        return shown_columns(len(self.splits), self.all_columns, by_items=self.by_items)
+        columns = TASKS[self.task].columns
+        return shown_columns(len(self.splits), columns, by_items=self.by_items)
 
     def _cells(self, row: dict[str, Any]) -> list[str]:
         return [row["title"], *(column.show(row) for column in self.columns)]

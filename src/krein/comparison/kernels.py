@@ -115,12 +115,13 @@ class KernelComparison:
     def _p_value(self, kernel: str, other: str) -> float:
         """Test of two kernels, each with its method; over items where that is known."""
         first, second = self.comparisons[kernel], self.comparisons[other]
-        mine = first.right(first.recommendation.method)
-        theirs = second.right(second.recommendation.method)
+        names = first.recommendation.method, second.recommendation.method
+        mine, theirs = first.item_scores(names[0]), second.item_scores(names[1])
         if mine is None or theirs is None:
             scores = self._scores(kernel), self._scores(other)
             return corrected_test(*scores, first.test_share)[1]
-        return first.item_p_value(mine - theirs)
+        skill = 0.5 * (first.skill(names[0]) + second.skill(names[1]))
+        return first.item_p_value(mine - theirs, skill)
 
     def fit_best(self) -> Any:
         """Fit the recommended method with the recommended kernel on all items.
@@ -147,8 +148,7 @@ class KernelComparison:
             (name, SpectrumSVCCV(kernel=self.comparisons[name].problem.kernel))
             for name in self.near
         ]
-        labels = first.classes[first.codes]
-        return VotingClassifier(models, voting="soft").fit(first.items, labels)
+        return VotingClassifier(models, voting="soft").fit(first.items, first.labels)
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by kernel and method.
