@@ -162,7 +162,7 @@ def _write_page(
 ) -> None:
     import numpy as np
 
-    from krein.report.map import render_map
+    from krein.report.render import render_map
     from krein.store.files import atomic_write
 
     shown: Any = np.arange(len(rows))
