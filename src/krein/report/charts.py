@@ -362,10 +362,7 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
 
 
 def _palette() -> bytes:
-    shades = ((178, 24, 43), (247, 247, 247), (33, 102, 172))
-    levels = np.arange(201)
-    colours = [
-        np.interp(levels, (0, 100, 200), channel)
-        for channel in zip(*shades, strict=True)
-    ]
+    red_white_blue = np.array([[178, 24, 43], [247, 247, 247], [33, 102, 172]])
+    levels, ends = np.arange(201), (0, 100, 200)
+    colours = [np.interp(levels, ends, channel) for channel in red_white_blue.T]
     return np.column_stack(colours).round().astype(np.uint8).tobytes()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -90,7 +91,7 @@ def case(
         "heat": heat_map(K, codes),
         "embedding": embedding(Spectrum.exact(K), codes, known),
         "kernels": kernels,
-        "comparison": {**_comparison(comparison), "recommendation": text},
+        "comparison": {**_comparison(comparison), "recommendation": _beside(text)},
         "mistakes": mistakes(comparison, K, known),
         "unsure": unsure_items(comparison, known),
         "copy": recipe(comparison, source),
@@ -138,6 +139,11 @@ def _headline(comparison: Any, kernel: str) -> str:
         if len(f"{text}{more}".split()) <= _HEADLINE:
             text += more
     return text
+
+
+def _beside(recommendation: str) -> str:
+    """The recommendation without a first sentence that the headline says."""
+    return re.sub(r"^Use [^:,]*: mean [^:]* over \d+ splits\. ", "", recommendation)
 
 
 def _kernels(several: Any) -> list[dict[str, Any]]:

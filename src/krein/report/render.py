@@ -284,7 +284,7 @@ def _run(run: dict[str, Any], comparison: dict[str, Any]) -> str:
     return facts_table(facts) + command
 
 
-# ---------------------------------------------------------------- the page of an embedding
+# ------------------------------------------------------------ the page of an embedding
 
 # By kind of matrix: what the coordinates are, and what a negative eigenvalue says.
 _MAP_WORDS = {

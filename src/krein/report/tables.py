@@ -9,8 +9,9 @@ from typing import Any
 from krein.progress import seconds_in_words
 
 _SETS = (
-    "Prediction sets hold the true class of nine items in ten. A set of several classes "
-    "says that the item lies between them, an empty one that it is unlike all of them."
+    "Prediction sets hold the true class of nine items in ten. A set of several "
+    "classes says that the item lies between them, an empty one that it is unlike all "
+    "of them."
 )
 
 
@@ -37,11 +38,11 @@ def _heads(titles: Iterable[str], kind: str = "") -> str:
     return "".join(f'<th scope="col"{kind}>{escape(title)}</th>' for title in titles)
 
 
-def _wide(label: str, kind: str, head: str, rows: Iterable[str], top: str = "") -> str:
+def _wide(label: str, kind: str, head: str, rows: Iterable[str]) -> str:
     """A table that scrolls sideways where the screen is narrow."""
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{label}">'
-        f'<table class="{kind}">{top}<thead><tr>{head}</tr></thead>'
+        f'<table class="{kind}"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
@@ -63,10 +64,12 @@ def score_table(comparison: dict[str, Any]) -> str:
         for row in comparison["table"]
     )
     head = _heads(["Method"]) + _heads(titles, ' class="number"')
-    return _note(
-        f"{capital(comparison['label'])} decides (bold). Press a heading to sort. "
-        f"{comparison['about_p']}"
-    ) + _wide("Table of scores", "sortable", head, rows)
+    note = (
+        f'<p class="note">{escape(capital(comparison["label"]))} decides (bold). '
+        '<span class="screen">Press a heading to sort.</span> '
+        f"{escape(comparison['about_p'])}</p>"
+    )
+    return note + _wide("Table of scores", "sortable", head, rows)
 
 
 def _cell(column: dict[str, Any], row: dict[str, Any], deciding: bool) -> str:
@@ -126,22 +129,26 @@ def picker(comparison: dict[str, Any], classes: list[dict[str, Any]]) -> str:
         for name, method in methods.items()
     )
     parts = "".join(_method_part(n, method, labels) for n, method in methods.items())
+    counted = any(method["confusion"] for method in methods.values())
+    note = (
+        "True class in rows, predicted class in columns, counted over all test parts."
+    )
     return (
         f'<p class="picker"><label>Method: <select class="methods">{options}</select>'
-        f"</label></p>{parts}"
+        f"</label></p>{_note(note) if counted else ''}{parts}"
     )
 
 
 def _method_part(name: str, method: dict[str, Any], labels: list[str]) -> str:
     chosen = "; ".join(
-        f"{c['params'] or 'nothing to choose'} "
-        f"({c['splits']} split{'s' if c['splits'] > 1 else ''})"
+        f"{c['params']} ({c['splits']} split{'s' if c['splits'] > 1 else ''})"
         for c in method["chosen"]
+        if c["params"]
     )
+    about = method["about"] + (f" Chosen most often: {chosen}." if chosen else "")
     return (
         f'<div class="pick" data-method="{escape(name)}"><h4>{escape(method["title"])}'
-        f"</h4><p>{escape(method['about'])} Chosen most often: {escape(chosen)}.</p>"
-        f"{_confusion(method['confusion'], labels)}</div>"
+        f"</h4><p>{escape(about)}</p>{_confusion(method['confusion'], labels)}</div>"
     )
 
 
@@ -160,9 +167,5 @@ def _confusion(counts: Sequence[Sequence[int]], labels: list[str]) -> str:
         )
         for i, row in enumerate(counts)
     )
-    top = (
-        "<caption>True class (rows), predicted class (columns), counted over all test "
-        "parts</caption>"
-    )
     head = "<td></td>" + _heads(labels, ' class="number"')
-    return _wide("Confusion", "confusion", head, rows, top)
+    return _wide("Confusion", "confusion", head, rows)
