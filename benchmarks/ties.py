@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 
-from krein.comparison.statistics import corrected_test, holm, item_test
+from krein.comparison.scores import corrected_test, holm, item_test
 from krein.estimators._folds import stratified_folds
 
 LEVEL = 0.05

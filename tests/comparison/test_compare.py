@@ -21,17 +21,19 @@ from krein import (
     load_model,
     save_model,
 )
-from krein.comparison.columns import COLUMNS, SCORES, shown_columns
 from krein.comparison.comparison import Comparison
 from krein.comparison.methods import METHODS, Method, select_methods
 from krein.comparison.problem import Problem, outer_splits
 from krein.comparison.recommendation import choose
-from krein.comparison.statistics import (
+from krein.comparison.scores import (
+    COLUMNS,
+    SCORES,
     corrected_error,
     corrected_test,
     holm,
     score,
     score_interval,
+    shown_columns,
 )
 from krein.estimators._folds import inner_folds
 from krein.kernels import KERNELS

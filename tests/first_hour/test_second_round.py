@@ -21,7 +21,7 @@ from krein.cli import main
 from krein.cli.options import declared_options
 from krein.comparison.comparison import Comparison
 from krein.comparison.problem import make_problem
-from krein.comparison.statistics import item_test
+from krein.comparison.scores import item_test
 from tests.first_hour.conftest import write_table
 
 N = 60
@@ -279,7 +279,8 @@ def test_items_of_a_group_are_one_unit(rng):
 
 
 def test_words_follow_the_p_value():
-    from krein.diagnostics.negative_part import NegativePart, advise
+    from krein.diagnostics.facts import NegativePart
+    from krein.diagnostics.findings import advise
 
     for p, words in ((0.015, "a hint of a relation"), (0.4, "no relation")):
         part = NegativePart("unclear", label_p_value=p)

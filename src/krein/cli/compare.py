@@ -17,10 +17,10 @@ from krein.cli.inspect import repairs
 from krein.cli.options import check_output, repeated
 from krein.cli.output import print_alerts, print_note, print_table
 from krein.cli.problem import check_methods, kernel_names, load_problem
-from krein.comparison.columns import shown_columns
 from krein.comparison.kernels import KernelComparison
 from krein.comparison.methods import TASKS
 from krein.comparison.run import compare_problem
+from krein.comparison.scores import shown_columns
 from krein.items import called
 from krein.progress import percent_bar, seconds_in_words
 from krein.report import write_report

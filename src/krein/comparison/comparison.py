@@ -10,24 +10,23 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from numpy.linalg import eigvalsh
 
 from krein.arrays import Array
-from krein.comparison.columns import (
-    ABOUT_ITEMS,
-    ABOUT_P,
-    NO_P,
-    Column,
-    shown_columns,
-)
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import TASKS, Method
 from krein.comparison.problem import Problem, Split
 from krein.comparison.recommendation import Recommendation, free_scores, recommend
-from krein.comparison.statistics import (
+from krein.comparison.scores import (
+    ABOUT_ITEMS,
+    ABOUT_P,
+    NO_P,
+    Column,
     corrected_test,
     holm,
     item_test,
     score_interval,
+    shown_columns,
 )
 from krein.optional import import_optional
 from krein.similarity.spectrum import Spectrum
@@ -126,11 +125,11 @@ class Comparison:
     @cached_property
     def failed(self) -> dict[str, str]:
         """Methods that failed on some split, with the first reason."""
-        reasons: dict[str, str] = {}
-        for record in self.records:
-            if "error" in record:
-                reasons.setdefault(record["method"], record["error"])
-        return reasons
+        return {
+            record["method"]: record["error"]
+            for record in reversed(self.records)
+            if "error" in record
+        }
 
     @property
     def completed(self) -> list[str]:
@@ -162,13 +161,9 @@ class Comparison:
     def best(self) -> str:
         """The method of the highest mean score (see `recommendation` for its worth)."""
         if not self.ranking:
-            raise ValueError(self.nothing_completed())
+            reasons = "; ".join(f"{m}: {why}" for m, why in self.failed.items())
+            raise ValueError(f"no method completed every split: {reasons}")
         return self.ranking[0]
-
-    def nothing_completed(self) -> str:
-        """Why there is no method to recommend."""
-        reasons = "; ".join(f"{m}: {why}" for m, why in self.failed.items())
-        return f"no method completed every split: {reasons}"
 
     @cached_property
     def p_values(self) -> dict[str, float]:
@@ -303,20 +298,15 @@ class Comparison:
             return True  # not known; the diagnosis of large matrices is an estimate
         K = self.problem.on(self.problem.everything)
         # The report needs the eigenvectors too, and shares them.
-        shared = is_sharing()
-        values = Spectrum.exact(K).eigenvalues if shared else np.linalg.eigvalsh(K)
+        values = Spectrum.exact(K).eigenvalues if is_sharing() else eigvalsh(K)
         return bool(values[0] < -n * 1e-14 * np.abs(values).max())
 
     def __str__(self) -> str:
-        rows = [self._cells(row) for row in self.table()]
-        header = ["method", *(column.title for column in self.columns)]
-        widths = [max(len(r[i]) for r in [header, *rows]) for i in range(len(header))]
+        rows = self._cells()
+        first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
         lines = [
-            "  ".join(
-                cell.ljust(w) if i == 0 else cell.rjust(w)
-                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in [header, *rows]
+            "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]).rstrip()
+            for name, *cells in rows
         ]
         lines += [f"{m} failed: {why}" for m, why in self.failed.items()]
         return "\n".join([*lines, "", self.recommendation.text])
@@ -327,15 +317,22 @@ class Comparison:
         columns = TASKS[self.task].columns
         return shown_columns(len(self.splits), columns, by_items=self.by_items)
 
-    def _cells(self, row: dict[str, Any]) -> list[str]:
-        return [row["title"], *(column.show(row) for column in self.columns)]
+    def _cells(self) -> list[list[str]]:
+        """The table for people: titles, then one row per method."""
+        columns = self.columns
+        return [
+            ["method", *(column.title for column in columns)],
+            *(
+                [row["title"], *(column.show(row) for column in columns)]
+                for row in self.table()
+            ),
+        ]
 
     def _repr_html_(self) -> str:
-        header = ["method", *(column.title for column in self.columns)]
-        lines = [("th", header), *(("td", self._cells(row)) for row in self.table())]
+        tags = ["th", *["td"] * len(self.ranking)]
         body = "".join(
             "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in line) + "</tr>"
-            for tag, line in lines
+            for tag, line in zip(tags, self._cells(), strict=True)
         )
         return (
             f"<table><caption>krein comparison</caption>{body}</table>"
@@ -364,20 +361,11 @@ class Comparison:
         -------
         matplotlib Axes
         """
-        pyplot = import_optional(
-            "matplotlib.pyplot", extra="plot", needed_for="Comparison.plot()"
+        from krein.plotting import plot_intervals
+
+        return plot_intervals(
+            self.table(), self.deciding.key, self.deciding.title, ax=ax
         )
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(6, 1 + 0.35 * len(self.ranking)))
-        key = self.deciding.key
-        rows = self.table()[::-1]
-        means = np.array([row[key] for row in rows])
-        intervals = np.array([row[key + "_interval"] for row in rows])
-        errors = np.abs(intervals.T - means)
-        ax.errorbar(means, range(len(rows)), xerr=errors, fmt="o", capsize=3)
-        ax.set_yticks(range(len(rows)), [row["title"] for row in rows])
-        ax.set_xlabel(f"{self.deciding.title}, mean and 95 % interval")
-        return ax
 
     def to_html(self, path: str | Path, *, force: bool = False, **context: Any) -> Path:
         """Write the report: one self-contained page.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,21 +21,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array, compressed_rows
+from krein.comparison.answers import ANSWERS, Answer, training_of
 from krein.comparison.methods import TASKS, Method
 from krein.comparison.problem import Problem, Split
-from krein.comparison.statistics import score
+from krein.comparison.scores import score
 from krein.estimators._base import KernelModel
-from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
+from krein.estimators._probability import sigmoid_probabilities
 from krein.estimators._search import best_candidates, held_out, in_folds
-from krein.estimators._training import Classes, Training, as_labels
-from krein.estimators.conformal import conformity, thresholds
+from krein.estimators._training import Classes, as_labels
 from krein.items import take
 from krein.progress import say
-from krein.result import DivergedError
-from krein.similarity.sparse import as_matrix
 from krein.store.sharing import alone_clock, shared_work
 
-COVERAGE = 0.9  # of the prediction sets that tell which items to look at
 # What a method may raise on a split without ending the comparison.
 _FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 
@@ -142,12 +139,17 @@ class MethodSearch:
         """The estimator before anything is chosen."""
         return self.method.build()
 
+    @property
+    def of_classes(self) -> bool:
+        """Whether classes are learnt, by decision values."""
+        return isinstance(self.target, Classes)
+
     @cached_property
     def by_rows(self) -> bool:
         """Whether it is fitted by `fit_rows` on similarities that are given."""
         own = getattr(type(self.model), "fit_rows", KernelModel.fit_rows)
         by_rows = own is not KernelModel.fit_rows and self.model._precomputed
-        return by_rows and isinstance(self.target, Classes)
+        return by_rows and self.of_classes
 
     @property
     def best(self) -> int:
@@ -175,8 +177,8 @@ class MethodSearch:
 
     def ask(self, data: dict[str, Any], train: Any, test: Any) -> list[Any]:
         """Values of all candidates on a fold; a failure ends the method."""
-        calibrates = isinstance(self.target, Classes)  # by values of one candidate too
-        if self.error or self.method.searches or len(self.grid) < 2 - calibrates:
+        # Values of a single candidate calibrate the probabilities of classes.
+        if self.error or self.method.searches or len(self.grid) < 2 - self.of_classes:
             return []
         say(f"{self.method.title}, inner fold {len(self.scores) + 1}")
         start = alone_clock()
@@ -200,7 +202,7 @@ class MethodSearch:
         new = X[np.ix_(test, train)] if pairwise else X[test]
         if scipy.sparse.issparse(X):
             part, new = compressed_rows(part), compressed_rows(new)
-        if not isinstance(self.target, Classes):
+        if not self.of_classes:
             return model.fit(part, self.target.y[train]).predict(new)[:, None]
         model.fit(part, self.target.codes[train])
         values = np.asarray(model.decision_function(new), dtype=float)
@@ -213,7 +215,7 @@ class MethodSearch:
         self.scores.append(
             [np.nan if v is None else self._score(by, test, v) for v in values]
         )
-        if not isinstance(self.target, Classes):
+        if not self.of_classes:
             return
         if not self.out_of_fold:
             shape = (self.target.codes.size, self.target.n_rows)
@@ -222,7 +224,7 @@ class MethodSearch:
             kept[test] = np.nan if found is None else found
 
     def _score(self, by: str, test: np.ndarray, values: Array) -> float:
-        if not isinstance(self.target, Classes):
+        if not self.of_classes:
             return score(by, self.target.y[test], values[:, 0], values, values)
         proba = self.probabilities(values) if by == "neg_log_loss" else values
         predicted = as_labels(values, np.arange(max(2, values.shape[1])))
@@ -254,7 +256,7 @@ def search(
     states = [MethodSearch(method, target) for method in methods]
     data = dict(inputs)
     if inputs.get("similarity") is not None:
-        data["training"] = _training(inputs["similarity"])
+        data["training"] = training_of(inputs["similarity"])
     for state in states:
         state.set_grid(data)
 
@@ -267,23 +269,6 @@ def search(
         for state, values in zip(states, found, strict=True):
             state.take(values, test, scoring)
     return states
-
-
-def _training(K: Any) -> Training:
-    return Training(as_matrix(K), None, None, K.shape[0])
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a model says of the test part, and what that took, reused work included."""
-
-    predicted: np.ndarray
-    values: Array
-    fit_seconds: float
-    predict_seconds: float
-    proba: Array | None = None
-    sets: np.ndarray | None = None
-    converged: bool = True
 
 
 def _final_fit(
@@ -305,7 +290,7 @@ def _final_fit(
         with warnings.catch_warnings(record=True) as caught:
             # Whether the solver reached its tolerance is noted, not shouted.
             warnings.simplefilter("always")
-            answer = _ANSWERS[problem.task](state, model, *parts)
+            answer = ANSWERS[problem.task](state, model, *parts)
         scores = _scores(problem, test, answer)
     except _FAILURES as error:
         return {"method": name, "error": _said(error)}
@@ -338,73 +323,3 @@ def _scores(problem: Problem, test: np.ndarray, answer: Answer) -> dict[str, flo
         key: score(key, y, answer.predicted, answer.values, answer.proba)
         for key in TASKS[problem.task].scorings
     }
-
-
-def _number(state: MethodSearch, model: Any, train: Any, test: Any) -> Answer:
-    """Fit a regression and predict."""
-    start = alone_clock()
-    model.fit(train, state.target.y)
-    fitted = alone_clock()
-    values = np.asarray(model.predict(test), dtype=float)
-    return Answer(values, values, fitted - start, alone_clock() - fitted)
-
-
-def _novel(state: MethodSearch, model: Any, train: Any, test: Any) -> Answer:
-    """Learn what is normal; values are the larger the less an item is."""
-    start = alone_clock()
-    model.fit(train)
-    fitted = alone_clock()
-    values = -np.asarray(model.decision_function(test), dtype=float)
-    predicted = (model.predict(test) < 0).astype(int)
-    seconds = alone_clock() - fitted
-    return Answer(predicted, values[:, None], fitted - start, seconds)
-
-
-def _class(state: MethodSearch, model: Any, train: Any, test: Any) -> Answer:
-    """Fit a classifier; probabilities and sets by the out-of-fold values if need be."""
-    target = state.target
-    answer = (_by_rows if state.by_rows else _as_anybody)(model, train, test, target)
-    if state.method.searches:
-        return answer
-    values, proba = state.out_of_fold[state.best], answer.proba
-    if proba is None:
-        sigmoids = fit_sigmoids(values, target.codes, None, target.n)
-        proba = sigmoid_probabilities(answer.values, *sigmoids)
-        seen = sigmoid_probabilities(values, *sigmoids)
-    else:
-        seen = state.probabilities(values)
-    sets = proba >= thresholds(conformity(seen, target.codes), target.n, COVERAGE)
-    return replace(answer, proba=proba, sets=sets)
-
-
-def _by_rows(model: Any, train: Any, test: Any, target: Classes) -> Answer:
-    start = alone_clock()
-    model._validate_params()
-    fitted = model.fit_rows(_training(train), target)
-    if fitted.diverged:
-        raise DivergedError("the fit diverged")
-    done = alone_clock()
-    rows = model.row_values(fitted.coef, test) + fitted.intercept
-    values = model.class_values(rows, target.n)
-    predicted = as_labels(values, np.arange(target.n))
-    seconds = done - start, alone_clock() - done
-    own = hasattr(model, "predict_proba")
-    proba = model._probabilities(values) if own else None
-    converged = all(result.converged for result in fitted.results)
-    return Answer(predicted, values, *seconds, proba, converged=converged)
-
-
-def _as_anybody(model: Any, train: Any, test: Any, target: Classes) -> Answer:
-    start = alone_clock()
-    model.fit(train, target.codes)
-    done = alone_clock()
-    predicted = model.predict(test)
-    seconds = done - start, alone_clock() - done
-    values = np.asarray(model.decision_function(test), dtype=float)
-    proba = model.predict_proba(test) if hasattr(model, "predict_proba") else None
-    makes_sets = hasattr(model, "predict_set")
-    sets = model.predict_set(test, COVERAGE) if makes_sets else None
-    return Answer(predicted, values.reshape(len(predicted), -1), *seconds, proba, sets)
-
-
-_ANSWERS = {"classification": _class, "regression": _number, "novelty": _novel}

@@ -15,7 +15,7 @@ from sklearn.ensemble import VotingClassifier
 from krein.arrays import Array
 from krein.comparison.comparison import Comparison
 from krein.comparison.recommendation import LEVEL, Recommendation, beats
-from krein.comparison.statistics import corrected_test
+from krein.comparison.scores import corrected_test
 from krein.estimators.spectrum_cv import SpectrumSVCCV
 from krein.optional import import_optional
 

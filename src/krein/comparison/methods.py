@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 import krein
 from krein.arrays import Array
-from krein.comparison.columns import COLUMNS, NOVELTY, REGRESSION, Column
+from krein.comparison.scores import COLUMNS, NOVELTY, REGRESSION, Column
 from krein.comparison.yardsticks import MeanOfNearest
 from krein.estimators._search import CS
 from krein.estimators.hits import HitSimilarity

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.comparison.columns import FEWEST_SPLITS
 from krein.comparison.methods import METHODS
-from krein.comparison.statistics import corrected_error, corrected_test
+from krein.comparison.scores import FEWEST_SPLITS, corrected_error, corrected_test
 
 LEVEL = 0.05
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0017
@@ -64,9 +63,8 @@ def recommend(comparison: Any) -> Recommendation:
     comparison : Comparison
         Scores of methods on the same splits.
     """
-    if not comparison.ranking:
-        raise ValueError(comparison.nothing_completed())
-    equals = tuple(m for m in comparison.ranking if comparison.p_values[m] > LEVEL)
+    p_values = comparison.p_values  # there are none without a completed method
+    equals = tuple(m for m in comparison.ranking if p_values[m] > LEVEL)
     scores = {m: comparison.scores(m) for m in comparison.ranking}
     share = comparison.test_share
     chosen = choose(
