@@ -80,7 +80,7 @@ def labels(model, y, names=("a", "b")):
 
 def suited(model, K):
     """The similarity in the form that a class takes."""
-    if isinstance(model, CPDSVC | CPDRegressor):  # a kernel that is c.p.d.
+    if isinstance(model, CPDSVC | CPDSVCCV | CPDRegressor):  # a kernel that is c.p.d.
         return K @ K.T
     if isinstance(model, MKLSVC):
         return np.stack([K @ K.T, np.eye(len(K))], axis=2)

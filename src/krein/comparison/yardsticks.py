@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -29,7 +29,9 @@ _TILE = 4_000_000  # numbers of a sparse similarity that are made dense at once
 class _Yardstick(KernelClassifier):
     """What both share: no solver, so no tolerance to set."""
 
-    _fitted_state: State = (*(replace(part, needed=False) for part in RESULTS),)
+    _fitted_state: ClassVar[State] = (
+        *(replace(part, needed=False) for part in RESULTS),
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         key: KernelClassifier._parameter_constraints[key]

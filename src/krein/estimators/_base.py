@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -17,7 +17,6 @@ from sklearn.base import (
     clone,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -28,7 +27,7 @@ from sklearn.utils.validation import (
 )
 
 from krein.arrays import Array
-from krein.estimators._documented import Documented
+from krein.estimators._parameters import Documented, declares_parameters
 from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import LazyRows, columns_of_rows, take
@@ -51,6 +50,7 @@ from krein.validation import (
 )
 
 
+@declares_parameters
 class KernelModel(Sparsifiable, Documented):
     """Shared by classifiers and regressors: kernel, validation, decision values.
 
@@ -59,21 +59,20 @@ class KernelModel(Sparsifiable, Documented):
     estimator. Folds, searches and `krein.scale` call the same function.
     """
 
-    _fitted_state: State = (
+    _: KW_ONLY
+    kernel: Any = "precomputed"
+    kernel_params: dict[str, Any] | None = None
+    symmetrize: bool = False
+    tol: float = 1e-6
+    max_iter: Any = 1_000_000
+    random_state: Any = None
+    verbose: int = 0
+
+    _fitted_state: ClassVar[State] = (
         Fitted("n_features_in_", "integer", needed=False),
         Fitted("feature_names_in_", "labels", needed=False),
         Fitted("kernel_", "kernel", needed=lambda model: not model._precomputed),
     )
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        "kernel": [str, callable, Kernel],
-        "kernel_params": [dict, None],
-        "symmetrize": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
 
     _one_sided = False  # whether the eigenvectors of one side are enough
 

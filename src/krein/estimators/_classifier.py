@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
-from krein.estimators._documented import available_when
+from krein.estimators._parameters import available_when, declares_parameters
 from krein.estimators._probability import sigmoid_calibration, sigmoid_probabilities
 from krein.estimators._training import (
     Classes,
@@ -33,10 +33,14 @@ from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_sta
 from krein.validation import warn_if_reordered
 
 
+@declares_parameters
 class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
     """Classifier with rows of coefficients; a subclass implements `fit_rows`."""
 
-    _fitted_state: State = (
+    _: KW_ONLY
+    class_weight: Any = None
+
+    _fitted_state: ClassVar[State] = (
         *COEFFICIENTS,
         *RESULTS,
         Fitted("classes_", "labels", "c"),
@@ -47,12 +51,6 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
         ),
         Fitted("conformity_", "numbers", needed=False),
     )
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelModel._parameter_constraints,
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "probability": ["boolean"],
-    }
 
     @replaces_state
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -83,11 +81,15 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
         """Fit; `columns_of` as in `_prepared`, for `krein.scale`."""
         training, target = self._start(X, y, sample_weight, columns_of)
         self._store(self.fit_rows(training, target), training)
+        self._calibrate(self._without_start(), training, target)
+        return self
+
+    def _calibrate(self, model: Any, training: Training, target: Classes) -> None:
+        """Fit sigmoids to out-of-fold scores of `model`, if that was asked for."""
         if getattr(self, "probability", False):
             self.calibration_, self.conformity_ = sigmoid_calibration(
-                self._without_start(), training, target, self.random_state
+                model, training, target, self.random_state
             )
-        return self
 
     def _without_start(self) -> Self:
         """Return the settings without a starting point, which is of all samples."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_array
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
+from krein.estimators._parameters import declares_parameters
 from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
@@ -131,24 +130,26 @@ class CPDTraining(Training):
         return super().scores(fitted, test, train) + self.P[test] @ fitted.poly.T
 
 
+@declares_parameters
 class CPDModel(KernelModel):
     """Kernel, placing, polynomials and function space of a c.p.d. model."""
 
-    _fitted_state: State = (
+    _: KW_ONLY
+    kernel: Any = "thin_plate"
+    exponent: float = 3
+    degree: int | None = None
+    polynomial: str = "free"
+    n_basis: int | None = None
+    basis: str = "random"
+    scale: bool = True
+    tol: float = 1e-10
+    max_iter: Any = 100
+
+    _fitted_state: ClassVar[State] = (
         *COEFFICIENTS,
         *RESULTS,
         Fitted("n_polynomials_", "integer", needed=False),
     )
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelModel._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "exponent": [Interval(Real, 0, None, closed="neither")],
-        "degree": [Interval(Integral, -1, None, closed="left"), None],
-        "n_basis": [Interval(Integral, 2, None, closed="left"), None],
-        "basis": [StrOptions({"random", "kmeans", "leverage"})],
-        "scale": ["boolean"],
-    }
 
     def __sklearn_tags__(self):
         """No sparse input: the kernels of these models vanish nowhere."""

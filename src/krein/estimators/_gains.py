@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from math import ceil
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
+from krein.estimators._parameters import declares_parameters
 from krein.estimators._search import (
     CS,
     SEARCHED,
@@ -64,14 +63,6 @@ SPECTRUM_SEARCHED: State = (
     Fitted("members_", "anything"),
     Fitted("duality_gap_", "numbers", "r"),
 )
-SEARCH_CONSTRAINTS: dict = {
-    "Cs": ["array-like", None],
-    "gains": [list, tuple, None],
-    "cv": ["cv_object"],
-    "combine": [StrOptions({"average", "best"})],
-    "n_jobs": [Integral, None],
-    "tol": [Interval(Real, 0, None, closed="neither")],
-}
 
 
 @dataclass(frozen=True)
@@ -99,8 +90,15 @@ class Settings:
         return ((method, float(C)) for method in self.methods for C in self.Cs)
 
 
+@declares_parameters
 class SpectrumSearch:
     """What classification and regression share; a mixin of kernel models."""
+
+    _: KW_ONLY
+    gains: Any = None
+    cv: Any = None
+    combine: str = "average"
+    n_jobs: int | None = None
 
     def _out_of_fold(
         self, path: Path, training: Training, target: Any, folds: Sequence[Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
@@ -23,7 +23,7 @@ from krein.validation import warn_if_reordered
 class KernelRegressor(RegressorMixin, KernelModel):
     """Regression with one row; a subclass implements `fit_rows`."""
 
-    _fitted_state: State = (
+    _fitted_state: ClassVar[State] = (
         *COEFFICIENTS,
         *RESULTS,
     )

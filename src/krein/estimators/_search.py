@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any
+from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from krein.arrays import Array
-from krein.estimators._folds import Fold
-from krein.estimators._scoring import Score
+from krein.estimators._folds import Fold, cv_folds
+from krein.estimators._parameters import declares_parameters
+from krein.estimators._scoring import Score, scorer
 from krein.estimators._training import Classes, Training
 from krein.notices import warn_user
 from krein.store.sharing import shared_work
@@ -180,32 +182,21 @@ def check_grid(grid: Any, name: str) -> Array:
 # --------------------------------------------------------------------------- results
 
 
-@dataclass(frozen=True)
-class SearchResults:
-    """What a search has found, in the words of `GridSearchCV`."""
-
-    grid: Sequence[Candidate]
-    scores: Array
-    best: int
-
-    @property
-    def params(self) -> Candidate:
-        """Parameters of the best candidate."""
-        return self.grid[self.best]
-
-    def store(self, model: Any) -> None:
-        """Set the fitted attributes that every search has; report them if asked."""
-        table = cv_results(self.grid, self.scores)
-        model.best_params_ = dict(self.params)
-        model.best_index_ = self.best
-        model.best_score_ = float(table["mean_test_score"][self.best])
-        model.cv_results_ = table
-        if model.verbose:
-            sys.stderr.write(
-                f"{type(model).__name__}: best of {len(self.grid)} candidates on "
-                f"{self.scores.shape[1]} folds {self.params}, mean score "
-                f"{model.best_score_:.4g}\n"
-            )
+def store_results(
+    model: Any, grid: Sequence[Candidate], scores: Array, best: int
+) -> None:
+    """Set the fitted attributes that every search has; report them if asked."""
+    table = cv_results(grid, scores)
+    model.best_params_ = dict(grid[best])
+    model.best_index_ = best
+    model.best_score_ = float(table["mean_test_score"][best])
+    model.cv_results_ = table
+    if model.verbose:
+        sys.stderr.write(
+            f"{type(model).__name__}: best of {len(grid)} candidates on "
+            f"{scores.shape[1]} folds {model.best_params_}, mean score "
+            f"{model.best_score_:.4g}\n"
+        )
 
 
 def cv_results(grid: Sequence[Candidate], scores: Array) -> dict[str, Any]:
@@ -258,3 +249,65 @@ def split_scores(model: Any) -> Array:
     table = model.cv_results_
     folds = sum(name.endswith("_test_score") and "split" in name for name in table)
     return np.column_stack([table[f"split{f}_test_score"] for f in range(folds)])
+
+
+@declares_parameters
+class Searched:
+    """A mixin of classifiers that search the parameters of another one."""
+
+    _: KW_ONLY
+    cv: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+
+    _fitted_state: ClassVar[State] = SEARCHED
+    _model: ClassVar[type]  # whose parameters are searched
+    _searched: ClassVar[dict[str, str]]  # own parameter -> that of the model
+    _descending: ClassVar[bool] = False  # order of the values that are tried
+
+    def _choose(
+        self,
+        training: Training,
+        target: Classes,
+        groups: Any,
+        *,
+        first: Callable[[Candidate], Any] | None = None,
+        rtol: float = 0.0,
+        prefer: str | None = None,
+    ) -> Any:
+        """Return the best candidate, unfitted, and keep the scores of all.
+
+        Of candidates with the same mean score (up to `rtol`) the one that `first` puts
+        first is taken.
+        """
+        own: Any = self
+        params = own.get_params(deep=False)
+        known = self._model().get_params(deep=False)
+        model = self._model(**{k: v for k, v in params.items() if k in known})
+        grid = self._candidates(model.grid(training, target))
+        scores = search(
+            model, grid, training, target, cv_folds(own, training, target, groups),
+            self._score(target, training.weight), n_jobs=self.n_jobs, prefer=prefer,
+        )  # fmt: skip
+        height = float(np.nanmax(np.abs(scores), initial=0.0))
+        best = best_candidates(scores, 1e-12 + rtol * height)
+        chosen = best[0] if first is None else min(best, key=lambda i: first(grid[i]))
+        store_results(own, grid, scores, int(chosen))
+        return model.candidate(grid[chosen])
+
+    def _candidates(self, grid: list[Candidate]) -> list[Candidate]:
+        """Return the grid with the values that were given in place of its own."""
+        values = {name: list(dict.fromkeys(c[name] for c in grid)) for name in grid[0]}
+        for plural, name in self._searched.items():
+            given, own = getattr(self, plural), values.pop(name)
+            ascending = own if given is None else check_grid(given, plural)
+            values[name] = sorted(map(float, ascending), reverse=self._descending)
+        return [
+            dict(zip(values, one, strict=True)) for one in product(*values.values())
+        ]
+
+    def _score(self, target: Classes, weight: Array | None) -> Score:
+        classes = self.classes_  # type: ignore[attr-defined]
+        return scorer(self.scoring, classes, target, weight=weight)
+
+    scores_ = deprecated("scores_", "cv_results_", split_scores)

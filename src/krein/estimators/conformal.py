@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._documented import available_when
+from krein.estimators._parameters import available_when
 
 
 def conformity(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -13,8 +14,12 @@ from sklearn.utils.validation import _num_samples
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
-from krein.estimators._documented import available_when
 from krein.estimators._folds import inner_folds
+from krein.estimators._parameters import (
+    CONSTRAINTS,
+    available_when,
+    declares_parameters,
+)
 from krein.estimators._probability import calibrated
 from krein.estimators._search import check_grid, out_of_fold
 from krein.estimators._training import (
@@ -35,7 +40,175 @@ _ALPHAS = tuple(float(alpha) for alpha in np.logspace(2, -6, 9))
 _KINDS = ("free", "zero")
 
 
-class CPDSVC(CPDModel, KernelClassifier):
+@declares_parameters
+class CPDClassifier(CPDModel, KernelClassifier):
+    """What `CPDSVC` and `CPDSVCCV` share: everything but where alpha comes from."""
+
+    alpha: ClassVar[float]
+    _: KW_ONLY
+    loss: str = "squared_hinge"
+    probability: bool = False
+
+    _fitted_state: ClassVar[State] = (Fitted("polynomial_", "text"),)
+    _parameter_constraints = CONSTRAINTS | {
+        "loss": [StrOptions(set(LOSSES))],
+        "solver": [StrOptions({"newton", "published"})],
+    }
+
+    def _start_cpd(
+        self, X: Any, y: Any, sample_weight: Any, P: Any
+    ) -> tuple[CPDTraining, Classes]:
+        """Validate everything; set `classes_`."""
+        items = self._check_training(X)
+        codes = self._check_targets(y, _num_samples(items))
+        weight = check_weights(codes.size, sample_weight, self._class_weights(codes))
+        check_classes_weigh(self.classes_, codes, weight)
+        items = self._check_symmetric(items, X)
+        training = self._cpd_training(items, weight, P)
+        kept = codes if training.kept is None else codes[training.kept]
+        return training, Classes(kept, self.classes_.size)
+
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Fit all rows on one space; see `KernelModel.fit_rows`."""
+        assert isinstance(training, CPDTraining)
+        polynomial = self._choose_polynomial(training, target)
+        (fitted,) = self._path_rows(training, target, [self.alpha], polynomial)
+        return fitted
+
+    def _path_rows(
+        self,
+        training: CPDTraining,
+        target: Classes,
+        alphas: Sequence[float],
+        polynomial: str,
+        tol: float | None = None,
+    ) -> list[FittedRows]:
+        """Rows for each alpha, in their order; pure, as `fit_rows` is."""
+        space, loss = self._space(training, polynomial), LOSSES[self.loss]
+        paths = [
+            solve_path(
+                space,
+                loss(signs, training.weights),
+                alphas,
+                tol=self.tol if tol is None else tol,
+                max_iter=self.max_iter,
+                training=training,
+                solver=getattr(self, "solver", "newton"),
+            )
+            for signs in target.signs()
+        ]
+        facts = {"polynomial_": polynomial}
+        return [
+            FittedRows([cpd_row(space, path[i]) for path in paths], facts)
+            for i in range(len(alphas))
+        ]
+
+    def _finish(
+        self, model: CPDSVC, fitted: FittedRows, training: CPDTraining, target: Classes
+    ) -> None:
+        """Store what `model` has fitted, and calibrate it."""
+        self._store(fitted, training)
+        if self.loss == "logistic":
+            n_rows = len(fitted.rows)
+            self.calibration_ = np.ones(n_rows), np.zeros(n_rows)
+        elif self.probability:
+            kind = fitted.facts["polynomial_"]
+            values = model._out_of_fold(training, target, kind, "probability=True")
+            self.calibration_, self.conformity_ = calibrated(
+                values, target, training.weights
+            )
+
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """Values of alpha, with both rules for polynomials if that is to be chosen."""
+        kinds = _KINDS if self.polynomial == "auto" else (self.polynomial,)
+        return [{"alpha": a, "polynomial": p} for p in kinds for a in _ALPHAS]
+
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Fit along alpha, sharing what can be shared; see `KernelModel.fit_path`."""
+        assert isinstance(training, CPDTraining)
+        found: dict[int, FittedRows] = {}
+        for polynomial in dict.fromkeys(c["polynomial"] for c in grid):
+            places = [i for i, c in enumerate(grid) if c["polynomial"] == polynomial]
+            alphas = [float(grid[i]["alpha"]) for i in places]
+            tol = max(self.tol, _FOLD_TOL)
+            rows = self._path_rows(training, target, alphas, polynomial, tol)
+            found.update(zip(places, rows, strict=True))
+        return [found[i] for i in range(len(grid))]
+
+    def _out_of_fold(
+        self, training: CPDTraining, target: Classes, polynomial: str, why: str
+    ) -> Array:
+        """Decision values by models that did not see the sample."""
+        folds = inner_folds(target.codes, self.random_state, why)
+        loose = {"polynomial": polynomial, "tol": max(self.tol, _FOLD_TOL)}
+        return out_of_fold(self.candidate(loose), training.dense(), target, folds)
+
+    def _choose_polynomial(self, training: CPDTraining, target: Classes) -> str:
+        """Answer "auto" by out-of-fold accuracy; free in case of a tie."""
+        if self.polynomial != "auto":
+            return self.polynomial
+        classes, scores = np.arange(target.n), {}
+        for kind in _KINDS:
+            values = self._out_of_fold(training, target, kind, "polynomial='auto'")
+            hits = as_labels(values, classes) == target.codes
+            scores[kind] = float(training.weights @ hits)
+        return "zero" if scores["zero"] > scores["free"] else "free"
+
+    def decision_function(self, X: Any, P: Any = None) -> Array:
+        """Signed scores: kernel part plus polynomial.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features) or (n_new, n_train), or objects
+            New items, or their raw kernel rows.
+        P : array-like of shape (n_new, n_polynomials), optional
+            Polynomials at the new items, for a precomputed kernel fitted with them.
+
+        Returns
+        -------
+        ndarray of shape (n_new,) for two classes, (n_new, n_classes) otherwise
+        """
+        return ravel_rows(self._decision_rows(X, P=P))
+
+    def predict(self, X: Any, P: Any = None) -> np.ndarray:
+        """Class labels of new items.
+
+        Parameters
+        ----------
+        X, P
+            As in `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        return self._labels(self._decision_rows(X, P=P))
+
+    def _has_probabilities(self) -> bool:
+        if self.probability or self.loss == "logistic":
+            return True
+        raise AttributeError("predict_proba needs probability=True or loss='logistic'")
+
+    @available_when(_has_probabilities)
+    def predict_proba(self, X: Any, P: Any = None) -> Array:
+        """Class probabilities: the logistic model's, or a sigmoid fitted out of fold.
+
+        Parameters
+        ----------
+        X, P
+            As in `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+        """
+        return self._probabilities(self._decision_rows(X, P=P))
+
+
+@declares_parameters
+class CPDSVC(CPDClassifier):
     """SVM with a conditionally positive definite kernel, thin-plate by default.
 
     Minimises ``alpha a'Phi a + sum_i w_i max(0, 1 - y_i f(x_i))^2`` over
@@ -125,58 +298,9 @@ class CPDSVC(CPDModel, KernelClassifier):
     (True, True)
     """
 
-    _fitted_state: State = (Fitted("polynomial_", "text"),)
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelClassifier._parameter_constraints,
-        **CPDModel._parameter_constraints,
-        "polynomial": [StrOptions({"free", "zero", "auto"})],
-        "loss": [StrOptions(set(LOSSES))],
-        "solver": [StrOptions({"newton", "published"})],
-    }
-
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        kernel="thin_plate",
-        exponent=3,
-        degree=None,
-        polynomial="free",
-        n_basis=None,
-        basis="random",
-        scale=True,
-        loss="squared_hinge",
-        solver="newton",
-        kernel_params=None,
-        symmetrize=False,
-        class_weight=None,
-        probability=False,
-        tol=1e-10,
-        max_iter=100,
-        random_state=None,
-        verbose=0,
-    ):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.exponent = exponent
-        self.degree = degree
-        self.polynomial = polynomial
-        self.n_basis = n_basis
-        self.basis = basis
-        self.scale = scale
-        self.loss = loss
-        self.solver = solver
-        self.kernel_params = kernel_params
-        self.symmetrize = symmetrize
-        self.class_weight = class_weight
-        self.probability = probability
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-
-    # --------------------------------------------------------------------------- fit
+    alpha: float = 1.0  # type: ignore[misc]
+    _: KW_ONLY
+    solver: str = "newton"
 
     @replaces_state
     def fit(self, X: Any, y: Any, sample_weight: Any = None, P: Any = None) -> Self:
@@ -243,158 +367,3 @@ class CPDSVC(CPDModel, KernelClassifier):
             model._finish(model, rows, training, target)
             fitted.append(model)
         return fitted
-
-    def _start_cpd(
-        self, X: Any, y: Any, sample_weight: Any, P: Any
-    ) -> tuple[CPDTraining, Classes]:
-        """Validate everything; set `classes_`."""
-        items = self._check_training(X)
-        codes = self._check_targets(y, _num_samples(items))
-        weight = check_weights(codes.size, sample_weight, self._class_weights(codes))
-        check_classes_weigh(self.classes_, codes, weight)
-        items = self._check_symmetric(items, X)
-        training = self._cpd_training(items, weight, P)
-        kept = codes if training.kept is None else codes[training.kept]
-        return training, Classes(kept, self.classes_.size)
-
-    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
-        """Fit all rows on one space; see `KernelModel.fit_rows`."""
-        assert isinstance(training, CPDTraining)
-        polynomial = self._choose_polynomial(training, target)
-        (fitted,) = self._path_rows(training, target, [self.alpha], polynomial)
-        return fitted
-
-    def _path_rows(
-        self,
-        training: CPDTraining,
-        target: Classes,
-        alphas: Sequence[float],
-        polynomial: str,
-        tol: float | None = None,
-    ) -> list[FittedRows]:
-        """Rows for each alpha, in their order; pure, as `fit_rows` is."""
-        space, loss = self._space(training, polynomial), LOSSES[self.loss]
-        paths = [
-            solve_path(
-                space,
-                loss(signs, training.weights),
-                alphas,
-                tol=self.tol if tol is None else tol,
-                max_iter=self.max_iter,
-                training=training,
-                solver=getattr(self, "solver", "newton"),
-            )
-            for signs in target.signs()
-        ]
-        facts = {"polynomial_": polynomial}
-        return [
-            FittedRows([cpd_row(space, path[i]) for path in paths], facts)
-            for i in range(len(alphas))
-        ]
-
-    def _finish(
-        self, model: CPDSVC, fitted: FittedRows, training: CPDTraining, target: Classes
-    ) -> None:
-        """Store what `model` has fitted, and calibrate it."""
-        self._store(fitted, training)
-        if self.loss == "logistic":
-            n_rows = len(fitted.rows)
-            self.calibration_ = np.ones(n_rows), np.zeros(n_rows)
-        elif self.probability:
-            kind = fitted.facts["polynomial_"]
-            values = model._out_of_fold(training, target, kind, "probability=True")
-            self.calibration_, self.conformity_ = calibrated(
-                values, target, training.weights
-            )
-
-    # --------------------------------------------------------------- cross-validation
-
-    def grid(self, training: Training, target: Classes) -> list[dict]:
-        """Values of alpha, with both rules for polynomials if that is to be chosen."""
-        kinds = _KINDS if self.polynomial == "auto" else (self.polynomial,)
-        return [{"alpha": a, "polynomial": p} for p in kinds for a in _ALPHAS]
-
-    def fit_path(
-        self, training: Training, target: Classes, grid: Sequence[dict]
-    ) -> list[FittedRows]:
-        """Fit along alpha, sharing what can be shared; see `KernelModel.fit_path`."""
-        assert isinstance(training, CPDTraining)
-        found: dict[int, FittedRows] = {}
-        for polynomial in dict.fromkeys(c["polynomial"] for c in grid):
-            places = [i for i, c in enumerate(grid) if c["polynomial"] == polynomial]
-            alphas = [float(grid[i]["alpha"]) for i in places]
-            tol = max(self.tol, _FOLD_TOL)
-            rows = self._path_rows(training, target, alphas, polynomial, tol)
-            found.update(zip(places, rows, strict=True))
-        return [found[i] for i in range(len(grid))]
-
-    def _out_of_fold(
-        self, training: CPDTraining, target: Classes, polynomial: str, why: str
-    ) -> Array:
-        """Decision values by models that did not see the sample."""
-        folds = inner_folds(target.codes, self.random_state, why)
-        loose = {"polynomial": polynomial, "tol": max(self.tol, _FOLD_TOL)}
-        return out_of_fold(self.candidate(loose), training.dense(), target, folds)
-
-    def _choose_polynomial(self, training: CPDTraining, target: Classes) -> str:
-        """Answer "auto" by out-of-fold accuracy; free in case of a tie."""
-        if self.polynomial != "auto":
-            return self.polynomial
-        classes, scores = np.arange(target.n), {}
-        for kind in _KINDS:
-            values = self._out_of_fold(training, target, kind, "polynomial='auto'")
-            hits = as_labels(values, classes) == target.codes
-            scores[kind] = float(training.weights @ hits)
-        return "zero" if scores["zero"] > scores["free"] else "free"
-
-    # ----------------------------------------------------------------------- predict
-
-    def decision_function(self, X: Any, P: Any = None) -> Array:
-        """Signed scores: kernel part plus polynomial.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features) or (n_new, n_train), or objects
-            New items, or their raw kernel rows.
-        P : array-like of shape (n_new, n_polynomials), optional
-            Polynomials at the new items, for a precomputed kernel fitted with them.
-
-        Returns
-        -------
-        ndarray of shape (n_new,) for two classes, (n_new, n_classes) otherwise
-        """
-        return ravel_rows(self._decision_rows(X, P=P))
-
-    def predict(self, X: Any, P: Any = None) -> np.ndarray:
-        """Class labels of new items.
-
-        Parameters
-        ----------
-        X, P
-            As in `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-        """
-        return self._labels(self._decision_rows(X, P=P))
-
-    def _has_probabilities(self) -> bool:
-        if self.probability or self.loss == "logistic":
-            return True
-        raise AttributeError("predict_proba needs probability=True or loss='logistic'")
-
-    @available_when(_has_probabilities)
-    def predict_proba(self, X: Any, P: Any = None) -> Array:
-        """Class probabilities: the logistic model's, or a sigmoid fitted out of fold.
-
-        Parameters
-        ----------
-        X, P
-            As in `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_classes)
-        """
-        return self._probabilities(self._decision_rows(X, P=P))

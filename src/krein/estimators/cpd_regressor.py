@@ -11,12 +11,14 @@ from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
+from krein.estimators._parameters import CONSTRAINTS, declares_parameters
 from krein.estimators._training import FittedRows, Training, Values
 from krein.labels import check_weights
 from krein.machines.cpd import Squared
 from krein.store.state import replaces_state
 
 
+@declares_parameters
 class CPDRegressor(RegressorMixin, CPDModel):
     """Smoothing spline: squared loss with a conditionally positive definite kernel.
 
@@ -56,43 +58,11 @@ n_iter_, result_
     1.0
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **CPDModel._parameter_constraints,
+    alpha: float = 1.0
+
+    _parameter_constraints = CONSTRAINTS | {
         "polynomial": [StrOptions({"free", "zero"})],
     }
-
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        kernel="thin_plate",
-        exponent=3,
-        degree=None,
-        polynomial="free",
-        n_basis=None,
-        basis="random",
-        scale=True,
-        kernel_params=None,
-        symmetrize=False,
-        tol=1e-10,
-        max_iter=100,
-        random_state=None,
-        verbose=0,
-    ):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.exponent = exponent
-        self.degree = degree
-        self.polynomial = polynomial
-        self.n_basis = n_basis
-        self.basis = basis
-        self.scale = scale
-        self.kernel_params = kernel_params
-        self.symmetrize = symmetrize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
 
     @replaces_state
     def fit(self, X: Any, y: Any, sample_weight: Any = None, P: Any = None) -> Self:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._search import CS
 from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import Classes, FittedRows, Row, Training
@@ -28,6 +29,7 @@ _MAX_ITER = {"tdca": 500, "dc-primal": 300}
 _OPTIONS = {"tdca": ("init", "block", "mu"), "dc-primal": ("published_stop",)}
 
 
+@declares_parameters
 class DCSVC(KernelClassifier):
     """SVM on the raw indefinite kernel: a certified KKT point, not an optimum.
 
@@ -84,47 +86,22 @@ class DCSVC(KernelClassifier):
     (array(['a', 'a', 'b'], dtype='<U1'), True)
     """
 
-    _fitted_state: State = (
+    C: float = 1.0
+    _: KW_ONLY
+    solver: str = "tdca"
+    probability: bool = False
+    solver_options: dict | None = None
+    max_iter: Any = None
+
+    _fitted_state: ClassVar[State] = (
         Fitted("kkt_gap_", "numbers", "r"),
         Fitted("unbounded_", "flags", "r"),
     )
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelClassifier._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+    _parameter_constraints = CONSTRAINTS | {
         "solver": [StrOptions(set(_MAX_ITER))],
-        "solver_options": [dict, None],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [COUNT, None],
     }
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        solver="tdca",
-        kernel="precomputed",
-        kernel_params=None,
-        symmetrize=False,
-        class_weight=None,
-        probability=False,
-        solver_options=None,
-        tol=1e-6,
-        max_iter=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.C = C
-        self.solver = solver
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.symmetrize = symmetrize
-        self.class_weight = class_weight
-        self.probability = probability
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on the raw kernel; see `KernelModel.fit_rows`."""

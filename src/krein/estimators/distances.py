@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, Self
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from krein.arrays import Array
+from krein.estimators._parameters import (
+    CONSTRAINTS,
+    POSITIVE,
+    Documented,
+    declares_parameters,
+)
 from krein.items import columns_of_rows
 from krein.kernels.distances import FITTED, POINTWISE, median_gamma
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_similarity, refuse_odd_arrays, warn_if_distances
 
 
+@declares_parameters
 class DistanceTransformer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documented
 ):
     """Turn distances into similarities; what depends on data is settled in `fit`.
 
@@ -66,7 +72,12 @@ class DistanceTransformer(
     array(['low'], dtype='<U4')
     """
 
-    _fitted_state: State = (
+    similarity: str = "exponential"
+    _: KW_ONLY
+    gamma: Any = "median"
+    symmetrize: bool = False
+
+    _fitted_state: ClassVar[State] = (
         Fitted("n_features_in_", "integer", needed=False),
         Fitted("feature_names_in_", "labels", needed=False),
         Fitted("gamma_", "number"),
@@ -75,16 +86,10 @@ class DistanceTransformer(
         Fitted("n_features_out", "integer", attribute="_n_features_out"),
     )
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints = CONSTRAINTS | {
         "similarity": [StrOptions({*POINTWISE, *FITTED})],
-        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"median"})],
-        "symmetrize": ["boolean"],
+        "gamma": [POSITIVE, StrOptions({"median"})],
     }
-
-    def __init__(self, similarity="exponential", *, gamma="median", symmetrize=False):
-        self.similarity = similarity
-        self.gamma = gamma
-        self.symmetrize = symmetrize
 
     def __sklearn_tags__(self):
         """Rows and columns are items; nothing is negative."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
@@ -13,11 +14,16 @@ from sklearn.base import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.svm import LinearSVC
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._documented import Documented, available_when
+from krein.estimators._parameters import (
+    CONSTRAINTS,
+    Documented,
+    available_when,
+    declares_parameters,
+)
 from krein.estimators.hits import HitSimilarity
 from krein.labels import check_classes
 from krein.store.state import Fitted, State, replaces_state
@@ -33,6 +39,7 @@ def _has_probabilities(model: HitClassifier) -> bool:
     )
 
 
+@declares_parameters
 class HitClassifier(ClassifierMixin, Documented):
     """A classifier on hits: similarity, model, and an answer for "no hit at all".
 
@@ -83,7 +90,13 @@ class HitClassifier(ClassifierMixin, Documented):
     array(['a', '?'], dtype='<U1')
     """
 
-    _fitted_state: State = (
+    estimator: Any = None
+    _: KW_ONLY
+    C: float = 1.0
+    similarity: Any = None
+    no_hit_label: Any = None
+
+    _fitted_state: ClassVar[State] = (
         Fitted("similarity_", "model"),
         Fitted("estimator_", "model"),
         Fitted("classes_", "labels", "c"),
@@ -92,18 +105,11 @@ class HitClassifier(ClassifierMixin, Documented):
         Fitted("duality_gap_", "numbers", "r", needed=False),
     )
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints = CONSTRAINTS | {
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "C": [Interval(Real, 0, None, closed="neither")],
         "similarity": [HitSimilarity, None],
         "no_hit_label": "no_validation",
     }
-
-    def __init__(self, estimator=None, *, C=1.0, similarity=None, no_hit_label=None):
-        self.estimator = estimator
-        self.C = C
-        self.similarity = similarity
-        self.no_hit_label = no_hit_label
 
     def __sklearn_tags__(self):
         """Declare a square matrix to splitters, sparse or not."""

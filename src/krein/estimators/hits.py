@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, Self
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import (
     TransformerMixin,
 )
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from krein.arrays import Array, compressed_rows
-from krein.estimators._documented import Documented
+from krein.estimators._parameters import (
+    CONSTRAINTS,
+    NOT_NEGATIVE,
+    Documented,
+    declares_parameters,
+)
 from krein.files import Named
 from krein.files.hit_table import checked_scores
 from krein.store.state import Fitted, State, replaces_state
@@ -23,6 +28,7 @@ _RULES = ("max", "mean", "min")
 _ROWS = 65536
 
 
+@declares_parameters
 class HitSimilarity(TransformerMixin, Documented):
     """A sparse symmetric similarity made of directed hits.
 
@@ -67,7 +73,12 @@ class HitSimilarity(TransformerMixin, Documented):
     [[1.0, 0.5], [0.5, 1.0]]
     """
 
-    _fitted_state: State = (
+    symmetrize: str = "max"
+    _: KW_ONLY
+    normalize: bool = True
+    floor: float = 0.0
+
+    _fitted_state: ClassVar[State] = (
         Fitted("n_features_in_", "integer"),
         Fitted("names_", "names", needed=False),
         Fitted("typical_score_", "number", needed=lambda model: model.normalize),
@@ -75,16 +86,11 @@ class HitSimilarity(TransformerMixin, Documented):
         Fitted("self_scores_", "numbers", "n", needed=lambda model: model.normalize),
     )
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints = CONSTRAINTS | {
         "symmetrize": [StrOptions(set(_RULES))],
         "normalize": ["boolean"],
-        "floor": [Interval(Real, 0, None, closed="left")],
+        "floor": [NOT_NEGATIVE],
     }
-
-    def __init__(self, symmetrize="max", *, normalize=True, floor=0.0):
-        self.symmetrize = symmetrize
-        self.normalize = normalize
-        self.floor = floor
 
     def __sklearn_tags__(self):
         """Declare a square matrix to splitters, sparse or not."""

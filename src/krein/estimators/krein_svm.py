@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from numbers import Real
+from dataclasses import KW_ONLY, replace
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._parameters import declares_parameters
 from krein.estimators._sparse import expanded
 from krein.estimators._svm_rows import (
     svm_candidates,
@@ -18,7 +18,6 @@ from krein.estimators._svm_rows import (
     votes_in_pairs,
 )
 from krein.estimators._training import Classes, FittedRows, Row, Training
-from krein.estimators.nystroem import KreinNystroem
 from krein.machines.libsvm import libsvm_options
 from krein.machines.prototypes import as_new_items
 from krein.methods import weighted_flip
@@ -27,9 +26,9 @@ from krein.similarity.treated import TreatedKernel
 # Of sparse=True: a tenth of the margin (benchmarks/sparse.py has others).
 _TOLERANCE = 0.1
 _RATIOS = (1.0, 10.0)  # of the two penalties in a search
-_POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
+@declares_parameters
 class KreinSVC(KernelClassifier):
     """The Krein SVM (KSVM): the stationary point of the SVM in a Krein space.
 
@@ -78,53 +77,15 @@ approximation, solver_options, tol, max_iter, random_state, verbose
     array(['a', 'a', 'b'], dtype='<U1')
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelClassifier._parameter_constraints,
-        "C": [_POSITIVE],
-        "lam_pos": [_POSITIVE],
-        "lam_neg": [_POSITIVE],
-        "sparse": ["boolean"],
-        "approximation": [KreinNystroem, None],
-        "multi_class": [StrOptions({"ovr", "ovo"})],
-        "solver_options": [dict, None],
-    }
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        lam_pos=1.0,
-        lam_neg=1.0,
-        sparse=False,
-        kernel="precomputed",
-        kernel_params=None,
-        symmetrize=False,
-        class_weight=None,
-        probability=False,
-        multi_class="ovr",
-        approximation=None,
-        solver_options=None,
-        tol=1e-6,
-        max_iter=1_000_000,
-        random_state=None,
-        verbose=0,
-    ):
-        self.C = C
-        self.lam_pos = lam_pos
-        self.lam_neg = lam_neg
-        self.sparse = sparse
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.symmetrize = symmetrize
-        self.class_weight = class_weight
-        self.probability = probability
-        self.multi_class = multi_class
-        self.approximation = approximation
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    lam_pos: float = 1.0
+    lam_neg: float = 1.0
+    sparse: bool = False
+    probability: bool = False
+    multi_class: str = "ovr"
+    approximation: Any = None
+    solver_options: dict | None = None
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on one flipped kernel; see `KernelModel.fit_rows`."""

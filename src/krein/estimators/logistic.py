@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any
+from dataclasses import KW_ONLY, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
@@ -25,9 +24,9 @@ from krein.estimators._logistic_plan import (
     plan_kernel,
     split_rows,
 )
+from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import Classes, FittedRows, Row, Training
-from krein.estimators.nystroem import KreinNystroem
 from krein.machines.logistic import (
     IndefiniteLogistic,
     uniqueness_threshold,
@@ -39,13 +38,202 @@ from krein.similarity.matrix import Similarities
 from krein.similarity.spectrum import norm_bound
 from krein.store.state import State
 
-_POSITIVE = Interval(Real, 0, None, closed="neither")
 # Of a search, for a similarity whose mean diagonal entry is one.
 _ALPHAS = tuple(float(alpha) for alpha in np.logspace(1, -4, 6))
 _NEVER = -700.0  # decision value of a class that was not trained on: exp is a number
 
 
-class KreinLogisticRegression(KernelClassifier):
+@declares_parameters
+class LogisticModel(KernelClassifier):
+    """What the model and its search share: everything but where alpha comes from."""
+
+    alpha: ClassVar[float]
+    _: KW_ONLY
+    fit_intercept: bool = True
+    solver: str = "newton"
+    multi_class: str = "multinomial"
+    indefinite: str = "raise-alpha"
+    solver_options: dict[str, Any] | None = None
+    approximation: Any = None
+    tol: float = 1e-10
+    max_iter: Any = None
+
+    _fitted_state: ClassVar[State] = PLAN_STATE
+    _parameter_constraints = CONSTRAINTS | {
+        "solver": [StrOptions(set(MAX_ITER))],
+        "multi_class": [StrOptions({"multinomial", "ovr"})],
+        "indefinite": [StrOptions({"raise-alpha", "flip", "allow"})],
+        "max_iter": [COUNT, None],
+    }
+
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """Penalties in units of the similarity; see `KernelModel.grid`."""
+        unit = unit_of(training.K.treated("none"), training.weight)
+        return [{"alpha": alpha * unit} for alpha in _ALPHAS]
+
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Fit from large penalties to small ones, each from the one before.
+
+        See `KernelModel.fit_path`. A class that a fold's training part lacks has no
+        rows there.
+        """
+        present = np.unique(target.codes)
+        part = Classes(np.searchsorted(present, target.codes), present.size)
+        # Two rows of a joint model differ by the one of two classes.
+        share = 0.5 if self._joint(target.n) else 1.0
+        found: dict[int, FittedRows] = {}
+        options = dict(self.solver_options or {})
+        for i in sorted(range(len(grid)), key=lambda i: -grid[i]["alpha"]):
+            model = self.candidate({**grid[i], "solver_options": options})
+            fitted = model.fit_rows(training, part)
+            start = np.vstack([result.x for result in fitted.results])
+            options = {**options, "init": start}
+            found[i] = _with_all_classes(fitted, present, target, share)
+        return [found[i] for i in range(len(grid))]
+
+    def _joint(self, n_classes: int) -> bool:
+        return self.multi_class == "multinomial" and n_classes > 2
+
+    def _plan(self, training: Training, target: Classes) -> Plan:
+        """Settle kernel and penalty; says what had to be changed."""
+        weight, columns = training.weight, target.n if self._joint(target.n) else 1
+        K = plan_kernel(training, self.solver, self.indefinite)
+        spectrum = None
+        if self.solver in PAPER:
+            spectrum = K.spectrum(weight)
+            smallest = float(spectrum.eigenvalues[0])
+        else:
+            threshold = uniqueness_threshold(self.alpha, training.total_weight, columns)
+            smallest = K.lowest_eigenvalue(weight, atol=0.005 * threshold)
+        alpha, ratio = penalty(
+            self.alpha, self.indefinite, smallest, training.total_weight, columns
+        )
+        if self.indefinite != "flip" or ratio < 1.0:
+            return Plan(K, alpha, ratio, None, spectrum)
+        flip = K.treated("flip", weight=weight, spectrum=spectrum or K.spectrum(weight))
+        spectrum = None if spectrum is None else spectrum.map(np.abs)
+        flipped = Similarities(flip.kernel())
+        return Plan(flipped, alpha, ratio, flip, spectrum)
+
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Solve all rows, jointly or one by one; see `KernelModel.fit_rows`."""
+        check_options(self.solver, self.solver_options)
+        if np.unique(target.codes).size < target.n:
+            raise ValueError(
+                "y must contain samples of positive weight of every class: a class has "
+                "only samples of zero weight"
+            )
+        plan = self._plan(training, target)
+        init = (self.solver_options or {}).get("init", "zeros")
+        rows: list[Row] = []
+        for targets in self._targets(target):
+            part = slice(len(rows), len(rows) + targets.shape[1])
+            start = initial(
+                init, training, targets, part, target.n_rows, self.random_state
+            )
+            result = self._solve(plan, training, targets, start)
+            rows += split_rows(result, plan.treated)
+        facts = {
+            "alpha_used_": plan.alpha,
+            "unique_": plan.unique,
+            "flipped_": plan.treated is not None,
+            "ratio_": np.full(target.n_rows, plan.ratio),
+        }
+        move = training.K.to_raw
+        return FittedRows([replace(row, coef=move(row.coef)) for row in rows], facts)
+
+    def _targets(self, target: Classes) -> list[Array]:
+        """One joint problem, or one with one column per row."""
+        if self._joint(target.n):
+            return [np.eye(target.n)[target.codes]]
+        return [(row[:, None] > 0).astype(float) for row in target.signs()]
+
+    def _solve(
+        self, plan: Plan, training: Training, targets: Array, start: Array
+    ) -> Result:
+        problem = IndefiniteLogistic(
+            plan.K.operand(), targets, plan.alpha, training.weight, self.fit_intercept
+        )
+        options = {k: v for k, v in (self.solver_options or {}).items() if k != "init"}
+        limit = self.max_iter or MAX_ITER[self.solver]
+        common: dict[str, Any] = {"tol": self.tol, "max_iter": limit}
+        if self.solver == "newton":
+            return newton_logistic(problem, start, **common, **options)
+        if self.solver == "krein-gd":
+            largest = norm_bound(problem.K, training.weight)
+            return krein_gd(problem, start, largest=largest, **common)
+        settings = replace(CCCP_DEFAULTS[self.solver], **options)
+        random = check_random_state(self.random_state)
+        spectrum = plan.spectrum or plan.K.spectrum(training.weight)
+        return cccp_logistic(
+            problem, spectrum, settings, start, random_state=random, **common
+        )
+
+    def _complaints(self, results: Sequence[Result]) -> list[str]:
+        name = f"{type(self).__name__}(solver={self.solver!r})"
+        diverged = [result for result in results if result.status == "diverged"]
+        if diverged:
+            worst = max(diverged, key=lambda result: result.certificate.value)
+            reason = "the step eta is too long for this kernel"
+            if self.ratio_[0] > 1e-10 and not self.flipped_:
+                reason = (
+                    "the objective is unbounded below because the kernel has negative "
+                    "eigenvalues"
+                )
+            return [
+                f"{name} diverged after {worst.n_iter} steps: {reason}. It is not a "
+                "model; use solver='newton'"
+            ]
+        bad = [result for result in results if result.status == "max_iter"]
+        if not bad:
+            return []
+        worst = max(bad, key=lambda result: result.certificate.value)
+        instead = "" if self.solver == "newton" else ", or use solver='newton'"
+        return [
+            f"{name} did not reach tol={self.tol:g}: residual "
+            f"{worst.certificate.value:.2g} after {worst.n_iter} steps. Raise max_iter "
+            f"or tol{instead}"
+        ]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities: the model's own, no calibration on top.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+        """
+        return self._probabilities(self._decision_rows(X))
+
+    def _probabilities(self, values: Array) -> Array:
+        if values.shape[1] == 1:
+            return np.hstack([expit(-values), expit(values)])
+        if self._joint(values.shape[1]):
+            return softmax(values, axis=1)
+        # In logarithms, so that rows of tiny sigmoids can be normalised.
+        return softmax(-np.logaddexp(0.0, -values), axis=1)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+        """
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
+
+
+@declares_parameters
+class KreinLogisticRegression(LogisticModel):
     """Kernel logistic regression with a kernel that need not be positive.
 
     Solves the stationarity equation of ``(1/n) sum log(1 + exp(-y f)) + alpha/2 a'Ka``
@@ -128,57 +316,7 @@ class KreinLogisticRegression(KernelClassifier):
     (array(['a', 'a', 'b'], dtype='<U1'), True)
     """
 
-    _fitted_state: State = PLAN_STATE
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelClassifier._parameter_constraints,
-        "alpha": [_POSITIVE],
-        "fit_intercept": ["boolean"],
-        "solver": [StrOptions(set(MAX_ITER))],
-        "multi_class": [StrOptions({"multinomial", "ovr"})],
-        "indefinite": [StrOptions({"raise-alpha", "flip", "allow"})],
-        "solver_options": [dict, None],
-        "approximation": [KreinNystroem, None],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-    }
-    _parameter_constraints.pop("probability")
-
-    def __init__(
-        self,
-        alpha=0.01,
-        *,
-        fit_intercept=True,
-        solver="newton",
-        multi_class="multinomial",
-        indefinite="raise-alpha",
-        kernel="precomputed",
-        kernel_params=None,
-        symmetrize=False,
-        class_weight=None,
-        solver_options=None,
-        approximation=None,
-        tol=1e-10,
-        max_iter=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.multi_class = multi_class
-        self.indefinite = indefinite
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.symmetrize = symmetrize
-        self.class_weight = class_weight
-        self.solver_options = solver_options
-        self.approximation = approximation
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-
-    # ---------------------------------------------------------------------------- path
+    alpha: float = 0.01  # type: ignore[misc]
 
     @classmethod
     def path(
@@ -207,177 +345,6 @@ class KreinLogisticRegression(KernelClassifier):
             models[int(i)] = model.fit(X, y, sample_weight)
             options = {**options, "init": model.dual_coef_}
         return [models[i] for i in range(len(alphas))]
-
-    def grid(self, training: Training, target: Classes) -> list[dict]:
-        """Penalties in units of the similarity; see `KernelModel.grid`."""
-        unit = unit_of(training.K.treated("none"), training.weight)
-        return [{"alpha": alpha * unit} for alpha in _ALPHAS]
-
-    def fit_path(
-        self, training: Training, target: Classes, grid: Sequence[dict]
-    ) -> list[FittedRows]:
-        """Fit from large penalties to small ones, each from the one before.
-
-        See `KernelModel.fit_path`. A class that a fold's training part lacks has no
-        rows there.
-        """
-        present = np.unique(target.codes)
-        part = Classes(np.searchsorted(present, target.codes), present.size)
-        # Two rows of a joint model differ by the one of two classes.
-        share = 0.5 if self._joint(target.n) else 1.0
-        found: dict[int, FittedRows] = {}
-        options = dict(self.solver_options or {})
-        for i in sorted(range(len(grid)), key=lambda i: -grid[i]["alpha"]):
-            model = self.candidate({**grid[i], "solver_options": options})
-            fitted = model.fit_rows(training, part)
-            start = np.vstack([result.x for result in fitted.results])
-            options = {**options, "init": start}
-            found[i] = _with_all_classes(fitted, present, target, share)
-        return [found[i] for i in range(len(grid))]
-
-    # ---------------------------------------------------------------------------- plan
-
-    def _joint(self, n_classes: int) -> bool:
-        return self.multi_class == "multinomial" and n_classes > 2
-
-    def _plan(self, training: Training, target: Classes) -> Plan:
-        """Settle kernel and penalty; says what had to be changed."""
-        weight, columns = training.weight, target.n if self._joint(target.n) else 1
-        K = plan_kernel(training, self.solver, self.indefinite)
-        spectrum = None
-        if self.solver in PAPER:
-            spectrum = K.spectrum(weight)
-            smallest = float(spectrum.eigenvalues[0])
-        else:
-            threshold = uniqueness_threshold(self.alpha, training.total_weight, columns)
-            smallest = K.lowest_eigenvalue(weight, atol=0.005 * threshold)
-        alpha, ratio = penalty(
-            self.alpha, self.indefinite, smallest, training.total_weight, columns
-        )
-        if self.indefinite != "flip" or ratio < 1.0:
-            return Plan(K, alpha, ratio, None, spectrum)
-        flip = K.treated("flip", weight=weight, spectrum=spectrum or K.spectrum(weight))
-        spectrum = None if spectrum is None else spectrum.map(np.abs)
-        flipped = Similarities(flip.kernel())
-        return Plan(flipped, alpha, ratio, flip, spectrum)
-
-    # ---------------------------------------------------------------------------- rows
-
-    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
-        """Solve all rows, jointly or one by one; see `KernelModel.fit_rows`."""
-        check_options(self.solver, self.solver_options)
-        if np.unique(target.codes).size < target.n:
-            raise ValueError(
-                "y must contain samples of positive weight of every class: a class has "
-                "only samples of zero weight"
-            )
-        plan = self._plan(training, target)
-        init = (self.solver_options or {}).get("init", "zeros")
-        rows: list[Row] = []
-        for targets in self._targets(target):
-            part = slice(len(rows), len(rows) + targets.shape[1])
-            start = initial(
-                init, training, targets, part, target.n_rows, self.random_state
-            )
-            result = self._solve(plan, training, targets, start)
-            rows += split_rows(result, plan.treated)
-        facts = {
-            "alpha_used_": plan.alpha,
-            "unique_": plan.unique,
-            "flipped_": plan.treated is not None,
-            "ratio_": np.full(target.n_rows, plan.ratio),
-        }
-        move = training.K.to_raw
-        return FittedRows([replace(row, coef=move(row.coef)) for row in rows], facts)
-
-    def _targets(self, target: Classes) -> list[Array]:
-        """One joint problem, or one with one column per row."""
-        if self._joint(target.n):
-            return [np.eye(target.n)[target.codes]]
-        return [(row[:, None] > 0).astype(float) for row in target.signs()]
-
-    def _solve(
-        self, plan: Plan, training: Training, targets: Array, start: Array
-    ) -> Result:
-        problem = IndefiniteLogistic(
-            plan.K.operand(), targets, plan.alpha, training.weight, self.fit_intercept
-        )
-        options = {k: v for k, v in (self.solver_options or {}).items() if k != "init"}
-        limit = self.max_iter or MAX_ITER[self.solver]
-        common: dict[str, Any] = {"tol": self.tol, "max_iter": limit}
-        if self.solver == "newton":
-            return newton_logistic(problem, start, **common, **options)
-        if self.solver == "krein-gd":
-            largest = norm_bound(problem.K, training.weight)
-            return krein_gd(problem, start, largest=largest, **common)
-        settings = replace(CCCP_DEFAULTS[self.solver], **options)
-        random = check_random_state(self.random_state)
-        spectrum = plan.spectrum or plan.K.spectrum(training.weight)
-        return cccp_logistic(
-            problem, spectrum, settings, start, random_state=random, **common
-        )
-
-    def _complaints(self, results: Sequence[Result]) -> list[str]:
-        name = f"{type(self).__name__}(solver={self.solver!r})"
-        diverged = [result for result in results if result.status == "diverged"]
-        if diverged:
-            worst = max(diverged, key=lambda result: result.certificate.value)
-            reason = "the step eta is too long for this kernel"
-            if self.ratio_[0] > 1e-10 and not self.flipped_:
-                reason = (
-                    "the objective is unbounded below because the kernel has negative "
-                    "eigenvalues"
-                )
-            return [
-                f"{name} diverged after {worst.n_iter} steps: {reason}. It is not a "
-                "model; use solver='newton'"
-            ]
-        bad = [result for result in results if result.status == "max_iter"]
-        if not bad:
-            return []
-        worst = max(bad, key=lambda result: result.certificate.value)
-        instead = "" if self.solver == "newton" else ", or use solver='newton'"
-        return [
-            f"{name} did not reach tol={self.tol:g}: residual "
-            f"{worst.certificate.value:.2g} after {worst.n_iter} steps. Raise max_iter "
-            f"or tol{instead}"
-        ]
-
-    # ------------------------------------------------------------------- probabilities
-
-    def predict_proba(self, X: Any) -> Array:
-        """Class probabilities: the model's own, no calibration on top.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items as in fit
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_classes)
-        """
-        return self._probabilities(self._decision_rows(X))
-
-    def _probabilities(self, values: Array) -> Array:
-        if values.shape[1] == 1:
-            return np.hstack([expit(-values), expit(values)])
-        if self._joint(values.shape[1]):
-            return softmax(values, axis=1)
-        # In logarithms, so that rows of tiny sigmoids can be normalised.
-        return softmax(-np.logaddexp(0.0, -values), axis=1)
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items as in fit
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_classes)
-        """
-        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
 
 
 def _with_all_classes(

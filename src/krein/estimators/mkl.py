@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._parameters import CONSTRAINTS, NOT_NEGATIVE
 from krein.estimators._training import (
     Classes,
     FittedRows,
@@ -96,7 +96,7 @@ class MKLSVC(KernelClassifier):
     True
     """
 
-    _fitted_state: State = (
+    _fitted_state: ClassVar[State] = (
         Fitted("support_", "integers", "s", since=2),
         Fitted("kernel_", "kernel", needed=False),
         Fitted("weights_", "numbers", "rk"),
@@ -104,14 +104,8 @@ class MKLSVC(KernelClassifier):
         Fitted("n_kernels_in_", "integer", needed=False),
     )
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **{
-            name: constraint
-            for name, constraint in KernelClassifier._parameter_constraints.items()
-            if name not in ("kernel", "kernel_params", "symmetrize")
-        },
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "rho": [Interval(Real, 0, None, closed="left")],
+    _parameter_constraints = CONSTRAINTS | {
+        "rho": [NOT_NEGATIVE],
         "target": ["array-like", Integral, None],
         "kernels": [list, tuple, None],
     }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel, landmark_columns
+from krein.estimators._parameters import CONSTRAINTS
 from krein.items import take
 from krein.notices import warn_user
 from krein.similarity.landmarks import (
@@ -108,7 +109,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
     (True, True)
     """
 
-    _fitted_state: State = (
+    _fitted_state: ClassVar[State] = (
         Fitted("landmarks_", "integers", "m"),
         Fitted("landmark_items_", "items"),
         Fitted("approximation_error_", "number"),
@@ -120,15 +121,10 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
 
     _blas_threads = 1
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "kernel": KernelModel._parameter_constraints["kernel"],
-        "kernel_params": KernelModel._parameter_constraints["kernel_params"],
+    _parameter_constraints = CONSTRAINTS | {
         "landmarks": [StrOptions(set(LANDMARKS)), "array-like"],
         "core": [StrOptions({"oversampled", "textbook"})],
         "oversampling": [Interval(Real, 1, None, closed="left")],
-        "symmetrize": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     def __init__(

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, Self
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
+from krein.estimators._parameters import declares_parameters
 from krein.estimators._svm_rows import with_slack
 from krein.estimators._training import FittedRows, Row, Training
-from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.labels import check_weights
 from krein.machines.libsvm import one_class_dual
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 
 
+@declares_parameters
 class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     """One-class SVM on a similarity whose spectrum is made positive.
 
@@ -65,42 +65,16 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     array([ 1,  1,  1,  1, -1])
     """
 
-    _fitted_state: State = (
+    method: Any = "clip"
+    _: KW_ONLY
+    nu: float = 0.5
+    t: float = 1.0
+
+    _fitted_state: ClassVar[State] = (
         *COEFFICIENTS,
         *RESULTS,
         Fitted("offset_", "number"),
     )
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelModel._parameter_constraints,
-        **METHOD_CONSTRAINTS,
-        "nu": [Interval(Real, 0, 1, closed="right")],
-    }
-
-    def __init__(
-        self,
-        method="clip",
-        *,
-        nu=0.5,
-        t=1.0,
-        kernel="precomputed",
-        kernel_params=None,
-        symmetrize=False,
-        tol=1e-6,
-        max_iter=1_000_000,
-        random_state=None,
-        verbose=0,
-    ):
-        self.method = method
-        self.nu = nu
-        self.t = t
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.symmetrize = symmetrize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
 
     @replaces_state
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, Self
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
+from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators.transformers import _SquareInput
 from krein.items import columns_of_rows
 from krein.similarity.spectrum import Spectrum
@@ -18,6 +19,7 @@ from krein.store.state import Fitted, State, replaces_state
 from krein.validation import ROUNDING, looks_like_similarities
 
 
+@declares_parameters
 class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     """Principal coordinates analysis (classical MDS), with a place for new items.
 
@@ -90,8 +92,12 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     array([0.64, 0.36])
     """
 
+    n_components: int | None = 2
+    _: KW_ONLY
+    correction: str = "none"
+
     _kind = "distance"
-    _fitted_state: State = (
+    _fitted_state: ClassVar[State] = (
         Fitted("eigenvalues_", "numbers", "n"),
         Fitted("proportion_explained_", "numbers", "k"),
         Fitted("negative_mass_", "number"),
@@ -100,18 +106,12 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         Fitted("projection_", "numbers", "nk"),
     )
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+    _parameter_constraints = CONSTRAINTS | {
+        "n_components": [COUNT, None],
         "correction": [StrOptions({"none", "lingoes", "cailliez"})],
-        "symmetrize": ["boolean"],
     }
 
     metric = "precomputed"  # scikit-learn's word for distances as input
-
-    def __init__(self, n_components=2, *, correction="none", symmetrize=False):
-        self.n_components = n_components
-        self.correction = correction
-        self.symmetrize = symmetrize
 
     def __sklearn_tags__(self):
         """Rows and columns are items; nothing is negative."""

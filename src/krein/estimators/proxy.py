@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._parameters import CONSTRAINTS, declares_parameters
 from krein.estimators._proxy_options import SOLVERS, default_grid, split_options
 from krein.estimators._training import (
     Classes,
@@ -21,7 +22,6 @@ from krein.estimators._training import (
     ravel_rows,
     starting_rows,
 )
-from krein.estimators.nystroem import KreinNystroem
 from krein.machines._loop import report
 from krein.machines.box import BalancedBox
 from krein.machines.corrected import on_whole
@@ -30,9 +30,8 @@ from krein.machines.proxy import ProxySVM
 from krein.result import Result
 from krein.store.state import Fitted, State
 
-_POSITIVE = Interval(Real, 0, None, closed="neither")
 
-
+@declares_parameters
 class ProxySVC(KernelClassifier):
     """SVM with an indefinite similarity, learning a PSD proxy kernel with it.
 
@@ -145,52 +144,25 @@ class ProxySVC(KernelClassifier):
     True
     """
 
-    _fitted_state: State = (Fitted("spectrum_", "spectrum"), Fitted("proxy_", "proxy"))
+    C: float = 1.0
+    _: KW_ONLY
+    rho: float = 1.0
+    solver: str = "auto"
+    new_points: str = "clip"
+    probability: bool = False
+    approximation: Any = None
+    solver_options: dict | None = None
+    max_iter: Any = 10_000
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelClassifier._parameter_constraints,
-        "C": [_POSITIVE],
-        "rho": [_POSITIVE],
+    _fitted_state: ClassVar[State] = (
+        Fitted("spectrum_", "spectrum"),
+        Fitted("proxy_", "proxy"),
+    )
+
+    _parameter_constraints = CONSTRAINTS | {
         "solver": [StrOptions(set(SOLVERS))],
         "new_points": [StrOptions(set(RULES))],
-        "approximation": [KreinNystroem, None],
-        "solver_options": [dict, None],
     }
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        rho=1.0,
-        solver="auto",
-        new_points="clip",
-        kernel="precomputed",
-        kernel_params=None,
-        symmetrize=False,
-        class_weight=None,
-        probability=False,
-        approximation=None,
-        solver_options=None,
-        tol=1e-6,
-        max_iter=10_000,
-        random_state=None,
-        verbose=0,
-    ):
-        self.C = C
-        self.rho = rho
-        self.solver = solver
-        self.new_points = new_points
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.symmetrize = symmetrize
-        self.class_weight = class_weight
-        self.probability = probability
-        self.approximation = approximation
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
 
     # --------------------------------------------------------------------------- fit
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
+from krein.estimators._parameters import CONSTRAINTS, POSITIVE, declares_parameters
 from krein.estimators._regressor import KernelRegressor
 from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.estimators.gaussian import GaussianProcess
-from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.items import take
 from krein.kernels import kernel_matrix
 from krein.machines.ridge import spectral_ridge
@@ -24,6 +24,7 @@ from krein.similarity.treated import by_spectrum
 from krein.store.state import Fitted, State
 
 
+@declares_parameters
 class KreinRidge(KernelRegressor):
     """Kernel ridge regression on an indefinite similarity.
 
@@ -100,46 +101,23 @@ class KreinRidge(KernelRegressor):
     True
     """
 
-    _fitted_state: State = (
+    alpha: float | str = 1.0
+    _: KW_ONLY
+    method: Any = "stabilised"
+    fit_intercept: bool = True
+    t: float = 1.0
+    max_iter: Any = 10_000_000
+
+    _fitted_state: ClassVar[State] = (
         Fitted("alpha_used_", "number", needed=False),
         Fitted("noise_variance_", "number", needed=False),
         Fitted("variance_", "table", needed=False),
     )
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelRegressor._parameter_constraints,
-        **METHOD_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    _parameter_constraints = CONSTRAINTS | {
+        "alpha": [POSITIVE, StrOptions({"auto"})],
         "method": [StrOptions({"stabilised", *METHODS}), Method, callable],
-        "fit_intercept": ["boolean"],
     }
-
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        method="stabilised",
-        fit_intercept=True,
-        t=1.0,
-        kernel="precomputed",
-        kernel_params=None,
-        symmetrize=False,
-        tol=1e-6,
-        max_iter=10_000_000,
-        random_state=None,
-        verbose=0,
-    ):
-        self.alpha = alpha
-        self.method = method
-        self.fit_intercept = fit_intercept
-        self.t = t
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.symmetrize = symmetrize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
         """Solve the system; see `KernelModel.fit_rows`."""

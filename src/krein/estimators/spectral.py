@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
-
-from sklearn.utils._param_validation import Interval, StrOptions
+from dataclasses import KW_ONLY
+from typing import Any
 
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._parameters import declares_parameters
 from krein.estimators._svm_rows import (
     svm_candidates,
     svm_grid,
@@ -15,18 +15,12 @@ from krein.estimators._svm_rows import (
     votes_in_pairs,
 )
 from krein.estimators._training import Classes, FittedRows, Training
-from krein.estimators.nystroem import KreinNystroem
 from krein.machines.libsvm import libsvm_options
-from krein.methods import Method, as_method
+from krein.methods import as_method
 from krein.similarity.treated import TreatedKernel
 
-_POSITIVE = Interval(Real, 0, None, closed="neither")
-METHOD_CONSTRAINTS = {
-    "method": [str, Method, callable],  # `as_method` knows the names
-    "t": [_POSITIVE],
-}
 
-
+@declares_parameters
 class SpectrumSVC(KernelClassifier):
     """SVM on a similarity whose spectrum is made positive, with mapped new rows.
 
@@ -129,49 +123,14 @@ class SpectrumSVC(KernelClassifier):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelClassifier._parameter_constraints,
-        **METHOD_CONSTRAINTS,
-        "C": [_POSITIVE],
-        "approximation": [KreinNystroem, None],
-        "multi_class": [StrOptions({"ovr", "ovo"})],
-        "solver_options": [dict, None],
-    }
-
-    def __init__(
-        self,
-        method="clip",
-        *,
-        C=1.0,
-        t=1.0,
-        kernel="precomputed",
-        kernel_params=None,
-        symmetrize=False,
-        class_weight=None,
-        probability=False,
-        multi_class="ovr",
-        approximation=None,
-        solver_options=None,
-        tol=1e-6,
-        max_iter=1_000_000,
-        random_state=None,
-        verbose=0,
-    ):
-        self.method = method
-        self.C = C
-        self.t = t
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.symmetrize = symmetrize
-        self.class_weight = class_weight
-        self.probability = probability
-        self.multi_class = multi_class
-        self.approximation = approximation
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    method: Any = "clip"
+    _: KW_ONLY
+    C: float = 1.0
+    t: float = 1.0
+    probability: bool = False
+    multi_class: str = "ovr"
+    approximation: Any = None
+    solver_options: dict | None = None
 
     @property
     def _one_sided(self) -> bool:  # type: ignore[override]

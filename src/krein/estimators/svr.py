@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from dataclasses import KW_ONLY
+from typing import Any
 
-from sklearn.utils._param_validation import Interval
-
+from krein.estimators._parameters import declares_parameters
 from krein.estimators._regressor import KernelRegressor
 from krein.estimators._svm_rows import with_slack
 from krein.estimators._training import FittedRows, Row, Training, Values
-from krein.estimators.spectral import METHOD_CONSTRAINTS
 from krein.machines.libsvm import svr_dual
 
-_POSITIVE = Interval(Real, 0, None, closed="neither")
 
-
+@declares_parameters
 class SpectrumSVR(KernelRegressor):
     """Support vector regression on a similarity whose spectrum is made positive.
 
@@ -59,39 +57,11 @@ class SpectrumSVR(KernelRegressor):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **KernelRegressor._parameter_constraints,
-        **METHOD_CONSTRAINTS,
-        "C": [_POSITIVE],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        method="clip",
-        *,
-        C=1.0,
-        epsilon=0.1,
-        t=1.0,
-        kernel="precomputed",
-        kernel_params=None,
-        symmetrize=False,
-        tol=1e-6,
-        max_iter=1_000_000,
-        random_state=None,
-        verbose=0,
-    ):
-        self.method = method
-        self.C = C
-        self.epsilon = epsilon
-        self.t = t
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.symmetrize = symmetrize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    method: Any = "clip"
+    _: KW_ONLY
+    C: float = 1.0
+    epsilon: float = 0.1
+    t: float = 1.0
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""

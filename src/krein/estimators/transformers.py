@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, Self
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from krein.arrays import Array
-from krein.estimators._documented import Documented
-from krein.estimators.spectral import METHOD_CONSTRAINTS
+from krein.estimators._parameters import (
+    CONSTRAINTS,
+    COUNT,
+    Documented,
+    declares_parameters,
+)
 from krein.methods import as_method
 from krein.similarity.matrix import Similarities
 from krein.similarity.spectrum import Spectrum
@@ -29,12 +32,16 @@ from krein.validation import (
 )
 
 
+@declares_parameters
 class _SquareInput(TransformerMixin, Documented):
     """A transformer whose input is a square similarity in fit, rows later."""
 
+    _: KW_ONLY
+    symmetrize: bool = False
+
     _kind = "similarity"  # what the numbers are; `PCoA` checks its distances itself
 
-    _fitted_state: State = (
+    _fitted_state: ClassVar[State] = (
         Fitted("n_features_in_", "integer", needed=False),
         Fitted("feature_names_in_", "labels", needed=False),
         Fitted("n_features_out", "integer", attribute="_n_features_out"),
@@ -61,6 +68,7 @@ class _SquareInput(TransformerMixin, Documented):
         return validate_data(self, X, reset=False, dtype=np.float64)
 
 
+@declares_parameters
 class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     """Make a similarity positive semidefinite, and map new rows the same way.
 
@@ -103,20 +111,14 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     (3,)
     """
 
-    _fitted_state: State = (
+    method: Any = "clip"
+    _: KW_ONLY
+    t: float = 1.0
+
+    _fitted_state: ClassVar[State] = (
         Fitted("transform_", "transform"),
         Fitted("eigenvalues_", "numbers", "n", needed=False),
     )
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **METHOD_CONSTRAINTS,
-        "symmetrize": ["boolean"],
-    }
-
-    def __init__(self, method="clip", *, t=1.0, symmetrize=False):
-        self.method = method
-        self.t = t
-        self.symmetrize = symmetrize
 
     @replaces_state
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -179,6 +181,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         return self.transform_.rows(self._check_rows(X))
 
 
+@declares_parameters
 class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     """Coordinates whose signed inner products give the similarity back.
 
@@ -217,20 +220,17 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, _SquareInput):
            [2., 1.]])
     """
 
-    _fitted_state: State = (
+    n_components: int | None = None
+
+    _fitted_state: ClassVar[State] = (
         Fitted("eigenvalues_", "numbers", "k"),
         Fitted("signature_", "integers", "k"),
         Fitted("projection_", "numbers", "nk"),
     )
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "symmetrize": ["boolean"],
+    _parameter_constraints = CONSTRAINTS | {
+        "n_components": [COUNT, None],
     }
-
-    def __init__(self, n_components=None, *, symmetrize=False):
-        self.n_components = n_components
-        self.symmetrize = symmetrize
 
     @replaces_state
     def fit(self, X: Any, y: Any = None) -> Self:
