@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,10 +11,10 @@ import scipy.sparse
 import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils._param_validation import Interval
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._parameters import CONSTRAINTS, COUNT
 from krein.estimators._probability import sigmoid_probabilities
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.store.state import RESULTS, State
@@ -32,11 +31,6 @@ class _Yardstick(KernelClassifier):
     _fitted_state: ClassVar[State] = (
         *(replace(part, needed=False) for part in RESULTS),
     )
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        key: KernelClassifier._parameter_constraints[key]
-        for key in ("kernel", "kernel_params", "symmetrize")
-    }
 
     def _probabilities(self, values: Array) -> Array:
         return sigmoid_probabilities(values, np.ones(1), np.zeros(1))
@@ -84,12 +78,6 @@ class SimilarityFeaturesClassifier(_Yardstick):
     >>> SimilarityFeaturesClassifier().fit(K, ["a", "a", "b"]).predict(K)
     array(['a', 'a', 'b'], dtype='<U1')
     """
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **_Yardstick._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "class_weight": KernelClassifier._parameter_constraints["class_weight"],
-    }
 
     def __init__(
         self,
@@ -178,10 +166,7 @@ class SimilarityNeighborsClassifier(_Yardstick):
     array(['b'], dtype='<U1')
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **_Yardstick._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    }
+    _parameter_constraints = CONSTRAINTS | {"n_neighbors": [COUNT]}
     class_weight = None  # one neighbour has one vote, whatever the weight of its class
 
     def __init__(
