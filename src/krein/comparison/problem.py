@@ -304,7 +304,7 @@ def _single_items(codes: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
 
 
 def _repeated_folds(
-    codes: np.ndarray, cv: int | None, seed: int, groups: np.ndarray | None
+    codes: np.ndarray, cv: Any, seed: int, groups: np.ndarray | None
 ) -> list[Split]:
     if cv is not None and cv < 2:
         raise ValueError(f"cv must be at least 2 folds, got {cv}")

@@ -248,7 +248,7 @@ def map_chart(
     shares : sequence of float
         What each axis explains.
     """
-    points = {
+    points: dict[str, Any] = {
         "points": [(row["axis1"], row.get("axis2", 0.0)) for row in items],
         "classes": [labels.index(row["label"]) if labels else 0 for row in items],
         "names": [row["item"] for row in items],

@@ -299,6 +299,6 @@ def embedding(
         "signature": np.sign(values[axes]).astype(int).tolist(),
         "points": np.round(points[shown], 6).tolist(),
         "classes": codes[shown].tolist(),
-        "names": [str(names[i]) for i in shown],
+        "names": [str(names[int(i)]) for i in shown],
         "hidden": int(codes.size - shown.size),
     }
