@@ -18,10 +18,8 @@ from krein.comparison.methods import TASKS, Method
 from krein.comparison.problem import Problem, Split
 from krein.comparison.recommendation import Recommendation, free_scores, recommend
 from krein.comparison.scores import (
-    ABOUT_ITEMS,
-    ABOUT_P,
-    NO_P,
     Column,
+    about_p,
     corrected_test,
     holm,
     item_test,
@@ -98,9 +96,7 @@ class Comparison:
     @property
     def about_p(self) -> str:
         """What the p-values mean, or why there are none."""
-        if "p_value" in [column.key for column in self.columns]:
-            return ABOUT_P
-        return ABOUT_ITEMS if self.by_items else NO_P
+        return about_p(len(self.splits), by_items=self.by_items)
 
     def said(self, record: dict[str, Any]) -> list[str]:
         """Labels (or numbers) that were predicted for the test part of a record."""
@@ -177,8 +173,8 @@ class Comparison:
 
     def _adjusted(self, test: Any) -> dict[str, float]:
         others = [name for name in self.ranking if name != self.best]
-        raw = [test(self.best, name) for name in others]
-        return {self.best: 1.0, **dict(zip(others, holm(raw), strict=True))}
+        raw = holm([test(self.best, name) for name in others])
+        return {self.best: 1.0, **dict(zip(others, raw, strict=True))}
 
     def p_value_splits(self, a: str, b: str) -> float:
         """Corrected resampled t-test of two methods."""
@@ -229,10 +225,9 @@ class Comparison:
         return {name: self._mean_by_item(name) for name in self.completed}
 
     def item_scores(self, method: str) -> Array | None:
-        """What each item adds to the score; None where items do not add up.
+        """Share of its tests in which each item was recognised, or minus its error.
 
-        Of classes the share of its tests in which an item was recognised, of numbers
-        minus its mean error. NaN for items that were never tested.
+        NaN for items that were never tested; None where items do not add up.
         """
         return self._item_scores.get(method)
 
@@ -363,9 +358,8 @@ class Comparison:
         """
         from krein.plotting import plot_intervals
 
-        return plot_intervals(
-            self.table(), self.deciding.key, self.deciding.title, ax=ax
-        )
+        column = self.deciding
+        return plot_intervals(self.table(), column.key, column.title, ax=ax)
 
     def to_html(self, path: str | Path, *, force: bool = False, **context: Any) -> Path:
         """Write the report: one self-contained page.

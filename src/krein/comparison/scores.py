@@ -88,20 +88,6 @@ REGRESSION = (
 )
 NOVELTY = (Column("roc_auc", "AUC", scoring="roc_auc"), *_BESIDE)
 FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
-_ITEMS = (
-    "the choice of items alone would make a difference to the best as large as this, "
-    "paired, which decides where it is given"
-)
-_HOLM = (
-    "adjusted by Holm for the number of methods; above 0.05 the two cannot be told "
-    "apart."
-)
-ABOUT_P = (
-    "p: how often splits alone would make a difference to the best as large as this "
-    f"(corrected resampled t-test), {_HOLM} p (items): how often {_ITEMS}."
-)
-ABOUT_ITEMS = f"p (items): how often {_ITEMS}; {_HOLM}"
-NO_P = "With so few splits no difference can be proven: p-values are left out."
 SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
 
 
@@ -113,6 +99,28 @@ def shown_columns(
     if not by_items:
         hidden.add("p_value_items")
     return [c for c in columns if c.shown and c.key not in hidden]
+
+
+_ITEMS = (
+    "the choice of items alone would make a difference to the best as large as this, "
+    "paired, which decides where it is given"
+)
+_HOLM = (
+    "adjusted by Holm for the number of methods; above 0.05 the two cannot be told "
+    "apart."
+)
+
+
+def about_p(n_splits: int, *, by_items: bool) -> str:
+    """What the p-values mean, or why there are none."""
+    if n_splits >= FEWEST_SPLITS:
+        return (
+            "p: how often splits alone would make a difference to the best as large as "
+            f"this (corrected resampled t-test), {_HOLM} p (items): how often {_ITEMS}."
+        )
+    if by_items:
+        return f"p (items): how often {_ITEMS}; {_HOLM}"
+    return "With so few splits no difference can be proven: p-values are left out."
 
 
 # ------------------------------------------------------------------------------ values
