@@ -110,12 +110,14 @@ def plot_landscape(cv_results: dict[str, Any], ax: Any = None) -> Any:
     ax = new_axes() if ax is None else ax
     methods = list(dict.fromkeys(cv_results["param_method"]))
     Cs = np.unique(cv_results["param_C"])
-    shape = (len(methods), Cs.size)
-    scores = np.asarray(cv_results["mean_test_score"]).reshape(shape)
+    rows = np.array([methods.index(name) for name in cv_results["param_method"]])
+    columns = np.searchsorted(Cs, cv_results["param_C"])
+    scores = np.full((len(methods), Cs.size), np.nan)  # settings not trained stay blank
+    scores[rows, columns] = cv_results["mean_test_score"]
     image = ax.imshow(scores, aspect="auto", cmap="viridis", interpolation="nearest")
     ax.figure.colorbar(image, ax=ax, label="mean score")
-    rows, columns = np.nonzero(np.asarray(cv_results["weight"]).reshape(shape))
-    ax.plot(columns, rows, "o", color=_NEGATIVE, label="in the model")
+    used = np.asarray(cv_results["weight"]) > 0
+    ax.plot(columns[used], rows[used], "o", color=_NEGATIVE, label="in the model")
     ax.set_xticks(range(Cs.size), [f"{C:.3g}" for C in Cs])
     ax.set_yticks(range(len(methods)), methods)
     ax.set(xlabel="C", ylabel="method", title="Scores out of fold")

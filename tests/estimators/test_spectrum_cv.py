@@ -17,8 +17,13 @@ from krein import (
     save_model,
     sigmoid_kernel,
 )
-from krein.estimators._gains import GAINS, Kernels, by_half
-from krein.estimators._landscape import Landscape, probabilities, temperatures
+from krein.estimators._gains import GAINS, Kernels, by_half, left_out
+from krein.estimators._landscape import (
+    Landscape,
+    probabilities,
+    temperatures,
+    with_threshold,
+)
 from krein.estimators._training import Training
 from krein.machines.svm_path import svm_path
 from krein.methods import METHODS, as_method, power
@@ -134,7 +139,7 @@ def test_the_average_is_that_of_its_members(classes):
     K = sigmoid_kernel((X - X.mean(0)) / X.std(0), gamma=0.5)
     model = SpectrumSVCCV().fit(K, y)
     members = [SpectrumSVC(m["method"], C=m["C"]).fit(K, y) for m in model.members_]
-    assert len(members) == np.ceil(0.3 * len(model.cv_results_["params"]))
+    assert len(members) == np.ceil(0.5 * len(model.cv_results_["params"]))
     mean = np.mean([m.decision_function(K) for m in members], axis=0)
     np.testing.assert_allclose(model.decision_function(K), mean, atol=1e-8)
     rows = K @ model.dual_coef_.T + model.intercept_
@@ -149,7 +154,8 @@ def test_the_average_is_that_of_its_members(classes):
 def test_equal_methods_count_once(rng):
     X = rng.standard_normal((40, 3))
     y = X[:, 0] > 0
-    model = SpectrumSVCCV().fit(rbf_kernel(X), y)
+    folds = list(StratifiedKFold(5).split(X, y))
+    model = SpectrumSVCCV(cv=folds).fit(rbf_kernel(X), y)
     assert len(model.cv_results_["params"]) == 24  # w does not matter: no negative part
 
 
@@ -206,7 +212,9 @@ def test_landscape_is_drawn(problem):
     K, y = problem
     model = SpectrumSVCCV().fit(K, y)
     ax = model.plot()
-    assert ax.images[0].get_array().shape == (12, 6)
+    trained = np.asarray(ax.images[0].get_array().filled(np.nan))
+    scores = model.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(np.sort(trained[~np.isnan(trained)]), np.sort(scores))
     assert len(ax.lines[0].get_xdata()) == len(model.members_)
 
 
@@ -277,4 +285,58 @@ def test_two_halves_of_kernels_are_formed_for_each_power_and_kept(problem, monke
     for m in by_half(GAINS, kernels.spectrum):
         kernels.unit(GAINS[m])
         assert len(kernels._halves) <= 2
+    assert len(model.cv_results_["params"]) == 18
+
+
+def test_the_screen_leaves_each_sample_out(problem, rng):
+    """Closed form against one fit per sample, with weights and an intercept."""
+    K, _ = problem
+    n, Cs, weight = 30, np.array([0.5, 20.0]), rng.integers(1, 4, 30).astype(float)
+    spectrum = Similarities(K[:n, :n]).spectrum(weight)
+    flip, targets = GAINS[9], rng.standard_normal((n, 2))
+    found = left_out(spectrum, flip, Cs, targets)
+    height, _ = flip.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
+    treated = spectrum.map(lambda _: height).matrix()
+    treated /= height.sum() / weight.sum()
+    for c, C in enumerate(Cs):
+        for i in range(n):
+            rest = np.delete(np.arange(n), i)
+            system = np.zeros((n, n))
+            system[:-1, :-1] = treated[np.ix_(rest, rest)] + np.diag(
+                1 / (C * weight[rest])
+            )
+            system[:-1, -1] = system[-1, :-1] = 1.0
+            right = np.vstack([targets[rest], np.zeros((1, 2))])
+            solved = np.linalg.solve(system, right)
+            value = treated[i, rest] @ solved[:-1] + solved[-1]
+            np.testing.assert_allclose(found[c, i], value, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_screen_keeps_good_settings(n_classes, rng):
+    """Its best quarter has settings as good as the best of all."""
+    X = rng.standard_normal((90, 3))
+    y = (np.digitize(X[:, 0] + 0.2 * X[:, 1], [0.0, 0.7][: n_classes - 1])).astype(int)
+    K = sigmoid_kernel(X)
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(K, y))
+    whole = SpectrumSVCCV(cv=folds).fit(K, y)
+    screened = SpectrumSVCCV(random_state=0).fit(K, y)
+    assert len(whole.cv_results_["params"]) == 72
+    assert len(screened.cv_results_["params"]) == 18
+    assert screened.best_score_ >= whole.best_score_ - 0.02
+
+
+def test_nothing_is_screened_where_samples_have_groups(problem, rng):
+    K, y = problem
+    groups = np.arange(len(y)) // 4
+    model = SpectrumSVCCV().fit(K, y, groups=groups)
     assert len(model.cv_results_["params"]) == 72
+
+
+def test_a_fitted_threshold_has_as_many_positives_as_there_are():
+    values = np.array([[[3.0], [1.0], [2.0], [5.0]]])
+    codes = np.array([0, 0, 1, 1])
+    moved = with_threshold(values, codes, np.ones(4))
+    assert (moved[0, :, 0] > 0).sum() == 2
+    three = np.zeros((1, 4, 3))
+    assert with_threshold(three, codes, np.ones(4)) is three

@@ -126,6 +126,35 @@ def probabilities(values: Array, temperature: Any) -> Array:
     return softmax(_logits(values) / np.asarray(temperature)[..., None, None], axis=-1)
 
 
+def with_threshold(values: Array, codes: np.ndarray, weight: Array) -> Array:
+    """Values of two classes, moved so that as many are positive as there should be.
+
+    Least squares on labels has its threshold elsewhere than a machine. Values of more
+    classes stay as they are.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_settings, n, n_rows)
+        Decision values.
+    codes : ndarray of shape (n,)
+        True classes.
+    weight : ndarray of shape (n,)
+        Sample weights.
+
+    Returns
+    -------
+    ndarray of shape (n_settings, n, n_rows)
+    """
+    if values.shape[2] > 1:
+        return values
+    order = np.argsort(values[:, :, 0], axis=1)
+    ascending = np.take_along_axis(values[:, :, 0], order, axis=1)
+    below = float(weight[codes == 0].sum())
+    places = [np.searchsorted(np.cumsum(weight[o]), below) for o in order]
+    place = np.minimum(places, codes.size - 1)
+    return values - ascending[np.arange(len(place)), place][:, None, None]
+
+
 def temperatures(values: Array, codes: np.ndarray, weight: Array) -> Array:
     """Temperature of every setting that makes the true classes most probable.
 
