@@ -209,6 +209,15 @@ def test_the_case_of_the_issue_is_told():
     assert p < 0.001
 
 
+def test_twenty_points_on_sixty_items_are_told():
+    """0.92 against 0.72: a tie if both methods were hardly better than chance."""
+    first, second = answers(60, 15, 3, 40)
+    difference, how = first * 1.0 - second, {"test_share": 0.25, "folds": 5}
+    skill = np.mean([first, second]) * 2 - 1
+    assert item_test(difference, **how, skill=skill)[1] < 0.05
+    assert item_test(difference, **how)[1] > 0.05
+
+
 def test_the_test_over_items_decides(rng):
     y = np.tile([0, 1], 150)
     problem = make_problem(np.eye(300), y)

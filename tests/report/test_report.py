@@ -22,7 +22,7 @@ from krein.report.charts import (
     spectrum_chart,
     ticks,
 )
-from krein.report.data import case, embedding, heat_map
+from krein.report.data import _headline, case, embedding, heat_map
 from krein.report.render import _classes, glossary, render
 from krein.report.tables import score_table
 from krein.similarity.spectrum import Spectrum
@@ -258,9 +258,21 @@ def test_many_classes_are_counted_not_listed():
     assert _classes(many[:2]) == "classes c0: 3, c1: 4"
 
 
-def test_the_headline_is_short(found, page):
-    assert len(found["headline"].split()) <= 15
+def test_the_headline_is_short(found, comparison):
     assert found["headline"].startswith("Use ")
+    balanced = replace(comparison, scoring="balanced_accuracy")
+    headlines = [found["headline"], _headline(comparison, "jaro_winkler")]
+    headlines += [_headline(balanced, ""), _headline(balanced, "Kernel(a, b=1)")]
+    assert max(len(headline.split()) for headline in headlines) <= 15
+
+
+def test_the_page_says_nothing_twice(found, comparison):
+    """What the headline says is left out of the text below it."""
+    text = comparison.recommendation.text
+    assert text.startswith(("Use ", "No clear winner"))
+    said = found["comparison"]["recommendation"]
+    assert text.endswith(said)
+    assert not said.startswith("Use ") or ", which" in said or "clearly" in said
 
 
 def test_a_score_outside_the_axis_is_a_mark(comparison):

@@ -102,9 +102,13 @@ class KernelComparison:
             f"{comparison.deciding.title} {abs(self._mean(kernel)):.3f} over "
             f"{len(comparison.splits)} splits, against {against}."
         )
-        if equals:
-            text += f" These data cannot tell it from {', '.join(equals)}."
-        if len(self.near) > 1:
+        near = [k for k in equals if k in self.near]
+        if near:
+            text += f" {', '.join(near)} {'do' if near[1:] else 'does'} as well."
+        if equals != near:
+            lower = ", ".join(k for k in equals if k not in near)
+            text += f" These data cannot tell it from {lower}."
+        if len(self.near) > 1 and comparison.task == "classification":
             text += f" fit_average() takes the mean of {', '.join(self.near)}."
         return Recommendation(method, not equals, (kernel, *equals), text)
 

@@ -101,26 +101,26 @@ def shown_columns(
     return [c for c in columns if c.shown and c.key not in hidden]
 
 
-_ITEMS = (
-    "the choice of items alone would make a difference to the best as large as this, "
-    "paired, which decides where it is given"
-)
-_HOLM = (
-    "adjusted by Holm for the number of methods; above 0.05 the two cannot be told "
-    "apart."
-)
-
-
 def about_p(n_splits: int, *, by_items: bool) -> str:
-    """What the p-values mean, or why there are none."""
+    """What the p-values of a table mean, or why there are none."""
+    parts = []
     if n_splits >= FEWEST_SPLITS:
-        return (
+        parts.append(
             "p: how often splits alone would make a difference to the best as large as "
-            f"this (corrected resampled t-test), {_HOLM} p (items): how often {_ITEMS}."
+            "this (corrected resampled t-test)."
         )
     if by_items:
-        return f"p (items): how often {_ITEMS}; {_HOLM}"
-    return "With so few splits no difference can be proven: p-values are left out."
+        parts.append(
+            "p (items), which decides: how often the choice of items alone would make "
+            "such a difference, paired."
+        )
+    if not parts:
+        return "With so few splits no difference can be proven: p-values are left out."
+    parts.append(
+        "Adjusted by Holm for the number of methods; above 0.05 the two cannot be told "
+        "apart."
+    )
+    return " ".join(parts)
 
 
 # ------------------------------------------------------------------------------ values
