@@ -44,7 +44,7 @@ def check_methods(names: str | None, task: str | None = None) -> list[str] | Non
     alias = {
         method.estimator: name
         for name, method in known.items()
-        if classes.count(method.estimator) == 1
+        if classes.count(method.estimator) == 1 or not method.params
     }
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     chosen = [alias.get(name, name) for name in chosen]
