@@ -252,7 +252,7 @@ def _reason(comparison: Any, chosen: str) -> str:
     if chosen == comparison.best:
         return ""
     if chosen == default == "svc":
-        return ", which needs no treatment and is not beaten here"
+        return ", the simplest, which nothing here beats"
     if chosen == default:
         return ", which holds up on most data and is not beaten here"
     if default is not None:
