@@ -61,8 +61,8 @@ def hits(path, size):
 
 # What makes the file, its name and size, its reader, and where the fast way is.
 CASES = {
-    "mtx": (coordinates, "K.mtx", 2000, read_matrix, (square, "fast_entries")),
-    "array": (numbers, "A.mtx", 2000, read_matrix, (square, "fast_entries")),
+    "mtx": (coordinates, "K.mtx", 2000, read_matrix, (square, "fast_numbers")),
+    "array": (numbers, "A.mtx", 2000, read_matrix, (square, "fast_numbers")),
     "fasta": (sequences, "s.fasta", 200_000, read_items, (item_files, "fast_fasta")),
     "hits": (hits, "hits.m8", 1_000_000, read_hits, (hit_table, "fast_lines")),
 }

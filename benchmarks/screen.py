@@ -3,10 +3,10 @@
     KREIN_DATA=... python benchmarks/screen.py CACHE [--splits 3]
 
 For every similarity of `regret_matrices.py` (at most 500 training items and 12 classes)
-and every split 60 / 40, all 72 machines are scored on inner folds and trained, and least
-squares ranks them by leave-one-out values. Printed is the mean error on the held-out
+and every split 60 / 40, all 72 machines are scored on inner folds and trained, and
+least squares ranks them by leave-one-out values. Printed is the mean error on held-out
 items of averages over machines chosen in several ways, for both halves of the
-similarities. CACHE keeps distances between calls. Machines are trained as in a search.
+similarities. CACHE keeps distances between calls.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def all_machines(K, y, n_classes, K_new):
         seen = with_threshold(left_out(spectrum, method, Cs, signs), y, np.ones(y.size))
         screen.append(landscape([seen], [y]).scores()[:, 0])
         trained, scale = kernels.unit(method)
-        coef, b = path(trained.kernel() / scale, target, Cs, None)
+        coef, b = loose_machines(trained.kernel() / scale, target, Cs, None)
         raw = trained.to_raw(coef.reshape(-1, y.size).T) / scale
         new = (K_new @ raw).reshape(K_new.shape[0], *b.shape) + b
         outputs.append(new.transpose(1, 0, 2))

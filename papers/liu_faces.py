@@ -61,10 +61,10 @@ def _matrices(name: str, quick: bool) -> tuple[Array, np.ndarray]:
 
 def _kernel(S: Array, name: str) -> Array:
     """Gaussian of the distance, width the median distance (left open in the paper)."""
-    from krein.kernels.spd import affine_invariant_distance, log_euclidean_distance
+    from krein import affine_invariant_kernel, log_euclidean_kernel
 
-    by_name = {"Aff-I": affine_invariant_distance, "Log-E": log_euclidean_distance}
-    distance = by_name[name](S)
+    by_name = {"Aff-I": affine_invariant_kernel, "Log-E": log_euclidean_kernel}
+    distance = -by_name[name](S, similarity="negative")
     width = np.median(distance[np.triu_indices(len(S), 1)])
     return np.exp(-((distance / width) ** 2))
 

@@ -57,7 +57,7 @@ THEMES = (
     (
         "Data, files and models",
         "Load data, read matrices, and keep models without pickle.",
-        lambda name, thing: where(name).startswith(("krein.files", "krein.models")),
+        lambda name, thing: where(name).startswith("krein.files"),
     ),
     (
         "Results and the spectrum",

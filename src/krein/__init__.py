@@ -33,7 +33,7 @@ _WHERE = {
     "SpectrumOneClassSVM": "krein.estimators.one_class",
     "SpectrumSVC": "krein.estimators.spectral",
     "SpectrumSVCCV": "krein.estimators.spectrum_cv",
-    "SpectrumSVR": "krein.estimators.svr",
+    "SpectrumSVR": "krein.estimators.spectral",
     "SpectrumSVRCV": "krein.estimators.spectrum_cv",
     "SpectrumTransformer": "krein.estimators.transformers",
     # kernels
@@ -104,10 +104,10 @@ _WHERE = {
     "write_hits": "krein.files",
     "write_matrix": "krein.files",
     # model files
-    "ModelFileError": "krein.models",
-    "load_model": "krein.models",
-    "save_model": "krein.models",
-    "trusted_types": "krein.models.registry",
+    "ModelFileError": "krein.files.model_files",
+    "load_model": "krein.files.model_files",
+    "save_model": "krein.files.model_files",
+    "trusted_types": "krein.files.model_contents",
     # results
     "CertificateReport": "krein.referee",
     "check_certificate": "krein.referee",

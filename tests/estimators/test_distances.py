@@ -7,6 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from krein import DistanceTransformer, Kernel, SpectrumSVC, load_model, save_model
+from krein.kernels import KERNELS
 
 FORMS = ["exponential", "gaussian", "inverse", "negative", "centred", "max"]
 WORDS = ["kitten", "sitting", "mitten", "bitten", "witty", "city", "pity", "kitty"]
@@ -22,8 +23,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_agrees_with_the_kernel_of_the_distance(form):
     """The same conversion as Kernel("edit") makes of items it sees."""
     pytest.importorskip("rapidfuzz")
-    from krein.kernels.strings import edit_distance
-
+    edit_distance = KERNELS["edit"].distance
     train, new = WORDS[:6], WORDS[6:]
     # A factor of "centred" and "max" is free; the others settle it by the median.
     gamma = 1.0 if form in ("centred", "max") else "median"

@@ -13,7 +13,7 @@ import pytest
 from krein import Kernel, kernel_matrix, rbf_kernel, tl1_kernel
 from krein.kernels import blocks
 from krein.store.blocks import Tiling
-from krein.store.lock import StoreInUseError
+from krein.store.files import StoreInUseError
 
 ROOT = Path(__file__).parents[2]
 

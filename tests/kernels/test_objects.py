@@ -102,7 +102,7 @@ def test_bad_series_are_named(name):
         kernel([[1.0]], [[]])
     with pytest.raises(ValueError, match=r"X\[1\] has 2 channels, X\[0\] has 1"):
         kernel([[1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]]])
-    with pytest.raises(ValueError, match="1 channels, Y of 2"):
+    with pytest.raises(ValueError, match=r"Y\[0\] has 2 channels, X\[0\] has 1"):
         kernel([[1.0, 2.0]], [[[1.0, 2.0], [3.0, 4.0]]])
     with pytest.raises(ValueError, match=r"X\[0\] must be a series of numbers"):
         kernel(["abc"])

@@ -1,6 +1,7 @@
 """Kernels of users and of other packages: registered, found, sent to processes."""
 
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,8 @@ from krein import (
     register_kernel,
     save_model,
 )
-from krein.kernels import KERNELS
+from krein.kernels import KERNELS, as_kernel
+from krein.kernels.distances import distance_kernel
 
 PACKAGE = Path(__file__).parent / "other_package"
 WORDS = ["abc", "abd", "abe", "acd", "xyz", "xyw", "xzw", "yzv"]
@@ -79,6 +81,65 @@ def test_registering_as_a_decorator(registry):
 
     assert KERNELS["same_length"].note == "words"
     assert Kernel("same_length")(["ab"], ["cd", "c"]).tolist() == [[1.0, 0.0]]
+
+
+def test_the_source_is_read_from_the_docstring(registry):
+    def cited_kernel(X, Y=None):
+        """Nothing.
+
+        References
+        ----------
+        Somebody (1999), "A title that
+        is long".
+
+        Examples
+        --------
+        >>> 1
+        1
+        """
+
+    register_kernel("cited", cited_kernel)
+    assert KERNELS["cited"].reference == 'Somebody (1999), "A title that is long".'
+    register_kernel("cited", cited_kernel, reference="Another (2000)")
+    assert KERNELS["cited"].reference == "Another (2000)"
+    register_kernel("letters", letters_kernel)
+    assert KERNELS["letters"].reference == ""
+
+
+def test_a_distance_becomes_a_kernel_with_one_decorator(registry):
+    @distance_kernel("apart", input="any", definiteness="pd")
+    def apart_kernel(X, Y=None, *, power=1.0):
+        """Kernel of the distance of numbers.
+
+        Parameters
+        ----------
+        X, Y : lists of float
+            Numbers.
+        power : float
+            Exponent.
+
+        References
+        ----------
+        Nobody (2001).
+        """
+        return np.abs(np.subtract.outer(X, X if Y is None else Y)) ** power
+
+    facts = KERNELS["apart"]
+    assert list(facts.parameters.items()) == [
+        ("power", 1.0),
+        ("gamma", 1.0),
+        ("similarity", "exponential"),
+    ]
+    np.testing.assert_array_equal(facts.distance([0.0], [2.0], power=2), [[4.0]])
+    np.testing.assert_array_equal(
+        apart_kernel([0.0], [2.0], power=2, gamma=0.5, similarity="negative"), [[-2.0]]
+    )
+    fitted = as_kernel("apart", None).fit([0.0, 2.0])
+    np.testing.assert_allclose(fitted([0.0], [2.0]), np.exp(-1.0))
+    headings = re.findall(r"^(\S+)\n---", apart_kernel.__doc__, re.MULTILINE)
+    assert headings == ["Parameters", "Returns", "References"]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'powr'"):
+        apart_kernel([0.0], powr=2)
 
 
 def test_a_name_has_one_owner(registry):

@@ -10,9 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from krein import CPDSVC, Kernel, check_certificate
 from krein.kernels.splines import monomials, thin_plate_kernel
 from krein.machines import _cpd_factor, _cpd_gradients, cpd_newton
-from krein.machines.cpd import LOSSES, CPDProblem
+from krein.machines.cpd import CPDProblem
 from krein.machines.cpd_columns import DenseColumns
 from krein.machines.cpd_space import Polynomials, centred_space
+from krein.machines.losses import LOSSES
 
 N = 1000
 solve = cpd_newton.cpd_newton

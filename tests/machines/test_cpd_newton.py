@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from krein.kernels.splines import monomials, thin_plate_kernel, thin_plate_order
 from krein.machines._cpd_factor import Factor
-from krein.machines.cpd import LOSSES, CPDProblem, SquaredHinge
+from krein.machines.cpd import CPDProblem
 from krein.machines.cpd_columns import DenseColumns
 from krein.machines.cpd_newton import cpd_newton
 from krein.machines.cpd_space import (
@@ -15,6 +15,7 @@ from krein.machines.cpd_space import (
     centred_space,
     subspace,
 )
+from krein.machines.losses import LOSSES, SquaredHinge
 from tests.reference.cpd import squared_hinge_optimum
 
 

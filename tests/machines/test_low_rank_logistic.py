@@ -51,7 +51,7 @@ def test_above_the_threshold_the_inertia_is_noticed_and_a_point_found():
 def test_more_rows_than_a_block_are_all_counted(monkeypatch):
     F, signature, codes, weight = make(2, k=3)
     whole = newton_low_rank(F, signature, codes, 0.5, weight)
-    monkeypatch.setattr("krein.machines.low_rank_logistic._ROWS", 7)
+    monkeypatch.setattr("krein.machines.logistic._ROWS", 7)
     parts = newton_low_rank(F, signature, codes, 0.5, weight)
     np.testing.assert_allclose(parts.x, whole.x, atol=1e-10)
 

@@ -238,10 +238,10 @@ def npy_header(shape, dtype="<f8"):
 @pytest.mark.parametrize(
     ("member", "message"),
     [
-        (npy_header((10**6, 10**6)), "declares 8000000000000 bytes and holds 0"),
+        (npy_header((10**6, 10**6)), "8000000000000 bytes, but 0 follow"),
         (npy_header((-1, 4)), "declares"),
         (npy_header((0, 10**30)), "damaged"),
-        (npy_header((1,), "|O") + b"12345678", "dtype object"),
+        (npy_header((1,), "|O") + b"12345678", "Python objects"),
         (b"\x93NUMPY\x01\x00\x10\x00{'descr': os.x(\n", "damaged"),
         (b"\x93NUMPY\x07\x00", "damaged|version"),
         (None, "is missing"),

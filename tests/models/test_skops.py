@@ -1,10 +1,11 @@
-"""What model files do not hold goes through skops, with krein's own list of types."""
+"""Steps and searches of scikit-learn: in model files, or through skops."""
 
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import PCA
 from sklearn.ensemble import BaggingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -71,3 +72,66 @@ def test_steps_of_plain_arrays_are_in_model_files(step, problem, tmp_path):
     np.testing.assert_array_equal(
         again.decision_function(X), model.decision_function(X)
     )
+
+
+IMPUTERS = [
+    SimpleImputer(),
+    SimpleImputer(strategy="median", add_indicator=True),
+    SimpleImputer(strategy="constant", fill_value=3.0, keep_empty_features=True),
+    SimpleImputer(strategy="most_frequent", missing_values=-1.0),
+]
+
+
+@pytest.mark.parametrize("imputer", IMPUTERS, ids=repr)
+def test_imputers_are_in_model_files(imputer, problem, tmp_path):
+    X, y = problem
+    X = np.where(X < 0.1, imputer.missing_values, X)
+    model = make_pipeline(imputer, SpectrumSVC("flip", kernel="tl1")).fit(X, y)
+    again = load_model(save_model(model, tmp_path / "m.krein"))
+    assert again.get_params().keys() == model.get_params().keys()
+    np.testing.assert_array_equal(again[0].transform(X), model[0].transform(X))
+    np.testing.assert_array_equal(
+        again.decision_function(X), model.decision_function(X)
+    )
+
+
+def test_an_imputer_of_text_is_in_model_files(tmp_path):
+    words = np.array([["anna"], [None], ["anna"], ["bob"], ["rob"]], dtype=object)
+    imputer = SimpleImputer(strategy="most_frequent", missing_values=None)
+    model = make_pipeline(imputer, KreinSVC(kernel="edit")).fit(words, [0, 0, 0, 1, 1])
+    again = load_model(save_model(model, tmp_path / "m.krein"))
+    np.testing.assert_array_equal(
+        again.decision_function(words), model.decision_function(words)
+    )
+
+
+def test_of_a_search_a_model_file_holds_the_best_estimator(problem, tmp_path):
+    X, y = problem
+    for best in (
+        make_pipeline(MinMaxScaler(), KreinSVC(kernel="tl1", probability=True)),
+        KreinSVC(kernel="tl1", probability=True),
+    ):
+        name = "C" if isinstance(best, KreinSVC) else "kreinsvc__C"
+        search = GridSearchCV(best, {name: [0.01, 10.0]}, cv=3).fit(X, y)
+        again = load_model(save_model(search, tmp_path / "m.krein"))
+        assert type(again) is type(best)
+        assert again.get_params()[name] == search.best_params_[name]
+        for ask in ("predict", "decision_function", "predict_proba"):
+            one, other = getattr(again, ask)(X), getattr(search, ask)(X)
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_search_inside_a_pipeline_is_its_best_estimator(problem, tmp_path):
+    X, y = problem
+    search = GridSearchCV(KreinSVC(kernel="tl1"), {"C": [0.01, 10.0]}, cv=3)
+    model = make_pipeline(MinMaxScaler(), search).fit(X, y)
+    again = load_model(save_model(model, tmp_path / "m.krein"))
+    assert isinstance(again[-1], KreinSVC)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("fit", [False, True])
+def test_a_search_without_a_best_estimator_is_refused(problem, tmp_path, fit):
+    search = GridSearchCV(KreinSVC(kernel="tl1"), {"C": [1.0]}, cv=3, refit=not fit)
+    with pytest.raises(NotFittedError, match=r"GridSearchCV \(with refit=True\)"):
+        save_model(search.fit(*problem) if fit else search, tmp_path / "m.krein")

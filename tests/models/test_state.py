@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import krein
 from krein import KreinSVC, ModelFileError, SpectrumSVC, load_model, save_model
-from krein.models.registry import known_class, state_of
+from krein.files.model_contents import known_class, state_of
 from tests.models.make_old_models import models
 from tests.models.test_models import data, load_bytes, rewritten, with_tree
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from krein.machines.cpd import CPDProblem, SquaredHinge
+from krein.machines.cpd import CPDProblem
 from krein.machines.cpd_columns import DenseColumns
+from krein.machines.losses import SquaredHinge
 from krein.published import walder_algorithm_1
 from krein.published.algorithm_1 import (
     CPDMatrices,

@@ -10,8 +10,14 @@ from scipy.optimize import minimize
 
 from krein.machines.box import BalancedBox
 from krein.machines.libsvm import svm_dual
-from krein.published.indefinite_dual import IndefiniteDual, _block_minimum, tdca
-from krein.published.indefinite_primal import PrimalDC, _Majoriser, dc_primal
+from krein.published.difference_of_convex import (
+    IndefiniteDual,
+    PrimalDC,
+    _block_minimum,
+    _Majoriser,
+    dc_primal,
+    tdca,
+)
 
 
 def indefinite(seed, n=40, negative=8, scale=1.0):

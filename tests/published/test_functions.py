@@ -69,6 +69,17 @@ def test_every_function_is_documented(name):
     assert f"krein.published.{name}(" in text
 
 
+def test_every_option_is_in_the_signature_with_the_default_of_the_paper():
+    parameters = inspect.signature(published.accpm).parameters
+    names = "K y C rho x0 max_cuts domain bound smoothing tol max_iter".split()
+    assert list(parameters)[: len(names)] == names
+    assert parameters["domain"].default == "paper"
+    assert parameters["bound"].default == "cuts"
+    assert parameters["max_iter"].default == 1000
+    with pytest.raises(TypeError, match="unexpected keyword argument 'max_cut'"):
+        published.accpm([[1.0, 0.0], [0.0, 1.0]], [1, -1], max_cut=3)
+
+
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_every_function_takes_lists_and_refuses_what_it_cannot_use(name, K, y):
     call = getattr(published, name)

@@ -213,7 +213,7 @@ def test_rows_of_everything_are_taken(kind):
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
 def test_tables_are_answered_in_parts(kind, problem, monkeypatch):
     package = pytest.importorskip(kind)
-    monkeypatch.setattr("krein.scale.api._PREDICT_ROWS", 500)
+    monkeypatch.setattr("krein.scale._PREDICT_ROWS", 500)
     X, y = problem
     columns = {name: X[:, i] for i, name in enumerate("abc")}
     table = package.table(columns) if kind == "pyarrow" else package.DataFrame(columns)

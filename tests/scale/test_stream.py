@@ -16,7 +16,7 @@ from krein.scale import decision_function, fit, predict
 from krein.scale.tiles import StoredTiles, rows_that_fit, tall
 from krein.similarity.tiles import DenseTiles
 from krein.store.blocks import BlockStore
-from krein.store.lock import StoreInUseError
+from krein.store.files import StoreInUseError
 from tests.scale import kernels
 
 

@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from krein.store.lock import HOLDER, StoreInUseError, locked
+from krein.store.files import HOLDER, StoreInUseError, locked
 
 HOLD = """
 import sys, time
-from krein.store.lock import locked
+from krein.store.files import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
     time.sleep(600)
@@ -82,7 +82,7 @@ def test_a_lock_is_never_anothers(tmp_path):
 def test_many_at_once_one_at_a_time(tmp_path):
     code = """
 import sys, time
-from krein.store.lock import StoreInUseError, locked
+from krein.store.files import StoreInUseError, locked
 done = 0
 while done < 20:
     try:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krein.store.files import _temporary
-from krein.store.owner import Owner
+from krein.store.files import Owner, _temporary
 from krein.store.records import RecordStore
 
 RECORD = {"method": "flip", "score": 0.1 + 0.2, "predicted": [0, 1], "none": None}

@@ -17,7 +17,7 @@ from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
-from krein.machines.cpd import CPDProblem, Loss
+from krein.machines.cpd import CPDProblem
 from krein.machines.cpd_newton import cpd_newton
 from krein.machines.cpd_space import (
     Polynomials,
@@ -27,6 +27,7 @@ from krein.machines.cpd_space import (
     leverage,
     subspace,
 )
+from krein.machines.losses import Loss
 from krein.published.algorithm_1 import as_printed
 from krein.result import Result, Status
 from krein.similarity.matrix import Similarities

@@ -1,4 +1,4 @@
-"""Scores of many settings of one model on the same folds.
+"""Scores of decision values: by scikit-learn's scorers, of many settings at once.
 
 A setting is a row of a table of out-of-fold decision values. Accuracy on small folds
 cannot tell settings apart; the log-loss of calibrated probabilities can.
@@ -6,7 +6,8 @@ cannot tell settings apart; the log-loss of calibrated probabilities can.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -14,10 +15,13 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import check_scoring
+from sklearn.utils.metaestimators import available_if
 
 from krein.arrays import Array
-from krein.estimators._scoring import scorer
-from krein.estimators._training import Classes
+from krein.estimators._training import Classes, as_labels, ravel_rows
 from krein.estimators.conformal import conformity
 
 _STEPS = 50
@@ -150,9 +154,13 @@ def with_threshold(values: Array, codes: np.ndarray, weight: Array) -> Array:
     order = np.argsort(values[:, :, 0], axis=1)
     ascending = np.take_along_axis(values[:, :, 0], order, axis=1)
     below = float(weight[codes == 0].sum())
-    places = [np.searchsorted(np.cumsum(weight[o]), below) for o in order]
-    place = np.minimum(places, codes.size - 1)
-    return values - ascending[np.arange(len(place)), place][:, None, None]
+    places = np.array([np.searchsorted(np.cumsum(weight[o]), below) for o in order])
+    last, rows = codes.size - 1, np.arange(order.shape[0])
+    threshold = 0.5 * (
+        ascending[rows, np.minimum(places, last)]
+        + ascending[rows, np.minimum(places + 1, last)]
+    )
+    return values - threshold[:, None, None]
 
 
 def temperatures(values: Array, codes: np.ndarray, weight: Array) -> Array:
@@ -218,3 +226,93 @@ def _logits(values: Array) -> Array:
     if values.shape[-1] > 1:
         return values
     return np.concatenate([np.zeros_like(values), values], axis=-1)
+
+
+# ------------------------------------------------------------------------------------
+# Decision values that are computed already, for scikit-learn's scorers.
+
+# Decision values (n_test, n_rows) and test positions -> a score, larger is better.
+Score = Callable[[Array, np.ndarray], float]
+
+
+class HeldValues(ClassifierMixin, BaseEstimator):
+    """Wraps precomputed decision values so that scikit-learn scorers accept them."""
+
+    def __init__(
+        self,
+        classes_: np.ndarray,
+        values: Array,
+        proba: Callable[[Array], Array] | None = None,
+    ) -> None:
+        self.classes_ = classes_
+        self.values = values
+        self.proba = proba
+
+    def fit(self, X: Any, y: Any) -> HeldValues:
+        """Refuse: it holds values only."""
+        raise NotImplementedError("holds values only")
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the values."""
+        return ravel_rows(self.values)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels."""
+        return as_labels(self.values, self.classes_)
+
+    @available_if(lambda self: self.proba is not None)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities."""
+        assert self.proba is not None
+        return self.proba(self.values)
+
+
+def scorer(
+    scoring: Any,
+    classes: np.ndarray,
+    target: Classes,
+    *,
+    weight: Array | None = None,
+    proba: Callable[[Array], Array] | None = None,
+) -> Score:
+    """Return ``score(values, test)`` by a scikit-learn scorer; accuracy when None.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        As in `GridSearchCV`.
+    classes : ndarray
+        Labels.
+    target : Classes
+        Of all samples.
+    weight : ndarray, optional
+        Weights of the samples in the score.
+    proba : callable, optional
+        Turns values into probabilities, where the model has them.
+    """
+    labels = classes[target.codes]
+    if scoring is None:
+        # scikit-learn's own checks take longer than a small fit.
+        def accuracy(values: Array, test: np.ndarray) -> float:
+            hits = as_labels(values, classes) == labels[test]
+            return float(
+                np.average(hits, weights=None if weight is None else weight[test])
+            )
+
+        return accuracy
+    judge = check_scoring(HeldValues(classes, np.empty((0, 1)), proba), scoring)
+
+    def score(values: Array, test: np.ndarray) -> float:
+        held = HeldValues(classes, values, proba)
+        given = {} if weight is None else {"sample_weight": weight[test]}
+        rows = np.asarray(test)[:, None]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            try:
+                return float(judge(held, rows, labels[test], **given))
+            except ValueError as error:
+                if "one class" in str(error).lower():  # not defined on this fold
+                    return float("nan")
+                raise
+
+    return score

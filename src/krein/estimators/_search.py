@@ -21,8 +21,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from krein.arrays import Array
 from krein.estimators._folds import Fold, cv_folds
+from krein.estimators._landscape import Score, scorer
 from krein.estimators._parameters import declares_parameters
-from krein.estimators._scoring import Score, scorer
 from krein.estimators._training import Classes, Training
 from krein.notices import warn_user
 from krein.store.sharing import shared_work

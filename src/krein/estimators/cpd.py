@@ -30,7 +30,7 @@ from krein.estimators._training import (
     ravel_rows,
 )
 from krein.labels import check_classes_weigh, check_weights
-from krein.machines.cpd import LOSSES
+from krein.machines.losses import LOSSES
 from krein.store.state import Fitted, State, replaces_state
 
 # Models that only score a fold are solved to this relative gap.
@@ -51,7 +51,7 @@ class CPDClassifier(CPDModel, KernelClassifier):
 
     _fitted_state: ClassVar[State] = (Fitted("polynomial_", "text"),)
     _parameter_constraints = CONSTRAINTS | {
-        "loss": [StrOptions(set(LOSSES))],
+        "loss": [StrOptions(LOSSES.keys())],  # a view: losses may be added
         "solver": [StrOptions({"newton", "published"})],
     }
 

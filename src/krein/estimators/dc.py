@@ -18,8 +18,12 @@ from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.machines.box import BalancedBox
 from krein.machines.libsvm import svm_dual
-from krein.published.indefinite_dual import IndefiniteDual, tdca
-from krein.published.indefinite_primal import PrimalDC, dc_primal
+from krein.published.difference_of_convex import (
+    IndefiniteDual,
+    PrimalDC,
+    dc_primal,
+    tdca,
+)
 from krein.result import Result
 from krein.store.state import Fitted, State
 

@@ -24,9 +24,9 @@ from krein.estimators._training import (
 )
 from krein.machines._loop import report
 from krein.machines.box import BalancedBox
-from krein.machines.corrected import on_whole
 from krein.machines.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.machines.proxy import ProxySVM
+from krein.machines.truncated import on_whole
 from krein.result import Result
 from krein.store.state import Fitted, State
 

@@ -1,9 +1,9 @@
-"""Files of the field: matrices, items, labels, hits, and data sets by name.
+"""Files of the field: matrices, items, labels, hits, models, and data sets by name.
 
-What a user's file can be, and what goes into one, is here; model files (`krein.models`)
-and the stores of long computations (`krein.store`) are not. `readers.FORMATS` is the
-table of formats: a new one is a reader and a line there. Data sets by name are in
-`krein.files.data_sets`, which needs scikit-learn.
+What a user's file can be, and what goes into one, is here; the stores of long
+computations (`krein.store`) are not. `readers.FORMATS` is the table of formats: a new
+one is a reader and a line there. Data sets by name (`krein.files.data_sets`) and model
+files (`krein.files.model_files`) need scikit-learn.
 """
 
 from krein.files.cells import Named, as_separator, check_names, missing_labels

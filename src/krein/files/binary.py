@@ -14,7 +14,6 @@ is an element of elements: flags, dimensions, name, then what its class says.
 from __future__ import annotations
 
 import math
-import os
 import struct
 import tokenize
 import warnings
@@ -49,40 +48,39 @@ _COMPLEX = 0x08
 _DEEPEST = 3  # cells in cells
 
 
-def _read_array(handle: IO[bytes], size: int, path: Path, member: str = "") -> Any:
-    """Read one array, once its header promises no more than what is there."""
-    where = f"{member}: " if member else ""
+def load_array(handle: IO[bytes], size: int) -> np.ndarray:
+    """Read a .npy array once its header promises no more than the `size` bytes there.
+
+    Raises
+    ------
+    ValueError, and what else NumPy raises on damaged input (`_DAMAGED`)
+    """
     start = handle.tell()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # written by Python 2
-            shape, dtype = _header(handle)
-            declared = math.prod(shape) * dtype.itemsize
-            left = size - handle.tell()
-            if declared > left:
-                raise FormatError(
-                    path,
-                    f"{where}the header declares shape {shape} of {dtype}, {declared} "
-                    f"bytes, but {left} follow; is the file complete?",
-                )
-            require_room(declared, path, "Open it with numpy.load(mmap_mode='r').")
-            handle.seek(start)
-            array = np.lib.format.read_array(handle, allow_pickle=False)
-        _check_characters(array)
-        return array
-    except FormatError:
-        raise
-    except _DAMAGED as error:
-        raise FormatError(path, f"{where}cannot be read: {error}") from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # written by Python 2
+        shape, dtype = _header(handle)
+        declared, left = math.prod(shape) * dtype.itemsize, size - handle.tell()
+        if declared > left:
+            raise ValueError(
+                f"the header declares shape {shape} of {dtype}, {declared} bytes, but "
+                f"{left} follow; is the file complete?"
+            )
+        handle.seek(start)
+        array = np.lib.format.read_array(handle, allow_pickle=False)
+    if dtype.kind == "U" and array.size:
+        native = np.ascontiguousarray(array).astype(dtype.newbyteorder("="))
+        codes = native.view(np.uint32)
+        if codes.max() > 0x10FFFF or ((codes >= 0xD800) & (codes < 0xE000)).any():
+            raise ValueError("its text holds what is no character")
+    return array
 
 
 def _header(handle: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     """Return the shape and the type of an array that holds numbers or text."""
-    version = np.lib.format.read_magic(handle)
-    old = version == (1, 0)
     of = np.lib.format
-    read = of.read_array_header_1_0 if old else of.read_array_header_2_0
+    old = of.read_magic(handle) == (1, 0)
     try:
+        read = of.read_array_header_1_0 if old else of.read_array_header_2_0
         shape, _, dtype = read(handle)
     except _DAMAGED as error:
         raise ValueError(f"its .npy header cannot be read ({error})") from None
@@ -93,25 +91,20 @@ def _header(handle: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     return shape, dtype
 
 
-def _check_characters(array: np.ndarray) -> None:
-    """Refuse text with codes that are no characters, which Python cannot handle."""
-    if array.dtype.kind == "U" and array.size:
-        native = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("="))
-        codes = native.view(np.uint32)
-        if codes.max() > 0x10FFFF or ((codes >= 0xD800) & (codes < 0xE000)).any():
-            raise ValueError("its text holds what is no character")
-
-
 def read_npy(path: Path, how: How | None = None) -> Named:
     """Read a .npy file, with the names behind the array where krein wrote them."""
-    size = os.path.getsize(path)
+    size = path.stat().st_size
+    require_room(size, path, "Open it with numpy.load(mmap_mode='r').")
     arrays: list[np.ndarray] = []
     with open(path, "rb") as handle:
-        while len(arrays) < 3 and (handle.tell() < size or not arrays):
-            arrays.append(_read_array(handle, size, path))
+        try:
+            while len(arrays) < 3 and (handle.tell() < size or not arrays):
+                arrays.append(load_array(handle, size))
+        except _DAMAGED as error:
+            raise FormatError(path, f"cannot be read: {error}") from None
         if handle.tell() < size or any(x.dtype.kind != "U" for x in arrays[1:]):
             raise FormatError(path, "more follows behind the array; is it one file?")
-    names, columns, *_ = [_strings(array, path) for array in arrays[1:]] + [None, None]
+    names, columns, *_ = [*(_strings(x, path) for x in arrays[1:]), None, None]
     return Named(arrays[0], names, columns)
 
 
@@ -125,23 +118,24 @@ def _strings(names: Any, path: Path) -> list[str] | None:
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Read all arrays of a .npz file after their headers were checked."""
+    name = "the .npz file"
+    arrays = {}
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             require_room(sum(m.file_size for m in members), path, "Split the file.")
             if any(member.filename.startswith("xl/") for member in members):
                 raise FormatError(path, "is an Excel workbook; save it as .csv")
-            arrays = {}
             for member in members:
-                name, size = member.filename, member.file_size
+                name = member.filename
                 with archive.open(member) as handle:
-                    array = _read_array(handle, size, path, name)
+                    array = load_array(handle, member.file_size)
                 arrays[name.removesuffix(".npy")] = array
-            return arrays
+        return arrays
     except FormatError:
         raise
     except (*_DAMAGED, NotImplementedError, RuntimeError, KeyError) as error:
-        raise FormatError(path, f"the .npz file cannot be read: {error}") from None
+        raise FormatError(path, f"{name} cannot be read: {error}") from None
 
 
 def read_npz(path: Path, how: How) -> Named:
@@ -156,41 +150,41 @@ def read_mat(path: Path, how: How) -> Named:
 
 def read_item_arrays(path: Path, how: How) -> Named:
     """Read items, with names and labels, from a .npz file."""
-    found = read_arrays(path)
-    key = how.key
-    if key is None:
-        key = "X" if "X" in found else next(iter(found), "X")
-    if key not in found:
-        raise FormatError(path, f"has no array {key!r}; it has {', '.join(found)}")
-    names = _strings(found.get("names"), path)
-    return Named(found[key], names, target=found.get("y"))
+    arrays = read_arrays(path)
+    key = how.key or ("X" if "X" in arrays else next(iter(arrays), "X"))
+    read = _array_called(key, arrays, path)
+    return Named(read.data, read.names, target=read.target)
 
 
 def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
     """Choose the matrix among several arrays, with names and labels beside it."""
-    numeric = [
-        name
-        for name, array in arrays.items()
-        if isinstance(array, np.ndarray)
-        and array.ndim == 2
-        and array.dtype.kind in "biufc"
-    ]
-    likely = [name for name in _MATRIX_KEYS if name in numeric] or numeric
     if key is None:
+        numeric = [name for name, array in arrays.items() if _is_matrix(array)]
+        likely = [name for name in _MATRIX_KEYS if name in numeric] or numeric
         if not likely or (len(likely) > 1 and likely[0] not in _MATRIX_KEYS):
             found = ", ".join(sorted(arrays)) or "nothing"
             problem = f"expected one matrix, found {found}; choose one with key="
             raise FormatError(path, problem)
         key = likely[0]
-    if key not in arrays:
-        raise FormatError(
-            path, f"has no array {key!r}; it has {', '.join(sorted(arrays))}"
-        )
-    names, columns = (_strings(arrays.get(part), path) for part in ("names", "columns"))
+    read = _array_called(key, arrays, path)
     others = sorted(set(arrays) - {key, "names", "columns", "y"})
     note = f"array {key!r}" + (f" of {', '.join([key, *others])}" if others else "")
-    target = np.ravel(arrays["y"]) if "y" in arrays else None
-    return Named(np.asarray(arrays[key]), names, columns, target, [note])
+    target = None if read.target is None else np.ravel(read.target)
+    return Named(np.asarray(read.data), read.names, read.columns, target, [note])
+
+
+def _is_matrix(array: Any) -> bool:
+    is_array = isinstance(array, np.ndarray) and array.ndim == 2
+    return is_array and array.dtype.kind in "biufc"
+
+
+def _array_called(key: str, arrays: dict[str, Any], path: Path) -> Named:
+    """Return an array by its name, with the names and labels that stand beside it."""
+    if key not in arrays:
+        has = f"has no array {key!r}; it has {', '.join(sorted(arrays))}"
+        raise FormatError(path, has)
+    names, columns = (_strings(arrays.get(part), path) for part in ("names", "columns"))
+    return Named(arrays[key], names, columns, arrays.get("y"))
 
 
 class _Element(NamedTuple):

@@ -142,6 +142,14 @@ class Row(NamedTuple):
         """Return all fields."""
         return [self.text(k) for k in range(len(self.fields))]
 
+    def name(self, k: int) -> str:
+        """Return a field as the name or label that was written there."""
+        return name_from_text(self.text(k))
+
+    def number(self, k: int, comma: bool = False) -> float:
+        """Read a finite number, or say where there is none."""
+        return parse_number(self.text(k), self.place, k + 1, comma)
+
     def lacks_label(self, k: int) -> bool:
         """Whether a field is no label; quoted words are labels, whatever they say."""
         text = self.text(k)
@@ -221,14 +229,16 @@ def with_decimal_point(text: str) -> str:
     return text if match is None else f"{match[1]}.{match[2]}"
 
 
-def parse_number(text: str, place: Place, column: int | None = None) -> float:
-    """Read a finite number, or say where there is none."""
+def parse_number(
+    text: str, place: Place, column: int | None = None, comma: bool = False
+) -> float:
+    """Read a finite number, with a decimal comma if there are such; or say where."""
     word = text.strip()
-    if not is_number(word):
-        raise place.error(
-            f"expected a number, got {repr(word) if word else 'nothing'}", column
-        )
-    value = float(word)
+    number = with_decimal_point(word) if comma else word
+    if not is_number(number):
+        got = repr(word) if word else "nothing"
+        raise place.error(f"expected a number, got {got}", column)
+    value = float(number)
     if not math.isfinite(value):
         raise place.error(f"expected a finite number, got {word!r}", column)
     return value

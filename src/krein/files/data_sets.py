@@ -12,7 +12,7 @@ import difflib
 import os
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,8 +60,9 @@ def _folder_names() -> list[str]:
     folder = data_folder()
     if not folder.is_dir():
         return []
-    files = [(path.name, end) for end in _SUFFIXES for path in folder.glob(f"*{end}")]
-    return sorted({name.removesuffix(end) for name, end in files} - set(_SAME_AS))
+    files = {e: [path.name for path in folder.glob(f"*{e}")] for e in _SUFFIXES}
+    found = {name.removesuffix(end) for end, names in files.items() for name in names}
+    return sorted(found - set(_SAME_AS))
 
 
 def list_datasets() -> list[str]:
@@ -258,25 +259,19 @@ class Graph(NamedTuple):
     labels: np.ndarray
 
 
-def _speaker(arrays: Mapping[str, Any]) -> np.ndarray:
-    """Person of a voice recording such as ``phon_R01_S01_3``: all but the last part."""
-    return np.array([name.rpartition("_")[0] for name in arrays["recording"]])
-
-
 # Which array says what belongs together. Not every `run` does (climate_crashes counts
 # its simulations by it), so this is a table and not a rule; own files use `groups`.
-_GROUPS: dict[str, Callable[[Mapping[str, Any]], np.ndarray]] = {
-    "dis_mirna": lambda arrays: arrays["source_id"],
-    "parkinsons": _speaker,
-    "spd_eeg_alcoholism": lambda arrays: arrays["subject"],
-    "spd_emg_gestures": lambda arrays: arrays["run"],
-    "str_mirna": lambda arrays: arrays["id"],
-}
+_GROUPS = {
+    "dis_mirna": "source_id", "parkinsons": "recording", "str_mirna": "id",
+    "spd_eeg_alcoholism": "subject", "spd_emg_gestures": "run",
+}  # fmt: skip
 
 
 def _bunch(name: str, data: Any, target: Any, extra: dict[str, Any]) -> Bunch:
-    find = _GROUPS.get(name)
-    groups = find(extra) if find else extra.pop("groups", None)
+    key = _GROUPS.get(name)
+    groups = extra[key] if key else extra.pop("groups", None)
+    if key == "recording":  # phon_R01_S01_3: the person is all but the last part
+        groups = np.array([text.rpartition("_")[0] for text in groups])
     facts = {"kind": kind_of(name), "groups": groups, "name": name}
     return Bunch(data=data, target=target, **facts, **extra)
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from krein.files.cells import is_number
 from krein.files.line_blocks import Layout, data_lines, split_line
@@ -46,35 +45,15 @@ _INSTEAD = "Distances are read by read_matrix, on the command line with --kind d
 _HOW = "Name them: columns=['query', 'target', ...]"
 
 
-class HitColumns(NamedTuple):
-    """Where a table has its names and scores.
-
-    Attributes
-    ----------
-    layout : Layout
-        How its lines are cut.
-    head : int
-        Number of lines before the first hit.
-    why : str
-        Which column is the score, for people.
-    distances : bool
-        Whether its title says that scores are distances.
-    """
-
-    layout: Layout
-    head: int
-    why: str
-    distances: bool = False
-
-
 def table_blocks(path: Path, head: int = 0) -> Iterator[tuple[Place, bytes]]:
     """Yield blocks of lines behind the head, and where they begin."""
     for first, text in whole_lines(path, _LONGEST_LINE):
         line = first.line or 1
-        dropped = min(max(0, head + 1 - line), text.count(b"\n"))
-        text = text.split(b"\n", dropped)[dropped] if dropped else text
+        if line <= head:
+            dropped = min(head + 1 - line, text.count(b"\n"))
+            text, line = text.split(b"\n", dropped)[dropped], line + dropped
         if text:
-            yield Place(path, line + dropped), text
+            yield Place(path, line), text
 
 
 def find_columns(
@@ -84,7 +63,7 @@ def find_columns(
     further: Sequence[str] = (),
     *,
     pairs: bool = False,
-) -> HitColumns:
+) -> Layout:
     """Look at the first lines of a table and say where names and scores are.
 
     Parameters
@@ -105,12 +84,11 @@ def find_columns(
     if not lines:
         what = "pairs" if pairs else "hits"
         raise FormatError(path, f"there are no {what} in the file")
-    separator = next((mark for mark in "\t,;" if mark in lines[0][1]), " ")
-    rows = [split_line(content, separator) for _, content in lines[:_SAMPLE]]
+    separator, rows = _cut([content for _, content in lines[:_SAMPLE]])
     titles, head = list(columns or ()) or _commented(text), 0
     if columns is None and _is_title_line(rows, pairs):
         titles, head = rows.pop(0), lines[0][0].line or 1
-    width = len(rows[0]) if rows else len(titles or ())
+    width = len(rows[0]) if rows else len(titles)
     if titles and len(titles) != width:
         has = f"has {width} fields for {len(titles)} titles of columns"
         raise lines[min(head, 1)][0].error(has)
@@ -121,12 +99,18 @@ def find_columns(
     elif pairs and len(titles) == 3 and not _has_names(titles):
         titles = ["query", "target", titles[2]]
     table = _Table(path, [title.strip() for title in titles], sample, titled)
-    query, target = table.place("query"), table.place("target")
+    names = table.place("query"), table.place("target")
     place, why = table.score(score)
     table.refuse_falling(place, pairs)
     numbers = (place, *(table.place(title) for title in further))
-    layout = Layout(separator, width, query, target, numbers, signed=pairs)
-    return HitColumns(layout, head, why, table.means(place) == "distance")
+    distances = table.means(place) == "distance"
+    return Layout(separator, width, *names, numbers, pairs, head, why, distances)
+
+
+def _cut(lines: Sequence[str]) -> tuple[str, list[list[str]]]:
+    """Return the separator of the first line, and the fields of all."""
+    mark = next((mark for mark in "\t,;" if mark in lines[0]), " ")
+    return mark, [split_line(line, mark) for line in lines]
 
 
 def _is_title_line(rows: list[list[str]], pairs: bool) -> bool:
@@ -136,14 +120,11 @@ def _is_title_line(rows: list[list[str]], pairs: bool) -> bool:
     return not pairs or (len(rows) > 1 and is_number(rows[1][-1]))
 
 
-def _commented(text: bytes) -> list[str] | None:
-    """Titles in a comment, as BLAST -outfmt 7 writes them."""
-    start = text.find(b"# Fields:")
-    if start < 0:
-        return None
-    end = text.find(b"\n", start)
-    listed = text[start + len(b"# Fields:") : end].decode(errors="replace")
-    return [title.strip() for title in listed.split(",")]
+def _commented(text: bytes) -> list[str]:
+    """Titles in a comment, as BLAST -outfmt 7 writes them; none if there is none."""
+    found = re.search(rb"# Fields:([^\n]*)", text)
+    listed = found[1].decode(errors="replace").split(",") if found else []
+    return [title.strip() for title in listed]
 
 
 def _has_names(titles: Sequence[str]) -> bool:
@@ -154,8 +135,7 @@ def _has_names(titles: Sequence[str]) -> bool:
 
 def is_pair_list(lines: Sequence[str]) -> bool:
     """Whether lines are pairs with scores: by titles, or two names and numbers."""
-    mark = next((mark for mark in "\t,;" if mark in lines[0]), " ")
-    rows = [split_line(line, mark) for line in lines[:20]]
+    mark, rows = _cut(lines[:20])
     if len(rows) > 1 and _has_names(rows[0]):
         return True
     return mark in "\t " and all(_is_pair(row, mark) for row in rows)
@@ -272,10 +252,8 @@ class _Table:
         """Place of the score, by number counted from 1 or by title, and a sentence."""
         if not isinstance(score, str):
             if isinstance(score, bool) or not 1 <= score <= len(self.titles):
-                right = (
-                    f"a title or the number of a column from 1 to {len(self.titles)}"
-                )
-                raise ValueError(f"score={score!r} must be {right}")
+                right = f"the number of a column from 1 to {len(self.titles)}"
+                raise ValueError(f"score={score!r} must be a title or {right}")
             return int(score) - 1, f"scores from column {score}, as asked"
         if _meaning(score) == "evalue":
             raise ValueError(

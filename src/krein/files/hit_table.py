@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,12 +15,7 @@ import scipy.sparse
 from krein.arrays import Array
 from krein.files.binary import read_arrays
 from krein.files.cells import Named, check_names
-from krein.files.hit_columns import (
-    HitColumns,
-    find_columns,
-    is_pair_list,
-    table_blocks,
-)
+from krein.files.hit_columns import find_columns, is_pair_list, table_blocks
 from krein.files.line_blocks import (
     HitLines,
     Layout,
@@ -112,31 +107,33 @@ def read_hits(
     with readable(path) as file:
         if file.suffix.lower() == ".npz" or zipfile.is_zipfile(file):
             return load_hits(file, names, against)
-        cuts = Cuts(max_evalue, min_identity)
-        known = find_columns(file, score, columns, cuts.titles)
-        found = collect(file, known, Collected(names, against), cuts.kept)
+        cuts = _Cuts(max_evalue, min_identity)
+        layout = find_columns(file, score, columns, cuts.titles)
+        found = collect(file, layout, Collected(names, against), cuts.kept)
         cuts.check_units(file)
-        return replace(found.matrix(several), notes=[known.why])
+        return replace(found.matrix(several), notes=[layout.why])
 
 
 def collect(
     path: Path,
-    known: HitColumns,
+    layout: Layout,
     found: Collected,
-    kept: Callable[[Array], np.ndarray | None] = lambda numbers: None,
+    kept: Callable[[Array], np.ndarray] | None = None,
 ) -> Collected:
     """Read all hits of a table; `kept` says which, by their numbers."""
-    for first, text in table_blocks(path, known.head):
-        block = fast_lines(text, known.layout)
+    for first, text in table_blocks(path, layout.head):
+        block = fast_lines(text, layout)
         if block is None:
-            block = careful_lines(text, known.layout, first)
-        if not found.add(block, kept(block.numbers)):
-            raise found.unknown(known.layout, data_lines(text, first))
+            block = careful_lines(text, layout, first)
+        odd = found.add(block, None if kept is None else kept(block.numbers))
+        if odd is not None:
+            place, line = data_lines(text, first)[odd]
+            raise found.unknown(split_line(line, layout.separator), layout, place)
     return found
 
 
 @dataclass
-class Cuts:
+class _Cuts:
     """Which hits are left out, by e-value and identity."""
 
     max_evalue: float | None = None
@@ -144,13 +141,13 @@ class Cuts:
     largest_identity: float = 0.0
 
     @property
-    def titles(self) -> tuple[str, ...]:
+    def titles(self) -> list[str]:
         """Columns that are needed besides the score, in order."""
-        evalue = ("evalue",) if self.max_evalue is not None else ()
-        return (*evalue, "identity") if self.min_identity is not None else evalue
+        bounds = {"evalue": self.max_evalue, "identity": self.min_identity}
+        return [title for title, bound in bounds.items() if bound is not None]
 
-    def kept(self, numbers: Array) -> np.ndarray | None:
-        """Mask of the hits that stay, None for all; scores of 0 are no hits."""
+    def kept(self, numbers: Array) -> np.ndarray:
+        """Mask of the hits that stay; scores of 0 are no hits."""
         kept = numbers[:, 0] > 0
         if self.max_evalue is not None:
             kept &= numbers[:, 1] <= self.max_evalue
@@ -158,98 +155,85 @@ class Cuts:
             identity = numbers[:, -1]
             self.largest_identity = float(identity.max(initial=self.largest_identity))
             kept &= identity >= self.min_identity
-        return None if kept.all() else kept
+        return kept
 
     def check_units(self, path: Path) -> None:
         """Refuse a bound in percent where the file has shares of 1, and vice versa."""
-        if self.min_identity is None or self.largest_identity == 0.0:
+        if not self.min_identity or not self.largest_identity:
             return
         percent = self.largest_identity > 1.0
-        if percent != (self.min_identity > 1.0) and self.min_identity != 0.0:
+        if percent != (self.min_identity > 1.0):
             unit = "percent" if percent else "shares of 1"
-            up_to = (
-                f"identities are up to {self.largest_identity:g}, which is in {unit}"
-            )
-            given = f"min_identity={self.min_identity:g}"
-            raise FormatError(path, f"{up_to}; {given} must be in the same unit")
+            found = f"identities are up to {self.largest_identity:g}, which is in"
+            given = f"min_identity={self.min_identity:g} must be in the same unit"
+            raise FormatError(path, f"{found} {unit}; {given}")
 
 
-@dataclass
+class _Positions(dict[bytes, int]):
+    """Position of each name; a new name gets the next one, unless they are fixed."""
+
+    fixed = False
+
+    def __missing__(self, name: bytes) -> int:
+        return -1 if self.fixed else self.setdefault(name, len(self))
+
+
 class Table:
     """Names and their positions, in order; a fixed one takes no new names."""
 
-    position: dict[bytes, int] = field(default_factory=dict)
-    fixed: bool = False
-
-    @classmethod
-    def of(cls, names: Sequence[str] | None, what: str) -> Table:
-        """Fix the names given, or start an empty table."""
-        if names is None:
-            return cls()
+    def __init__(self, names: Sequence[str] | None = None, what: str = "names") -> None:
         if isinstance(names, str):
             raise TypeError(f"{what} must be a list of names, got the text {names!r}")
-        listed = check_names(names, len(names), what) or []
-        return cls({name.encode(): k for k, name in enumerate(listed)}, True)
+        listed = check_names(names, len(names or ()), what) or []
+        self.position = _Positions({name.encode(): k for k, name in enumerate(listed)})
+        self.fixed = self.position.fixed = names is not None
 
     def codes(self, names: list[bytes]) -> np.ndarray:
         """Positions of names; -1 where a fixed table does not have one."""
-        position = self.position
-        if self.fixed:
-            found = [position.get(name, -1) for name in names]
-        else:
-            found = [position.setdefault(name, len(position)) for name in names]
-        return np.array(found, dtype=np.int32)
+        found = map(self.position.__getitem__, names)
+        return np.fromiter(found, dtype=np.int32, count=len(names))
 
 
 class Collected:
     """Hits of all blocks so far, 16 bytes each, and the names of items."""
 
     def __init__(self, names: Any = None, against: Any = None) -> None:
-        self.rows = Table.of(names, "names")
-        self.columns = self.rows if against is None else Table.of(against, "against")
+        self.rows = Table(names)
+        self.columns = self.rows if against is None else Table(against, "against")
         # Long arrays that grow in place: many small ones would scatter memory.
         self.arrays: list[array] = [array("i"), array("i"), array("d")]
 
-    def add(self, block: HitLines, kept: np.ndarray | None) -> bool:
-        """Add the hits of a block; False if a name is not among those given."""
+    def add(self, block: HitLines, kept: np.ndarray | None) -> int | None:
+        """Add the hits of a block; return the first with a name not among those given.
+
+        Items of one table are numbered in the order in which they appear.
+        """
         if self.columns is self.rows:
-            codes = self.rows.codes(block.names)
-            query, target = codes[block.query], codes[block.target]
+            names = [b""] * (2 * len(block.query))
+            names[::2], names[1::2] = block.query, block.target
+            codes = self.rows.codes(names)
+            query, target = codes[::2], codes[1::2]
         else:
-            query = self._side(self.rows, block, block.query)
-            target = self._side(self.columns, block, block.target)
-        chosen = slice(None) if kept is None else kept
+            query = self.rows.codes(block.query)
+            target = self.columns.codes(block.target)
+        chosen = slice(None) if kept is None or kept.all() else kept
         parts = query, target, block.numbers[:, 0]
         for long, part in zip(self.arrays, parts, strict=True):
             long.frombytes(part[chosen].tobytes())
-        return min(query.min(initial=0), target.min(initial=0)) >= 0
+        unknown = np.flatnonzero((query < 0) | (target < 0))
+        return int(unknown[0]) if unknown.size else None
 
-    @staticmethod
-    def _side(table: Table, block: HitLines, used: np.ndarray) -> np.ndarray:
-        """Codes of one side only: the names of the other are not items of it."""
-        local = np.unique(used)
-        codes = np.empty(len(block.names), dtype=np.int32)
-        codes[local] = table.codes([block.names[k] for k in local])
-        return codes[used]
-
-    def unknown(self, layout: Layout, lines: list[tuple[Place, str]]) -> FormatError:
-        """Say which name of a block was not expected, and where it stands."""
-        shared = self.columns is self.rows
-        sides = (
-            ("query", layout.query, self.rows, "names"),
-            ("target", layout.target, self.columns, "names" if shared else "against"),
-        )
-        return next(
-            place.error(
-                f"{side} {name!r} is not among the {len(table.position)} names in "
-                f"{given}=; leave {given} out to take the names of the file, and "
-                "choose rows afterwards",
-                column + 1,
-            )
-            for place, content in lines
-            for side, column, table, given in sides
-            for name in [split_line(content, layout.separator)[column]]
-            if table.fixed and name.encode() not in table.position
+    def unknown(self, fields: list[str], layout: Layout, place: Place) -> FormatError:
+        """Say which name of a line was not expected."""
+        side, column, table, given = "query", layout.query, self.rows, "names"
+        if not table.fixed or fields[column].encode() in table.position:
+            side, column, table = "target", layout.target, self.columns
+            given = "names" if table is self.rows else "against"
+        return place.error(
+            f"{side} {fields[column]!r} is not among the {len(table.position)} names "
+            f"in {given}=; leave {given} out to take the names of the file, and choose "
+            "rows afterwards",
+            column + 1,
         )
 
     def triplets(self) -> list[np.ndarray]:
@@ -335,21 +319,19 @@ def hits_of_graph(graph: Any, names: Sequence[str] | None, weight: str) -> Named
     labels = [str(node) for node in nodes]
     if len(set(labels)) < len(labels):
         raise ValueError("two nodes of the graph have the same name as text")
-    place = {node: k for k, node in enumerate(nodes)}
-    if names is not None:
-        wanted = {str(name): k for k, name in enumerate(names)}
-        unknown = [label for label in labels if label not in wanted]
-        if unknown:
-            raise ValueError(f"the node {unknown[0]!r} of the graph is not in names=")
-        place = {node: wanted[str(node)] for node in nodes}
-        labels = list(wanted)
+    wanted = {str(n): k for k, n in enumerate(labels if names is None else names)}
+    for label in labels:
+        if label not in wanted:
+            raise ValueError(f"the node {label!r} of the graph is not in names=")
+    place = {node: wanted[str(node)] for node in nodes}
     edges = [(place[u], place[v], w) for u, v, w in graph.edges(data=weight, default=1)]
-    rows, columns, scores = zip(*edges, strict=True) if edges else ((), (), ())
-    values, shape = np.array(scores, dtype=float), (len(labels), len(labels))
-    data = scipy.sparse.coo_array((values, (rows, columns)), shape=shape)
     if not graph.is_directed():
-        data = data + scipy.sparse.triu(data, 1).T + scipy.sparse.tril(data, -1).T
-    return hits_of_matrix(data, labels, None)
+        edges += [(j, i, w) for i, j, w in edges if i != j]
+    rows, columns, scores = np.array(edges, dtype=float).reshape(-1, 3).T
+    data = scipy.sparse.coo_array(
+        (scores, (rows.astype(int), columns.astype(int))), shape=(len(wanted),) * 2
+    )
+    return hits_of_matrix(data, list(wanted), None)
 
 
 def load_hits(
@@ -384,5 +366,5 @@ def kind_of_hits(path: Path) -> str:
     lines = [content for _, content in data_lines(text, first)[:20]]
     if not lines or not (b"# Fields:" in text or is_pair_list(lines)):
         return "none"
-    known = find_columns(path)
-    return "titled" if known.head or b"# Fields:" in text else "pairs"
+    head = find_columns(path).head
+    return "titled" if head or b"# Fields:" in text else "pairs"

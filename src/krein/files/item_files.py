@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import string
 from array import array
 from collections.abc import Sequence
@@ -13,18 +14,17 @@ import numpy as np
 
 from krein.files.cells import (
     MISSING,
-    SKIP,
     How,
     Named,
     Row,
     as_labels,
     is_number,
-    name_from_text,
     parse_count,
     parse_number,
     unique_names,
     with_decimal_point,
 )
+from krein.files.matching import choose_labels, labels_in_column
 from krein.files.tables import (
     column_at,
     find_separator,
@@ -33,8 +33,20 @@ from krein.files.tables import (
     read_rows,
     text_rows,
 )
-from krein.files.text import FormatError, Place, require_room, text_lines, whole_text
+from krein.files.text import (
+    FormatError,
+    Line,
+    Place,
+    require_room,
+    text_lines,
+    whole_lines,
+    without_comments,
+)
+from krein.similarity.memory import available_memory
 
+_ATTRIBUTE = re.compile(
+    r"""@attribute\s+(?:'(.*?)'|"(.*?)"|([^\s{]+))\s*(.*)""", re.IGNORECASE
+)
 _NUMERIC = ("numeric", "real", "integer")
 _WEIGHT = 5  # a digit and a separator become 8 bytes
 _LETTERS = string.ascii_letters.encode() + b"*-."
@@ -46,20 +58,26 @@ def read_fasta(path: Path, how: How | None = None) -> Named:
 
 
 def fast_fasta(path: Path) -> Named | None:
-    """Read records of plain letters at once; None at anything out of the ordinary."""
-    text = whole_text(path, weight=4)
-    if not text or text[0] != ">" or "\r" in text:
-        return None
-    names, sequences = [], []
-    for record in text[1:].split("\n>"):
-        title, _, lines = record.partition("\n")
-        words, letters = title.split(maxsplit=1), lines.replace("\n", "")
-        if not words or not letters:
+    """Read records of plain letters in blocks; None at anything out of the ordinary."""
+    names: list[str] = []
+    sequences: list[str] = []
+    left = (available_memory() or 1 << 62) // 4
+    for _, block in whole_lines(path, left, b"\n>"):
+        left -= len(block)
+        if left < 0 or block[:1] != b">" or b"\r" in block or not block.isascii():
             return None
-        names.append(words[0])
-        sequences.append(letters)
-    unusual = "".join(sequences).encode().translate(None, _LETTERS)
-    return None if unusual or len(set(names)) < len(names) else Named(sequences, names)
+        start = len(sequences)
+        for record in block[1:].decode("ascii").split("\n>"):
+            title, _, lines = record.partition("\n")
+            words, letters = title.split(maxsplit=1), lines.replace("\n", "")
+            if not words or not letters:
+                return None
+            names.append(words[0])
+            sequences.append(letters)
+        if "".join(sequences[start:]).encode().translate(None, _LETTERS):
+            return None
+    unique = bool(names) and len(set(names)) == len(names)
+    return Named(sequences, names) if unique else None
 
 
 def careful_fasta(path: Path) -> Named:
@@ -134,18 +152,32 @@ def _stack(series: list[np.ndarray]) -> np.ndarray | list[np.ndarray]:
     return np.stack(series) if same else series
 
 
+def _around_data(path: Path, comment: str, weight: int) -> tuple[list[Line], Any]:
+    """Return the lines that begin with @, up to @data, and those that follow it."""
+    stripped = ((place, text.strip()) for place, text in text_lines(path, weight))
+    lines, header = without_comments(stripped, comment), []
+    for place, text in lines:
+        if not text.startswith("@"):
+            raise place.error("expected a line that begins with @")
+        if text.lower().split()[0] == "@data":
+            break
+        header.append((place, text))
+    return header, lines
+
+
 def read_ts(path: Path, how: How | None = None) -> Named:
     """Read a .ts file: channels separated by colons, the label last."""
+    header, lines = _around_data(path, "#", _WEIGHT)
+    labelled = False
+    for place, text in header:
+        word, *rest = text.lower().split()
+        if word == "@timestamps" and rest[:1] == ["true"]:
+            raise place.error("series with time stamps are not supported")
+        if word == "@classlabel":
+            labelled = rest[:1] == ["true"]
     series: list[np.ndarray] = []
     labels: list[str] = []
-    labelled, in_data = False, False
-    for place, text in text_lines(path, _WEIGHT):
-        text = text.strip()
-        if not text or text.startswith("#"):
-            continue
-        if not in_data:
-            labelled, in_data = _ts_header(text, labelled, place)
-            continue
+    for place, text in lines:
         channels = text.split(":")
         if labelled:
             labels.append(channels.pop().strip())
@@ -162,34 +194,13 @@ def read_ts(path: Path, how: How | None = None) -> Named:
     return Named(_stack(series), target=as_labels(labels) if labelled else None)
 
 
-def _ts_header(text: str, labelled: bool, place: Place) -> tuple[bool, bool]:
-    word, *rest = text.lower().split()
-    if not word.startswith("@"):
-        raise place.error("expected a line that begins with @")
-    if word == "@timestamps" and rest[:1] == ["true"]:
-        raise place.error("series with time stamps are not supported")
-    if word == "@classlabel":
-        labelled = rest[:1] == ["true"]
-    return labelled, word == "@data"
-
-
 def read_arff(path: Path, how: How | None = None) -> Named:
     """Read numeric attributes as columns and the last nominal one as label."""
-    attributes: list[tuple[str, str]] = []
-    rows: list[tuple[Place, list[str]]] = []
-    in_data = False
-    for place, text in text_lines(path, weight=30):
-        text = text.strip()
-        if not text or text.startswith("%"):
-            continue
-        if in_data:
-            rows.append((place, _arff_fields(text, len(attributes), place)))
-        elif text.lower().startswith("@attribute"):
-            attributes.append(_arff_attribute(text, place))
-        elif text.lower().startswith("@data"):
-            in_data = True
-        elif not text.startswith("@"):
-            raise place.error("expected a line that begins with @")
+    header, lines = _around_data(path, "%", 30)
+    declared = [line for line in header if line[1].lower().startswith("@attribute")]
+    attributes = [_arff_attribute(text, place) for place, text in declared]
+    n = len(attributes)
+    rows = [(place, _arff_fields(text, n, place)) for place, text in lines]
     if not rows:
         raise FormatError(path, "there is no row behind @data; is it complete?")
     nominal = [k for k, (_, kind) in enumerate(attributes) if kind == "nominal"]
@@ -207,17 +218,12 @@ def read_arff(path: Path, how: How | None = None) -> Named:
 
 
 def _arff_attribute(text: str, place: Place) -> tuple[str, str]:
-    rest = text[len("@attribute") :].strip()
-    if rest[:1] in ("'", '"') and rest.find(rest[0], 1) > 0:
-        end = rest.find(rest[0], 1)
-        name, kind = rest[1:end], rest[end + 1 :].strip()
-    else:
-        name, _, kind = rest.partition("{") if "{" in rest else rest.partition(" ")
-        kind = "{" if "{" in rest else kind.strip()
-        name = name.strip()
+    found = _ATTRIBUTE.fullmatch(text)
+    quoted, doubly, plain, kind = found.groups() if found else ("", "", text, "")
+    name = quoted or doubly or plain or ""
     if kind.startswith("{"):
         return name, "nominal"
-    if kind.split(" ")[0].lower() in _NUMERIC:
+    if kind.lower().startswith(_NUMERIC):
         return name, "numeric"
     raise place.error(f"attribute {name!r} is of kind {kind!r}; numeric or {{...}}")
 
@@ -280,51 +286,39 @@ def read_columns(
     header, *rows = text_rows(path, mark)
     if not rows:
         raise FormatError(path, "there is a header but no row")
-    target = labelled = None
-    note = ""
-    used = {0} if not header.text(0) and len(header.fields) > 1 else set()
+    titles, note = header.texts(), ""
+    labels = Named(None)
+    places = list(range(len(titles)))
+    named = not titles[0] and len(titles) > 1
+    if named:
+        places.remove(0)
     if label_column is not None:
         place = column_at(header, label_column)
-        used.add(place)
-        kept = _labelled(rows, place, skip_unlabelled)
-        note = f", labels from {label_column!r}"
-        if len(kept) < len(rows):
-            labelled, left = np.array(kept), len(rows) - len(kept)
-            note += f"; {left} of {len(rows)} items without a label left out"
-        rows = [rows[k] for k in kept]
-        target = as_labels([name_from_text(row.text(place)) for row in rows])
-    names = None
-    if 0 in used and not header.text(0):
-        own = [name_from_text(row.text(0)) for row in rows]
-        if not is_numbering(own):
-            names = unique_names(own, [row.place for row in rows])
-    titles = None
+        places = [k for k in places if k != place]
+        found = labels_in_column(rows, place, f"labels from {label_column!r}")
+        labels = choose_labels(found, None, path, skip_unlabelled)
+        if labels.labelled is not None:
+            rows = [rows[k] for k in labels.labelled]
+        note = f", {labels.notes[0]}"
     if column is not None:
         items: Any = _texts(rows, column_at(header, column))
-        what = f"{len(rows)} items from column {column!r}"
+        what, columns = f"{len(rows)} items from column {column!r}", None
+    elif not places:
+        raise FormatError(path, "there is no column besides the labels")
     else:
-        places = [k for k in range(len(header.fields)) if k not in used]
-        titles = [header.text(k) for k in places]
-        comma = mark != "," and has_decimal_commas(rows)
-        if mixed:
-            columns = [_mixed_column(rows, k, comma) for k in places]
-            items = list(zip(*columns, strict=True))
-            what = f"{len(rows)} rows: {_kinds(columns)}"
-        else:
-            items = np.array([_vector(row, places, titles, comma) for row in rows])
-            what = f"{len(rows)} vectors of {len(places)} columns"
+        items, what = _items(rows, {k: titles[k] for k in places}, mark, mixed)
+        columns = [titles[k] for k in places]
+    names = _names_in_front(rows) if named else None
     notes = [f"read {what}{note}"]
-    return Named(items, names, titles, target, notes, labelled=labelled)
+    return Named(items, names, columns, labels.data, notes, labelled=labels.labelled)
 
 
-def _labelled(rows: list[Row], column: int, skip: bool) -> list[int]:
-    """Return the positions of rows that have a label."""
-    kept = [k for k, row in enumerate(rows) if not row.lacks_label(column)]
-    if not kept or (len(kept) < len(rows) and not skip):
-        first = next(row for row in rows if row.lacks_label(column))
-        count = f"{len(rows) - len(kept)} of {len(rows)} items have none"
-        raise first.place.error(f"the label is missing ({count}); {SKIP}", column + 1)
-    return kept
+def _names_in_front(rows: list[Row]) -> list[str] | None:
+    """Return the first column below an empty title as names, unless it counts rows."""
+    names = [row.name(0) for row in rows]
+    if is_numbering(names):
+        return None
+    return unique_names(names, [row.place for row in rows])
 
 
 def _texts(rows: list[Row], column: int) -> list[str]:
@@ -335,35 +329,36 @@ def _texts(rows: list[Row], column: int) -> list[str]:
     return [row.text(column) for row in rows]
 
 
-def _vector(
-    row: Row, columns: list[int], titles: list[str], comma: bool
-) -> list[float]:
-    numbers = []
-    for k, title in zip(columns, titles, strict=True):
-        word = with_decimal_point(row.text(k)) if comma else row.text(k)
-        if not is_number(word):
-            problem = f"expected a number in column {title!r}, got {word!r}"
-            choose = f"choose its column with column= (--items {title})"
-            raise row.place.error(f"{problem}; to compare text {choose}", k + 1)
-        numbers.append(parse_number(word, row.place, k + 1))
-    return numbers
+def _items(
+    rows: list[Row], titles: dict[int, str], mark: str, mixed: bool
+) -> tuple[Any, str]:
+    """Return the rows of several columns as vectors or tuples, and what they are."""
+    comma = mark != "," and has_decimal_commas(rows)
+    if not mixed:
+        vectors = [_numbers_in(rows, k, title, comma) for k, title in titles.items()]
+        return np.column_stack(vectors), f"{len(rows)} vectors of {len(titles)} columns"
+    columns = [_mixed_column(rows, k, comma) for k in titles]
+    categories = sum(any(isinstance(x, str) for x in column) for column in columns)
+    gaps = sum(cell is None for column in columns for cell in column)
+    kinds = f"{len(columns) - categories} columns of numbers, {categories} of"
+    what = f"{len(rows)} rows: {kinds} categories, {gaps} missing entries"
+    return list(zip(*columns, strict=True)), what
+
+
+def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]:
+    try:
+        return [row.number(k, comma) for row in rows]
+    except FormatError as error:
+        choose = f"choose its column with column= (--items {title})"
+        hint = f" (column {title!r}); to compare text {choose}"
+        raise error.in_file(error.path, hint) from None
 
 
 def _mixed_column(rows: list[Row], k: int, comma: bool) -> list[float | str | None]:
     """Cells as numbers if all of them are, else as text; None where one is missing."""
-    texts = [row.text(k) for row in rows]
-    words = [with_decimal_point(text) if comma else text for text in texts]
-    known = [word.lower() not in MISSING for word in words]
-    if all(is_number(word) for word, there in zip(words, known, strict=True) if there):
-        parsed = zip(rows, words, known, strict=True)
-        return [
-            parse_number(w, r.place, k + 1) if there else None for r, w, there in parsed
-        ]
-    return [text if there else None for text, there in zip(texts, known, strict=True)]
-
-
-def _kinds(columns: list[list]) -> str:
-    categories = sum(any(isinstance(x, str) for x in column) for column in columns)
-    gaps = sum(cell is None for column in columns for cell in column)
-    numbers = f"{len(columns) - categories} columns of numbers"
-    return f"{numbers}, {categories} of categories, {gaps} missing entries"
+    cells = [None if row.text(k).lower() in MISSING else row.text(k) for row in rows]
+    words = [with_decimal_point(cell) if comma else cell for cell in cells if cell]
+    if not all(map(is_number, words)):
+        return list(cells)
+    found = zip(rows, cells, strict=True)
+    return [None if cell is None else row.number(k, comma) for row, cell in found]

@@ -11,22 +11,21 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.files.cells import parse_number
-from krein.files.text import Place, decoded
+from krein.files.cells import parse_count, parse_number
+from krein.files.text import Line, Place, decoded, without_comments
 
 _NEWLINE, _RETURN, _BLANK, _COMMENT = b"\n\r #"
 _LONGEST = 256  # bytes of a field that the fast path takes
 _MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], dtype=np.uint64)
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_HALF = np.uint64(29)
+_EXPECTED = {1: "one number", 2: "row and column", 3: "row, column and value"}
 _POWERS = 10.0 ** np.arange(9)
-_IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,12 @@ class Layout:
         Fields of numbers that are wanted; the score is the first.
     signed : bool
         Whether a score may be negative.
+    head : int
+        Number of lines before the first hit.
+    why : str
+        Which column is the score, for people.
+    distances : bool
+        Whether the title of the score says that it is a distance.
     """
 
     separator: str
@@ -53,25 +58,16 @@ class Layout:
     target: int
     numbers: tuple[int, ...]
     signed: bool = False
+    head: int = 0
+    why: str = ""
+    distances: bool = False
 
 
-@dataclass(frozen=True)
-class HitLines:
-    """A block of hits: names of its own, in order of appearance, and positions there.
+class HitLines(NamedTuple):
+    """Lines of a block: names of queries and targets, and the numbers wanted."""
 
-    Attributes
-    ----------
-    names : list of bytes
-        Without repetition.
-    query, target : ndarray of int
-        Positions in `names`, one per line.
-    numbers : ndarray of shape (n_lines, n_numbers)
-        The numbers wanted.
-    """
-
-    names: list[bytes]
-    query: np.ndarray
-    target: np.ndarray
+    query: list[bytes]
+    target: list[bytes]
     numbers: Array
 
 
@@ -97,8 +93,7 @@ def fast_lines(text: bytes, layout: Layout) -> HitLines | None:
     values = _all_numbers(others)
     if values is None or (not layout.signed and (values[:, 0] < 0).any()):
         return None
-    coded = _coded(query, target)
-    return None if coded is None else HitLines(*coded, values)
+    return HitLines(_as_bytes(query).tolist(), _as_bytes(target).tolist(), values)
 
 
 def fast_numbers(text: bytes, counts: int, width: int) -> Array | None:
@@ -110,12 +105,7 @@ def fast_numbers(text: bytes, counts: int, width: int) -> Array | None:
     fields = _fields(text, " ", width, range(width)) if plain else None
     if fields is None:
         return None
-    columns = _columns(*fields)
-    for words in columns[:counts]:
-        letters = words.view(np.uint8)
-        if words.shape[1] > 1 or ((letters > 0) & ~_IS_DIGIT[letters]).any():
-            return None
-    return _all_numbers(columns)
+    return _all_numbers(_columns(*fields), counts)
 
 
 def _without_comments(text: bytes) -> bytes:
@@ -163,10 +153,15 @@ def _columns(padded: np.ndarray, starts: Any, stops: Any) -> list[np.ndarray]:
     return [_words(padded, start, stop) for start, stop in places]
 
 
-def _all_numbers(columns: list[np.ndarray]) -> Array | None:
-    """Finite numbers, one column each; None if one is none."""
+def _all_numbers(columns: list[np.ndarray], counts: int = 0) -> Array | None:
+    """Finite numbers, one column each; None if one is none.
+
+    The first `counts` columns hold digits only.
+    """
+    values = np.empty((len(columns[0]), len(columns)))
     try:
-        values = np.column_stack([_numbers(words) for words in columns])
+        for k, words in enumerate(columns):
+            values[:, k] = _numbers(words, digits_only=k < counts)
     except ValueError:
         return None
     return values if np.isfinite(values).all() else None
@@ -179,7 +174,7 @@ def _words(padded: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarra
     windows = np.ndarray((padded.size - 7,), "<u8", buffer=padded, strides=(1,))
     words = np.empty((start.size, size), dtype="<u8")
     for k in range(size):
-        left = np.clip(length - 8 * k, 0, 8)
+        left = np.minimum(np.maximum(length - 8 * k, 0), 8)
         # Where nothing is left the window is masked out; it only has to exist.
         words[:, k] = windows[np.minimum(start + 8 * k, windows.size - 1)]
         words[:, k] &= _MASKS[left]
@@ -190,17 +185,18 @@ def _as_bytes(words: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(words).view(f"S{8 * words.shape[1]}")[:, 0]
 
 
-def _numbers(words: np.ndarray) -> Array:
+def _numbers(words: np.ndarray, digits_only: bool) -> Array:
     """Numbers from fields; ValueError if one is none."""
-    plain = _plain_numbers(words) if words.shape[1] == 1 else None
+    plain = _plain_numbers(words, digits_only) if words.shape[1] == 1 else None
     if plain is not None:
         return plain
-    if (words.view(np.uint8) == ord("_")).any():  # 1_0 is a number for Python alone
+    # 1_0 is a number for Python alone
+    if digits_only or (words.view(np.uint8) == ord("_")).any():
         raise ValueError("not a number")
     return _as_bytes(words).astype(np.float64)
 
 
-def _plain_numbers(words: np.ndarray) -> Array | None:
+def _plain_numbers(words: np.ndarray, digits_only: bool) -> Array | None:
     """Numbers of at most eight digits, with or without a point; None for others.
 
     The digits and the power of ten are exact, so that their quotient is the nearest
@@ -209,109 +205,81 @@ def _plain_numbers(words: np.ndarray) -> Array | None:
     digits, decimals = np.zeros(words.shape[0]), np.zeros(words.shape[0], dtype=int)
     points, found = (np.zeros(words.shape[0], dtype=bool) for _ in range(2))
     for byte in words.view(np.uint8).reshape(-1, 8).T:
+        if not byte.any():  # behind the longest field
+            break
         digit = byte - np.uint8(48)
-        point, present = byte == 46, byte != 0
         is_digit = digit < 10
-        if (present & ~is_digit & ~point).any() or (point & points).any():
+        digits = np.where(is_digit, 10.0 * digits + digit, digits)
+        found |= is_digit
+        if is_digit.all():
+            decimals += points
+            continue
+        point = byte == 46
+        if ((byte != 0) & ~is_digit & ~point).any() or (point & points).any():
             return None
         points |= point
-        found |= is_digit
-        digits = np.where(is_digit, 10.0 * digits + digit, digits)
         decimals += is_digit & points
-    return digits / _POWERS[decimals] if found.all() else None
-
-
-def _coded(
-    query: np.ndarray, target: np.ndarray
-) -> tuple[list[bytes], np.ndarray, np.ndarray] | None:
-    """Names in order of appearance, and the position of each query and target."""
-    # Queries stand in runs: only the first of a run is looked at.
-    change = np.ones(query.shape[0], dtype=bool)
-    change[1:] = (query[1:] != query[:-1]).any(axis=1)
-    heads = np.flatnonzero(change)
-    size = max(query.shape[1], target.shape[1])
-    words = np.zeros((heads.size + target.shape[0], size), dtype="<u8")
-    words[: heads.size, : query.shape[1]] = query[heads]
-    words[heads.size :, : target.shape[1]] = target
-    _, first, code = np.unique(_hash(words), return_index=True, return_inverse=True)
-    if (words != words[first[code]]).any():  # two names, one hash
+    if not found.all() or (digits_only and points.any()):
         return None
-    place = np.concatenate([2 * heads, 2 * np.arange(target.shape[0]) + 1])
-    appears = np.full(first.size, 2 * target.shape[0], dtype=np.int64)
-    np.minimum.at(appears, code, place)
-    order = np.argsort(appears)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    code = rank[code]
-    run = np.cumsum(change) - 1
-    names = _as_bytes(words[first[order]]).tolist()
-    return names, code[: heads.size][run], code[heads.size :]
-
-
-def _hash(words: np.ndarray) -> np.ndarray:
-    """A number per row; equal rows have equal numbers."""
-    mixed = np.zeros(words.shape[0], dtype=np.uint64)
-    for k in range(words.shape[1]):
-        mixed = (mixed ^ words[:, k]) * _ODD
-        mixed ^= mixed >> _HALF
-    return mixed
+    return digits if digits_only else digits / _POWERS[decimals]
 
 
 # ----------------------------------------------------------------------- line by line
 
 
-def data_lines(text: bytes, first: Place) -> list[tuple[Place, str]]:
+def data_lines(text: bytes, first: Place, comment: str = "#") -> list[Line]:
     """Places and texts of lines that are neither empty nor comments."""
     if b"\0" in text:
         raise first.error("holds zero bytes; expected a table as text")
-    return [
-        (place, content)
-        for place, content in decoded(text, first)
-        if content.strip() and not content.startswith("#")
-    ]
+    return list(without_comments(decoded(text, first), comment))
 
 
 def split_line(content: str, separator: str) -> list[str]:
     """Fields of a line, without blanks around them."""
     if separator == " ":
         return content.split()
+    fields = content.split(separator)
     if '"' in content:
         # A quote that is not closed, or a field beyond the limit: as it stands.
-        try:
+        with suppress(csv.Error):
             fields = next(csv.reader([content], delimiter=separator))
-        except csv.Error:
-            fields = content.split(separator)
-    else:
-        fields = content.split(separator)
     return [field.strip() for field in fields]
+
+
+def careful_numbers(text: bytes, counts: int, width: int, first: Place) -> Array:
+    """Parse lines of numbers one by one, the first of which are counts from 1 on."""
+    rows = []
+    for place, content in data_lines(text, first, "%"):
+        words = content.split()
+        if len(words) != width:
+            raise place.error(f"expected {_EXPECTED[width]}, got {len(words)} fields")
+        for column, word in enumerate(words[:counts], start=1):
+            if parse_count(word) is None:
+                problem = f"expected a number of a row or column, got {word!r}"
+                raise place.error(problem, column)
+        rows.append([parse_number(word, place, k) for k, word in enumerate(words, 1)])
+    return np.array(rows, dtype=np.float64).reshape(-1, width)
 
 
 def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
     """Parse a block line by line; a FormatError names the line that is wrong."""
-    position: dict[bytes, int] = {}
-    query: list[int] = []
-    target: list[int] = []
+    names: list[tuple[bytes, bytes]] = []
     numbers: list[list[float]] = []
     for place, content in data_lines(text, first):
         fields = split_line(content, layout.separator)
         if len(fields) != layout.width:
             has = f"has {len(fields)} fields, the lines above have {layout.width}"
             raise place.error(has)
-        for k, codes in ((layout.query, query), (layout.target, target)):
+        for k in (layout.query, layout.target):
             if not fields[k]:
                 raise place.error("the name is missing", k + 1)
-            codes.append(position.setdefault(fields[k].encode(), len(position)))
         values = [parse_number(fields[k], place, k + 1) for k in layout.numbers]
         if values[0] < 0 and not layout.signed:
-            problem = (
-                f"the score {values[0]:g} is negative; scores of hits are 0 or more"
-            )
+            problem = f"the score {values[0]:g} is negative; scores of hits are 0"
             hint = "Similarities with signs are read by read_matrix"
-            raise place.error(f"{problem}. {hint}", layout.numbers[0] + 1)
+            raise place.error(f"{problem} or more. {hint}", layout.numbers[0] + 1)
+        names.append((fields[layout.query].encode(), fields[layout.target].encode()))
         numbers.append(values)
-    return HitLines(
-        list(position),
-        np.array(query, dtype=np.int64),
-        np.array(target, dtype=np.int64),
-        np.array(numbers, dtype=np.float64).reshape(-1, len(layout.numbers)),
-    )
+    query, target = ([pair[side] for pair in names] for side in (0, 1))
+    shape = (len(names), len(layout.numbers))
+    return HitLines(query, target, np.array(numbers, dtype=float).reshape(shape))

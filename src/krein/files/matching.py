@@ -20,7 +20,6 @@ from krein.files.cells import (
     as_separator,
     is_number,
     missing_labels,
-    name_from_text,
     unique_names,
 )
 from krein.files.tables import (
@@ -94,34 +93,41 @@ def read_labels(
     n_items = n_items if names is None else len(names)
     with readable(path) as file:
         if file_head(file).startswith(b"\x93NUMPY"):
-            own = _from_array(file)
+            found = _from_array(file)
         else:
             mark = as_separator(separator) or _find_separator(file, names)
-            own = _from_text(file, mark, column, names, n_items)
-        match = _by_order if own.names is None or ignore_names else _by_name
-        read = match(own, names, n_items, file)
-        return _chosen(own, read, file, skip_unlabelled)
+            found = _from_text(file, mark, column, names, n_items)
+        items = _matched(found, names, n_items, ignore_names, file)
+        return choose_labels(found, items, file, skip_unlabelled)
 
 
 @dataclass(frozen=True)
-class _Found:
+class Labels:
     """Labels of a file before they are matched: which are missing, where they stand."""
 
-    labels: np.ndarray
+    values: np.ndarray
     missing: np.ndarray
     note: str
-    names: list[str] | None = None
-    places: Sequence[Place] = ()
+    places: Sequence[Place]
     column: int | None = None
+    names: list[str] | None = None
 
 
-def _from_array(path: Path) -> _Found:
+def labels_in_column(rows: Sequence[Row], column: int, note: str) -> Labels:
+    """Return the labels in a column of a table, counted from 0."""
+    texts = [row.name(column) for row in rows]
+    missing = np.array([row.lacks_label(column) for row in rows])
+    places = [row.place for row in rows]
+    return Labels(np.array(texts, dtype=object), missing, note, places, column + 1)
+
+
+def _from_array(path: Path) -> Labels:
     labels = np.asarray(read_npy(path).data)
     if labels.ndim != 1 or labels.dtype.kind not in "biufU" or not labels.size:
         found = f"shape {labels.shape} of {labels.dtype}"
         raise FormatError(path, f"expected labels, got {found}")
     note, places = f"read {labels.size} labels", [Place(path)] * labels.size
-    return _Found(labels, missing_labels(labels), note, places=places)
+    return Labels(labels, missing_labels(labels), note, places)
 
 
 def _from_text(
@@ -130,36 +136,36 @@ def _from_text(
     column: str | None,
     names: list[str] | None,
     n_items: int | None,
-) -> _Found:
+) -> Labels:
     rows = text_rows(path, mark)
     width = len(rows[0].fields)
     header = None
     if column is not None or _has_header(rows, names, n_items):
         header = rows.pop(0)
     if column is None and width > 2:
-        titles = ", ".join(header.texts() if header else rows[0].texts())
-        expected = "expected a label, or a name and a label, per line"
-        choose = "choose the column with column= (--label-column TITLE)"
-        has = f"has {width} columns ({titles})"
-        raise FormatError(path, f"{has}; {expected}: {choose}")
+        titles = ", ".join((header or rows[0]).texts())
+        raise FormatError(
+            path,
+            f"has {width} columns ({titles}); expected a label, or a name and a label, "
+            "per line: choose the column with column= (--label-column TITLE)",
+        )
     if not rows:
         raise FormatError(path, "there are no labels in the file")
-    place = column_at(header, column) if column is not None and header else width - 1
-    places = [row.place for row in rows]
-    labels = np.array([name_from_text(row.text(place)) for row in rows], dtype=object)
-    missing = np.array([row.lacks_label(place) for row in rows])
-    beside = _place_of_names(header, rows, place, names, column)
-    own = None
-    if beside is not None:
-        own = unique_names([name_from_text(row.text(beside)) for row in rows], places)
-    classes = len(set(labels[~missing]))
-    note = f"read {len(labels) - missing.sum()} labels of {classes} classes"
-    if column is not None:
-        note += f" from column {column!r}"
+    place = width - 1
+    where = ""
+    if column is not None and header is not None:
+        place, where = column_at(header, column), f" from column {column!r}"
     elif header is not None:
         titles = ", ".join(map(repr, header.texts()))
-        note += f" (line {header.place.line} is a header: {titles})"
-    return _Found(labels, missing, note, own, places, place + 1)
+        where = f" (line {header.place.line} is a header: {titles})"
+    found = labels_in_column(rows, place, "")
+    present = found.values[~found.missing]
+    note = f"read {present.size} labels of {len(set(present))} classes{where}"
+    own = None
+    beside = _place_of_names(header, rows, place, names, column)
+    if beside is not None:
+        own = unique_names([row.name(beside) for row in rows], found.places)
+    return replace(found, note=note, names=own)
 
 
 def _find_separator(path: Path, names: list[str] | None) -> str:
@@ -186,10 +192,10 @@ def _has_header(rows: list[Row], names: list[str] | None, n_items: int | None) -
     if n_items is not None and len(rows) in (n_items, n_items + 1):
         return len(rows) == n_items + 1
     again = any(row[-1] == first[-1] for row in others)
-    titled = first[-1].lower() in _TITLES and not again
+    if first[-1].lower() in _TITLES and not again:
+        return True
     numbers = bool(others) and all(is_number(row[-1]) for row in others)
-    word = first[-1][:1].isalpha() and not is_number(first[-1])
-    return titled or (numbers and word)
+    return numbers and first[-1][:1].isalpha() and not is_number(first[-1])
 
 
 def _place_of_names(
@@ -213,21 +219,47 @@ def _place_of_names(
     return next((k for k in others if titles[k].lower() in NAME_TITLES), None)
 
 
-def _by_order(
-    own: _Found, names: list[str] | None, n_items: int | None, path: Path
+def _matched(
+    found: Labels,
+    names: list[str] | None,
+    n_items: int | None,
+    ignore_names: bool,
+    path: Path,
 ) -> Named:
-    """Return the place of each item's label, and the names of the items."""
-    n = len(own.labels)
+    """Return the place of each item's label, -1 for none, and the items' names."""
+    own, n, note = found.names, len(found.values), found.note
+    if own is not None and not ignore_names:
+        if names is not None:
+            return _by_name(own, names, note)
+        if n_items is None:
+            return Named(np.arange(n), own, notes=[note])
+        if not is_numbering(own):
+            raise FormatError(
+                path,
+                f"the labels have names ({own[0]!r}, ...) but the items have none, so "
+                "their order cannot be checked; give items with names (K.npz, K.csv), "
+                "or say that the order is the same: --ignore-names, ignore_names=True",
+            )
+        own = None
     if n_items is not None and n != n_items:
         raise FormatError(path, f"has {n} labels for {n_items} items")
-    note, alerts = own.note, {}
-    if own.names is not None:
+    alerts = {}
+    if own is not None:
         note += ", their names ignored: in the order of the items"
         key = "order-unchecked" if names is None else "names-ignored"
-        alerts = {key: _ignored(own.names, names)}
+        alerts = {key: _ignored(own, names)}
     elif names is not None:
         note += ", without names: in the order of the items"
     return Named(np.arange(n), names, notes=[note], alerts=alerts)
+
+
+def _by_name(own: list[str], names: list[str], note: str) -> Named:
+    position = {name: k for k, name in enumerate(own)}
+    places = np.array([position.get(name, -1) for name in names])
+    left = len(own) - int((places >= 0).sum())
+    more = "1 label of another item" if left == 1 else f"{left} labels of other items"
+    note += ", matched by name" + (f"; {more} left out" if left else "")
+    return Named(places, names, notes=[note])
 
 
 def _ignored(own: list[str], names: list[str] | None) -> str:
@@ -242,59 +274,47 @@ def _ignored(own: list[str], names: list[str] | None) -> str:
     return f"{start}; {differ} of {len(names)} items have another name."
 
 
-def _by_name(
-    own: _Found, names: list[str] | None, n_items: int | None, path: Path
+def choose_labels(
+    found: Labels, items: Named | None, path: Path, skip_unlabelled: bool
 ) -> Named:
-    """Return the place of each item's label, -1 for none, and the items' names."""
-    beside = own.names or []
-    if names is None and n_items is None:
-        return Named(np.arange(len(beside)), beside, notes=[own.note])
-    if names is None and is_numbering(beside):
-        return _by_order(replace(own, names=None), None, n_items, path)
-    if names is None:
-        raise FormatError(
-            path,
-            f"the labels have names ({beside[0]!r}, ...) but the items have none, so "
-            "their order cannot be checked; give items with names (K.npz, K.csv), or "
-            "say that the order is the same: --ignore-names, ignore_names=True",
-        )
-    position = {name: k for k, name in enumerate(beside)}
-    places = np.array([position.get(name, -1) for name in names])
-    left = len(beside) - int((places >= 0).sum())
-    note = f"{own.note}, matched by name"
-    more = "1 label of another item" if left == 1 else f"{left} labels of other items"
-    note += f"; {more} left out" if left else ""
-    return Named(places, names, notes=[note])
+    """Return the labels of items, or say which of them has none.
 
-
-def _chosen(own: _Found, items: Named, path: Path, skip: bool) -> Named:
-    """Return the labels of items, or say which of them has none."""
+    ``items.data`` is the place of each item's label, -1 for none; without `items` the
+    labels are those of the items, in order.
+    """
+    if items is None:
+        items = Named(np.arange(len(found.values)), notes=[found.note])
     places = items.data
-    absent = (places < 0) | own.missing[places]
-    if absent.all() or (absent.any() and not skip):
-        raise _no_label(own, items, absent, path)
+    absent = (places < 0) | found.missing[places]
+    if absent.all() or (absent.any() and not skip_unlabelled):
+        raise _no_label(found, items, absent, path)
     kept = np.flatnonzero(~absent)
-    labels = own.labels[places[kept]]
+    labels = found.values[places[kept]]
     data = as_labels(labels.tolist()) if labels.dtype == object else labels
     if kept.size == places.size:
         return replace(items, data=data)
-    names = None if items.names is None else [items.names[k] for k in kept]
     left = f"{places.size - kept.size} of {places.size} items without a label left out"
-    notes = [f"{items.notes[0]}; {left}"]
+    notes, names = [f"{items.notes[0]}; {left}"], _at(items.names, kept)
     return replace(items, data=data, names=names, notes=notes, labelled=kept)
 
 
-def _no_label(own: _Found, items: Named, absent: np.ndarray, path: Path) -> FormatError:
+def _at(names: list[str] | None, places: np.ndarray) -> list[str] | None:
+    return None if names is None else [names[k] for k in places]
+
+
+def _no_label(
+    found: Labels, items: Named, absent: np.ndarray, path: Path
+) -> FormatError:
     first = int(np.argmax(absent))
     count = f"{int(absent.sum())} of {absent.size} items"
     place, names = items.data[first], items.names
     whose = "" if names is None else f" for {names[first]!r}"
     if place >= 0:
-        problem = f"the label is missing{whose} ({count} have none)"
-        return own.places[place].error(f"{problem}; {SKIP}", own.column)
-    listed = ", ".join(map(repr, (own.names or [])[:3]))
-    problem = f"has no label for {(names or [])[first]!r} ({count})"
-    return FormatError(path, f"{problem}; its own names are {listed}, ...; {SKIP}")
+        problem = f"the label is missing{whose} ({count} have none); {SKIP}"
+        return found.places[place].error(problem, found.column)
+    listed = ", ".join(map(repr, (found.names or [])[:3]))
+    own = f"its own names are {listed}, ..."
+    return FormatError(path, f"has no label{whose} ({count}); {own}; {SKIP}")
 
 
 def keep_labelled(read: Named, labels: Named, *, pairwise: bool) -> Named:
@@ -322,7 +342,7 @@ def keep_labelled(read: Named, labels: Named, *, pairwise: bool) -> Named:
         data = [data[k] for k in kept]
     else:
         data = data[kept][:, kept] if pairwise else data[kept]
-    names = None if read.names is None else [read.names[k] for k in kept]
+    names = _at(read.names, kept)
     return replace(read, data=data, names=names, target=labels.data, labelled=kept)
 
 

@@ -7,10 +7,11 @@ file and fills a truncated symmetric one with zeros.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,21 +27,45 @@ from krein.files.cells import (
 )
 from krein.files.hit_columns import find_columns, table_blocks
 from krein.files.hit_table import Collected, collect
-from krein.files.line_blocks import fast_numbers
+from krein.files.line_blocks import careful_numbers, data_lines, fast_numbers
 from krein.files.tables import read_table
-from krein.files.text import FormatError, Place, require_room, text_lines
+from krein.files.text import (
+    FormatError,
+    Place,
+    require_room,
+    text_lines,
+    without_comments,
+)
 
 _FIELDS = ("real", "double", "integer", "pattern")
+# Numbers of some lines, and what gives the place of the k-th of these lines.
+Blocks = Iterator[tuple[np.ndarray, Callable[[int], Place]]]
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 
-Size = tuple[int, int, int]  # rows, columns, entries
-
-
 class _Header(NamedTuple):
+    """What the first line of a Matrix Market file says."""
+
     coordinate: bool
     pattern: bool
     symmetry: str
+
+    @property
+    def general(self) -> bool:
+        return self.symmetry == "general"
+
+    @property
+    def sign(self) -> float:
+        """What the mirror entry is multiplied by."""
+        return -1.0 if self.symmetry == "skew-symmetric" else 1.0
+
+    def total(self, n: int, m: int) -> int:
+        """Number of entries of a matrix that is given in full."""
+        return n * m if self.general else n * (n + int(self.sign)) // 2
+
+    def marked(self, i: Any, j: Any) -> Any:
+        """Return the lower one of two entries that mirror each other."""
+        return (i, j) if self.general else (np.maximum(i, j), np.minimum(i, j))
 
 
 def _header(text: str, place: Place) -> _Header:
@@ -60,136 +85,96 @@ def read_matrix_market(path: Path, how: How | None = None) -> Named:
     lines = text_lines(path)
     place, first = next(lines, (Place(path, 1), ""))
     header = _header(first, place)
-    body = ((place, text.split()) for place, text in lines if _has_data(text))
-    place, sizes = next(body, (place, []))
+    place, text = next(without_comments(lines, "%"), (place, ""))
+    sizes = text.split()
     counts = [parse_count(word) for word in sizes]
     if header.coordinate and sizes[2:] == ["0"]:
         counts[2] = 0
     if len(counts) != 2 + header.coordinate or None in counts:
         raise place.error("expected the numbers of rows, columns and entries")
     n, m, *entries = [count or 0 for count in counts]
-    if header.symmetry != "general" and n != m:
+    if n != m and not header.general:
         raise place.error(f"a symmetric matrix has {n} rows and {m} columns")
     require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
-    size = (n, m, entries[0] if entries else _count(header, n, m))
-    K = fast_entries(path, place.line or 0, header, size)
-    if K is None:
-        K = (_coordinate if header.coordinate else _array)(body, header, size, path)
+    wanted = entries[0] if entries else header.total(n, m)
+    blocks = partial(_number_blocks, path, place.line or 0, header)
+    if header.coordinate:
+        K, seen = _from_entries(blocks, header, (n, m))
+    else:
+        K, seen = _from_values(blocks(), header, (n, m), wanted)
+    if seen != wanted:
+        announced = f"{wanted} entries are announced, {seen} follow; is it complete?"
+        raise FormatError(path, announced)
     note = f"read {n} x {m} numbers, Matrix Market {header.symmetry}, no names"
     return Named(K, notes=[note])
 
 
-def _has_data(text: str) -> bool:
-    return bool(text.strip()) and not text.startswith("%")
+def _number_blocks(path: Path, head: int, header: _Header) -> Blocks:
+    """Read what follows the head; a FormatError names the line that is wrong."""
+    counts, width = (2, 3 - header.pattern) if header.coordinate else (0, 1)
+    for first, text in table_blocks(path, head):
+        numbers = fast_numbers(text, counts, width)
+        if numbers is None:
+            numbers = careful_numbers(text, counts, width, first)
+        yield numbers, partial(_place_of, text, first)
 
 
-def _mirror(header: _Header) -> float:
-    return -1.0 if header.symmetry == "skew-symmetric" else 1.0
+def _place_of(text: bytes, first: Place, k: int) -> Place:
+    return data_lines(text, first, "%")[k][0]
 
 
-def _count(header: _Header, n: int, m: int) -> int:
-    """Number of entries of a matrix that is given in full."""
-    if header.symmetry == "general":
-        return n * m
-    return n * (n + int(_mirror(header))) // 2
+def _from_entries(
+    blocks: Callable[[], Blocks], header: _Header, shape: tuple[int, int]
+) -> tuple[np.ndarray, int]:
+    """Put row, column and value of each line into a matrix; count the lines."""
+    K, given, seen = np.zeros(shape), np.zeros(shape, dtype=bool), 0
+    for numbers, place_of in blocks():
+        i, j = (numbers[:, k].astype(int) - 1 for k in (0, 1))
+        inside = (i >= 0) & (i < shape[0]) & (j >= 0) & (j < shape[1])
+        if not inside.all():
+            k = int(np.argmin(inside))
+            where = f"({i[k] + 1}, {j[k] + 1})"
+            raise place_of(k).error(f"entry {where} is outside {shape}")
+        value = 1.0 if header.pattern else numbers[:, 2]
+        given[header.marked(i, j)] = True
+        if not header.general:
+            K[j, i] = header.sign * value
+        K[i, j] = value
+        seen += len(numbers)
+    if np.count_nonzero(given) != seen:
+        raise _given_twice(blocks(), header, given)
+    return K, seen
 
 
-def fast_entries(
-    path: Path, head: int, header: _Header, size: Size
-) -> np.ndarray | None:
-    """Read what follows the head in blocks; None at anything out of the ordinary."""
-    n, m, wanted = size
-    width = 3 - header.pattern if header.coordinate else 1
-    K, given = np.zeros((n, m)), np.zeros((n, m), dtype=bool)
-    values = np.empty(0 if header.coordinate else wanted)
-    count = 0
-    for _, text in table_blocks(path, head):
-        numbers = fast_numbers(text, 2 if header.coordinate else 0, width)
-        if numbers is None or count + len(numbers) > wanted:
-            return None
-        if not header.coordinate:
-            values[count : count + len(numbers)] = numbers[:, 0]
-        elif not _put(K, given, numbers, header):
-            return None
-        count += len(numbers)
-    if count != wanted:
-        return None
-    if not header.coordinate:
-        return _from_values(values, header, (n, m))
-    return K if np.count_nonzero(given) == wanted else None  # none is given twice
-
-
-def _put(
-    K: np.ndarray, given: np.ndarray, numbers: np.ndarray, header: _Header
-) -> bool:
-    """Put entries into a matrix; `given` marks one of two that mirror each other."""
-    i, j = numbers[:, 0].astype(int) - 1, numbers[:, 1].astype(int) - 1
-    if min(i.min(), j.min()) < 0 or i.max() >= K.shape[0] or j.max() >= K.shape[1]:
-        return False
-    value = 1.0 if header.pattern else numbers[:, 2]
-    if header.symmetry == "general":
-        given[i, j] = True
-    else:
-        given[np.maximum(i, j), np.minimum(i, j)] = True
-        K[j, i] = _mirror(header) * value
-    K[i, j] = value
-    return True
-
-
-Body = Iterator[tuple[Place, list[str]]]
-
-
-def _coordinate(body: Body, header: _Header, size: Size, path: Path) -> np.ndarray:
-    """Read entries line by line; a FormatError names the line that is wrong."""
-    n, m, wanted = size
-    K, given = np.zeros((n, m)), np.zeros((n, m), dtype=bool)
-    seen = 0
-    for place, words in body:
-        if len(words) != 3 - header.pattern:
-            raise place.error("expected row, column and value")
-        i, j = (parse_count(word) or 0 for word in words[:2])
-        if not (1 <= i <= n and 1 <= j <= m):
-            raise place.error(f"entry ({words[0]}, {words[1]}) is outside {(n, m)}")
-        value = 1.0 if header.pattern else parse_number(words[2], place, 3)
-        if given[i - 1, j - 1]:
-            raise place.error(f"entry ({i}, {j}) is given twice")
-        K[i - 1, j - 1], given[i - 1, j - 1] = value, True
-        if header.symmetry != "general" and i != j:
-            K[j - 1, i - 1], given[j - 1, i - 1] = _mirror(header) * value, True
-        seen += 1
-    _check_count(seen, wanted, path)
-    return K
-
-
-def _array(body: Body, header: _Header, size: Size, path: Path) -> np.ndarray:
-    """Read all entries line by line."""
-    values = []
-    for place, words in body:
-        if len(words) != 1 or not is_number(words[0]):
-            raise place.error("expected one number")
-        values.append(parse_number(words[0], place, 1))
-    n, m, wanted = size
-    _check_count(len(values), wanted, path)
-    return _from_values(np.array(values), header, (n, m))
-
-
-def _check_count(seen: int, wanted: int, path: Path) -> None:
-    if seen != wanted:
-        announced = f"{wanted} entries are announced, {seen} follow; is it complete?"
-        raise FormatError(path, announced)
+def _given_twice(blocks: Blocks, header: _Header, given: np.ndarray) -> FormatError:
+    """Say which entry is given for the second time."""
+    given[:] = False
+    for numbers, place_of in blocks:
+        for k, (i, j) in enumerate(numbers[:, :2].astype(int)):
+            mark = header.marked(i - 1, j - 1)
+            if given[mark]:
+                return place_of(k).error(f"entry ({i}, {j}) is given twice")
+            given[mark] = True
+    raise AssertionError("no entry is given twice")
 
 
 def _from_values(
-    values: np.ndarray, header: _Header, shape: tuple[int, int]
-) -> np.ndarray:
-    if header.symmetry == "general":
-        return values.reshape(shape[::-1]).T
+    blocks: Blocks, header: _Header, shape: tuple[int, int], wanted: int
+) -> tuple[np.ndarray, int]:
+    """Put one value a line, column by column, into a matrix."""
+    values, seen = np.zeros(wanted), 0
+    for numbers, _ in blocks:
+        room = values[seen : seen + len(numbers)]
+        room[:] = numbers[: len(room), 0]
+        seen += len(numbers)
+    if header.general:
+        return values.reshape(shape[::-1]).T, seen
     K = np.zeros(shape)
     # The lower triangle column by column is the upper one row by row.
-    rows, columns = np.triu_indices(len(K), k=int(header.symmetry != "symmetric"))
-    K[rows, columns] = np.multiply(values, _mirror(header))
+    rows, columns = np.triu_indices(len(K), k=int(header.sign < 0))
+    K[rows, columns] = header.sign * values
     K[columns, rows] = values
-    return K
+    return K, seen
 
 
 def read_phylip(path: Path, how: How | None = None) -> Named:
@@ -255,8 +240,8 @@ def read_pairs(path: Path, how: How) -> Named:
     stand in the order in which they appear. Pairs that are not listed have
     `how.missing`; of distances only those of items to themselves may be absent.
     """
-    known = find_columns(path, pairs=True)
-    found = collect(path, known, Collected())
+    layout = find_columns(path, pairs=True)
+    found = collect(path, layout, Collected())
     rows, columns, values = found.triplets()
     names = [name.decode() for name in found.rows.position]
     n = len(names)
@@ -270,18 +255,18 @@ def read_pairs(path: Path, how: How) -> Named:
     np.maximum(K, K.T, out=K)
     absent = np.isneginf(K)
     count = (n * n - int(absent.sum()) + int((~absent).diagonal().sum())) // 2
-    if known.distances:
+    if layout.distances:
         np.fill_diagonal(absent, False)
-    if absent.any() and (known.distances or how.missing == "error"):
+    if absent.any() and (layout.distances or how.missing == "error"):
         i, j = np.argwhere(np.triu(absent))[0]
         raise FormatError(
             path,
             f"{int(np.triu(absent).sum())} pairs are missing, the first is "
             f"({names[i]!r}, {names[j]!r}); "
-            + ("measure them" if known.distances else "pass missing=0 to fill them"),
+            + ("measure them" if layout.distances else "pass missing=0 to fill them"),
         )
     K[np.isneginf(K)] = 0.0 if how.missing == "error" else how.missing
-    note = f"read {count} scored pairs of {n} items, {known.why}"
+    note = f"read {count} scored pairs of {n} items, {layout.why}"
     return Named(K, names, notes=[note])
 
 

@@ -19,7 +19,7 @@ from krein.files.cells import (
     cut,
     is_number,
     is_number_or_missing,
-    name_from_text,
+    parse_number,
     unique_names,
     with_decimal_point,
 )
@@ -120,23 +120,30 @@ def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
 
 def text_rows(path: Path, separator: str) -> list[Row]:
     """Return all rows, each with as many fields as the first."""
-    rows: list[Row] = []
-    used, limit = 0, available_memory() or np.inf
-    for row in read_rows(path, separator):
-        rows.append(row)
-        if len(row.fields) != len(rows[0].fields):
-            has, first = (f"{len(x.fields)}" for x in (row, rows[0]))
-            hint = "are fields with the separator inside quoted?"
-            raise row.place.error(
-                f"has {has} fields, the first row has {first}; {hint}"
-            )
-        used += sum(60 + len(field) for field in row.fields) + 200
-        if used > limit:
-            problem = "the table does not fit into the memory that may be used"
-            raise TooLargeError(path, problem)
+    rows = list(_even(read_rows(path, separator), 60, 1))
     if not rows:
         raise FormatError(path, "the file is empty; there are no rows")
     return rows
+
+
+def _even(rows: Iterable[Row], per_field: int, per_letter: int) -> Iterator[Row]:
+    """Yield rows; say which one is shorter or longer, or where the memory ends.
+
+    The caller keeps so many bytes of each field and of each letter in it.
+    """
+    width, used, limit = 0, 0, available_memory() or np.inf
+    for row in rows:
+        width = width or len(row.fields)
+        if len(row.fields) != width:
+            has = f"has {len(row.fields)} fields, the first row has {width}"
+            hint = "are fields with the separator inside quoted?"
+            raise row.place.error(f"{has}; {hint}")
+        letters = sum(map(len, row.fields)) if per_letter else 0
+        used += per_field * width + per_letter * letters + 200
+        if used > limit:
+            problem = "the table does not fit into the memory that may be used"
+            raise TooLargeError(row.place.path, problem)
+        yield row
 
 
 def column_at(header: Row, title: str) -> int:
@@ -186,23 +193,14 @@ def _parse(rows: Iterable[Row], comma: bool, first_is_name: bool | None) -> _Par
     buffer = array("d")
     first: list[str] = []
     places: list[Place] = []
-    limit = available_memory() or np.inf
-    width = 0
-    for row in rows:
-        width = width or len(row.fields)
-        if len(row.fields) != width:
-            has = f"has {len(row.fields)} fields"
-            raise row.place.error(f"{has}, the first row of numbers has {width}")
+    for row in _even(rows, 16, 0):
         if first_is_name is None:
-            lone = 0 in row.quoted and width - 1 not in row.quoted
+            lone = 0 in row.quoted and len(row.fields) - 1 not in row.quoted
             first_is_name = lone or not is_number_or_missing(row.fields[0])
         buffer.extend(_floats(row, first_is_name, comma))
-        first.append(name_from_text(row.text(0)))
+        first.append(row.name(0))
         places.append(row.place)
-        if 16 * len(buffer) + 200 * len(places) > limit:
-            problem = "the numbers do not fit into the memory that may be used"
-            raise TooLargeError(row.place.path, problem)
-    values = np.frombuffer(buffer).reshape(-1, width)
+    values = np.frombuffer(buffer).reshape(len(places), -1)
     for i, j in np.argwhere(np.isinf(values))[:1]:
         raise places[i].error(f"expected a finite number, got {values[i, j]}", j + 1)
     return _Parsed(values, first, places, bool(first_is_name))
@@ -223,14 +221,13 @@ def _floats(row: Row, first_is_name: bool, comma: bool) -> list[float]:
 
 
 def _float(field: str, row: Row, column: int, comma: bool) -> float:
-    word = field.strip()
-    if word.lower() in MISSING:
+    if field.strip().lower() in MISSING:
         return np.nan
-    number = with_decimal_point(word) if comma else word
-    if is_number(number) and not (comma and "." in word):
-        return float(number)
-    mixed = "; decimal commas and points in one file" if comma and "." in word else ""
-    raise row.place.error(f"expected a number, got {word!r}{mixed}", column)
+    if comma and "." in field:
+        mixed = "decimal commas and points in one file"
+        problem = f"expected a number, got {field.strip()!r}; {mixed}"
+        raise row.place.error(problem, column)
+    return parse_number(field, row.place, column, comma)
 
 
 def has_decimal_commas(rows: Sequence[Row]) -> bool:
@@ -288,7 +285,9 @@ def _has_corner(header: Row, row: Row) -> bool:
 def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> Named:
     """Decide what the first column and the first row are."""
     values, names, numbered = parsed.values, None, False
-    titles = [] if header is None else [name_from_text(t) for t in header.texts()]
+    titles = (
+        [] if header is None else [header.name(k) for k in range(len(header.fields))]
+    )
     n, width = values.shape
     corner = ""
     if matrix:

@@ -9,11 +9,14 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NamedTuple
+
+import numpy as np
 
 from krein.optional import import_optional
 from krein.similarity.memory import available_memory, require_memory
@@ -22,12 +25,12 @@ from krein.words import printable
 _BLOCK = 1 << 21  # bytes that fit into the caches of a processor
 _LINE_OVERHEAD = 64  # bytes of a Python string beside its characters
 _GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_NEWLINE = ord("\n")
 _MARK = b"\xef\xbb\xbf"
 _TOO_MUCH = (
     "holds more text than the {:.3g} MB of memory that may be used; split it or raise "
     "KREIN_MEMORY_LIMIT"
 )
-_UNPACKING = (EOFError, OSError, zlib.error)
 
 
 class FormatError(ValueError):
@@ -73,12 +76,8 @@ class FormatError(ValueError):
 
     def __reduce__(self) -> tuple:
         """Pickle with the keyword arguments, for errors in worker processes."""
-        place = {"line": self.line, "column": self.column}
-        return _rebuilt, (type(self), self.path, self.problem, place)
-
-
-def _rebuilt(kind: type[FormatError], path: Path, problem: str, place: Any) -> Any:
-    return kind(path, problem, **place)
+        rebuild = partial(type(self), line=self.line, column=self.column)
+        return rebuild, (self.path, self.problem)
 
 
 class Place(NamedTuple):
@@ -90,6 +89,9 @@ class Place(NamedTuple):
     def error(self, problem: str, column: int | None = None) -> FormatError:
         """Return an error about this line, and a field counted from 1."""
         return FormatError(self.path, problem, line=self.line, column=column)
+
+
+Line = tuple[Place, str]
 
 
 class TooLargeError(FormatError, MemoryError):
@@ -135,52 +137,41 @@ def readable(path: str | os.PathLike) -> Iterator[Path]:
     yield path
 
 
-def open_packed(path: Path) -> IO[bytes]:
-    """Open a file; how it is packed is seen from its first bytes."""
-    with open(path, "rb") as handle:
-        magic = handle.read(4)
-    if magic.startswith(_GZIP):
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    if magic == _ZSTANDARD:
-        return _Unpacked(path)  # type: ignore[return-value]
-    return open(path, "rb")
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a file; how it is packed is seen from its first bytes."""
+    with open(path, "rb") as raw:
+        magic = raw.read(4)
+        raw.seek(0)
+        try:
+            if magic == _ZSTANDARD:
+                yield from _frames(raw)
+            else:
+                packed = magic.startswith(_GZIP)
+                handle = gzip.GzipFile(fileobj=raw) if packed else raw
+                while block := handle.read(_BLOCK):
+                    yield block
+        except (EOFError, OSError, zlib.error) as error:
+            problem = f"the file cannot be unpacked ({error}); is it complete?"
+            raise FormatError(path, problem) from None
 
 
-class _Unpacked:
-    """A file packed by Zstandard: frames, one after the other, each of them whole.
+def _frames(raw: IO[bytes]) -> Iterator[bytes]:
+    """Unpack Zstandard: frames, one after the other, each of them whole.
 
     The readers of the package `zstandard` end a cut file without a word.
     """
-
-    def __init__(self, path: Path) -> None:
-        self._file, self._frame = open(path, "rb"), _new_frame()
-        self._started = False
-
-    def __enter__(self) -> _Unpacked:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def read(self, size: int) -> bytes:
-        """Some text, not just `size` bytes of it; nothing at the end."""
-        while packed := self._file.read(max(1, size >> 3)):
-            text = b"".join(self._texts(packed))
-            if text:
-                return text
-        if self._started:
-            raise EOFError("the last frame is cut off")
-        return b""
-
-    def _texts(self, packed: bytes) -> Iterator[bytes]:
+    frame, started = _new_frame(), False
+    while packed := raw.read(_BLOCK >> 3):
         while packed:
             try:
-                yield self._frame.decompress(packed)
+                yield frame.decompress(packed)
             except Exception as error:  # ZstdError, of one package or the other
                 raise OSError(str(error)) from None
-            self._started, packed = not self._frame.eof, b""
-            if self._frame.eof:
-                packed, self._frame = self._frame.unused_data, _new_frame()
+            started, packed = not frame.eof, b""
+            if frame.eof:
+                packed, frame = frame.unused_data, _new_frame()
+    if started:
+        raise EOFError("the last frame is cut off")
 
 
 def _new_frame() -> Any:
@@ -196,35 +187,33 @@ def _new_frame() -> Any:
 
 def file_head(path: Path, size: int = 4096) -> bytes:
     """Return the first bytes, unpacked; what cannot be unpacked is an error later."""
-    with open(path, "rb") as raw:
-        start = raw.read(2)
     try:
-        with open_packed(path) as handle:
-            return handle.read(size)[:size]
-    except _UNPACKING:
-        return start
+        return next((block for block in _blocks(path) if block), b"")[:size]
+    except FormatError:
+        with open(path, "rb") as raw:
+            return raw.read(2)
 
 
-def whole_lines(path: Path, longest: int) -> Iterator[tuple[Place, bytes]]:
-    """Yield blocks of text that end with a line, and where they begin."""
-    line, open_line = 1, [b""]
-    try:
-        with open_packed(path) as handle:
-            while block := handle.read(_BLOCK):
-                cut = block.rfind(b"\n") + 1
-                open_line.append(block[:cut] or block)
-                if cut:
-                    text = b"".join(open_line)
-                    open_line = [block[cut:]]
-                    yield Place(path, line), _without_mark(text, line)
-                    line += text.count(b"\n")
-                if sum(map(len, open_line)) > longest:
-                    problem = _TOO_MUCH.format(longest / 1e6)
-                    raise TooLargeError(path, problem, line=line)
-    except _UNPACKING as error:
-        problem = f"the file cannot be unpacked ({error}); is it complete?"
-        raise FormatError(path, problem) from None
-    if text := b"".join(open_line):
+def whole_lines(
+    path: Path, longest: float, end: bytes = b"\n"
+) -> Iterator[tuple[Place, bytes]]:
+    """Yield blocks of text that end with a line, and where they begin.
+
+    The next block starts behind the last `end` in a block.
+    """
+    line, pieces = 1, [b""]
+    for block in _blocks(path):
+        pieces.append(block)
+        if end in block:
+            text, rest = b"".join(pieces).rsplit(end, 1)
+            yield Place(path, line), _without_mark(text + b"\n", line)
+            # Much faster than bytes.count where lines are short.
+            ends = np.frombuffer(text, np.uint8) == _NEWLINE
+            line += int(np.count_nonzero(ends)) + 1
+            pieces = [end[1:] + rest]
+        if sum(map(len, pieces)) > longest:
+            raise TooLargeError(path, _TOO_MUCH.format(longest / 1e6), line=line)
+    if text := b"".join(pieces):
         yield Place(path, line), _without_mark(text, line) + b"\n"
 
 
@@ -232,7 +221,7 @@ def _without_mark(text: bytes, line: int) -> bytes:
     return text.removeprefix(_MARK) if line == 1 else text
 
 
-def text_lines(path: Path, weight: int = 1) -> Iterator[tuple[Place, str]]:
+def text_lines(path: Path, weight: int = 1) -> Iterator[Line]:
     """Yield places, counted as an editor does, and lines without their ends.
 
     `weight` is how many bytes the caller makes of a byte of text: more than the memory
@@ -247,7 +236,12 @@ def text_lines(path: Path, weight: int = 1) -> Iterator[tuple[Place, str]]:
             yield place, text
 
 
-def decoded(block: bytes, first: Place) -> Iterator[tuple[Place, str]]:
+def without_comments(lines: Iterable[Line], mark: str) -> Iterator[Line]:
+    """Yield the lines that are neither empty nor begin with a mark."""
+    return (line for line in lines if line[1].strip() and line[1][0] != mark)
+
+
+def decoded(block: bytes, first: Place) -> Iterator[Line]:
     """Yield the lines of a block as text, up to the first that is none."""
     if first.line == 1 and block[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise first.error("this is UTF-16 text; save it as UTF-8")
@@ -257,17 +251,3 @@ def decoded(block: bytes, first: Place) -> Iterator[tuple[Place, str]]:
             yield place, raw.decode().rstrip("\r")
         except UnicodeDecodeError:
             raise place.error("this is not UTF-8 text; save it as UTF-8") from None
-
-
-def whole_text(path: Path, weight: int) -> str | None:
-    """Return a text in plain ASCII at once; None for any other, or a large one."""
-    limit = (available_memory() or 1 << 40) // weight
-    pieces, size = [], 0
-    try:
-        with open_packed(path) as handle:
-            while size <= limit and (piece := handle.read(_BLOCK)):
-                pieces.append(piece)
-                size += len(piece)
-        return b"".join(pieces).decode("ascii") if size <= limit else None
-    except (*_UNPACKING, UnicodeDecodeError):
-        return None

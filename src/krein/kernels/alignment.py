@@ -19,6 +19,7 @@ import numpy as np
 
 from krein.kernels.distances import (
     check_both,
+    check_each,
     check_items,
     fill_pairs,
     normalize_scores,
@@ -98,28 +99,22 @@ def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
     return found, letters
 
 
-def check_sequences(letters: str, X: Any, name: str = "X") -> list[str]:
-    """Return upper-case sequences over `letters`, or name item, position and letter."""
-    check_items(X, name)
-    known = set(letters)
-    sequences = []
-    for i, item in enumerate(X):
-        if not isinstance(item, str):
-            raise TypeError(
-                f"{name}[{i}] must be a sequence of letters (str), got "
-                f"{type(item).__name__}"
-            )
-        sequence = item.upper()
-        if not sequence:
-            raise ValueError(f"{name}[{i}] is an empty sequence; leave it out")
-        if not known.issuperset(sequence):
-            position = next(k for k, c in enumerate(sequence) if c not in known)
-            raise ValueError(
-                f"{name}[{i}] has the letter {item[position]!r} at position "
-                f"{position}; the substitution matrix knows {letters}"
-            )
-        sequences.append(sequence)
-    return sequences
+def _check_one(letters: str, item: Any) -> str:
+    """Return an upper-case sequence over `letters`, or name position and letter."""
+    if not isinstance(item, str):
+        raise TypeError(
+            f"must be a sequence of letters (str), got {type(item).__name__}"
+        )
+    if not item:
+        raise ValueError("is an empty sequence; leave it out")
+    sequence = item.upper()
+    if unknown := set(sequence).difference(letters):
+        position = min(map(sequence.index, unknown))
+        raise ValueError(
+            f"has the letter {item[position]!r} at position {position}; the "
+            f"substitution matrix knows {letters}"
+        )
+    return sequence
 
 
 def _check_gaps(gap_open: Any, gap_extend: Any) -> tuple[int, int]:
@@ -166,7 +161,8 @@ def _alignment_scores(
     check_items(X, "X")
     matrix = _default_matrix(X) if matrix is None else matrix
     found, letters = _substitution_matrix(matrix)
-    first, second, same = check_both(X, Y, partial(check_sequences, letters))
+    check = partial(check_each, partial(_check_one, letters))
+    first, second, same = check_both(X, Y, check)
     scores = _row_scores(algorithm, found, gaps)
     # Scores are symmetric, and a profile costs as much as some alignments.
     turned = len(second) < len(first)
@@ -186,48 +182,35 @@ def _alignment_scores(
     return normalize_scores(K, own_X, own_Y)
 
 
-def _letter_scores(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
-    """By code of a character: its score with itself, and its best one, if positive."""
-    codes = np.asarray(matrix.mapper)
-    scores = np.asarray(matrix.matrix, dtype=float)
-    best = np.maximum(0.0, np.maximum(scores.max(axis=0), scores.max(axis=1)))
-    return np.diagonal(scores)[codes], best[codes]
-
-
-def _sums(per_letter: np.ndarray, sequences: list[str]) -> np.ndarray:
-    return np.array([per_letter[list(x.encode())].sum() for x in sequences])
-
-
 def _self_scores(sequences: list[str], matrix: Any, scores: Any) -> np.ndarray:
     """Scores of sequences with themselves; aligned only where it is not plain.
 
     No alignment scores more than the best of every letter; where each letter is its
     own best match, that is what the sequence on itself has.
     """
-    with_itself, best = _letter_scores(matrix)
-    own, most = _sums(with_itself, sequences), _sums(best, sequences)
+    table = np.asarray(matrix.matrix, dtype=float)
+    best = np.maximum(0.0, np.maximum(table.max(axis=0), table.max(axis=1)))
+    by_letter = np.stack([np.diagonal(table), best])[:, np.asarray(matrix.mapper)]
+    sums = [by_letter[:, list(x.encode())].sum(axis=1) for x in sequences]
+    own, most = np.array(sums).T
     for i in np.flatnonzero(own < most):
         own[i] = scores(sequences[i], [sequences[i]])[0]
     return own
 
 
-_BY_LETTERS: dict[str, Any] = {
+_FACTS: dict[str, Any] = {
+    "input": "strings",
+    "definiteness": "indefinite",
+    "extra": "bio",
+    "parallel": "processes",
     "resolve": {"matrix": {"auto": _choose_matrix}},
     "by_name": {"matrix": "auto"},
     "once": ("matrix",),
+    "witness": "all DNA words of length 2 and 3; matrix=(1, -1), gaps 1 and 1",
 }
 
 
-@register_kernel(
-    "smith_waterman",
-    input="strings",
-    definiteness="indefinite",
-    extra="bio",
-    parallel="processes",
-    **_BY_LETTERS,
-    reference="Smith, Waterman (1981), Journal of Molecular Biology 147",
-    witness="all DNA words of length 2 and 3; matrix=(1, -1), gaps 1 and 1",
-)
+@register_kernel("smith_waterman", **_FACTS)
 def smith_waterman_kernel(
     X, Y=None, *, matrix=None, gap_open=11, gap_extend=1, normalize=False
 ):
@@ -253,8 +236,8 @@ def smith_waterman_kernel(
 
     References
     ----------
-    Smith, Waterman (1981), "Identification of common molecular subsequences"; Daily
-    (2016), "Parasail".
+    Smith, Waterman (1981), "Identification of common molecular subsequences", Journal
+    of Molecular Biology 147; Daily (2016), "Parasail".
 
     Examples
     --------
@@ -266,16 +249,7 @@ def smith_waterman_kernel(
     return _alignment_scores("sw", X, Y, matrix, gaps, normalize)
 
 
-@register_kernel(
-    "needleman_wunsch",
-    input="strings",
-    definiteness="indefinite",
-    extra="bio",
-    parallel="processes",
-    **_BY_LETTERS,
-    reference="Needleman, Wunsch (1970), Journal of Molecular Biology 48",
-    witness="all DNA words of length 2 and 3; matrix=(1, -1), gaps 1 and 1",
-)
+@register_kernel("needleman_wunsch", **_FACTS)
 def needleman_wunsch_kernel(
     X, Y=None, *, matrix=None, gap_open=11, gap_extend=1, normalize=False
 ):
@@ -285,15 +259,8 @@ def needleman_wunsch_kernel(
     ----------
     X, Y : lists of str
         Sequences in upper or lower case; Y defaults to X.
-    matrix : "auto", str or tuple, optional
-        Substitution matrix by name ("blosum62", "pam250", "dnafull", ...), or
-        ``(match, mismatch)`` scores for letters A to Z; "blosum62" when not given.
-        "auto", settled by `Kernel.fit`, is "dnafull" for DNA and RNA and "blosum62"
-        for proteins, and the default of a kernel given by name.
-    gap_open, gap_extend : int
-        A gap of k residues costs ``gap_open + k * gap_extend``, as in BLAST.
-    normalize : bool
-        Return ``s(a, b) / sqrt(s(a, a) s(b, b))``.
+    matrix, gap_open, gap_extend, normalize
+        As in `smith_waterman_kernel`.
 
     Returns
     -------
@@ -302,7 +269,8 @@ def needleman_wunsch_kernel(
     References
     ----------
     Needleman, Wunsch (1970), "A general method applicable to the search for
-    similarities in the amino acid sequence of two proteins"; Daily (2016), "Parasail".
+    similarities in the amino acid sequence of two proteins", Journal of Molecular
+    Biology 48; Daily (2016), "Parasail".
 
     Examples
     --------

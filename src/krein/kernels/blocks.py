@@ -28,9 +28,8 @@ from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.progress import progress_bar
 from krein.similarity.memory import available_memory, parse_bytes
 from krein.store.blocks import Block, BlockStore, Tiling, described
-from krein.store.files import check_writable
+from krein.store.files import check_writable, locked
 from krein.store.fingerprint import fingerprint
-from krein.store.lock import locked
 
 # Per job: one block in work with temporaries of the kernel, two waiting to be written.
 _BLOCKS_PER_JOB = 6
@@ -177,10 +176,6 @@ def _write_file(work: Work, out: str | os.PathLike, tiling: Tiling) -> np.ndarra
     if path.suffix != ".npy":
         raise ValueError(f"out must be a .npy file, got {path.name!r}")
     partial = path.with_name(path.name + ".partial")
-    if partial.is_file():
-        raise ValueError(
-            f"{partial} is a file of another version of krein; remove it to start anew"
-        )
     with locked(partial):
         store = _open_store(partial, tiling, work.key)
         try:

@@ -1,5 +1,6 @@
-"""All pairs of items: checking items, filling a matrix, turning distances around.
+"""Kernels of distances, and what kernels on pairs of items share.
 
+`distance_kernel` turns a function that returns distances into a registered kernel.
 Pointwise forms of a similarity need nothing but the distance. What depends on the data
 shown (``gamma="median"``, ``similarity="centred"``, ``similarity="max"``) exists only
 through `krein.Kernel.fit` on training data.
@@ -7,15 +8,17 @@ through `krein.Kernel.fit` on training data.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from krein.items import take
+from krein.kernels.registry import register_kernel
 
 Distance = Callable[..., np.ndarray]
 
@@ -70,6 +73,38 @@ def _same_item(x: Any, y: Any) -> bool:
     return isinstance(x, str | bytes | int | float) and x == y
 
 
+def check_each(check: Callable, X: Any, name: str = "X") -> list[Any]:
+    """Items as ``check(item)`` returns them; an error begins with the item at fault."""
+    check_items(X, name)
+    checked = []
+    for i, item in enumerate(X):
+        try:
+            checked.append(check(item))
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{name}[{i}] {error}") from None
+    return checked
+
+
+def check_numbers(item: Any, expected: str, dimensions: Sequence[int]) -> np.ndarray:
+    """Return an item as finite numbers; `expected` says what it must be."""
+    try:
+        values = np.asarray(item, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"must be {expected}, got {type(item).__name__}") from None
+    if values.ndim not in dimensions or values.size == 0:
+        raise ValueError(
+            f"has shape {values.shape}; expected {expected} with at least one value"
+        )
+    bad = ~np.isfinite(np.atleast_2d(values)).all(axis=0)
+    if bad.any():
+        raise ValueError(
+            f"contains NaN or infinity at position {np.argmax(bad)}; fill or cut it "
+            "first"
+        )
+    return values
+
+
 def check_both(X: Any, Y: Any, check: Callable) -> tuple[Any, Any, bool]:
     """Items by ``check(items, name)``, once where both are the same, and whether so."""
     same = same_items(X, Y)
@@ -78,26 +113,12 @@ def check_both(X: Any, Y: Any, check: Callable) -> tuple[Any, Any, bool]:
 
 
 def fill_pairs(
-    n_rows: int,
-    n_columns: int,
-    row: Callable[[int, int], np.ndarray | Sequence[float]],
-    *,
-    symmetric: bool,
+    n_rows: int, n_columns: int, row: Callable, *, symmetric: bool
 ) -> np.ndarray:
     """Fill a matrix of pairs row by row.
 
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        Shape of the matrix.
-    row : callable
-        ``row(i, start)`` returns the entries of row i from column `start` on.
-    symmetric : bool
-        Ask for the upper half only and mirror it.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_columns)
+    ``row(i, start)`` returns the entries of row i from column `start` on. Where the
+    matrix is symmetric the upper half is asked for only, and mirrored.
     """
     out = np.empty((n_rows, n_columns))
     for i in range(n_rows):
@@ -106,6 +127,17 @@ def fill_pairs(
         if symmetric:
             out[i + 1 :, i] = out[i, i + 1 :]
     return out
+
+
+def each_pair(
+    first: Sequence, second: Sequence, value: Callable, *, symmetric: bool
+) -> np.ndarray:
+    """Matrix of ``value(x, y)``, one pair at a time."""
+
+    def row(i: int, start: int) -> list[float]:
+        return [value(first[i], y) for y in second[start:]]
+
+    return fill_pairs(len(first), len(second), row, symmetric=symmetric)
 
 
 def normalize_scores(
@@ -166,19 +198,23 @@ def similarity_of(
 ) -> np.ndarray:
     """Evaluate a distance on all pairs and turn it into a similarity.
 
+    What stands here from `gamma` on also ends the description of parameters in the
+    docstring of every kernel of a distance.
+
     Parameters
     ----------
     distance : callable
         ``distance(X, Y=None, **own)`` returns the matrix of distances.
     X, Y : items
         Y may be None.
-    gamma : float
-        Positive factor of the distance.
-    similarity : str or fitted form
-        ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2), ``"inverse"``
-        1 / (1 + gamma d), ``"negative"`` -gamma d.
     **own
         Parameters of the distance.
+    gamma : float or "median"
+        Factor of the distance; the word is settled by `Kernel.fit`.
+    similarity : str
+        ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2), ``"inverse"``
+        1 / (1 + gamma d), ``"negative"`` -gamma d; by `Kernel.fit` also ``"max"`` and
+        ``"centred"``.
 
     Returns
     -------
@@ -186,27 +222,23 @@ def similarity_of(
     """
     if not (isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf):
         raise ValueError(f"gamma must be a positive number, got {gamma!r}")
+    if isinstance(similarity, str) and similarity in FITTED:
+        raise ValueError(
+            f"similarity={similarity!r} depends on training data: use "
+            "krein.Kernel(...).fit(X_train) (estimators do)"
+        )
+    words = ", ".join([*POINTWISE, *FITTED])
+    if isinstance(similarity, str) and similarity not in POINTWISE:
+        raise ValueError(f"similarity must be one of {words}, got {similarity!r}")
+    if not isinstance(similarity, str | MaxMinus | DoubleCentred):
+        given = type(similarity).__name__
+        raise TypeError(f"similarity must be a word, got {given}; one of {words}")
     check_items(X, "X")
     if Y is not None:
         check_items(Y, "Y")
     D = partial(distance, **own)
     if isinstance(similarity, str):
-        if similarity in FITTED:
-            raise ValueError(
-                f"similarity={similarity!r} depends on training data: use "
-                "krein.Kernel(...).fit(X_train) (estimators do)"
-            )
-        if similarity not in POINTWISE:
-            raise ValueError(
-                f"similarity must be one of {', '.join([*POINTWISE, *FITTED])}, got "
-                f"{similarity!r}"
-            )
         return POINTWISE[similarity](D(X, Y), float(gamma))
-    if not isinstance(similarity, MaxMinus | DoubleCentred):
-        raise TypeError(
-            f"similarity must be a word, got {type(similarity).__name__}; one of "
-            f"{', '.join([*POINTWISE, *FITTED])}"
-        )
     return float(gamma) * similarity(D(X, Y), X, Y, D)
 
 
@@ -224,19 +256,47 @@ def median_gamma(D: np.ndarray, similarity: Any = "exponential") -> float:
     return 0.5 / middle**2 if similarity == "gaussian" else 1.0 / middle
 
 
-def distance_facts(distance: Distance) -> dict[str, Any]:
-    """Registry entries that every kernel of a distance has.
+def distance_kernel(name: str, **facts: Any) -> Callable[[Distance], Callable]:
+    """Register the kernel of a distance; a decorator.
+
+    The decorated function returns the matrix of distances and is kept as
+    ``KERNELS[name].distance``. In its place stands the kernel, with its parameters,
+    `gamma` and `similarity`; its docstring gets their description and "Returns".
 
     Parameters
     ----------
-    distance : callable
-        ``distance(X, Y=None, **params)``.
+    name : str
+        Name of the kernel.
+    **facts
+        As in `register_kernel`.
 
     Returns
     -------
-    dict
-        "distance", "resolve", "by_name" and "order", to be passed to `register_kernel`.
+    callable
+        The decorator, for ``distance(X, Y=None, **params)``.
     """
+
+    def decorate(distance: Distance) -> Callable:
+        @wraps(distance)
+        def kernel(X, Y=None, *, gamma=1.0, similarity="exponential", **own):
+            return similarity_of(distance, X, Y, gamma, similarity, **own)
+
+        scale = inspect.signature(kernel, follow_wrapped=False).parameters
+        own = inspect.signature(distance)
+        parameters = [*own.parameters.values(), scale["gamma"], scale["similarity"]]
+        signature = own.replace(parameters=parameters)
+        kernel.__signature__ = signature  # type: ignore[attr-defined]
+        about, *source = str(inspect.getdoc(distance)).partition("\n\nReferences\n")
+        _, *shared = str(inspect.getdoc(similarity_of)).partition("\ngamma :")
+        kernel.__doc__ = "".join([about, *shared, *source])
+        settings = {"distance": distance, "order": _order, **_settled_by(distance)}
+        return register_kernel(name, kernel, **settings, **facts)
+
+    return decorate
+
+
+def _settled_by(distance: Distance) -> dict[str, Any]:
+    """Words for gamma and similarity, and how training items settle them."""
 
     def training_distances(X: Any, params: Mapping[str, Any]) -> np.ndarray:
         own = {k: v for k, v in params.items() if k not in ("gamma", "similarity")}
@@ -252,15 +312,9 @@ def distance_facts(distance: Distance) -> dict[str, Any]:
     def centred(X: Any, params: Mapping[str, Any]) -> DoubleCentred:
         return DoubleCentred(X, np.mean(training_distances(X, params) ** 2, axis=1))
 
-    return {
-        "distance": distance,
-        "resolve": {
-            "gamma": {"median": median},
-            "similarity": {"max": largest, "centred": centred},
-        },
-        "by_name": {"gamma": "median"},
-        "order": _order,
-    }
+    forms = {"max": largest, "centred": centred}
+    resolve = {"gamma": {"median": median}, "similarity": forms}
+    return {"resolve": resolve, "by_name": {"gamma": "median"}}
 
 
 def some_items(X: Any) -> Any:

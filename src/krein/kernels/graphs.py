@@ -3,8 +3,7 @@
 A graph is ``(nodes, edges, labels)``, undirected: nodes a number or a list of names,
 edges pairs of names (either direction or both), labels one per node, a mapping, or
 None; or a networkx graph whose nodes have an attribute ``label``. Nodes without labels
-are compared by their degrees. The record "Graph kernels in NumPy and SciPy" says why
-not a further package.
+are compared by their degrees. Decision 0022 says why this needs no further package.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from scipy.optimize import linear_sum_assignment
 
 from krein.kernels.distances import (
     check_both,
-    check_items,
-    fill_pairs,
+    check_each,
+    each_pair,
     normalize_scores,
 )
 from krein.kernels.registry import register_kernel
@@ -45,40 +44,38 @@ class LabelledGraph:
         return P
 
 
-def _as_graph(item: Any, where: str, node_label: str | None) -> LabelledGraph:
+def _as_graph(node_label: str | None, item: Any) -> LabelledGraph:
     if hasattr(item, "nodes") and hasattr(item, "adj"):  # networkx
-        nodes = list(item.nodes)
-        edges = list(item.edges())
-        labels = _attribute(item, where, node_label)
+        nodes, edges = list(item.nodes), list(item.edges())
+        labels = _attribute(item, node_label)
     elif isinstance(item, tuple | list) and len(item) in (2, 3):
-        nodes, edges = item[0], item[1]
-        labels = item[2] if len(item) == 3 else None
+        nodes, edges, labels = (*item, None)[:3]
         nodes = list(range(nodes)) if isinstance(nodes, int) else _plain(nodes)
     else:
         raise TypeError(
-            f"{where} must be (nodes, edges, labels) or a networkx graph, got "
+            "must be (nodes, edges, labels) or a networkx graph, got "
             f"{type(item).__name__}"
         )
     if not nodes:
-        raise ValueError(f"{where} has no nodes; leave it out")
+        raise ValueError("has no nodes; leave it out")
     position = {node: k for k, node in enumerate(nodes)}
     if len(position) < len(nodes):
-        raise ValueError(f"{where} has a duplicated node name")
-    neighbours = _neighbours(edges, position, where)
+        raise ValueError("has a duplicated node name")
+    neighbours = _neighbours(edges, position)
     if labels is None or node_label == "degree":
         # Marked, so that a degree never equals a label of another graph.
         return LabelledGraph([("degree", len(n)) for n in neighbours], neighbours)
-    return LabelledGraph(_node_labels(labels, nodes, where), neighbours)
+    return LabelledGraph(_node_labels(labels, nodes), neighbours)
 
 
-def _attribute(graph: Any, where: str, node_label: str | None) -> dict | None:
+def _attribute(graph: Any, node_label: str | None) -> dict | None:
     """Labels of the nodes of a networkx graph that have some, or None."""
     name = node_label or "label"
     labels = {n: facts[name] for n, facts in graph.nodes(data=True) if name in facts}
     if not labels and node_label not in (None, "degree"):
         raise ValueError(
-            f"{where} has no node with the attribute {name!r} (node_label); its nodes "
-            f"have {', '.join(_attribute_names(graph)) or 'no attributes'}"
+            f"has no node with the attribute {name!r} (node_label); its nodes have "
+            f"{', '.join(_attribute_names(graph)) or 'no attributes'}"
         )
     return labels or None
 
@@ -106,31 +103,30 @@ def _plain(values: Any) -> list:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
-def _node_labels(labels: Any, nodes: list, where: str) -> list[Hashable]:
+def _node_labels(labels: Any, nodes: list) -> list[Hashable]:
     if isinstance(labels, Mapping):
         missing = [node for node in nodes if node not in labels]
         if missing:
-            raise ValueError(f"{where} has no label for the node {missing[0]!r}")
+            raise ValueError(f"has no label for the node {missing[0]!r}")
         labels = [labels[node] for node in nodes]
     labels = _plain(labels)
     for label in labels:
         if not isinstance(label, Hashable):
             raise TypeError(
-                f"{where} has a {type(label).__name__} as label of a node; expected "
-                "text or numbers"
+                f"has a {type(label).__name__} as label of a node; expected text or "
+                "numbers"
             )
     if len(labels) != len(nodes):
-        raise ValueError(f"{where} has {len(labels)} labels for {len(nodes)} nodes")
+        raise ValueError(f"has {len(labels)} labels for {len(nodes)} nodes")
     return labels
 
 
-def _neighbours(edges: Any, position: Mapping, where: str) -> list[list[int]]:
+def _neighbours(edges: Any, position: Mapping) -> list[list[int]]:
     found: list[set[int]] = [set() for _ in position]
-    for edge in _plain(edges):
-        u, v = edge
+    for u, v in _plain(edges):
         if u not in position or v not in position:
             raise ValueError(
-                f"{where} has the edge ({u!r}, {v!r}) with a node that is not listed"
+                f"has the edge ({u!r}, {v!r}) with a node that is not listed"
             )
         found[position[u]].add(position[v])
         found[position[v]].add(position[u])
@@ -143,15 +139,11 @@ def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list, bool]:
             "node_label must be the name of an attribute of nodes, 'degree' or None, "
             f"got {node_label!r}"
         )
-    graphs = check_both(X, Y, partial(_as_graphs, node_label))
+    as_graph = partial(_as_graph, node_label)
+    graphs = check_both(X, Y, partial(check_each, as_graph))
     if node_label is None:
         _warn_of_ignored(X)
     return graphs
-
-
-def _as_graphs(node_label: str | None, X: Any, name: str) -> list[LabelledGraph]:
-    check_items(X, name)
-    return [_as_graph(item, f"{name}[{i}]", node_label) for i, item in enumerate(X)]
 
 
 # ------------------------------------------------------------- Weisfeiler-Lehman
@@ -179,12 +171,7 @@ def _subtree_counts(graphs: list[LabelledGraph], n_iter: int) -> scipy.sparse.cs
     return scipy.sparse.csr_array((np.array(values, float), (rows, columns)), shape)
 
 
-@register_kernel(
-    "wl",
-    input="graphs",
-    definiteness="pd",
-    reference="Shervashidze, Schweitzer, van Leeuwen, Mehlhorn, Borgwardt (2011)",
-)
+@register_kernel("wl", input="graphs", definiteness="pd")
 def wl_kernel(X, Y=None, *, n_iter=3, normalize=False, node_label=None):
     """Weisfeiler-Lehman subtree kernel.
 
@@ -210,8 +197,8 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False, node_label=None):
 
     References
     ----------
-    Shervashidze et al. (2011), "Weisfeiler-Lehman graph kernels", JMLR 12, Section
-    3.2.
+    Shervashidze, Schweitzer, van Leeuwen, Mehlhorn, Borgwardt (2011),
+    "Weisfeiler-Lehman graph kernels", JMLR 12, Section 3.2.
 
     Examples
     --------
@@ -225,12 +212,12 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False, node_label=None):
     _check_count(n_iter, "n_iter")
     first, second, same = _check_pair(X, Y, node_label)
     counts = _subtree_counts(first if same else [*first, *second], n_iter)
-    own = np.asarray(counts.multiply(counts).sum(axis=1), dtype=float).ravel()
     A = counts[: len(first)]
     B = A if same else counts[len(first) :]
     K = (A @ B.T).toarray()
     if not normalize:
         return K
+    own = np.asarray(counts.multiply(counts).sum(axis=1), dtype=float).ravel()
     return normalize_scores(K, own[: len(first)], own[-len(second) :])
 
 
@@ -246,7 +233,7 @@ def _check_count(value: Any, name: str) -> None:
 Prepared = tuple[np.ndarray, list[np.ndarray]]
 
 
-def _assignment_score(g: Prepared, h: Prepared, decay: float) -> float:
+def _assignment_score(decay: float, g: Prepared, h: Prepared) -> float:
     """Best total node similarity over one-to-one assignments of nodes."""
     (codes_g, powers_g), (codes_h, powers_h) = g, h
     match = np.equal.outer(codes_g, codes_h).astype(float)
@@ -261,7 +248,6 @@ def _assignment_score(g: Prepared, h: Prepared, decay: float) -> float:
     input="graphs",
     definiteness="indefinite",
     parallel="processes",
-    reference="Froehlich, Wegner, Sieker, Zell (2005), ICML; Vert (2008)",
     witness="all paths of 4 and 5 nodes with labels a and b",
 )
 def optimal_assignment_kernel(
@@ -281,12 +267,8 @@ def optimal_assignment_kernel(
         Largest distance of neighbours that are looked at.
     decay : float
         Weight of neighbours, between 0 and 1.
-    normalize : bool
-        Return ``k(g, h) / sqrt(k(g, g) k(h, h))``.
-    node_label : str, optional
-        Attribute of networkx nodes that is compared, or "degree" for the number of
-        neighbours. When not given: labels (the attribute ``label``), degrees where a
-        graph has none, and a warning if nodes have other attributes.
+    normalize, node_label
+        As in `wl_kernel`.
 
     Returns
     -------
@@ -294,9 +276,9 @@ def optimal_assignment_kernel(
 
     References
     ----------
-    Froehlich et al. (2005), "Optimal assignment kernels for attributed molecular
-    graphs", Section 3; Vert (2008), "The optimal assignment kernel is not positive
-    definite".
+    Froehlich, Wegner, Sieker, Zell (2005), "Optimal assignment kernels for attributed
+    molecular graphs", ICML, Section 3; Vert (2008), "The optimal assignment kernel is
+    not positive definite".
 
     Examples
     --------
@@ -321,12 +303,10 @@ def optimal_assignment_kernel(
     A = [prepare(graph) for graph in first]
     B = A if same else [prepare(graph) for graph in second]
 
-    def row(i: int, start: int) -> list[float]:
-        return [_assignment_score(A[i], h, decay) for h in B[start:]]
-
-    K = fill_pairs(len(A), len(B), row, symmetric=same)
+    score = partial(_assignment_score, decay)
+    K = each_pair(A, B, score, symmetric=same)
     if not normalize:
         return K
-    own_A = np.array([_assignment_score(g, g, decay) for g in A])
-    own_B = own_A if same else np.array([_assignment_score(h, h, decay) for h in B])
+    own_A = np.array([score(g, g) for g in A])
+    own_B = own_A if same else np.array([score(h, h) for h in B])
     return normalize_scores(K, own_A, own_B)

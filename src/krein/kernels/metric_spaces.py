@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from sklearn.utils.validation import check_array
 
 from krein.kernels.distances import (
     check_both,
+    check_each,
     check_items,
-    distance_facts,
-    fill_pairs,
+    check_numbers,
+    distance_kernel,
+    each_pair,
     median_distance,
     same_items,
     similarity_of,
@@ -46,42 +49,26 @@ def _check_places(X: Any, name: str) -> np.ndarray:
     return np.radians(X)
 
 
-def haversine_distance(X: Any, Y: Any = None) -> np.ndarray:
-    """Great-circle distance in kilometres on a sphere of the earth's mean radius."""
-    first, second, _ = check_both(X, Y, _check_places)
-    return _MEAN_RADIUS_KM * haversine_distances(first, second)
-
-
-@register_kernel(
+@distance_kernel(
     "haversine",
     input="places",
     definiteness="pd",
-    reference="Gneiting (2013), Bernoulli 19: exp(-gamma d) on spheres",
     note="similarity='gaussian' is indefinite",
-    **distance_facts(haversine_distance),
 )
-def haversine_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
+def haversine_kernel(X, Y=None):
     """Kernel of the great-circle (haversine) distance in kilometres.
+
+    The sphere has the earth's mean radius; gamma is in 1 / km.
 
     Parameters
     ----------
     X, Y : array-like of shape (n_X, 2), (n_Y, 2)
         Latitude and longitude in degrees; Y defaults to X.
-    gamma : float or "median"
-        Factor of the distance, in 1 / km; the word is settled by `Kernel.fit`.
-    similarity : str
-        ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2),
-        ``"inverse"`` 1 / (1 + gamma d), ``"negative"`` -gamma d; by `Kernel.fit` also
-        ``"max"`` and ``"centred"``.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
     Gneiting (2013), "Strictly and non-strictly positive definite functions on
-    spheres", Table 1.
+    spheres", Bernoulli 19, Table 1.
 
     Examples
     --------
@@ -90,79 +77,36 @@ def haversine_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> haversine_kernel([paris], [berlin], similarity="negative").round()
     array([[-877.]])
     """
-    return similarity_of(haversine_distance, X, Y, gamma, similarity)
+    first, second, _ = check_both(X, Y, _check_places)
+    return _MEAN_RADIUS_KM * haversine_distances(first, second)
 
 
-def _check_samples(X: Any, name: str) -> list[np.ndarray]:
-    """Return sorted samples, or name the one at fault."""
-    check_items(X, name)
-    samples = []
-    for i, item in enumerate(X):
-        values = np.asarray(item, dtype=np.float64)
-        if values.ndim != 1 or values.size == 0:
-            raise ValueError(
-                f"{name}[{i}] has shape {values.shape}; expected a sample (size,) with "
-                "at least one value"
-            )
-        if not np.isfinite(values).all():
-            raise ValueError(f"{name}[{i}] contains NaN or infinity")
-        samples.append(np.sort(values))
-    return samples
+def _sorted_sample(item: Any) -> np.ndarray:
+    return np.sort(check_numbers(item, "a sample of numbers (size,)", (1,)))
 
 
-def wasserstein_1d_distance(X: Any, Y: Any = None) -> np.ndarray:
-    """Area between the distribution functions of two samples.
-
-    For samples of one size it is the mean difference of sorted values; other pairs
-    go to scipy.
-    """
-    first, second, same = check_both(X, Y, _check_samples)
-    if len({sample.size for sample in (*first, *second)}) == 1:
-        return cdist(np.stack(first), np.stack(second), "cityblock") / first[0].size
-
-    def row(i: int, start: int) -> list[float]:
-        return [_one_distance(first[i], y) for y in second[start:]]
-
-    return fill_pairs(len(first), len(second), row, symmetric=same)
-
-
-def _one_distance(x: np.ndarray, y: np.ndarray) -> float:
-    if x.size == y.size:
-        return float(np.abs(x - y).mean())
-    return float(wasserstein_distance(x, y))
-
-
-@register_kernel(
+@distance_kernel(
     "wasserstein_1d",
     input="distributions",
     definiteness="pd",
     parallel="processes",
-    reference="Vallender (1974): the L1 distance of distribution functions",
     note="similarity='gaussian' is indefinite in general",
-    **distance_facts(wasserstein_1d_distance),
 )
-def wasserstein_1d_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
+def wasserstein_1d_kernel(X, Y=None):
     """Kernel of the Wasserstein (earth mover's) distance of samples of one variable.
+
+    It is the area between the distribution functions, for samples of one size the mean
+    difference of sorted values; other pairs go to scipy.
 
     Parameters
     ----------
     X, Y : lists of arrays (size,), or arrays (n, size)
         Samples, sizes may differ; Y defaults to X.
-    gamma : float or "median"
-        Factor of the distance; the word is settled by `Kernel.fit`.
-    similarity : str
-        ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2),
-        ``"inverse"`` 1 / (1 + gamma d), ``"negative"`` -gamma d; by `Kernel.fit` also
-        ``"max"`` and ``"centred"``.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
     Vallender (1974), "Calculation of the Wasserstein distance between probability
-    distributions on the line".
+    distributions on the line": it is the L1 distance of distribution functions.
 
     Examples
     --------
@@ -170,7 +114,16 @@ def wasserstein_1d_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> wasserstein_1d_kernel([[0, 1, 3]], [[5, 6, 8], [2]], similarity="negative")
     array([[-5.        , -1.33333333]])
     """
-    return similarity_of(wasserstein_1d_distance, X, Y, gamma, similarity)
+    first, second, same = check_both(X, Y, partial(check_each, _sorted_sample))
+    if len({sample.size for sample in (*first, *second)}) == 1:
+        return cdist(np.stack(first), np.stack(second), "cityblock") / first[0].size
+    return each_pair(first, second, _one_distance, symmetric=same)
+
+
+def _one_distance(x: np.ndarray, y: np.ndarray) -> float:
+    if x.size == y.size:
+        return float(np.abs(x - y).mean())
+    return float(wasserstein_distance(x, y))
 
 
 def _pointwise_distances(X: Any, Y: Any = None, *, distance: Any) -> np.ndarray:
@@ -181,12 +134,7 @@ def _pointwise_distances(X: Any, Y: Any = None, *, distance: Any) -> np.ndarray:
             f"{type(distance).__name__}"
         )
     same = same_items(X, Y)
-    Y = X if same else Y
-
-    def row(i: int, start: int) -> list[float]:
-        return [distance(X[i], Y[j]) for j in range(start, check_items(Y))]
-
-    D = fill_pairs(check_items(X), check_items(Y), row, symmetric=same)
+    D = each_pair(X, X if same else Y, distance, symmetric=same)
     if not np.isfinite(D).all() or D.min() < 0:
         i, j = np.argwhere(~np.isfinite(D) | (D < 0))[0]
         raise ValueError(f"distance returned {D[i, j]!r} for the items {i} and {j}")
@@ -206,7 +154,6 @@ def _geodesic_median(X: Any, params: Mapping[str, Any]) -> float:
     resolve={"gamma": {"median": _geodesic_median}},
     by_name={"gamma": "median"},
     note="positive definite for every gamma only if the metric space is flat",
-    reference="Feragen, Lauze, Hauberg (2015), CVPR",
 )
 def geodesic_rbf_kernel(X, Y=None, *, distance=None, gamma=1.0):
     """Gaussian of any distance given as a function: ``exp(-gamma d(x, y)^2)``.
@@ -227,7 +174,7 @@ def geodesic_rbf_kernel(X, Y=None, *, distance=None, gamma=1.0):
     References
     ----------
     Feragen, Lauze, Hauberg (2015), "Geodesic exponential kernels: when curvature and
-    linearity conflict".
+    linearity conflict", CVPR.
 
     Examples
     --------

@@ -67,8 +67,10 @@ class KernelFacts:
         Settings of a kernel that is given by its name to an estimator, `compare` or
         the command line and settled on training items there, where the plain
         function cannot know the scale of the data: ``{"gamma": "median"}``.
-    reference, note, witness : str
-        Source; restrictions; a data set and parameters that show indefiniteness.
+    reference : str
+        Source; taken from "References" of the docstring when not given.
+    note, witness : str
+        Restrictions; a data set and parameters that show indefiniteness.
     """
 
     name: str
@@ -156,7 +158,7 @@ def register_kernel(
     **facts
         Fields of `krein.kernels.KernelFacts`: ``input`` ("vectors" for rows of
         numbers, which estimators check; "any" when not given), ``definiteness``
-        ("depends" when not given), ``reference``, ``resolve``, ...
+        ("depends" when not given), ``resolve``, ...
 
     Returns
     -------
@@ -187,11 +189,18 @@ def register_kernel(
             f"register_kernel has no argument {unknown[0]!r}; facts of a kernel are "
             f"{', '.join(sorted(known))}"
         )
+    facts = {"reference": _reference(function), **facts}
     new = KernelFacts(name=name, function=function, **facts)
     if name in KERNELS and _home(KERNELS[name].function) != _home(function):
         raise ValueError(f"a kernel named {name!r} is registered already")
     KERNELS[name] = new
     return function
+
+
+def _reference(function: Any) -> str:
+    """References in a docstring, on one line."""
+    text = (inspect.getdoc(function) or "").partition("References\n----------\n")[2]
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def _home(function: Any) -> tuple[str, str]:

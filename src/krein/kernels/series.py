@@ -11,67 +11,48 @@ n_x)``.
 from __future__ import annotations
 
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from krein.kernels.distances import (
     check_both,
-    check_items,
-    distance_facts,
-    fill_pairs,
-    similarity_of,
+    check_each,
+    check_numbers,
+    distance_kernel,
+    each_pair,
 )
 from krein.kernels.elastic import elastic_distances, erp_costs, msm_costs, twe_costs
-from krein.kernels.registry import register_kernel
 from krein.optional import import_optional
 
+_FACTS: dict[str, Any] = {
+    "input": "series",
+    "definiteness": "indefinite",
+    "parallel": "processes",
+    "witness": "all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
+}
 
-def check_series(X: Any, name: str = "X") -> list[np.ndarray]:
-    """Return a list of arrays (n_channels, length), or name the series at fault."""
-    check_items(X, name)
-    series: list[np.ndarray] = []
-    for i, item in enumerate(X):
-        try:
-            values = np.asarray(item, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{name}[{i}] must be a series of numbers (length,) or (n_channels, "
-                f"length), got {type(item).__name__}"
-            ) from None
-        if values.ndim not in (1, 2) or values.size == 0:
-            raise ValueError(
-                f"{name}[{i}] has shape {values.shape}; expected a series (length,) or "
-                "(n_channels, length) with at least one value"
-            )
-        values = np.atleast_2d(values)
-        bad = ~np.isfinite(values).all(axis=0)
-        if bad.any():
-            raise ValueError(
-                f"{name}[{i}] contains NaN or infinity at position {np.argmax(bad)}; "
-                "fill or cut it first"
-            )
-        if values.shape[0] != (series[0] if series else values).shape[0]:
-            raise ValueError(
-                f"{name}[{i}] has {values.shape[0]} channels, {name}[0] has "
-                f"{series[0].shape[0]}; they must agree"
-            )
-        series.append(np.ascontiguousarray(values))
-    return series
+
+def _check_one(item: Any) -> np.ndarray:
+    """Return an array (n_channels, length)."""
+    expected = "a series of numbers (length,) or (n_channels, length)"
+    return np.ascontiguousarray(np.atleast_2d(check_numbers(item, expected, (1, 2))))
 
 
 def _check_pair(X: Any, Y: Any) -> tuple[list, list, bool]:
-    first, second, same = check_both(X, Y, check_series)
-    if first[0].shape[0] != second[0].shape[0]:
-        raise ValueError(
-            f"X has series of {first[0].shape[0]} channels, Y of "
-            f"{second[0].shape[0]}; they must agree"
-        )
+    first, second, same = check_both(X, Y, partial(check_each, _check_one))
+    n_channels = first[0].shape[0]
+    for name, series in (("X", first), ("Y", second)):
+        for i, item in enumerate(series):
+            if item.shape[0] != n_channels:
+                raise ValueError(
+                    f"{name}[{i}] has {item.shape[0]} channels, X[0] has {n_channels}; "
+                    "they must agree"
+                )
     return first, second, same
 
 
-def window_cells(window: float | None, n_x: int, n_y: int) -> int | None:
+def _window_cells(window: float | None, n_x: int, n_y: int) -> int | None:
     """Cells beside the diagonal for a pair of lengths; None for no band."""
     if window is None:
         return None
@@ -90,23 +71,44 @@ def window_cells(window: float | None, n_x: int, n_y: int) -> int | None:
     return int(window * max(n_x, n_y))
 
 
-def dtw_distance(X: Any, Y: Any = None, *, window: float | None = None) -> np.ndarray:
-    """Root of the smallest sum of squared differences along a warping path."""
+@distance_kernel("dtw", extra="series", **_FACTS)
+def dtw_kernel(X, Y=None, *, window=None):
+    """Kernel of dynamic time warping (DTW).
+
+    The distance is the root of the smallest sum of squared differences over warping
+    paths (channels warp together). dtaidistance does the work.
+
+    Parameters
+    ----------
+    X, Y : lists of arrays (length,) or (n_channels, length), or one array
+        Series, lengths may differ; Y defaults to X.
+    window : int or float, optional
+        Sakoe-Chiba band: cells beside the diagonal (int) or a fraction of the longer
+        series (float). 0 on series of one length is the Euclidean distance.
+
+    References
+    ----------
+    Sakoe, Chiba (1978), "Dynamic programming algorithm optimization for spoken word
+    recognition", IEEE Transactions on Acoustics 26.
+
+    Examples
+    --------
+    >>> from krein import dtw_kernel
+    >>> dtw_kernel([[0, 0, 1, 2]], [[0, 1, 1, 2], [3, 3]], similarity="negative")
+    array([[-0.        , -4.79583152]])
+    """
     first, second, same = _check_pair(X, Y)
     lengths = {item.shape[1] for item in (*first, *second)}
     if len(lengths) == 1 or window is None or isinstance(window, int | np.integer):
-        cells = window_cells(window, max(lengths), max(lengths))
+        cells = _window_cells(window, max(lengths), max(lengths))
         return _dtw_block(first, second, cells, same)
 
-    def row(i: int, start: int) -> list[float]:
+    def one_pair(x: np.ndarray, y: np.ndarray) -> float:
         # A fraction means another band for each pair of lengths.
-        return [
-            float(_dtw_block([first[i]], [y], cells, False)[0, 0])
-            for y in second[start:]
-            for cells in [window_cells(window, first[i].shape[1], y.shape[1])]
-        ]
+        cells = _window_cells(window, x.shape[1], y.shape[1])
+        return float(_dtw_block([x], [y], cells, False)[0, 0])
 
-    return fill_pairs(len(first), len(second), row, symmetric=same)
+    return each_pair(first, second, one_pair, symmetric=same)
 
 
 def _dtw_block(
@@ -135,101 +137,12 @@ def _dtw_block(
 
 def _elastic(X: Any, Y: Any, window: float | None, costs: Any) -> np.ndarray:
     first, second, same = _check_pair(X, Y)
-
-    def cells(n_x: int, n_y: int) -> int | None:
-        return window_cells(window, n_x, n_y)
-
+    cells = partial(_window_cells, window)
     return elastic_distances(first, second, costs, cells, symmetric=same)
 
 
-def msm_distance(
-    X: Any, Y: Any = None, *, c: float = 1.0, window: float | None = None
-) -> np.ndarray:
-    """Move-split-merge distance; channels are added."""
-    return _elastic(X, Y, window, partial(msm_costs, c=c))
-
-
-def twe_distance(
-    X: Any,
-    Y: Any = None,
-    *,
-    nu: float = 0.001,
-    lmbda: float = 1.0,
-    window: float | None = None,
-) -> np.ndarray:
-    """Time warp edit distance, series padded with a zero in front."""
-    return _elastic(X, Y, window, partial(twe_costs, nu=nu, lmbda=lmbda))
-
-
-def erp_distance(
-    X: Any, Y: Any = None, *, g: float = 0.0, window: float | None = None
-) -> np.ndarray:
-    """Edit distance with real penalty: a gap costs the distance to g."""
-    if not (isinstance(g, Real) and np.isfinite(g)):
-        raise ValueError(f"g must be a finite number, got {g!r}")
-    return _elastic(X, Y, window, partial(erp_costs, g=g))
-
-
-_INDEFINITE: dict[str, Any] = {
-    "input": "series",
-    "definiteness": "indefinite",
-    "parallel": "processes",
-    "witness": "all series of length 1 to 3 over {0, 1, 2}; gamma=0.1",
-}
-
-
-@register_kernel(
-    "dtw",
-    extra="series",
-    reference="Sakoe, Chiba (1978), IEEE Transactions on Acoustics 26",
-    **_INDEFINITE,
-    **distance_facts(dtw_distance),
-)
-def dtw_kernel(X, Y=None, *, window=None, gamma=1.0, similarity="exponential"):
-    """Kernel of dynamic time warping (DTW).
-
-    The distance is the root of the smallest sum of squared differences over warping
-    paths (channels warp together). dtaidistance does the work.
-
-    Parameters
-    ----------
-    X, Y : lists of arrays (length,) or (n_channels, length), or one array
-        Series, lengths may differ; Y defaults to X.
-    window : int or float, optional
-        Sakoe-Chiba band: cells beside the diagonal (int) or a fraction of the longer
-        series (float). 0 on series of one length is the Euclidean distance.
-    gamma : float or "median"
-        Factor of the distance; the word is settled by `Kernel.fit`.
-    similarity : str
-        ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2),
-        ``"inverse"`` 1 / (1 + gamma d), ``"negative"`` -gamma d; by `Kernel.fit` also
-        ``"max"`` and ``"centred"``.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
-
-    References
-    ----------
-    Sakoe, Chiba (1978), "Dynamic programming algorithm optimization for spoken word
-    recognition".
-
-    Examples
-    --------
-    >>> from krein import dtw_kernel
-    >>> dtw_kernel([[0, 0, 1, 2]], [[0, 1, 1, 2], [3, 3]], similarity="negative")
-    array([[-0.        , -4.79583152]])
-    """
-    return similarity_of(dtw_distance, X, Y, gamma, similarity, window=window)
-
-
-@register_kernel(
-    "msm",
-    reference="Stefan, Athitsos, Das (2013), TKDE 25",
-    **_INDEFINITE,
-    **distance_facts(msm_distance),
-)
-def msm_kernel(X, Y=None, *, c=1.0, window=None, gamma=1.0, similarity="exponential"):
+@distance_kernel("msm", **_FACTS)
+def msm_kernel(X, Y=None, *, c=1.0, window=None):
     """Kernel of the move-split-merge metric (MSM).
 
     Parameters
@@ -240,18 +153,11 @@ def msm_kernel(X, Y=None, *, c=1.0, window=None, gamma=1.0, similarity="exponent
         Cost of a split or a merge.
     window : int or float, optional
         As in `dtw_kernel`.
-    gamma : float or "median"
-        Factor of the distance.
-    similarity : str
-        As in `dtw_kernel`.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
-    Stefan, Athitsos, Das (2013), "The move-split-merge metric for time series".
+    Stefan, Athitsos, Das (2013), "The move-split-merge metric for time series", TKDE
+    25.
 
     Examples
     --------
@@ -259,18 +165,11 @@ def msm_kernel(X, Y=None, *, c=1.0, window=None, gamma=1.0, similarity="exponent
     >>> msm_kernel([[1, 2, 3]], [[1, 2, 2, 3], [4, 5, 6]], similarity="negative")
     array([[-1., -8.]])
     """
-    return similarity_of(msm_distance, X, Y, gamma, similarity, c=c, window=window)
+    return _elastic(X, Y, window, partial(msm_costs, c=c))
 
 
-@register_kernel(
-    "twe",
-    reference="Marteau (2009), TPAMI 31",
-    **_INDEFINITE,
-    **distance_facts(twe_distance),
-)
-def twe_kernel(
-    X, Y=None, *, nu=0.001, lmbda=1.0, window=None, gamma=1.0, similarity="exponential"
-):
+@distance_kernel("twe", **_FACTS)
+def twe_kernel(X, Y=None, *, nu=0.001, lmbda=1.0, window=None):
     """Kernel of the time warp edit distance (TWE, TWED).
 
     Parameters
@@ -284,19 +183,11 @@ def twe_kernel(
         Cost of a deletion.
     window : int or float, optional
         As in `dtw_kernel`.
-    gamma : float or "median"
-        Factor of the distance.
-    similarity : str
-        As in `dtw_kernel`.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
     Marteau (2009), "Time warp edit distance with stiffness adjustment for time series
-    matching".
+    matching", TPAMI 31.
 
     Examples
     --------
@@ -304,18 +195,11 @@ def twe_kernel(
     >>> twe_kernel([[1, 2, 3]], [[4, 5, 6]], similarity="negative").round(3)
     array([[-11.004]])
     """
-    return similarity_of(
-        twe_distance, X, Y, gamma, similarity, nu=nu, lmbda=lmbda, window=window
-    )
+    return _elastic(X, Y, window, partial(twe_costs, nu=nu, lmbda=lmbda))
 
 
-@register_kernel(
-    "erp",
-    reference="Chen, Ng (2004), VLDB",
-    **_INDEFINITE,
-    **distance_facts(erp_distance),
-)
-def erp_kernel(X, Y=None, *, g=0.0, window=None, gamma=1.0, similarity="exponential"):
+@distance_kernel("erp", **_FACTS)
+def erp_kernel(X, Y=None, *, g=0.0, window=None):
     """Kernel of the edit distance with real penalty (ERP).
 
     Parameters
@@ -327,18 +211,10 @@ def erp_kernel(X, Y=None, *, g=0.0, window=None, gamma=1.0, similarity="exponent
         A gap costs the distance of the skipped sample to g.
     window : int or float, optional
         As in `dtw_kernel`.
-    gamma : float or "median"
-        Factor of the distance.
-    similarity : str
-        As in `dtw_kernel`.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
-    Chen, Ng (2004), "On the marriage of Lp-norms and edit distance".
+    Chen, Ng (2004), "On the marriage of Lp-norms and edit distance", VLDB.
 
     Examples
     --------
@@ -346,4 +222,6 @@ def erp_kernel(X, Y=None, *, g=0.0, window=None, gamma=1.0, similarity="exponent
     >>> erp_kernel([[0, 0, 5]], [[5], [4]], similarity="negative") + 0.0
     array([[ 0., -1.]])
     """
-    return similarity_of(erp_distance, X, Y, gamma, similarity, g=g, window=window)
+    if not (isinstance(g, int | float | np.number) and np.isfinite(g)):
+        raise ValueError(f"g must be a finite number, got {g!r}")
+    return _elastic(X, Y, window, partial(erp_costs, g=float(g)))

@@ -1,49 +1,177 @@
-"""Kernels on symmetric positive definite matrices, by their distances."""
+"""Symmetric positive definite matrices: made from images, checked, and compared.
+
+LAPACK on stacks of matrices does the work. An item is a p x p matrix; all have the same
+p. With ``similarity="gaussian"`` and gamma = 1 / sigma^2 the first three kernels are
+those of Table I of Liu et al. (2018).
+"""
 
 from __future__ import annotations
 
-from krein.kernels.distances import distance_facts, similarity_of
-from krein.kernels.registry import register_kernel
-from krein.kernels.spd_distances import (
-    affine_invariant_distance,
-    bures_distance,
-    euclidean_spd_distance,
-    log_euclidean_distance,
-    stein_distance,
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.spatial.distance import cdist
+
+from krein.kernels.distances import (
+    check_both,
+    check_items,
+    distance_kernel,
+    fill_pairs,
 )
 
-_TABLE_I = "Liu, Huang, Gong, Yang, Suykens (2018), Table I"
+N_FEATURES = 9
+_CURVED: dict[str, Any] = {
+    "input": "spd",
+    "parallel": "processes",
+    "definiteness": "indefinite",
+    "witness": "matrices A A' + 0.05 I, A 2 x 2 normal; similarity='gaussian', "
+    "gamma=0.05",
+}
 
 
-@register_kernel(
-    "euclidean_spd",
-    input="spd",
-    definiteness="pd",
-    reference=_TABLE_I,
-    **distance_facts(euclidean_spd_distance),
-)
-def euclidean_spd_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
-    """Kernel of the Frobenius distance between SPD matrices.
+def _pixel_features(image: np.ndarray) -> np.ndarray:
+    """The nine features of every pixel, as an array (9, n_pixels)."""
+    n_rows, n_columns = image.shape
+    y, x = np.mgrid[0:n_rows, 0:n_columns].astype(float)
+    Gy, Gx = np.gradient(image)
+    Gyy, Gxx = np.gradient(Gy, axis=0), np.gradient(Gx, axis=1)
+    Gx, Gy, length = np.abs(Gx), np.abs(Gy), np.hypot(Gx, Gy)
+    angle = np.arctan2(Gx, Gy)
+    features = [x, y, image, Gx, Gy, length, np.abs(Gxx), np.abs(Gyy), angle]
+    return np.stack([feature.ravel() for feature in features])
+
+
+def covariance_descriptors(images: Any, *, shrinkage: float = 1e-6) -> np.ndarray:
+    """Describe each grey image by the 9 x 9 covariance of its pixel features.
+
+    The features of a pixel are ``x, y, I, |Gx|, |Gy|, sqrt(Gx^2 + Gy^2), |Gxx|,
+    |Gyy|, arctan(|Gx| / |Gy|)``, G the derivatives of the intensity I (central
+    differences; the angle of a pixel without gradient is 0).
+
+    Parameters
+    ----------
+    images : array-like of shape (n, height, width), or list of 2-D arrays
+        Grey values; the images may differ in size, at least 3 x 3 pixels each.
+    shrinkage : float
+        ``(1 - s) C + s (tr C / 9) I`` instead of C, so that an image with a constant
+        feature has a positive definite descriptor. 0 leaves C alone.
+
+    Returns
+    -------
+    ndarray of shape (n, 9, 9)
+
+    References
+    ----------
+    Tuzel, Porikli, Meer (2006), "Region covariance"; Liu et al. (2018), "Indefinite
+    kernel logistic regression with concave-inexact-convex procedure", Section VI.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import covariance_descriptors
+    >>> images = np.random.default_rng(0).random((2, 8, 8))
+    >>> covariance_descriptors(images).shape
+    (2, 9, 9)
+    """
+    if not 0 <= shrinkage <= 1:
+        raise ValueError(f"shrinkage must be between 0 and 1, got {shrinkage!r}")
+    descriptors = np.empty((len(images), N_FEATURES, N_FEATURES))
+    for i, image in enumerate(images):
+        image = np.asarray(image, dtype=np.float64)
+        if image.ndim != 2 or min(image.shape) < 3:
+            raise ValueError(
+                f"images[{i}] has shape {image.shape}; expected a grey image (height, "
+                "width) of at least 3 x 3 pixels. Turn colour into grey first"
+            )
+        if not np.isfinite(image).all():
+            raise ValueError(f"images[{i}] contains NaN or infinity")
+        covariance = np.cov(_pixel_features(image))
+        level = shrinkage * np.trace(covariance) / N_FEATURES
+        descriptors[i] = (1 - shrinkage) * covariance + level * np.eye(N_FEATURES)
+    return descriptors
+
+
+def check_spd(X: Any, name: str = "X") -> np.ndarray:
+    """Return a stack of symmetric positive definite matrices, or name the culprit.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p, p)
+        Matrices.
+    name : str
+        What the caller calls it.
+    """
+    n = check_items(X, name)
+    shapes = {np.shape(x) for x in X}
+    shape = next(iter(shapes))
+    if len(shapes) > 1 or len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(
+            f"{name} must be a stack of square matrices of one shape, got shapes "
+            f"{sorted(shapes)[:3]}"
+        )
+    X = np.asarray(X)
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers, got dtype {X.dtype}")
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    bad = ~np.isfinite(X).all(axis=(1, 2))
+    if bad.any():
+        raise ValueError(f"{name}[{np.argmax(bad)}] contains NaN or infinity")
+    largest = np.abs(X).max(axis=(1, 2))
+    uneven = np.abs(X - X.transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-8 * largest
+    if uneven.any():
+        raise ValueError(
+            f"{name}[{np.argmax(uneven)}] is not symmetric; expected symmetric "
+            "positive definite matrices"
+        )
+    values = np.linalg.eigvalsh(X)
+    rounding = shape[0] * np.finfo(float).eps * np.abs(values).max(axis=1)
+    bad = values[:, 0] <= rounding
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ValueError(
+            f"{name}[{first}] is not positive definite: its smallest eigenvalue is "
+            f"{values[first, 0]:.3g}, its largest {values[first, -1]:.3g} "
+            f"({int(bad.sum())} of {n} matrices). Shrink covariances towards a "
+            "multiple of the identity first"
+        )
+    return X
+
+
+def _check_pair(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Validate both stacks once; tell whether they are the same."""
+    X, Y, same = check_both(X, Y, check_spd)
+    if X.shape[1:] != Y.shape[1:]:
+        raise ValueError(
+            f"X has matrices of shape {X.shape[1:]}, Y of shape {Y.shape[1:]}; they "
+            "must agree"
+        )
+    return X, Y, same
+
+
+def _flat_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Frobenius distances between matrices of two stacks."""
+    return cdist(X.reshape(X.shape[0], -1), Y.reshape(Y.shape[0], -1))
+
+
+def _equal(A: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Which matrices equal A: their distance is 0, not the root of rounding."""
+    return (A == Y).all(axis=(1, 2))
+
+
+@distance_kernel("euclidean_spd", input="spd", definiteness="pd")
+def euclidean_spd_kernel(X, Y=None):
+    """Kernel of the Frobenius distance ``||A - B||_F`` between SPD matrices.
 
     Parameters
     ----------
     X, Y : array-like of shape (n_X, p, p), (n_Y, p, p)
         Symmetric positive definite matrices; Y defaults to X.
-    gamma : float or "median"
-        Factor of the distance; the word is settled by `Kernel.fit`.
-    similarity : str
-        ``"exponential"`` exp(-gamma d), ``"gaussian"`` exp(-gamma d^2) (the kernels
-        of Table I, with gamma = 1 / sigma^2), ``"inverse"``, ``"negative"``; by
-        `Kernel.fit` also ``"max"`` and ``"centred"``.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
-    Liu et al. (2018), "Indefinite kernel logistic regression with concave-inexact-
-    convex procedure", Table I.
+    Liu, Huang, Gong, Yang, Suykens (2018), "Indefinite kernel logistic regression with
+    concave-inexact-convex procedure", Table I.
 
     Examples
     --------
@@ -54,35 +182,29 @@ def euclidean_spd_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     array([[1.    , 0.1353],
            [0.1353, 1.    ]])
     """
-    return similarity_of(euclidean_spd_distance, X, Y, gamma, similarity)
+    X, Y, _ = _check_pair(X, Y)
+    return _flat_distances(X, Y)
 
 
-@register_kernel(
-    "log_euclidean",
-    input="spd",
-    definiteness="pd",
-    reference=_TABLE_I,
-    **distance_facts(log_euclidean_distance),
-)
-def log_euclidean_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
+def _matrix_logarithm(X: np.ndarray) -> np.ndarray:
+    """Logarithms of a stack of symmetric positive definite matrices."""
+    values, vectors = np.linalg.eigh(X)
+    return (vectors * np.log(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
+
+
+@distance_kernel("log_euclidean", input="spd", definiteness="pd")
+def log_euclidean_kernel(X, Y=None):
     """Kernel of the log-Euclidean distance ``||log A - log B||_F``.
 
     Parameters
     ----------
     X, Y : array-like of shape (n_X, p, p), (n_Y, p, p)
         Symmetric positive definite matrices; Y defaults to X.
-    gamma : float or "median"
-        Factor of the distance; the word is settled by `Kernel.fit`.
-    similarity : str
-        As in `euclidean_spd_kernel`; ``"gaussian"`` is the kernel of Table I.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
-    Arsigny, Fillard, Pennec, Ayache (2006); Liu et al. (2018), Table I.
+    Arsigny, Fillard, Pennec, Ayache (2006), "Log-Euclidean metrics for fast and simple
+    calculus on diffusion tensors"; Liu et al. (2018), Table I.
 
     Examples
     --------
@@ -91,42 +213,29 @@ def log_euclidean_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> log_euclidean_kernel([np.eye(1)], [np.e * np.eye(1)]).round(4)
     array([[0.3679]])
     """
-    return similarity_of(log_euclidean_distance, X, Y, gamma, similarity)
+    X, Y, same = _check_pair(X, Y)
+    logs = _matrix_logarithm(X)
+    return _flat_distances(logs, logs if same else _matrix_logarithm(Y))
 
 
-@register_kernel(
-    "affine_invariant",
-    input="spd",
-    parallel="processes",
-    definiteness="indefinite",
-    reference=_TABLE_I,
-    witness="matrices A A' + 0.05 I, A 2 x 2 normal; similarity='gaussian', gamma=0.05",
-    **distance_facts(affine_invariant_distance),
-)
-def affine_invariant_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
+@distance_kernel("affine_invariant", **_CURVED)
+def affine_invariant_kernel(X, Y=None):
     """Kernel of the Riemannian (affine-invariant) distance of SPD matrices.
 
-    ``d = ||log(A^-1/2 B A^-1/2)||_F``.
-
-    The distance does not change under ``A -> W A W'``. The space is curved, so that
-    the Gaussian is indefinite in general (Feragen, Lauze, Hauberg 2015).
+    ``d = ||log(A^-1/2 B A^-1/2)||_F``, by the eigenvalues of ``L^-1 B L^-T`` with
+    ``A = L L'``, which are those of the formula. The distance does not change under
+    ``A -> W A W'``. The space is curved, so that the Gaussian is indefinite in general
+    (Feragen, Lauze, Hauberg 2015).
 
     Parameters
     ----------
     X, Y : array-like of shape (n_X, p, p), (n_Y, p, p)
         Symmetric positive definite matrices; Y defaults to X.
-    gamma : float or "median"
-        Factor of the distance; the word is settled by `Kernel.fit`.
-    similarity : str
-        As in `euclidean_spd_kernel`; ``"gaussian"`` is the kernel of Table I.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
-    Pennec, Fillard, Ayache (2006); Liu et al. (2018), Table I.
+    Pennec, Fillard, Ayache (2006), "A Riemannian framework for tensor computing"; Liu
+    et al. (2018), Table I.
 
     Examples
     --------
@@ -138,20 +247,38 @@ def affine_invariant_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> bool(np.allclose(K, moved))
     True
     """
-    return similarity_of(affine_invariant_distance, X, Y, gamma, similarity)
+    X, Y, same = _check_pair(X, Y)
+    identity = np.eye(X.shape[1])
+    inverses = [
+        solve_triangular(L, identity, lower=True) for L in np.linalg.cholesky(X)
+    ]
+
+    def row(i: int, start: int) -> np.ndarray:
+        whitened = inverses[i] @ Y[start:] @ inverses[i].T
+        values = np.linalg.eigvalsh(whitened)
+        lost = values[:, 0] <= np.finfo(float).eps * values[:, -1]
+        if lost.any():
+            raise ValueError(
+                f"X[{i}] and Y[{start + int(np.argmax(lost))}] are too badly "
+                "conditioned for the affine-invariant distance in double precision. "
+                "Shrink them towards a multiple of the identity first"
+            )
+        distances = np.sqrt(np.sum(np.log(values) ** 2, axis=1))
+        distances[_equal(X[i], Y[start:])] = 0.0
+        return distances
+
+    return fill_pairs(X.shape[0], Y.shape[0], row, symmetric=same)
 
 
-@register_kernel(
+@distance_kernel(
     "stein",
     input="spd",
     parallel="processes",
     definiteness="depends",
-    reference="Sra (2016), Proceedings of the AMS 144",
     note="the Gaussian exp(-gamma S) is positive definite for all p x p matrices "
     "exactly when 2 gamma is an integer below p - 1, or at least p - 1",
-    **distance_facts(stein_distance),
 )
-def stein_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
+def stein_kernel(X, Y=None):
     """Kernel of the root of the S-divergence (symmetric Stein, Jensen-Bregman LogDet).
 
     ``d^2 = log det((A + B) / 2) - log det(A B) / 2``.
@@ -160,18 +287,11 @@ def stein_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     ----------
     X, Y : array-like of shape (n_X, p, p), (n_Y, p, p)
         Symmetric positive definite matrices; Y defaults to X.
-    gamma : float or "median"
-        Factor of the distance; the word is settled by `Kernel.fit`.
-    similarity : str
-        As in `euclidean_spd_kernel`; ``"gaussian"`` is exp(-gamma S).
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
-    Sra (2016), "Positive definite matrices and the S-divergence", Theorem 4.6.
+    Sra (2016), "Positive definite matrices and the S-divergence", Proceedings of the
+    AMS 144, Theorem 4.6.
 
     Examples
     --------
@@ -180,40 +300,35 @@ def stein_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> stein_kernel([np.eye(2)], [4 * np.eye(2)], similarity="gaussian").round(4)
     array([[0.64]])
     """
-    return similarity_of(stein_distance, X, Y, gamma, similarity)
+    X, Y, same = _check_pair(X, Y)
+    own_X = np.linalg.slogdet(X)[1]
+    own_Y = own_X if same else np.linalg.slogdet(Y)[1]
+
+    def row(i: int, start: int) -> np.ndarray:
+        middle = np.linalg.slogdet(0.5 * (X[i] + Y[start:]))[1]
+        divergence = middle - 0.5 * (own_X[i] + own_Y[start:])
+        return np.sqrt(np.maximum(divergence, 0.0))
+
+    return fill_pairs(X.shape[0], Y.shape[0], row, symmetric=same)
 
 
-@register_kernel(
-    "bures",
-    input="spd",
-    parallel="processes",
-    definiteness="indefinite",
-    reference="Bhatia, Jain, Lim (2019), Expositiones Mathematicae 37",
-    witness="matrices A A' + 0.05 I, A 2 x 2 normal; similarity='gaussian', gamma=0.05",
-    **distance_facts(bures_distance),
-)
-def bures_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
+@distance_kernel("bures", **_CURVED)
+def bures_kernel(X, Y=None):
     """Kernel of the Bures-Wasserstein distance between SPD matrices.
 
-    It is the optimal transport distance between centred Gaussians with these
-    covariances.
+    ``d^2 = tr A + tr B - 2 tr (A^1/2 B A^1/2)^1/2``, the optimal transport distance
+    between centred Gaussians with these covariances. With ``A = L L'`` the eigenvalues
+    of ``L' B L`` replace those of the inner root.
 
     Parameters
     ----------
     X, Y : array-like of shape (n_X, p, p), (n_Y, p, p)
         Symmetric positive definite matrices; Y defaults to X.
-    gamma : float or "median"
-        Factor of the distance; the word is settled by `Kernel.fit`.
-    similarity : str
-        As in `euclidean_spd_kernel`.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
-    Bhatia, Jain, Lim (2019), "On the Bures-Wasserstein distance".
+    Bhatia, Jain, Lim (2019), "On the Bures-Wasserstein distance", Expositiones
+    Mathematicae 37.
 
     Examples
     --------
@@ -222,4 +337,16 @@ def bures_kernel(X, Y=None, *, gamma=1.0, similarity="exponential"):
     >>> bures_kernel([np.eye(1)], [4 * np.eye(1)], similarity="negative")
     array([[-1.]])
     """
-    return similarity_of(bures_distance, X, Y, gamma, similarity)
+    X, Y, same = _check_pair(X, Y)
+    factors = np.linalg.cholesky(X)
+    trace_X = np.trace(X, axis1=1, axis2=2)
+    trace_Y = np.trace(Y, axis1=1, axis2=2)
+
+    def row(i: int, start: int) -> np.ndarray:
+        values = np.linalg.eigvalsh(factors[i].T @ Y[start:] @ factors[i])
+        common = np.sqrt(np.maximum(values, 0.0)).sum(axis=1)
+        squared = trace_X[i] + trace_Y[start:] - 2.0 * common
+        squared[_equal(X[i], Y[start:])] = 0.0
+        return np.sqrt(np.maximum(squared, 0.0))
+
+    return fill_pairs(X.shape[0], Y.shape[0], row, symmetric=same)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
+from sklearn.utils import check_array
 
 from krein.arrays import Array
 from krein.kernels.registry import register_kernel
@@ -46,8 +47,9 @@ def squared_distances(X: Array, Y: Array) -> Array:
     return _radial(X, Y, lambda D: None)
 
 
-def _radial(X: Array, Y: Array, phi: Callable[[Array], object]) -> Array:
+def _radial(X: Array, Y: Array | None, phi: Callable[[Array], object]) -> Array:
     """Squared distances, changed by phi in place, in blocks that stay in the cache."""
+    X, Y = pairwise.check_pairwise_arrays(X, Y, dtype=np.float64)
     out = np.empty((X.shape[0], Y.shape[0]))
     fill = _by_differences if X.shape[1] <= _FEW_FEATURES else _by_products(X, Y)
     step = max(1, _BLOCK // max(1, Y.shape[0]))
@@ -85,10 +87,6 @@ def _by_products(X: Array, Y: Array) -> Callable[[Array, Array, Array], None]:
     return fill
 
 
-def _check_pair(X, Y):
-    return pairwise.check_pairwise_arrays(X, Y, dtype=np.float64)
-
-
 def _positive(name: str, value: float) -> None:
     if not value > 0:
         raise ValueError(f"{name} must be positive, got {value!r}")
@@ -108,8 +106,6 @@ def _polyharmonic(D: Array, exponent: float) -> None:
         return
     if exponent == 3:
         D *= np.sqrt(D)
-    elif exponent == 1:
-        np.sqrt(D, out=D)
     else:
         D **= 0.5 * exponent
     if ceil(exponent / 2) % 2:
@@ -129,7 +125,6 @@ def thin_plate_order(exponent: float = 3) -> int:
     input="vectors",
     definiteness="cpd",
     order=thin_plate_order,
-    reference="Wendland (2004), Theorems 8.16 and 8.17; Duchon (1977)",
 )
 def thin_plate_kernel(X, Y=None, *, exponent=3):
     """Polyharmonic (thin-plate) kernel, c.p.d. in every dimension.
@@ -151,8 +146,8 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
 
     References
     ----------
-    Walder, Chapelle (2007), Definition 5.1; Wendland (2004), Scattered Data
-    Approximation, Theorems 8.16 and 8.17.
+    Wendland (2004), Scattered Data Approximation, Theorems 8.16 and 8.17; Duchon
+    (1977); Walder, Chapelle (2007), Definition 5.1.
 
     Examples
     --------
@@ -163,7 +158,6 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
            [8., 0.]])
     """
     _positive("exponent", exponent)
-    X, Y = _check_pair(X, Y)
     return _radial(X, Y, lambda D: _polyharmonic(D, exponent))
 
 
@@ -173,7 +167,6 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
     definiteness="cpd",
     order=lambda order: order,
     note="only for 2 order > n_features",
-    reference="Walder, Chapelle (2007), Definition 5.1",
 )
 def thin_plate_order_kernel(X, Y=None, *, order=2):
     """Thin-plate kernel of a given order m in dimension d, exponent ``2m - d``.
@@ -204,8 +197,7 @@ def thin_plate_order_kernel(X, Y=None, *, order=2):
     array([[ 0., -2.],
            [-2.,  0.]])
     """
-    X, Y = _check_pair(X, Y)
-    dimension = X.shape[1]
+    dimension = check_array(X, dtype=np.float64).shape[1]
     if int(order) != order or not 2 * order > dimension:
         raise ValueError(
             f"order={order!r} must be an integer with 2 * order > n_features, here "
@@ -222,7 +214,6 @@ def thin_plate_order_kernel(X, Y=None, *, order=2):
     input="vectors",
     definiteness="cpd",
     order=lambda power: ceil(power),
-    reference="Wendland (2004), Theorem 8.15",
 )
 def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     """Multiquadric ``(-1)^ceil(p) (c^2 + r^2)^p``, c.p.d. of order ``ceil(p)``.
@@ -242,7 +233,7 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
 
     References
     ----------
-    Wendland (2004), Theorem 8.15.
+    Wendland (2004), Scattered Data Approximation, Theorem 8.15.
 
     Examples
     --------
@@ -255,7 +246,6 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     _positive("c", c)
     if not power > 0 or power == int(power):
         raise ValueError(f"power must be positive and not an integer, got {power!r}")
-    X, Y = _check_pair(X, Y)
 
     def phi(D: Array) -> None:
         D += c * c
@@ -271,7 +261,6 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     input="vectors",
     definiteness="cpd",
     order=1,
-    reference="Boughorbel, Tarel, Boujemaa (2005), ICME",
 )
 def log_kernel(X, Y=None, *, power=2.0, c=1.0):
     """Logarithmic kernel ``-log(c + r^p)``, c.p.d. of order 1.
@@ -292,7 +281,7 @@ def log_kernel(X, Y=None, *, power=2.0, c=1.0):
     References
     ----------
     Boughorbel, Tarel, Boujemaa (2005), "Conditionally positive definite kernels for
-    SVM based image recognition".
+    SVM based image recognition", ICME.
 
     Examples
     --------
@@ -305,7 +294,6 @@ def log_kernel(X, Y=None, *, power=2.0, c=1.0):
     if not 0 < power <= 2:
         raise ValueError(f"power must be in (0, 2], got {power!r}")
     _positive("c", c)
-    X, Y = _check_pair(X, Y)
 
     def phi(D: Array) -> None:
         if power != 2:

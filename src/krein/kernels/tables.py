@@ -183,7 +183,6 @@ def _check_numbers(rows: list[Row], ranges: Ranges, name: str) -> None:
     convert=table_rows,
     resolve={"ranges": {"observed": lambda X, params: _column_ranges(table_rows(X))}},
     note="positive definite where no entry is missing, indefinite in general otherwise",
-    reference="Gower (1971), Biometrics 27",
 )
 def gower_kernel(X, Y=None, *, ranges="observed"):
     """Gower similarity of rows of a mixed table (1 - Gower distance).
@@ -210,7 +209,8 @@ def gower_kernel(X, Y=None, *, ranges="observed"):
 
     References
     ----------
-    Gower (1971), "A general coefficient of similarity and some of its properties".
+    Gower (1971), "A general coefficient of similarity and some of its properties",
+    Biometrics 27.
 
     Examples
     --------

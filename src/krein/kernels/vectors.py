@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -34,24 +35,14 @@ def _gamma_scale(X: Any, params: dict) -> float:
     return 1.0 / (np.shape(X)[1] * variance) if variance > 0 else 1.0
 
 
-def _median_distance(X: Any, metric: str) -> float:
-    X = np.asarray(some_items(X), dtype=float)
-    return median_distance(squareform(pdist(X, metric)))
+def _by_median(metric: str, scale: Callable[[float], float]) -> Callable:
+    """Settle a parameter by the median distance between training items."""
 
+    def settle(X: Any, params: dict) -> float:
+        X = np.asarray(some_items(X), dtype=float)
+        return scale(median_distance(squareform(pdist(X, metric))))
 
-def _rbf_median(X: Any, params: dict) -> float:
-    """1 / (2 med^2), med the median Euclidean distance between training items."""
-    return 0.5 / _median_distance(X, "euclidean") ** 2
-
-
-def _laplacian_median(X: Any, params: dict) -> float:
-    """1 / med, med the median L1 distance between training items."""
-    return 1.0 / _median_distance(X, "cityblock")
-
-
-def _tl1_median(X: Any, params: dict) -> float:
-    """Twice the median L1 distance: about 0.7 n_features for uniform features."""
-    return 2.0 * _median_distance(X, "cityblock")
+    return settle
 
 
 def _inner_scale(X: Any, params: dict) -> float:
@@ -60,6 +51,10 @@ def _inner_scale(X: Any, params: dict) -> float:
     return 1.0 / mean if mean > 0 else 1.0
 
 
+# Twice the median L1 distance is about 0.7 n_features for uniform features.
+_TL1_MEDIAN = _by_median("cityblock", lambda middle: 2.0 * middle)
+_RBF_MEDIAN = _by_median("euclidean", lambda middle: 0.5 / middle**2)
+_LAPLACIAN_MEDIAN = _by_median("cityblock", lambda middle: 1.0 / middle)
 # A tile stays in the cache until it is truncated and mirrored.
 _TL1_TILE = 256
 _INNER: dict[str, Any] = {
@@ -72,9 +67,8 @@ _INNER: dict[str, Any] = {
     "tl1",
     input="vectors",
     definiteness="indefinite",
-    resolve={"tau": {"median": _tl1_median}},
+    resolve={"tau": {"median": _TL1_MEDIAN}},
     by_name={"tau": "median"},
-    reference="Huang, Suykens, Wang, Hornegger, Maier (2018), TNNLS 29",
     witness="monks1 scaled to [0, 1], tau = 0.7 n_features",
 )
 def tl1_kernel(X, Y=None, *, tau=None):
@@ -98,7 +92,8 @@ def tl1_kernel(X, Y=None, *, tau=None):
 
     References
     ----------
-    Huang et al. (2018), "Classification with truncated L1 distance kernel".
+    Huang, Suykens, Wang, Hornegger, Maier (2018), "Classification with truncated L1
+    distance kernel", TNNLS 29.
 
     Examples
     --------
@@ -135,8 +130,7 @@ def tl1_kernel(X, Y=None, *, tau=None):
     "rbf",
     input="vectors",
     definiteness="pd",
-    resolve={"gamma": {"scale": _gamma_scale, "median": _rbf_median}},
-    reference="scikit-learn, sklearn.metrics.pairwise.rbf_kernel",
+    resolve={"gamma": {"scale": _gamma_scale, "median": _RBF_MEDIAN}},
 )
 def rbf_kernel(X, Y=None, *, gamma=None):
     """Gaussian (RBF) kernel ``exp(-gamma ||x - y||^2)``.
@@ -152,6 +146,10 @@ def rbf_kernel(X, Y=None, *, gamma=None):
     -------
     ndarray of shape (n_X, n_Y)
 
+    References
+    ----------
+    scikit-learn, ``sklearn.metrics.pairwise.rbf_kernel``.
+
     Examples
     --------
     >>> from krein import rbf_kernel
@@ -166,8 +164,7 @@ def rbf_kernel(X, Y=None, *, gamma=None):
     "laplacian",
     input="vectors",
     definiteness="pd",
-    resolve={"gamma": {"scale": _gamma_scale, "median": _laplacian_median}},
-    reference="scikit-learn, sklearn.metrics.pairwise.laplacian_kernel",
+    resolve={"gamma": {"scale": _gamma_scale, "median": _LAPLACIAN_MEDIAN}},
 )
 def laplacian_kernel(X, Y=None, *, gamma=None):
     """Laplacian kernel ``exp(-gamma ||x - y||_1)``.
@@ -182,6 +179,10 @@ def laplacian_kernel(X, Y=None, *, gamma=None):
     Returns
     -------
     ndarray of shape (n_X, n_Y)
+
+    References
+    ----------
+    scikit-learn, ``sklearn.metrics.pairwise.laplacian_kernel``.
 
     Examples
     --------
@@ -198,7 +199,6 @@ def laplacian_kernel(X, Y=None, *, gamma=None):
     input="vectors",
     definiteness="indefinite",
     **_INNER,
-    reference="scikit-learn, sklearn.metrics.pairwise.sigmoid_kernel",
     witness="standardised sonar, default parameters",
 )
 def sigmoid_kernel(X, Y=None, *, gamma=None, coef0=0.0):
@@ -219,6 +219,10 @@ def sigmoid_kernel(X, Y=None, *, gamma=None, coef0=0.0):
     -------
     ndarray of shape (n_X, n_Y)
 
+    References
+    ----------
+    scikit-learn, ``sklearn.metrics.pairwise.sigmoid_kernel``.
+
     Examples
     --------
     >>> from krein import sigmoid_kernel
@@ -235,7 +239,6 @@ def sigmoid_kernel(X, Y=None, *, gamma=None, coef0=0.0):
     definiteness="depends",
     note="positive definite for integer degree and coef0 >= 0",
     **_INNER,
-    reference="scikit-learn, sklearn.metrics.pairwise.polynomial_kernel",
 )
 def polynomial_kernel(X, Y=None, *, degree=3, gamma=None, coef0=1.0):
     """Polynomial kernel ``(gamma x'y + coef0) ** degree``.
@@ -257,6 +260,10 @@ def polynomial_kernel(X, Y=None, *, degree=3, gamma=None, coef0=1.0):
     -------
     ndarray of shape (n_X, n_Y)
 
+    References
+    ----------
+    scikit-learn, ``sklearn.metrics.pairwise.polynomial_kernel``.
+
     Examples
     --------
     >>> from krein import polynomial_kernel
@@ -273,7 +280,6 @@ def polynomial_kernel(X, Y=None, *, degree=3, gamma=None, coef0=1.0):
     "tanimoto",
     input="vectors",
     definiteness="pd",
-    reference="Ralaivola, Swamidass, Saigo, Baldi (2005), Neural Networks 18",
     note="a sum of products of the positive definite x'y and 1 / (|x|^2 + |y|^2)",
 )
 def tanimoto_kernel(X, Y=None):
@@ -295,7 +301,8 @@ def tanimoto_kernel(X, Y=None):
 
     References
     ----------
-    Ralaivola et al. (2005), "Graph kernels for chemical informatics", Section 3.
+    Ralaivola, Swamidass, Saigo, Baldi (2005), "Graph kernels for chemical
+    informatics", Neural Networks 18, Section 3.
 
     Examples
     --------

@@ -23,8 +23,12 @@ import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate, run
-from krein.machines.logistic import Curvature, IndefiniteLogistic, Point
-from krein.machines.low_rank_logistic import solve_by_features
+from krein.machines.logistic import (
+    Curvature,
+    IndefiniteLogistic,
+    Point,
+    solve_by_features,
+)
 from krein.result import Result
 from krein.similarity.matrix import FeatureKernel
 

@@ -31,8 +31,14 @@ import scipy.linalg
 import scipy.optimize
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, run
-from krein.machines.cpd import CPDProblem, SquaredHinge
+from krein.machines._loop import Iterate
+from krein.machines.cpd import CPDProblem
+from krein.machines.losses import SquaredHinge
+from krein.published.solver import (
+    check_positive,
+    matrix_and_labels,
+    published_solver,
+)
 from krein.result import Certificate, Result
 
 _RECURSE = 500  # line 2
@@ -139,27 +145,6 @@ class CPDMatrices:
         return self.lam * (linear - energy)
 
 
-def algorithm_1(problem: CPDMatrices, *, max_iter: int = 200) -> Result:
-    """Run Algorithm 1 and say how good its last point is.
-
-    Parameters
-    ----------
-    problem : CPDMatrices
-        Kernel, polynomials, labels, regularisation.
-    max_iter : int
-        Newton steps.
-
-    Returns
-    -------
-    Result
-        ``x`` is a; ``info["beta"]`` is b on Q. Status "converged": line 32 held, which
-        does not say that the optimum was reached; the certificate does. Status
-        "diverged": line 17 had no inverse; then the best point so far, which is no
-        model.
-    """
-    return run(_newton_steps(problem), tol=0.0, max_iter=max_iter, keep="last")
-
-
 def as_printed(
     problem: CPDProblem, *, tol: float, max_iter: int, start: Sequence[Any] = ()
 ) -> Result:
@@ -191,7 +176,23 @@ def as_printed(
 Point = tuple[Array, Array]
 
 
-def _newton_steps(problem: CPDMatrices) -> Iterator[Iterate]:
+@published_solver(keep="last", tol=0.0, max_iter=200)
+def algorithm_1(problem: CPDMatrices) -> Iterator[Iterate]:
+    """Run Algorithm 1 and say how good its last point is.
+
+    Parameters
+    ----------
+    problem : CPDMatrices
+        Kernel, polynomials, labels, regularisation.
+
+    Returns
+    -------
+    Result
+        ``x`` is a; ``info["beta"]`` is b on Q. Status "converged": line 32 held, which
+        does not say that the optimum was reached; the certificate does. Status
+        "diverged": line 17 had no inverse; then the best point so far, which is no
+        model.
+    """
     point: Point | None = (np.zeros(problem.y.size), np.zeros(problem.Q.shape[1]))
     at_old, bound = np.inf, 0.0
     while point is not None:
@@ -264,3 +265,65 @@ def separable(P: Array, y: Array) -> bool:
         method="highs",
     )
     return answer.status == 0
+
+
+def walder_algorithm_1(
+    Phi: Any,
+    y: Any,
+    P: Any = None,
+    *,
+    lam: float = 1.0,
+    beta_zero: bool | Literal["separable"] = False,
+    max_iter: int = 200,
+) -> Result:
+    """Algorithm 1 of Walder and Chapelle (2007), as printed, for the c.p.d. SVM.
+
+    Eq. (14): ``lam a'Phi a + sum_i max(0, 1 - y_i f_i)^2``, f = Phi a + P b, P'a = 0.
+
+    Parameters
+    ----------
+    Phi : array-like of shape (n, n)
+        Kernel, conditionally positive definite with respect to P.
+    y : array-like of shape (n,)
+        Labels -1 and +1.
+    P : array-like of shape (n, r), optional
+        Polynomials at the items; constants unless given.
+    lam : float
+        Regularisation.
+    beta_zero : bool or "separable"
+        Leave the polynomials out of f (section 6.2). ``"separable"``, the paper's rule:
+        where the polynomials alone separate the classes.
+    max_iter : int
+        Newton steps.
+
+    Returns
+    -------
+    Result
+        ``x`` is a; ``info["beta"]`` is b. Status "converged" says that line 32 held,
+        which also happens above the optimum: `certificate` bounds the distance. Status
+        "diverged": the system of line 17 was singular.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import krein
+    >>> x = np.array([-2.0, -1.0, -0.3, 0.4, 1.1, 2.3])
+    >>> Phi = np.abs(x[:, None] - x) ** 3
+    >>> P = np.column_stack([np.ones(6), x])
+    >>> result = krein.published.walder_algorithm_1(Phi, [1, -1, 1, 1, -1, 1], P)
+    >>> result.status, bool(result.certificate.relative < 1e-9)
+    ('converged', True)
+    """
+    Phi, y = matrix_and_labels(Phi, y, "Phi")
+    lam = check_positive("lam", lam)
+    n = y.size
+    P = np.ones((n, 1)) if P is None else np.asarray(P, dtype=float)
+    if P.ndim != 2 or P.shape[0] != n:
+        raise ValueError(f"P must have shape ({n}, n_polynomials), got {P.shape}")
+    zero = separable(P, y) if beta_zero == "separable" else bool(beta_zero)
+    Q, R = np.linalg.qr(P)
+    result = algorithm_1(
+        CPDMatrices(Phi, Q, y, lam, np.ones(n), zero), max_iter=max_iter
+    )
+    beta = np.linalg.pinv(R) @ result.info["beta"]
+    return replace(result, info={"beta": beta, "beta_zero": zero})

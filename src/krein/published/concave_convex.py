@@ -39,7 +39,7 @@ diagonal: a step costs two products with V, and V costs one eigendecomposition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Literal
@@ -47,10 +47,10 @@ from typing import Literal
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, run
+from krein.machines._loop import Iterate
 from krein.machines.logistic import IndefiniteLogistic
 from krein.machines.unbounded import theorem1_bound
-from krein.result import Result
+from krein.published.solver import published_solver
 from krein.similarity.spectrum import Spectrum
 
 _DIVERGED = 1e3  # times the largest size that a fixed point can have
@@ -111,6 +111,7 @@ CCCP_DEFAULTS = {
 }
 
 
+@published_solver(keep="last", tol=1e-9, max_iter=20)
 def cccp_logistic(
     problem: IndefiniteLogistic,
     spectrum: Spectrum,
@@ -118,11 +119,11 @@ def cccp_logistic(
     start: Array | None = None,
     *,
     random_state: np.random.RandomState | None = None,
-    tol: float = 1e-9,
-    max_iter: int = 20,
-    callback: Callable[[Iterate], bool | None] | None = None,
-) -> Result:
+) -> Iterator[Iterate]:
     """Run Algorithm 1 of Liu et al. and say what came of it.
+
+    `max_iter` counts outer steps, the paper's k_max; `tol` is on the stationarity
+    residual, which is krein's: the paper stops after 20 outer steps.
 
     Parameters
     ----------
@@ -136,13 +137,6 @@ def cccp_logistic(
         Coefficients to start from, zeros by default.
     random_state : RandomState, optional
         For the stochastic variants.
-    tol : float
-        On the stationarity residual, which is krein's; the paper stops after
-        k_max = 20 outer steps.
-    max_iter : int
-        Outer steps, the paper's k_max.
-    callback : callable, optional
-        See `krein.machines._loop.run`.
 
     Returns
     -------
@@ -159,14 +153,7 @@ def cccp_logistic(
     _check_settings(settings, problem)
     A = np.zeros(problem.targets.shape) if start is None else start
     random = np.random.RandomState(0) if random_state is None else random_state
-    procedure = _Procedure(problem, spectrum, settings, random)
-    return run(
-        procedure.iterates(A),
-        tol=tol,
-        max_iter=max_iter,
-        callback=callback,
-        keep="last",
-    )
+    return _Procedure(problem, spectrum, settings, random).iterates(A)
 
 
 def _check_settings(settings: CCCPSettings, problem: IndefiniteLogistic) -> None:

@@ -28,9 +28,9 @@ from krein.published.proxy_objective import (
     Domain,
     Oracle,
     SmoothedProxySVM,
+    certified,
     on_domain,
-    published_solver,
-    relative_gap,
+    proxy_solver,
 )
 
 _NEWTON_STEPS = 50
@@ -40,7 +40,7 @@ class _TooThinError(Exception):
     """What is left of the polytope cannot be told from a point in double precision."""
 
 
-@published_solver
+@proxy_solver
 def accpm(
     problem: ProxySVM,
     x0: Array | None = None,
@@ -50,7 +50,11 @@ def accpm(
     bound: Literal["point", "cuts"] = "point",
     smoothing: float = 0.0,
 ) -> Iterator[Iterate]:
-    """ACCPM: each step cuts the polytope of possible solutions at its analytic centre.
+    """Analytic centre cutting planes (ACCPM) for the proxy-kernel SVM.
+
+    Luss, d'Aspremont (2007), as described by Ying et al. (2009), section 4.3; the
+    problem is that of `spgm`. Each step cuts the polytope of possible solutions at its
+    analytic centre.
 
     Parameters
     ----------
@@ -78,6 +82,13 @@ def accpm(
         The run also ends (status ``"max_iter"``, fewer steps) when the polytope has
         become too thin for double precision. With ``stop="change"`` the objective at
         the centres is watched, which goes up and down.
+
+    Examples
+    --------
+    >>> import krein
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
+    >>> krein.published.accpm(K, [1, 1, -1], C=10.0).status
+    'converged'
     """
     f = Oracle(on_domain(problem, domain), smoothing)
     most = 3 * problem.box.n if max_cuts is None else max_cuts
@@ -96,7 +107,8 @@ def _centres(
             rise, g = f(a)
             now = _upper(f.problem, polytope, a, rise, g)
             upper = min(upper, now) if polytope.bounds else now
-            yield _iterate(f, a, rise, upper, polytope.levels.size)
+            facts = {"size": polytope.levels.size, "evaluations": f.calls}
+            yield certified(f.problem, a, rise, upper, facts=facts)
             if polytope.levels.size >= max_cuts:
                 polytope.keep(np.argsort(polytope.slack(a))[: max_cuts - 1])
             step = polytope.cut_at(a, rise, g)
@@ -123,19 +135,6 @@ def _upper(
     heights = np.maximum(polytope.heights(a), rise)
     mixed = problem.domain.gap(a, weights @ polytope.gradients, error) + worth
     return min(upper, float(weights @ heights) + mixed)
-
-
-def _iterate(f: Oracle, a: Array, rise: float, upper: float, size: int) -> Iterate:
-    excess = getattr(f.problem, "excess", 0.0)
-    gap = max(0.0, upper - rise) + excess
-    constant = f.problem.constant
-    return Iterate(
-        a,
-        constant + rise,
-        relative_gap(gap, rise - excess),
-        bound=constant + upper,
-        facts={"size": size, "evaluations": f.calls},
-    )
 
 
 class _Polytope:

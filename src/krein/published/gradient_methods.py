@@ -25,14 +25,14 @@ import numpy as np
 from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.proxy import ProxySVM
-from krein.published.proxy_objective import Oracle, published_solver
+from krein.published.proxy_objective import Oracle, proxy_solver
 
 Constant = Literal["printed", "sharp"]
 
 _FIRST = 16.0  # line searches start from L / 16
 
 
-@published_solver
+@proxy_solver
 def spgm(
     problem: ProxySVM,
     x0: Array | None = None,
@@ -42,7 +42,10 @@ def spgm(
     constant: Constant = "printed",
     smoothing: float = 0.0,
 ) -> Iterator[Iterate]:
-    """Simplified projected gradient method (SPGM), Table 1 of Ying et al. (2009).
+    """Simplified projected gradient method (SPGM) for the proxy-kernel SVM.
+
+    Ying, Campbell, Girolami (2009), Table 1, for problem (2):
+    ``max over a in Q1 of min over PSD M of e'a - a'YMYa / 2 + rho ||M - K||_F^2``.
 
     Parameters
     ----------
@@ -64,8 +67,17 @@ def spgm(
     Returns
     -------
     Result
-        ``history["evaluations"]``: gradients so far, that is eigendecompositions in
-        the published form.
+        ``x`` is a, in [0, C]; ``value`` is f(a), constant included;
+        ``history["evaluations"]`` counts gradients, that is eigendecompositions in the
+        published form.
+
+    Examples
+    --------
+    >>> import krein
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
+    >>> result = krein.published.spgm(K, [1, 1, -1], C=10.0)
+    >>> result.status, bool(result.certificate.relative <= 1e-6)
+    ('converged', True)
     """
     if not gamma >= 1.0:
         raise ValueError(
@@ -73,11 +85,11 @@ def spgm(
             "steps use line_search=True"
         )
     f, L = Oracle(problem, smoothing), _lipschitz(problem, constant, smoothing)
-    a = _start(problem, x0)
-    return _spgm_line_search(f, a, L) if line_search else _spgm(f, a, gamma * L)
+    a, largest = _start(problem, x0), L if line_search else gamma * L
+    return _spgm(f, a, L / _FIRST if line_search else largest, largest)
 
 
-@published_solver
+@proxy_solver
 def smm(
     problem: ProxySVM,
     x0: Array | None = None,
@@ -86,7 +98,9 @@ def smm(
     line_search: bool = False,
     constant: Constant = "printed",
 ) -> Iterator[Iterate]:
-    """Nesterov's smooth optimization method (SMM), Table 2 of Ying et al. (2009).
+    """Nesterov's smooth optimization method (SMM) for the proxy-kernel SVM.
+
+    Ying, Campbell, Girolami (2009), Table 2; the problem is that of `spgm`.
 
     Parameters
     ----------
@@ -109,6 +123,15 @@ def smm(
         As `spgm`: the best alpha_k by its certificate. The published bound O(1 / k^2)
         is of gamma_k, whose objective costs one more evaluation a step; with `monotone`
         or `line_search` these are the points.
+
+    Examples
+    --------
+    >>> import krein
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
+    >>> fast = krein.published.smm(K, [1, 1, -1], C=10.0)
+    >>> slow = krein.published.spgm(K, [1, 1, -1], C=10.0)
+    >>> fast.status, bool(abs(fast.value - slow.value) < 1e-5)
+    ('converged', True)
     """
     L = _lipschitz(problem, constant)
     if line_search:
@@ -137,13 +160,6 @@ def _lipschitz(problem: ProxySVM, constant: str, smoothing: float = 0.0) -> floa
     return largest + 0.75 * (problem.lipschitz - largest)
 
 
-def _spgm(f: Oracle, a: Array, gamma: float) -> Iterator[Iterate]:
-    while True:
-        rise, g = f(a)
-        yield f.iterate(a, rise, g)
-        a = f.problem.box.project(a + g / gamma)
-
-
 def _step(
     f: Oracle, a: Array, rise: float, g: Array, L: float
 ) -> tuple[Array, float, Array, bool]:
@@ -158,10 +174,10 @@ def _step(
     return new, at_new, g_new, at_new >= floor - 1e-12 * abs(rise)
 
 
-def _spgm_line_search(f: Oracle, a: Array, largest: float) -> Iterator[Iterate]:
-    """SPGM with gamma doubled until (11) holds, and halved after each step."""
+def _spgm(f: Oracle, a: Array, L: float, largest: float) -> Iterator[Iterate]:
+    """SPGM; a gamma below the largest is doubled until (11) holds, halved after it."""
     rise, g = f(a)
-    L = largest / _FIRST
+    search = L < largest
     while True:
         yield f.iterate(a, rise, g)
         while True:
@@ -170,7 +186,7 @@ def _spgm_line_search(f: Oracle, a: Array, largest: float) -> Iterator[Iterate]:
                 break
             L *= 2.0
         a, rise, g = new, at_new, g_new
-        L *= 0.5
+        L *= 0.5 if search else 1.0
 
 
 def _smm(

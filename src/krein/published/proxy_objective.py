@@ -7,14 +7,13 @@ maximise over Q1 = {0 <= a <= C, y'a = 0} the concave function
 
 The problem itself is `krein.machines.proxy.ProxySVM`. Here is what only the published
 algorithms need: the set Q1 without krein's bound on the solutions, the smoothed
-objective of Luss and d'Aspremont, and the wrapper that runs a generator of iterates.
+objective of Luss and d'Aspremont, and the decorator of their solvers.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
-import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal
@@ -23,55 +22,31 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, Stop, in_units, run
+from krein.machines._loop import Iterate, in_units
 from krein.machines.proxy import ProxySVM
+from krein.published.solver import TOL, published_solver
 from krein.result import Certificate, Result
 
 Domain = Literal["cut", "paper"]
 
 
-def published_solver(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., Result]:
-    """Make a solver of a generator ``steps(problem, x0, **options)`` of iterates.
+def proxy_solver(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., Result]:
+    """Make a solver of a generator ``steps(problem, x0, **options)``; a decorator.
 
-    The solver takes the options of the generator and ``tol, max_iter, stop, callback,
-    on_interrupt`` of `krein.machines._loop.run`.
+    It solves the problem in units, and reports the objective f itself where the
+    iterates are those of the smoothed one.
     """
+    plain = published_solver(stop="gap", on_interrupt="raise")(steps)
 
-    @functools.wraps(steps)
-    def solve(
-        problem: ProxySVM,
-        x0: Array | None = None,
-        *,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        stop: Stop = "gap",
-        callback: Callable[[Iterate], bool | None] | None = None,
-        on_interrupt: Literal["raise", "return"] = "raise",
-        **options: Any,
-    ) -> Result:
+    @functools.wraps(plain)
+    def solve(problem: ProxySVM, x0: Array | None = None, **options: Any) -> Result:
         def solved(unit: ProxySVM, start: Array | None) -> Result:
-            result = run(
-                steps(unit, start, **options),
-                tol=tol,
-                max_iter=max_iter,
-                stop=stop,
-                callback=callback,
-                on_interrupt=on_interrupt,
-            )
-            if not options.get("smoothing"):
-                return result
-            by_cuts = options.get("bound") == "cuts"
-            return _not_smoothed(
-                unit, result, tol if stop == "gap" else np.inf, by_cuts
-            )
+            result = plain(unit, start, **options)
+            smoothed = bool(options.get("smoothing"))
+            return _not_smoothed(unit, result, options) if smoothed else result
 
         return in_units(solved)(problem, x0)
 
-    rules = list(inspect.signature(solve, follow_wrapped=False).parameters.values())
-    own = list(inspect.signature(steps).parameters.values())[2:]
-    solve.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*rules[:-1], *own], return_annotation=Result
-    )
     return solve
 
 
@@ -166,23 +141,35 @@ def relative_gap(gap: float, rise: float) -> Certificate:
     return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
 
 
-def _not_smoothed(
-    problem: ProxySVM, result: Result, tol: float, by_cuts: bool
-) -> Result:
+def certified(
+    problem: ProxySVM | SmoothedProxySVM,
+    a: Array,
+    rise: float,
+    upper: float,
+    **how: Any,
+) -> Iterate:
+    """Return the iterate at `a` with an upper bound of max f, both minus f(0)."""
+    excess = getattr(problem, "excess", 0.0)
+    certificate = relative_gap(max(0.0, upper - rise) + excess, rise - excess)
+    value, bound = problem.constant + rise, problem.constant + upper
+    return Iterate(a, value, certificate, bound, **how)
+
+
+def _not_smoothed(problem: ProxySVM, result: Result, options: dict) -> Result:
     """Objective and gap of f itself at the point found for f_eps."""
     rise, gradient = problem.rise_grad(result.x)
     gap = problem.certificate(result.x, rise, gradient).value
-    if by_cuts:  # both bound max f - f(x)
+    if options.get("bound") == "cuts":  # both bound max f - f(x)
         gap = min(gap, result.certificate.value)
     certificate = relative_gap(gap, rise)
-    missed = result.status == "converged" and certificate.relative > tol
-    info = {**result.info, "smoothed_value": result.value}
+    asked = options.get("stop", "gap") == "gap"
+    missed = asked and certificate.relative > options.get("tol", TOL)
     return replace(
         result,
         value=problem.constant + rise,
         certificate=certificate,
-        status="max_iter" if missed else result.status,
-        info=info,
+        status="max_iter" if missed and result.converged else result.status,
+        info={**result.info, "smoothed_value": result.value},
     )
 
 

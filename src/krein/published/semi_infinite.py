@@ -25,8 +25,7 @@ from krein.machines.libsvm import svm_dual
 from krein.machines.mkl import MKLWeights, kernel_weights
 from krein.machines.proxy import ProxySVM
 from krein.optional import import_optional
-from krein.published.proxy_objective import Domain, on_domain, published_solver
-from krein.result import Certificate
+from krein.published.proxy_objective import Domain, certified, on_domain, proxy_solver
 
 _MASTER_TOL = 1e-7  # of the master problem, relative to f - f(0)
 _MASTER_SHARE = 0.2  # of the gap u - l, where that is more
@@ -39,7 +38,7 @@ _CONIC_TOL = 1e-10
 _PATIENCE, _NEAR = 20, 1e-5
 
 
-@published_solver
+@proxy_solver
 def siqclp(
     problem: ProxySVM,
     x0: Array | None = None,
@@ -48,7 +47,10 @@ def siqclp(
     master: Literal["mkl", "clarabel"] = "mkl",
     domain: Domain = "cut",
 ) -> Iterator[Iterate]:
-    """SIQCLP: quadratic constraints ``t <= S(a, K)`` added one kernel at a time.
+    """Semi-infinite program (SIQCLP) for the proxy-kernel SVM.
+
+    Chen, Ye (2008), Algorithm 1 for eq. (6); the problem is that of `spgm`. Quadratic
+    constraints ``t <= S(a, K)`` are added one kernel at a time.
 
     Parameters
     ----------
@@ -79,6 +81,13 @@ def siqclp(
         number of kernels in the localisation set. `tol` is on the gap u - l relative
         to l - f(0) (a large one is the early stopping of section 6.2), or with
         ``stop="change"`` on the change of u, which makes sense for the exact master.
+
+    Examples
+    --------
+    >>> import krein
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
+    >>> krein.published.siqclp(K, [1, 1, -1], C=10.0).status
+    'converged'
     """
     if master not in ("mkl", "clarabel"):
         raise ValueError(f"master must be 'mkl' or 'clarabel', got {master!r}")
@@ -97,7 +106,9 @@ def _kernels_added(
             best, lower = alpha, rise
         if upper == np.inf:
             upper = rise + problem.domain.gap(alpha, gradient)
-        yield _iterate(problem, best, lower, upper, len(localisation.kernels))
+        facts = {"size": len(localisation.kernels)}
+        watched = problem.constant + upper
+        yield certified(problem, best, lower, upper, watched=watched, facts=facts)
         localisation.add(alpha, rise)
         alpha, top = localisation.solve(lower, upper - max(lower, 0.0))
         idle = 0 if top < least else idle + 1
@@ -162,21 +173,6 @@ def _upper(restricted: MKLWeights, alpha: Array, weights: Array) -> float:
     image = restricted.combined(weights) @ (domain.y * alpha)
     gradient = 1.0 - domain.y * image
     return float(weights @ restricted.cut(alpha)) + domain.gap(alpha, gradient)
-
-
-def _iterate(
-    problem: ProxySVM, alpha: Array, lower: float, upper: float, size: int
-) -> Iterate:
-    gap = max(0.0, upper - lower)
-    relative = gap / lower if lower > 0.0 else (np.inf if gap > 0.0 else 0.0)
-    return Iterate(
-        alpha,
-        problem.constant + lower,
-        Certificate("gap", gap, relative),
-        bound=problem.constant + upper,
-        watched=problem.constant + upper,
-        facts={"size": size},
-    )
 
 
 def _clipped_svm(problem: ProxySVM) -> Array:

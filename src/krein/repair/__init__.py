@@ -14,6 +14,7 @@ from krein.repair.newton import FEASIBLE, Point, Problem, infeasible, solve
 from krein.validation import ROUNDING, check_similarity
 
 Diagonal = Literal["free", "keep", "unit"]
+_NO_ROOM = "; not converged, the entries leave no room"
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,12 @@ class Repaired:
         Whether the gap is within the tolerance.
     n_iter : int
         Number of eigendecompositions.
-    text : str
-        All this in a sentence, also ``str(repaired)``.
     multipliers : csr_array of shape (n, n)
         The dual solution, one multiplier per fixed entry: the evidence for the gap.
     diagonal, min_eigenvalue, weight, fixed, tol
         As they were given.
+    text : str
+        All this in a sentence, also ``str(repaired)``.
 
     Examples
     --------
@@ -52,7 +53,6 @@ class Repaired:
     duality_gap: float
     status: str
     n_iter: int
-    text: str
     multipliers: Any
     diagonal: Diagonal
     min_eigenvalue: float
@@ -66,6 +66,19 @@ class Repaired:
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def text(self) -> str:
+        """What was done, how far it went and how good it is, in a sentence."""
+        kept = {"free": "", "keep": ", diagonal kept", "unit": ", diagonal 1"}
+        entries = "" if self.fixed is None else f", {self.fixed.sum()} entries fixed"
+        return (
+            f"nearest positive semidefinite matrix{kept[self.diagonal]}{entries}: "
+            f"distance {self.distance:.3g}, optimal to {self.duality_gap:.1e} in "
+            f"distance^2 / 2, {self.n_iter} eigendecomposition"
+            + ("" if self.n_iter == 1 else "s")
+            + ("" if self.status == "converged" else _NO_ROOM)
+        )
 
     @property
     def relative_gap(self) -> float:
@@ -163,17 +176,14 @@ def nearest_psd(
         _warn_not_converged(point, n_iter)
     X = problem.original(point.X) * scale
     X[settled] = goal[settled]
-    distance = float(np.sqrt(2.0 * point.value)) * scale * heaviest
-    gap = point.gap * (scale * heaviest) ** 2
+    unit = scale * heaviest
     return Repaired(
         matrix=_like(K, X),
-        distance=distance,
-        duality_gap=gap,
+        distance=float(np.sqrt(2.0 * point.value)) * unit,
+        duality_gap=point.gap * unit**2,
         status="converged" if point.solved(tol) else "max_iter",
         n_iter=n_iter,
-        text=_sentence(diagonal, mask, distance, gap, n_iter)
-        + ("" if point.solved(tol) else "; not converged, the entries leave no room"),
-        multipliers=problem.multipliers(point.y) * (scale * heaviest**2),
+        multipliers=problem.multipliers(point.y) * (unit * heaviest),
         diagonal=diagonal,
         min_eigenvalue=float(min_eigenvalue),
         weight=w,
@@ -256,19 +266,6 @@ def _like(K: Any, X: Array) -> Any:
     if hasattr(K, "index"):
         return type(K)(X, index=K.index, columns=K.columns)
     return type(K)(X, schema=list(K.columns))
-
-
-def _sentence(
-    diagonal: str, mask: np.ndarray | None, distance: float, gap: float, n_iter: int
-) -> str:
-    kept = {"free": "", "keep": ", diagonal kept", "unit": ", diagonal 1"}[diagonal]
-    if mask is not None:
-        kept += f", {int(mask.sum())} entries fixed"
-    return (
-        f"nearest positive semidefinite matrix{kept}: distance {distance:.3g}, "
-        f"optimal to {gap:.1e} in distance^2 / 2, {n_iter} eigendecomposition"
-        f"{'' if n_iter == 1 else 's'}"
-    )
 
 
 def _warn_not_converged(point: Point, n_iter: int) -> None:

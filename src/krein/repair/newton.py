@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from scipy.sparse.linalg import LinearOperator, cg
 
 from krein.arrays import Array
 from krein.similarity.spectrum import Spectrum
@@ -135,25 +136,16 @@ class Point:
         size, large = float(np.linalg.norm(M)), float(np.linalg.norm(X))
         rounding = _EPS * (8.0 * large * float(np.linalg.norm(N)) + _EPS * size**2)
         gap = 0.5 * float(np.sum((X - (M + N)) ** 2)) + max(float(np.sum(X * N)), 0.0)
-        entries = problem.factor * Z[problem.rows, problem.columns]
+        gap += rounding
         b = problem.factor * problem.values
+        gradient = problem.factor * Z[problem.rows, problem.columns] - b
         above = spectrum.eigenvalues[positive]
         theta = 0.5 * float(above @ above) - float(b @ y)
         # Scaling keeps X positive semidefinite; setting entries need not.
         missed = 0.0 if problem.diagonal_only else float(np.linalg.norm(X - Z))
         shortfall = missed / (size or 1.0)
         value = 0.5 * float(np.sum((X - problem.G) ** 2))
-        return cls(
-            y,
-            theta,
-            entries - b,
-            spectrum,
-            X,
-            value,
-            gap + rounding,
-            rounding,
-            shortfall,
-        )
+        return cls(y, theta, gradient, spectrum, X, value, gap, rounding, shortfall)
 
     def solved(self, tol: float) -> bool:
         """Whether the gap is within `tol`, and X feasible to rounding."""
@@ -198,20 +190,10 @@ def _newton_step(problem: Problem, point: Point) -> Array:
     norm = float(np.linalg.norm(point.gradient))
     ridge = min(1e-6, 1e-2 * norm)
     accuracy = norm * min(1e-2, max(norm, 1e-8))
-    h, r = np.zeros_like(point.gradient), -point.gradient
-    z = r * inverse
-    p, rz = z.copy(), float(r @ z)
-    for _ in range(_MAX_CG):
-        Hp = product(p) + ridge * p
-        a = rz / float(p @ Hp)
-        h += a * p
-        r -= a * Hp
-        if float(np.linalg.norm(r)) <= accuracy:
-            break
-        z = r * inverse
-        rz, before = float(r @ z), rz
-        p = z + (rz / before) * p
-    return h
+    shape = (point.y.size, point.y.size)
+    H = LinearOperator(shape, lambda p: product(p) + ridge * p, dtype=np.float64)
+    M = LinearOperator(shape, lambda r: r * inverse, dtype=np.float64)
+    return cg(H, -point.gradient, rtol=0.0, atol=accuracy, maxiter=_MAX_CG, M=M)[0]
 
 
 def _hessian(problem: Problem, point: Point) -> tuple[Any, Array]:

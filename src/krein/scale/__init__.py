@@ -1,11 +1,34 @@
 """Beyond memory: landmark blocks on disk, hits in many files; on dask.distributed.
 
-`api` fits and predicts, `tiles` computes and keeps the block of similarities, `client`
-hands out work, `hits` reads tables in parts. Files and locks belong to `krein.store`.
+Here are the functions to call: `fit`, the predictions, and `read_hits`, `predict_hits`
+for search programs that leave one table per part of the queries. `tiles` computes and
+keeps the block of similarities, `client` hands out work. Files and locks belong to
+`krein.store`.
 """
 
-from krein.scale.api import decision_function, fit, predict, predict_proba
-from krein.scale.hits import predict_hits, read_hits
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from krein.arrays import Array
+from krein.files import Named
+from krein.files import hit_table as tables
+from krein.items import LazyRows, take
+from krein.scale.client import as_client, map_in_order
+from krein.scale.tiles import stored_columns
+from krein.similarity.memory import parse_bytes, require_memory
+from krein.similarity.tiles import row_slices
+from krein.store.files import locked
+from krein.store.state import replaces_state
 
 __all__ = [
     "decision_function",
@@ -15,3 +38,342 @@ __all__ = [
     "predict_proba",
     "read_hits",
 ]
+
+_PREDICT_ROWS = 8192
+Paths = Sequence[str | os.PathLike[str]]
+
+
+def fit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    store: str | os.PathLike[str] | None = None,
+    sample_weight: Any = None,
+    memory: str | int = "1GB",
+    client: Any = None,
+) -> Any:
+    """Fit an estimator with ``approximation=KreinNystroem(...)``, block on disk.
+
+    The similarities to the landmarks are computed in tiles that stay in `store`;
+    training passes over them. A run that was interrupted, however, is taken up where
+    it stopped by the same call. The result equals ``estimator.fit(X, y)``.
+
+    Parameters
+    ----------
+    estimator : estimator with a parameter ``approximation``
+        E.g. ``SpectrumSVC(kernel="tl1", approximation=KreinNystroem(500,
+        random_state=0))``; `random_state` must be an int, so that a second run chooses
+        the same landmarks. It is fitted in place.
+    X : array-like, list of objects, dask array or dask frame
+        Training items (a memory map of numbers will do). The blocks of a dask
+        collection stay on the workers.
+    y : array-like of shape (n,)
+        Class labels.
+    store : path-like, optional
+        Working folder, new or of an earlier run on the same items, landmarks and
+        kernel; it belongs to one run at a time. With a cluster all workers must see
+        it. Its size is 16 n m bytes. By default a temporary folder, removed at the
+        end: an interrupted run starts anew then.
+    sample_weight : array-like of shape (n,), optional
+        As in the estimator's `fit`.
+    memory : str or int
+        What training may use beside X, e.g. ``"2GB"`` or bytes; sets the tile size.
+    client : dask.distributed.Client or "local", optional
+        Compute on its workers; ``"local"`` starts one for the time of the call. By
+        default the current client, if there is one.
+
+    Returns
+    -------
+    `estimator`, fitted
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import KreinNystroem, SpectrumSVC
+    >>> from krein.scale import fit, predict
+    >>> X = np.random.default_rng(0).random((3000, 4))
+    >>> y = X[:, 0] > X[:, 1]
+    >>> nystroem = KreinNystroem(50, random_state=0)
+    >>> model = SpectrumSVC("flip", kernel="tl1", approximation=nystroem)
+    >>> bool(np.mean(predict(fit(model, X, y), X) == y) > 0.95)
+    True
+    """
+    _check_estimator(estimator, X, sample_weight)
+    budget = parse_bytes(memory) if isinstance(memory, str) else int(memory)
+    require_memory(budget, f"memory={memory!r}", "Pass a smaller memory=.")
+    with ExitStack() as stack:
+        running = stack.enter_context(as_client(client))
+        key = ""
+        if store is None:
+            store, key = stack.enter_context(tempfile.TemporaryDirectory()), "one run"
+        stack.enter_context(locked(store))
+        columns_of = stored_columns(store, budget, running, key)
+        y, sample_weight = _in_memory(y), _in_memory(sample_weight)
+        items = LazyRows(X) if _is_lazy(X) else X
+        replaces_state(type(estimator)._fit)(
+            estimator, items, y, sample_weight, columns_of
+        )
+    if _is_lazy(X) and hasattr(X, "columns"):
+        estimator.feature_names_in_ = np.asarray(X.columns, dtype=object)
+    return estimator
+
+
+def _is_lazy(X: Any) -> bool:
+    return hasattr(X, "__dask_graph__")
+
+
+def _in_memory(y: Any) -> Any:
+    return y.compute() if _is_lazy(y) else y
+
+
+def _check_estimator(model: Any, X: Any, sample_weight: Any) -> None:
+    approximation = getattr(model, "approximation", None)
+    if approximation is None:
+        raise ValueError(
+            f"estimator={model!r} has no approximation: fit at scale needs "
+            "approximation=KreinNystroem(n_components=..., random_state=0)"
+        )
+    if not isinstance(approximation.random_state, int | np.integer):
+        raise ValueError(
+            "approximation has random_state="
+            f"{approximation.random_state!r}: fit at scale needs an int, so that an "
+            "interrupted run finds its landmarks again"
+        )
+    if getattr(model, "probability", False):
+        raise ValueError(
+            "probability=True needs fits on parts of the data in memory: calibrate "
+            "scores of krein.scale.decision_function on held-out items instead"
+        )
+    if _is_lazy(X) and model.kernel == "precomputed":
+        raise ValueError(
+            "a dask matrix of similarities cannot be checked for symmetry on the "
+            "workers: pass the items as X and a kernel, or X.compute()"
+        )
+    if _is_lazy(X) and sample_weight is not None and not np.all(sample_weight):
+        raise ValueError(
+            "sample_weight has zeros: leave these rows out of the dask collection X"
+        )
+
+
+# ----------------------------------------------------------------------------- predict
+
+
+def decision_function(model: Any, X: Any, *, client: Any = None) -> Any:
+    """Scores of many items, part by part, on workers when there is a client.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        From `krein.scale.fit` or its own `fit`.
+    X : array-like, list of objects, dask array or dask frame
+        Items; for ``kernel="precomputed"`` rows of similarities.
+    client : dask.distributed.Client or "local", optional
+        Compute on its workers; by default on those of the current client, if any.
+
+    Returns
+    -------
+    array of shape (n_new,) for two classes, (n_new, n_classes) otherwise
+        A dask array, not computed yet, where X is a dask collection.
+    """
+    return _answers("decision_function", model, X, client)
+
+
+def predict(model: Any, X: Any, *, client: Any = None) -> Any:
+    """Class labels (or values) of many items, part by part.
+
+    Parameters
+    ----------
+    model, X, client
+        As in `decision_function`.
+
+    Returns
+    -------
+    array of shape (n_new,)
+    """
+    return _answers("predict", model, X, client)
+
+
+def predict_proba(model: Any, X: Any, *, client: Any = None) -> Any:
+    """Class probabilities of many items, part by part.
+
+    Parameters
+    ----------
+    model, X, client
+        As in `decision_function`; the model has ``probability=True``.
+
+    Returns
+    -------
+    array of shape (n_new, n_classes)
+    """
+    return _answers("predict_proba", model, X, client)
+
+
+def _answers(method: str, model: Any, X: Any, client: Any) -> Any:
+    check_is_fitted(model)
+    if _is_lazy(X):
+        return _lazy_answers(method, model, X)
+    slices = row_slices(_num_samples(X), _PREDICT_ROWS) or [slice(0, 0)]
+    names = (f"rows {rows.start} to {rows.stop - 1}" for rows in slices)
+    parts = zip(names, (take(X, rows) for rows in slices), strict=True)
+    with as_client(client) as running:
+        answer = getattr(model if running is None else _small(model), method)
+        return np.concatenate(list(map_in_order(running, _answer, answer, parts)))
+
+
+def _answer(answer: Callable[[Any], Array], items: Any) -> Array:
+    return answer(items)
+
+
+def _lazy_answers(method: str, model: Any, X: Any) -> Any:
+    """Answers as a dask array with the parts of X."""
+    import dask
+
+    small = _small(model)
+    nameless = copy.copy(small)
+    vars(nameless).pop("feature_names_in_", None)
+    precomputed = model.kernel == "precomputed"
+    first = np.zeros((1, model.n_features_in_)) if precomputed else small.X_fit_[:1]
+    example = getattr(nameless, method)(first)[:0]
+    answer = dask.delayed(getattr(small, method))
+    if hasattr(X, "map_partitions"):
+        return X.map_partitions(_answer_part, answer=answer, meta=example)
+    rows = X.chunks[0]
+    flat = example.ndim == 1
+    return X.rechunk({1: -1}).map_blocks(
+        _answer_part,
+        answer=answer,
+        chunks=(rows,) if flat else (rows, example.shape[1:]),
+        drop_axis=[1] if flat else [],
+        meta=example,
+    )
+
+
+def _answer_part(items: Any, answer: Callable[[Any], Array]) -> Array:
+    return answer(items)
+
+
+def _small(model: Any) -> Any:
+    """A copy for workers, without what is as long as the training set."""
+    small = copy.copy(model)
+    if model.kernel != "precomputed" and hasattr(model, "support_"):
+        small.X_fit_ = model._support_items()
+        small.dual_coef_ = model.dual_coef_[:, model.support_]
+        small.support_ = np.arange(model.support_.size)
+        vars(small).pop("alpha_", None)
+    return small
+
+
+# -------------------------------------------------------------------------------- hits
+
+
+def read_hits(
+    paths: Paths, *, several: tables.Several = "max", client: Any = None, **options: Any
+) -> Named:
+    """Read several tables of hits as if they were one.
+
+    Parameters
+    ----------
+    paths : list of path-like
+        The files, in order; all workers must see them.
+    several : {"max", "sum"}
+        What several hits of one pair amount to, also in different files.
+    client : dask.distributed.Client or "local", optional
+        Read on its workers; ``"local"`` starts one for the time of the call. By
+        default the current client, if there is one.
+    **options
+        Of `krein.read_hits`.
+
+    Returns
+    -------
+    Named
+        As `krein.read_hits` returns it for the files one after the other.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from krein.scale import read_hits
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> parts = [pathlib.Path(folder.name) / f"{k}.tsv" for k in "ab"]
+    >>> for path, line in zip(parts, ["a b 3", "b a 2"]):
+    ...     _ = path.write_text(line)
+    >>> read_hits(parts).data.toarray().tolist()
+    [[0.0, 3.0], [2.0, 0.0]]
+    >>> folder.cleanup()
+    """
+    options = {**options, "several": several}
+    rows, columns = tables.Table(), tables.Table()
+    triplets: list[tuple[np.ndarray, ...]] = []
+    for part in _each(_read, paths, options, client):
+        found = part.data.tocoo()
+        row = _codes(rows, part.names)
+        column = row if part.columns is None else _codes(columns, part.columns)
+        triplets.append((row[found.row], column[found.col], found.data))
+    joined = [np.concatenate(pieces) for pieces in zip(*triplets, strict=True)]
+    against = None if not columns.position else columns
+    shape = (len(rows.position), len((against or rows).position))
+    matrix = tables.compressed(joined, shape, several)
+    return Named(matrix, _names(rows), None if against is None else _names(against))
+
+
+def predict_hits(model: Any, paths: Paths, *, client: Any = None) -> Named:
+    """Label the new items of several tables of hits, table by table.
+
+    Parameters
+    ----------
+    model : HitClassifier
+        Fitted on hits with names.
+    paths : list of path-like
+        Tables of hits of new items among the training items; all hits of an item stand
+        in one of them. All workers must see the files.
+    client : dask.distributed.Client or "local", optional
+        Read and answer on its workers.
+
+    Returns
+    -------
+    Named
+        ``data`` the labels, ``names`` the new items: queries that are no training
+        items, in the order of the files.
+    """
+    parts = list(_each(_label, paths, model, client))
+    names = [name for part in parts for name in part.names]
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ValueError(
+            f"the item {twice!r} has hits in two files; all hits of an item must stand "
+            "in one file, or the files be read as one by krein.scale.read_hits"
+        )
+    return Named(np.concatenate([part.data for part in parts]), names)
+
+
+def _each(
+    function: Callable[..., Any], paths: Paths, common: Any, client: Any
+) -> Iterator[Any]:
+    """Yield ``function(common, path)`` in order; `common` is sent to a worker once."""
+    if isinstance(paths, str | os.PathLike) or not len(paths):
+        raise TypeError(f"paths must be a list of one file or more, got {paths!r}")
+    with as_client(client) as running:
+        tasks = [(str(path), path) for path in paths]
+        yield from map_in_order(running, function, common, tasks)
+
+
+def _read(options: dict[str, Any], path: Any) -> Named:
+    return tables.read_hits(path, **options)
+
+
+def _label(model: Any, path: Any) -> Named:
+    """Labels of the new items of one table; on a worker."""
+    rule = model.similarity_
+    parts = rule.new_items(tables.read_hits(path))
+    own = set(rule.names_)
+    if any(name in own for name in parts["X"].names):  # then all of them
+        return Named(model.classes_[:0], [])
+    return Named(model.predict(**parts), parts["X"].names)
+
+
+def _codes(table: tables.Table, names: Any) -> np.ndarray:
+    return table.codes([name.encode() for name in names])
+
+
+def _names(table: tables.Table) -> list[str]:
+    return [name.decode() for name in table.position]

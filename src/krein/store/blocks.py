@@ -20,8 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.store.files import atomic_write, replace_file
-from krein.store.lock import HOLDER, LOCK
+from krein.store.files import HOLDER, LOCK, atomic_write, replace_file
 from krein.store.records import RecordStore, read_record
 
 Block = tuple[slice, slice]

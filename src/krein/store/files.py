@@ -1,20 +1,27 @@
-"""Write a file completely or not at all."""
+"""Write a file completely or not at all, and one run at a time in a folder.
+
+A temporary file carries the name of the process that writes it, told apart from every
+other one, living or dead; a lock is one of the system, freed when its process dies.
+"""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import secrets
+import socket
 import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-from krein.store.owner import Owner
+from filelock import FileLock, Timeout
 
 _LONG_AGO = 86400.0  # seconds; no file is being written that was not touched since
 _LEFT = re.compile(r"\.krein-([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{8}\.tmp")
@@ -150,3 +157,114 @@ def _is_left(path: Path, place: str, pid: str, started: str) -> bool:
         return time.time() - path.stat().st_mtime > _LONG_AGO
     except OSError:
         return False
+
+
+# ------------------------------------------------------------------------------------
+# Processes
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process by what no other process ever has: place, number, time of its start.
+
+    Attributes
+    ----------
+    place : str
+        Short digest of the computer, the start of its system and the container.
+    pid : int
+        Number of the process.
+    started : str
+        When it was started, in ticks since the start of the system.
+    """
+
+    place: str
+    pid: int
+    started: str
+
+    @classmethod
+    def this_process(cls) -> Owner:
+        """Return the owner that stands for the calling process."""
+        return cls(_place(), os.getpid(), _start_of(os.getpid()))
+
+    def is_alive(self) -> bool | None:
+        """Whether the process still runs; None where that cannot be seen from here."""
+        if self.place != _place() or os.name != "posix":
+            return None
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except (PermissionError, OverflowError):
+            pass  # it exists
+        return _start_of(self.pid) == self.started
+
+
+@cache
+def _place() -> str:
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = ""
+    system = [_line("/etc/machine-id"), _line("/proc/sys/kernel/random/boot_id")]
+    words = "\n".join([socket.gethostname(), *system, space])
+    return hashlib.blake2b(words.encode(), digest_size=4).hexdigest()
+
+
+def _line(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _start_of(pid: int) -> str:
+    """Field 22 of /proc/PID/stat; what stands before it may contain anything."""
+    fields = _line(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 else ""
+
+
+# ------------------------------------------------------------------------------------
+# Locks
+
+# Both stay in the folder: a lock file that is removed could be another run's by then.
+LOCK, HOLDER = "lock", "lock.holder"
+
+
+class StoreInUseError(OSError):
+    """Another run works in the same store."""
+
+
+@contextmanager
+def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold the lock of a folder, which is made if it does not exist.
+
+    Parameters
+    ----------
+    folder : path-like
+        What nobody else may write to.
+
+    Raises
+    ------
+    StoreInUseError
+        If another run holds the lock.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = FileLock(folder / LOCK).acquire(blocking=False)
+    except Timeout:
+        raise StoreInUseError(
+            f"{_holder(folder)} is working in {folder}: wait for it or choose another "
+            "place"
+        ) from None
+    with lock:
+        text = f"process {os.getpid()} on {socket.gethostname()}"
+        (folder / HOLDER).write_text(text, encoding="utf-8")
+        yield
+
+
+def _holder(folder: Path) -> str:
+    try:
+        return (folder / HOLDER).read_text(encoding="utf-8") or "another process"
+    except (OSError, UnicodeError):
+        return "another process"

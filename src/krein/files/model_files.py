@@ -1,41 +1,43 @@
-"""From JSON and arrays to a fitted estimator; what is not known is refused."""
+"""Model files: a zip of .npy arrays and JSON; loading never runs code from the file.
+
+The file holds ``model.json``, a tree of plain values in which an object is a JSON
+object whose entry ``"~"`` says its kind, and one member ``arrays/N.npy`` per array.
+Members are stored, not compressed, and each is read once, so that what is read is never
+much larger than the file. Which classes may appear, and what they consist of, is
+settled in `krein.files.model_contents`, not by the file. See docs/decisions/0019.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import math
 import re
+import stat
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 
 import krein
+from krein.files import model_contents as known
+from krein.files.binary import load_array
+from krein.files.model_contents import ARRAY_KINDS, TAG
 from krein.kernels.registry import Kernel
-from krein.models.format_1 import from_format_1, old_transform, without_retired
-from krein.models.registry import (
-    ARRAY_KINDS,
-    FORMAT,
-    RECORDS,
-    TAG,
-    TREE,
-    UNSTABLE,
-    checksum,
-    dropped_params,
-    first_unfitted,
-    known_class,
-    member_name,
-    placed_kernel,
-    state_of,
-)
 from krein.result import History
 from krein.similarity.memory import require_memory
+from krein.store.files import atomic_write
 from krein.store.state import faults_of
 
+_FORMAT = 3
+_TREE = "model.json"
 _JSON_GROWTH = 25  # bytes of Python objects per byte of JSON, at most
 
 
@@ -64,16 +66,133 @@ class ModelTooLargeError(ModelFileError, MemoryError):
     """A model file asks for more memory than there is."""
 
 
-class Reader:
-    """Reads one archive; holds what the caller allows to be brought in.
+def save_model(est: Any, path: str | Path) -> Path:
+    """Save a fitted estimator without pickles.
 
     Parameters
     ----------
-    archive : ZipFile
-        Open for reading.
-    kernel : callable or None
-        The function that the caller brings in.
+    est : estimator
+        A fitted estimator of krein, a pipeline that ends with one, or a search
+        (`GridSearchCV` and the like, with ``refit=True``) over one of these. Of a
+        search the file holds ``best_estimator_`` alone: `load_model` returns that
+        estimator, which predicts as the search does, without ``cv_results_``.
+    path : str or Path
+        Where to write; an existing file is replaced when the new one is complete.
+
+    Returns
+    -------
+    Path
+        Where the model is.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from krein import KreinSVC, load_model, save_model
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
+    >>> model = KreinSVC().fit(K, ["a", "a", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(model, pathlib.Path(folder) / "model.krein")
+    ...     load_model(path).predict(K)
+    array(['a', 'a', 'b'], dtype='<U1')
     """
+    if not isinstance(est, BaseEstimator):
+        raise TypeError(
+            f"save_model takes one fitted estimator, got {type(est).__name__}; save "
+            "several models to several files"
+        )
+    unfitted = known.first_unfitted(est)
+    if unfitted:
+        raise NotFittedError(f"this {unfitted} is not fitted; fit it before saving it")
+    writer = known.Writer()
+    tree: dict[str, Any] = {
+        "format": _FORMAT,
+        "krein": krein.__version__,
+        "scikit-learn": sklearn.__version__,
+        "model": writer.encode(est, "model"),
+    }
+    tree["checksum"] = _checksum(tree, writer.arrays)
+    text = json.dumps(tree, allow_nan=False, ensure_ascii=False)
+    path = Path(path)
+    with atomic_write(path, overwrite=True) as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr(zipfile.ZipInfo(_TREE), text.encode())
+            for i, array in enumerate(writer.arrays):
+                buffer = io.BytesIO()
+                np.lib.format.write_array(buffer, array, allow_pickle=False)
+                archive.writestr(zipfile.ZipInfo(_member(i)), buffer.getvalue())
+    return path
+
+
+def load_model(path: str | Path, kernel: Callable | None = None) -> Any:
+    """Load a model saved by `save_model`; nothing in the file is executed.
+
+    Parameters
+    ----------
+    path : str or Path
+        The model file.
+    kernel : callable, optional
+        The kernel function, for a model that was fitted with a callable: the file
+        names it, but only the caller can bring it in.
+
+    Returns
+    -------
+    estimator
+        Fitted, as it was saved; the ``best_estimator_`` of a search.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is not a model, or holds something unknown.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from krein import KreinSVC, load_model, save_model
+    >>> K = [[1.0, -2.0], [-2.0, 1.0]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.krein"
+    ...     load_model(save_model(KreinSVC().fit(K, [0, 1]), path)).predict(K)
+    array([0, 1])
+    """
+    path = Path(path)
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ModelFileError(
+            f"{path} is a device or a pipe; a model is read from an ordinary file"
+        )
+    with path.open("rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return _Reader(archive, kernel).model()
+        except ModelFileError as error:
+            raise ModelFileError(f"{path.name}: {error}") from error.__cause__
+        except MemoryError as error:
+            raise ModelTooLargeError(f"{path.name}: {error}") from None
+        except Exception as error:
+            # zipfile, json and numpy raise a dozen kinds on damaged input.
+            raise ModelFileError(
+                f"{path.name} is damaged or not a krein model "
+                f"({type(error).__name__}: {error}). Save the model again"
+            ) from error
+
+
+def _member(index: int) -> str:
+    """Where an array lies in the archive."""
+    return f"arrays/{index}.npy"
+
+
+def _checksum(tree: dict[str, Any], arrays: Iterable[np.ndarray]) -> str:
+    """Fingerprint of all that a model file says, but for the fingerprint itself."""
+    said = {name: value for name, value in tree.items() if name != "checksum"}
+    found = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+    for array in arrays:
+        found.update(f"{array.dtype.str} {array.shape}".encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
+
+
+class _Reader:
+    """Reads one archive; `kernel` is the function that the caller brings in."""
 
     def __init__(self, archive: zipfile.ZipFile, kernel: Callable | None) -> None:
         self.archive = archive
@@ -94,34 +213,34 @@ class Reader:
                     "krein stores members as they are, this is not its file"
                 )
             sizes[info.filename] = info.file_size
-        if TREE not in sizes:
-            raise ModelFileError(f"not a krein model: there is no {TREE} inside")
+        if _TREE not in sizes:
+            raise ModelFileError(f"not a krein model: there is no {_TREE} inside")
         return sizes
 
     def model(self) -> Any:
         """Return the estimator that the archive holds."""
         require_memory(
-            2 * sum(self.sizes.values()) + _JSON_GROWTH * self.sizes[TREE],
+            2 * sum(self.sizes.values()) + _JSON_GROWTH * self.sizes[_TREE],
             "loading the model",
             "Free some memory, or raise KREIN_MEMORY_LIMIT.",
         )
-        tree = json.loads(self.archive.read(TREE))
+        tree = json.loads(self.archive.read(_TREE))
         if not isinstance(tree, dict) or not isinstance(tree.get("format"), int):
-            raise ModelFileError(f"{TREE} does not say its format")
+            raise ModelFileError(f"{_TREE} does not say its format")
         self.version = str(tree.get("krein", "unknown"))
         self.sklearn = str(tree.get("scikit-learn", "unknown"))
         self.format = tree["format"]
-        if not 1 <= self.format <= FORMAT:
+        if not 1 <= self.format <= _FORMAT:
             raise ModelFileError(
                 f"the model was saved by krein {self.version} in file format "
                 f"{self.format}; this is krein {krein.__version__}, which reads "
-                f"formats 1 to {FORMAT}. Load it with krein {self.version}, or fit and "
-                "save it again"
+                f"formats 1 to {_FORMAT}. Load it with krein {self.version}, or fit "
+                "and save it again"
             )
         model = self.decode(tree.get("model"))
         if not isinstance(model, BaseEstimator):
             raise ModelFileError("the file holds no estimator")
-        unfitted = first_unfitted(model)
+        unfitted = known.first_unfitted(model)
         if unfitted:
             raise ModelFileError(f"not a whole model: the {unfitted} is not fitted")
         if self.format >= 3:
@@ -130,12 +249,11 @@ class Reader:
 
     def _check_sum(self, tree: dict[str, Any]) -> None:
         """Refuse a file that was changed after it was saved."""
-        names = sorted(self.sizes.keys() - {TREE})
-        count = len(names)
-        if names != sorted(member_name(i) for i in range(count)):
+        count = len(self.sizes) - 1
+        if self.sizes.keys() != {_TREE, *map(_member, range(count))}:
             raise ModelFileError("its arrays are not those that krein writes")
         arrays = [self._read_array({"member": i}) for i in range(count)]
-        if tree.get("checksum") != checksum(tree, arrays):
+        if tree.get("checksum") != _checksum(tree, arrays):
             raise ModelFileError(
                 "its contents do not agree with its checksum: the file was changed "
                 "after the model was saved. Save the model again"
@@ -155,8 +273,6 @@ class Reader:
     def _all(self, named: dict[str, Any]) -> dict[str, Any]:
         return {name: self.decode(value) for name, value in named.items()}
 
-    # -------------------------------------------------------------------- plain values
-
     def _read_float(self, node: dict) -> float:
         return float(node["value"])
 
@@ -165,6 +281,9 @@ class Reader:
 
     def _read_slice(self, node: dict) -> slice:
         return slice(*self.decode(node["parts"]))
+
+    def _read_dtype(self, node: dict) -> np.dtype:
+        return np.dtype(str(node["name"]))
 
     def _read_dict(self, node: dict) -> dict:
         return {self.decode(k): self.decode(v) for k, v in node["items"]}
@@ -180,28 +299,16 @@ class Reader:
 
     def _read_array(self, node: dict) -> np.ndarray:
         """Return an array; one that is named often is read once and shared."""
-        name = member_name(int(node["member"]))
-        if name not in self._arrays:
-            self._arrays[name] = self._load_array(name)
-        return self._arrays[name]
-
-    def _load_array(self, name: str) -> np.ndarray:
+        name = _member(int(node["member"]))
         if name not in self.sizes:
             raise ModelFileError(f"member {name!r} is missing")
-        with self.archive.open(name) as file:
-            shape, fortran, dtype = _npy_header(file)
-            if dtype.kind not in ARRAY_KINDS:
-                raise ModelFileError(f"member {name!r} has dtype {dtype}")
-            expected = math.prod(shape) * dtype.itemsize
-            data = file.read()
-        if min(shape, default=0) < 0 or expected != len(data):
-            raise ModelFileError(
-                f"member {name!r} declares {expected} bytes and holds {len(data)}"
-            )
-        array = np.frombuffer(data, dtype=dtype).copy()
-        return array.reshape(shape, order="F" if fortran else "C")
-
-    # ------------------------------------------------------------------------- objects
+        if name not in self._arrays:
+            with self.archive.open(name) as file:
+                array = load_array(file, self.sizes[name])
+            if array.dtype.kind not in ARRAY_KINDS:
+                raise ModelFileError(f"member {name!r} has dtype {array.dtype}")
+            self._arrays[name] = array
+        return self._arrays[name]
 
     def _read_kernel(self, node: dict) -> Kernel:
         try:
@@ -223,64 +330,54 @@ class Reader:
         return history
 
     def _read_record(self, node: dict) -> Any:
-        if node["class"] not in RECORDS and node["class"] != "Transform":
+        records = {**known.RECORDS, "Transform": known.old_transform}
+        if node["class"] not in records:
             raise ModelFileError(f"unknown record {node['class']!r}")
-        record = RECORDS.get(node["class"], old_transform)
-        return record(**self._all(node["fields"]))
+        return records[node["class"]](**self._all(node["fields"]))
 
     def _read_rebuilt(self, node: dict) -> Any:
-        if node["class"] != "PlacedKernel":
-            raise ModelFileError(f"unknown record {node['class']!r}")
-        return placed_kernel()(**self._all(node["fields"]))
+        return known.placed_kernel()(**self._all(node["fields"]))
 
     def _read_estimator(self, node: dict) -> Any:
-        cls = known_class(str(node["class"]))
+        cls = known.known_class(str(node["class"]))
         if cls is None:
             raise ModelFileError(
                 f"unknown class {node['class']!r} (saved by krein {self.version}; "
                 f"this is {krein.__version__})"
             )
-        if cls.__name__ in UNSTABLE and self.sklearn != sklearn.__version__:
+        if cls.__name__ in known.UNSTABLE and self.sklearn != sklearn.__version__:
             raise ModelFileError(
                 f"a {cls.__name__} saved with scikit-learn {self.sklearn} cannot be "
                 f"loaded with {sklearn.__version__}: install the former, or fit and "
                 "save the model again"
             )
-        estimator = self._unfitted(cls, node["params"])
+        estimator = self._unfitted(cls, known.kept_params(cls.__name__, node["params"]))
         if node["state"]:
             self._set_state(estimator, self._all(node["state"]))
         return estimator
 
     def _set_state(self, estimator: Any, state: dict[str, Any]) -> None:
         cls = type(estimator)
-        entries = state_of(cls)
-        if self.format == 1:
-            state = from_format_1(cls, state)
-        if self.format < 3:
-            state = without_retired(state, entries)
+        entries = known.state_of(cls)
+        state = known.state_of_format(cls, state, self.format)
         faults = faults_of(estimator, state, entries, self.format)
         if faults:
-            raise ModelFileError(
-                f"not a whole {cls.__name__}: {'; '.join(sorted(faults))}"
-            )
+            what = f"not a whole {cls.__name__}"
+            raise ModelFileError(f"{what}: {'; '.join(sorted(faults))}")
         for name, value in state.items():
             setattr(estimator, entries[name].place, value)
 
     def _unfitted(self, cls: Any, params: dict[str, Any]) -> Any:
-        dropped = dropped_params(cls.__name__)
-        given = {k: v for k, v in params.items() if k not in dropped}
-        if given.get("signature", 0) is None:  # an option of krein up to 0.2
-            del given["signature"]
-        extra = sorted(set(given) - set(cls._get_param_names()))
+        """Return an estimator with its parameters; absent ones take their defaults."""
+        if params.get("signature", 0) is None:  # an option of krein up to 0.2
+            del params["signature"]
+        extra = sorted(set(params) - set(cls._get_param_names()))
         if extra:
             raise ModelFileError(
                 f"{cls.__name__} has no parameter {', '.join(map(repr, extra))} in "
                 f"krein {krein.__version__}; load it with krein {self.version}"
             )
-        # Parameters that an older version did not have take their defaults.
-        return cls(**self._all(given))
-
-    # ----------------------------------------------------------------------- functions
+        return cls(**self._all(params))
 
     def _read_partial(self, node: dict) -> Callable:
         function = self._read_function(node["function"])
@@ -300,13 +397,3 @@ class Reader:
                 "was passed"
             )
         return self.kernel
-
-
-def _npy_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, order and dtype of a .npy member; nothing of its data is read."""
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(file)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(file)
-    raise ModelFileError(f".npy version {version} is not read here")

@@ -1,0 +1,357 @@
+"""What may stand in a model file: classes of krein, and a few of scikit-learn.
+
+A file names classes; which of them are loaded, and what a fitted one consists of, is
+settled here and by the declarations of the classes (`krein.store.state`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.model_selection._search import BaseSearchCV
+
+import krein
+from krein.items import plain_items
+from krein.kernels.registry import Kernel
+from krein.machines.new_points import Proxy
+from krein.result import Certificate, History, Result
+from krein.similarity.spectrum import Spectrum
+from krein.similarity.treated import TreatedKernel
+from krein.store.state import Fitted, State, declared_state, faults_of
+
+TAG = "~"  # says what kind of value a JSON object stands for
+ARRAY_KINDS = "biufU"
+RECORDS: dict[str, Any] = {
+    record.__name__: record
+    for record in (Certificate, Proxy, Result, Spectrum, TreatedKernel)
+}
+PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
+
+
+def _several(names: str, kind: str, shape: str | None = None, **facts: Any) -> State:
+    return tuple(Fitted(name, kind, shape, **facts) for name in names.split())
+
+
+def _private(name: str, kind: str, **facts: Any) -> Fitted:
+    """State that scikit-learn keeps in an attribute with an underscore in front."""
+    return Fitted(name, kind, attribute=f"_{name}", **facts)
+
+
+_FRAME = (
+    Fitted("n_features_in_", "integer", needed=False),
+    Fitted("feature_names_in_", "labels", needed=False),
+)
+_LINEAR = (
+    Fitted("classes_", "labels", "c"),
+    Fitted("coef_", "numbers", "rp"),
+    *_several("intercept_ n_iter_", "anything"),
+)
+# Of scikit-learn: where the class is, and its fitted state.
+_FOREIGN: dict[str, tuple[str, State]] = {
+    "Pipeline": ("sklearn.pipeline", ()),
+    "StandardScaler": (
+        "sklearn.preprocessing",
+        (
+            *_several("mean_ var_ scale_", "numbers", needed=False),
+            Fitted("n_samples_seen_", "anything"),
+        ),
+    ),
+    "Normalizer": ("sklearn.preprocessing", ()),
+    "MinMaxScaler": (
+        "sklearn.preprocessing",
+        (
+            *_several("min_ scale_ data_min_ data_max_ data_range_", "numbers", "p"),
+            Fitted("n_samples_seen_", "integer"),
+        ),
+    ),
+    "PCA": (
+        "sklearn.decomposition",
+        (
+            Fitted("mean_", "numbers", "p"),
+            Fitted("components_", "numbers", "kp"),
+            *_several("explained_variance_ explained_variance_ratio_", "numbers", "k"),
+            Fitted("singular_values_", "numbers", "k"),
+            Fitted("noise_variance_", "number"),
+            *_several("n_components_ n_samples_", "integer"),
+        ),
+    ),
+    "SimpleImputer": (
+        "sklearn.impute",
+        (
+            Fitted("statistics_", "labels", "p"),
+            Fitted("indicator_", "model", needed=False),
+            _private("fit_dtype", "anything"),
+            _private("fill_dtype", "anything", needed=False),
+        ),
+    ),
+    "MissingIndicator": (
+        "sklearn.impute",
+        (
+            Fitted("features_", "integers", "k"),
+            _private("n_features", "integer"),
+            _private("precomputed", "flag"),
+        ),
+    ),
+    "LinearSVC": ("sklearn.svm", _LINEAR),
+    "LogisticRegression": ("sklearn.linear_model", _LINEAR),
+    "FunctionTransformer": ("sklearn.preprocessing", ()),
+    "ColumnTransformer": (
+        "sklearn.compose",
+        (
+            Fitted("transformers_", "anything"),
+            Fitted("output_indices_", "table"),
+            Fitted("sparse_output_", "flag"),
+            _private("columns", "anything"),
+            _private("remainder", "anything"),
+            Fitted("inputs", "table", attribute="_transformer_to_input_indices"),
+            _private("n_features", "integer", needed=False),
+            Fitted(
+                "passthrough", "table", needed=False,
+                attribute="_name_to_fitted_passthrough",
+            ),
+        ),
+    ),
+}  # fmt: skip
+# Classes whose fitted state scikit-learn does not promise to keep between versions.
+UNSTABLE = {"ColumnTransformer", "MissingIndicator", "SimpleImputer"}
+# What the command line notes on a model: names and labels of its training items, and
+# the least and largest number between them.
+_ABOUT_ITEMS = (
+    *_several("item_names_ item_labels_", "names", needed=False),
+    Fitted("item_range_", "numbers", needed=False),
+)
+
+
+def known_class(name: str) -> Any:
+    """Return the estimator class of this name, if krein or this file lists it."""
+    if name in _FOREIGN:
+        return getattr(importlib.import_module(_FOREIGN[name][0]), name)
+    module = krein._WHERE.get(name, "")
+    if not module.startswith(("krein.estimators.", "krein.comparison.")):
+        return None
+    try:
+        found = getattr(krein, name)
+    except ImportError:
+        return None
+    is_estimator = isinstance(found, type) and issubclass(found, BaseEstimator)
+    return found if is_estimator else None
+
+
+def state_of(cls: type) -> dict[str, Fitted]:
+    """What a fitted estimator of this class consists of."""
+    name = cls.__name__
+    entries = _FOREIGN[name][1] if name in _FOREIGN else declared_state(cls).values()
+    if name in _FOREIGN and name != "Pipeline":  # which asks its first step
+        entries = (*_FRAME, *entries)
+    return {entry.name: entry for entry in (*entries, *_ABOUT_ITEMS)}
+
+
+def kept_params(name: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a model file keeps.
+
+    The folder `memory` of a pipeline is left out: a file must not choose where to
+    write.
+    """
+    left_out = "memory" if name == "Pipeline" else None
+    return {key: value for key, value in params.items() if key != left_out}
+
+
+def first_unfitted(model: Any) -> str:
+    """Name of the class of the first part of a model that lacks its state, or ""."""
+    if type(model).__name__ == "Pipeline":
+        parts = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
+        return next(filter(None, map(first_unfitted, parts)), "")
+    if isinstance(model, BaseSearchCV):
+        fitted = hasattr(model, "best_estimator_")
+        return "" if fitted else f"{type(model).__name__} (with refit=True)"
+    entries = state_of(type(model)).values()
+    if any(entry.needed is True for entry in entries):
+        if not any(hasattr(model, entry.place) for entry in entries):
+            return type(model).__name__
+    return ""
+
+
+def trusted_types() -> list[str]:
+    """Return the names of krein's classes, for ``skops.io.load(..., trusted=)``.
+
+    Model files (`krein.save_model`) hold krein's estimators and a few steps of
+    scikit-learn. For calibration and other steps there is skops, whose files name the
+    types that the reader has to trust. Unlike a model file, such a file is not checked
+    against what a fitted estimator consists of: load your own.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from krein import trusted_types
+    >>> "krein.estimators.krein_svm.KreinSVC" in trusted_types()
+    True
+    """
+    found = [known_class(name) for name in krein._WHERE]
+    classes = [*filter(None, found), *RECORDS.values(), Kernel, History]
+    classes.append(placed_kernel())
+    return sorted({f"{c.__module__}.{c.__qualname__}" for c in classes})
+
+
+def placed_kernel() -> Any:
+    """The class of a c.p.d. kernel with its polynomial (loaded when it is met)."""
+    return importlib.import_module("krein.estimators._cpd_model").PlacedKernel
+
+
+class Writer:
+    """Turns values into JSON; arrays are collected, objects keep their kind."""
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray] = []
+        self._places: dict[int, int] = {}  # id of an array -> its number
+
+    def encode(self, value: Any, where: str) -> Any:
+        """Return JSON for a value; `where` is its name in error messages."""
+        if value is None or isinstance(value, bool | int | str):
+            return str(value) if type(value) is np.str_ else value
+        if isinstance(value, float):
+            finite = math.isfinite(value)
+            return float(value) if finite else {TAG: "float", "value": str(value)}
+        if isinstance(value, np.ndarray | np.generic):
+            return self._array(value, where)
+        if isinstance(value, list | tuple):
+            items = [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]
+            return items if isinstance(value, list) else {TAG: "tuple", "items": items}
+        if isinstance(value, dict):
+            keys = [self.encode(key, where) for key in value]
+            values = [self.encode(v, f"{where}[{k!r}]") for k, v in value.items()]
+            items = [list(pair) for pair in zip(keys, values, strict=True)]
+            return {TAG: "dict", "items": items}
+        return self._object(value, where)
+
+    def _all(self, named: dict[str, Any], where: str) -> dict[str, Any]:
+        return {k: self.encode(v, f"{where}.{k}") for k, v in named.items()}
+
+    def _array(self, value: Any, where: str) -> Any:
+        array = np.asarray(value)
+        if array.dtype.kind in ARRAY_KINDS:
+            # An array that several attributes share (a spectrum) is stored once.
+            index = self._places.setdefault(id(array), len(self.arrays))
+            if index == len(self.arrays):
+                self.arrays.append(array)
+            kind = "array" if isinstance(value, np.ndarray) else "scalar"
+            return {TAG: kind, "member": index}
+        if array.dtype.kind in "OT" and array.ndim == 1:
+            return {TAG: "objects", "items": self.encode(array.tolist(), where)}
+        raise TypeError(
+            f"{where} is an array of dtype {array.dtype}, which a model file cannot "
+            "hold; numbers, booleans and text can be saved"
+        )
+
+    def _object(self, value: Any, where: str) -> Any:
+        name = type(value).__name__
+        if isinstance(value, Kernel):
+            params = self._all(value.params, where)
+            return {TAG: "kernel", "name": value.name, "params": params}
+        if isinstance(value, History):
+            return {TAG: "history", "columns": self._all(dict(value), where)}
+        if RECORDS.get(name) is type(value):
+            named = {f.name: getattr(value, f.name) for f in fields(value)}
+            named.pop("info", None)  # of a Result: what a solver notes for tests
+            return {TAG: "record", "class": name, "fields": self._all(named, where)}
+        if name == "PlacedKernel" and placed_kernel() is type(value):
+            named = {part: getattr(value, part) for part in PARTS}
+            return {TAG: "rebuilt", "class": name, "fields": self._all(named, where)}
+        if isinstance(value, BaseSearchCV) and not first_unfitted(value):
+            return self.encode(value.best_estimator_, f"{where}.best_estimator_")
+        if known_class(name) is type(value):
+            return self._estimator(value, where)
+        if isinstance(value, slice):
+            parts = [value.start, value.stop, value.step]
+            return {TAG: "slice", "parts": self.encode(parts, where)}
+        if isinstance(value, np.dtype):
+            return {TAG: "dtype", "name": value.str}
+        if isinstance(value, partial) and not value.args:
+            function, given = self.encode(value.func, where), value.keywords
+            params = self._all(given, where)
+            return {TAG: "partial", "function": function, "params": params}
+        if callable(value) and hasattr(value, "__qualname__"):
+            name = f"{value.__module__}:{value.__qualname__}"
+            return {TAG: "function", "name": name}
+        raise TypeError(
+            f"{where} is a {type(value).__module__}.{name}, which a model file cannot "
+            "hold; save_model takes fitted estimators of krein whose parameters are "
+            "numbers, text, kernels or functions. For other steps and calibration: "
+            "skops.io.dump, and skops.io.load with trusted=krein.trusted_types()"
+        )
+
+    def _estimator(self, value: Any, where: str) -> Any:
+        entries = state_of(type(value))
+        state = {
+            entry.name: plain_items(getattr(value, entry.place))
+            for entry in entries.values()
+            if hasattr(value, entry.place)
+        }
+        faults = faults_of(value, state, entries) if state else []
+        if faults:
+            raise TypeError(f"{where} cannot be saved: {'; '.join(sorted(faults))}")
+        name = type(value).__name__
+        params = kept_params(name, value.get_params(deep=False))
+        named = {"params": self._all(params, where), "state": self._all(state, where)}
+        return {TAG: "estimator", "class": name, **named}
+
+
+# ------------------------------------------------------------ files of older versions
+
+# Fitted attributes that krein 0.2 stored and that no longer mean anything.
+_RETIRED = {
+    "stage_coef_", "stage_intercept_", "stage_threshold_", "expected_share_",
+    "expected_change_", "coef_", "alphas_", "Cs_", "rhos_", "scores_", "C_", "rho_",
+    "best_alpha_",
+}  # fmt: skip
+_CHOSEN = {"C_": "C", "rho_": "rho", "best_alpha_": "alpha"}  # names in best_params_
+
+
+def state_of_format(cls: type, state: dict[str, Any], format: int) -> dict[str, Any]:
+    """Return the state of a file of an older format as the class declares it today."""
+    entries = state_of(cls)
+    if format == 1:
+        state = _with_proxy(state) if "_signs" in state else state
+        names = {entry.place: entry.name for entry in entries.values()}
+        state = {names.get(place, place): value for place, value in state.items()}
+    if format < 3:
+        chosen = {new: state[old] for old, new in _CHOSEN.items() if old in state}
+        state = {k: v for k, v in state.items() if k in entries or k not in _RETIRED}
+        if "best_params_" in entries and chosen:
+            state.setdefault("best_params_", chosen)
+    return state
+
+
+def _with_proxy(state: dict[str, Any]) -> dict[str, Any]:
+    """What the learned kernel of a ProxySVC is made of stood in several parts."""
+    state = dict(state)
+    parts = ("_signs", "_rho", "_kept", "_K_fit")
+    signs, rho, kept, raw = (state.pop(name) for name in parts)
+    state["proxy_"] = Proxy(state["spectrum_"], np.vstack(signs), rho, kept, raw)
+    return state
+
+
+def old_transform(
+    method: str,
+    spectrum: Any,
+    gain: Any,
+    eta: float = 0.0,
+    weight: Any = None,
+    target: Any = None,
+    psd: bool = False,
+) -> TreatedKernel:
+    """Return the map of a SpectrumTransformer as krein up to 0.2 stored it."""
+    if spectrum is None or gain is None:
+        return TreatedKernel(None, shift=eta, weight=weight, psd=psd)
+    return TreatedKernel(
+        None, 0.0, keep=0.0, vectors=spectrum.eigenvectors, gain=gain, weight=weight,
+        psd=psd,
+    )  # fmt: skip
