@@ -62,9 +62,9 @@ def test_absent_items_are_not_near():
     K = np.eye(6)
     K[0, 3] = K[3, 0] = 0.4
     y = np.array(list("aabbcc"))
-    assert _nearest(K, 0, y, None) == [{"item": "3", "label": "b"}]
-    assert _nearest(K, 1, y, None) == []
-    assert len(_nearest(K - 0.1, 1, y, None)) == 3
+    assert _nearest(K, 0, y, list("012345")) == [{"item": "3", "label": "b"}]
+    assert _nearest(K, 1, y, list("012345")) == []
+    assert len(_nearest(K - 0.1, 1, y, list("012345"))) == 3
 
 
 def test_relatives_stay_together(table, capsys):

@@ -24,11 +24,11 @@ from krein.cli.problem import (
     problem_of,
     read_problem,
 )
-from krein.comparison import columns as of
 from krein.comparison.kernels import KernelComparison
+from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem
 from krein.comparison.run import compare_problem
-from krein.comparison.tasks import compare_task
+from krein.comparison.scores import shown_columns
 from krein.diagnostics.findings import Finding
 from krein.items import called
 from krein.kernels import kernel_matrix
@@ -193,7 +193,7 @@ def _compare_all(args: argparse.Namespace) -> tuple[KernelComparison, Inputs]:
                 f"the report draws a dense matrix, and {problem.codes.size} items are "
                 "too many for one; leave out --html"
             )
-        found[name] = _compare(problem, methods, read.task, args)
+        found[name] = _compare(problem, methods, args)
     return KernelComparison(found), read
 
 
@@ -210,15 +210,20 @@ def _check_folds(folds: int | None, problem: Problem) -> None:
         raise ValueError(f"--folds must be from 2 to {largest}, {what}; got {folds}")
 
 
-def _compare(problem: Problem, methods: Any, task: str, args: Any) -> Any:
+def _compare(problem: Problem, methods: Any, args: Any) -> Any:
     label = f"comparing {problem.codes.size} items"
+    known = TASKS[problem.task].scorings
     with percent_bar(label, show=not args.quiet) as progress:
-        how = {"cv": args.folds, "progress": progress, "random_state": args.seed}
-        if task != "classification":
-            return compare_task(problem, task, methods, scoring=args.scoring, **how)
-        scoring = args.scoring or "accuracy"
-        how |= {"scoring": scoring, "n_jobs": args.jobs, "cache": args.cache}
-        return compare_problem(problem, methods, **how)
+        return compare_problem(
+            problem,
+            methods,
+            cv=args.folds,
+            scoring=args.scoring if args.scoring in known else None,
+            n_jobs=args.jobs,
+            cache=args.cache,
+            progress=progress,
+            random_state=args.seed,
+        )
 
 
 def _is_large(K: Any) -> bool:
@@ -226,7 +231,7 @@ def _is_large(K: Any) -> bool:
 
 
 def _diagnose_problem(problem: Problem, args: argparse.Namespace) -> Any:
-    y = problem.classes[problem.codes] if problem.classes.size else problem.codes
+    y = problem.labels
     K, y = _few_enough(problem.on(np.arange(y.size)), y, args)
     return diagnose(K, y, problem.vectors)
 
@@ -313,11 +318,8 @@ def show_compare(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
     print_alerts(payload["findings"])
     print(_by_name(payload["recommendation"], payload["table"]))
-    tasks = {"regression": of.REGRESSION, "novelty": of.NOVELTY}
-    columns = of.shown_columns(
-        payload["splits"],
-        tasks.get(payload["task"], of.COLUMNS),
-        by_items=payload["by_items"],
+    columns = shown_columns(
+        payload["splits"], TASKS[payload["task"]].columns, by_items=payload["by_items"]
     )
     first = ["kernel", "method"] if "kernels" in payload else ["method"]
     head = [*first, *(column.title.removesuffix(" s") for column in columns)]

@@ -25,7 +25,6 @@ from krein.cli.values import check_settings, last_step, parse_pairs
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import select_methods
 from krein.comparison.problem import Problem
-from krein.comparison.tasks import fit_task
 from krein.diagnostics.findings import Evidence, find
 from krein.notices import warn_user
 from krein.progress import progress_bar
@@ -45,10 +44,7 @@ def fit(args: argparse.Namespace) -> dict[str, Any]:
     _warn_if_diagonal(args, problem)
     label = f"fitting {name} on {problem.codes.size} items"
     with progress_bar(label, 0, unit="", show=not args.quiet):
-        if read.task == "classification":
-            model = fit_method(problem, name, params=settings or None)
-        else:
-            model = fit_task(problem, read.task, name, params=settings or None)
+        model = fit_method(problem, name, params=settings or None)
         model = with_probabilities(model, problem) if args.proba else model
     checked = _checked(model, problem) if args.check else {}
     score = _training_score(model, problem, read.task)
@@ -116,21 +112,16 @@ def with_probabilities(model: Any, problem: Problem) -> Any:
             f"{type(last).__name__} has no probabilities; choose another --method"
         )
     last.set_params(probability=True)
-    return again.fit(_training_data(problem), _labels_of(problem))
+    return again.fit(_training_data(problem), problem.labels)
 
 
 def _training_data(problem: Problem) -> Any:
     return problem.K if problem.kernel is None else problem.items
 
 
-def _labels_of(problem: Problem) -> np.ndarray:
-    """Return the labels (or numbers) of the training items."""
-    return problem.classes[problem.codes] if problem.classes.size else problem.codes
-
-
 def _checked(model: Any, problem: Problem) -> dict[str, Any]:
     """Have the referee judge the model before it is saved."""
-    report = check_certificate(model, _training_data(problem), _labels_of(problem))
+    report = check_certificate(model, _training_data(problem), problem.labels)
     if report.holds is False:
         raise ArithmeticError(report.text)
     facts = {key: getattr(report, key) for key in ("holds", "kind", "text")}
@@ -146,7 +137,7 @@ def _training_score(model: Any, problem: Problem, task: str) -> dict[str, Any]:
     if task == "regression":
         residual = float(np.mean((predicted - problem.codes) ** 2))
         return {"training_r2": 1.0 - residual / float(np.var(problem.codes))}
-    right = float(np.mean(predicted == _labels_of(problem)))
+    right = float(np.mean(predicted == problem.labels))
     largest = float(np.bincount(problem.codes).max() / problem.codes.size)
     if right <= largest:
         warn_user(
@@ -162,9 +153,9 @@ def save_fitted(model: Any, path: Any, read: Inputs, problem: Problem) -> Any:
     if is_outlier_detector(last_step(model)):
         kept = np.flatnonzero(problem.codes == 0)  # novelty is learnt from the normal
     if read.rule is not None:
-        model = _with_rule(model, read.rule, _labels_of(problem))
+        model = _with_rule(model, read.rule, problem.labels)
     names = None if read.names is None else [read.names[k] for k in kept]
-    model.item_labels_ = [str(label) for label in _labels_of(problem)[kept]]
+    model.item_labels_ = [str(label) for label in problem.labels[kept]]
     save_named(model, path, names, problem.K if problem.kernel is None else None)
     return model
 

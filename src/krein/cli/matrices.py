@@ -24,7 +24,7 @@ from krein.cli.parser import repeated
 from krein.cli.problem import check_direction
 from krein.files import check_format, write_matrix
 from krein.items import called
-from krein.report.map import render_map
+from krein.report.render import render_map
 from krein.store.files import atomic_write
 
 _DRAWN = 3000  # items; more are one spot

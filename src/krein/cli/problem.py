@@ -13,9 +13,8 @@ from krein import DistanceTransformer, HitSimilarity
 from krein.cli.inputs import TWINS, Inputs, check_symmetry, read_inputs
 from krein.cli.output import print_note
 from krein.cli.values import check_settings, make_kernel, parse_pairs
-from krein.comparison import METHODS, list_methods
+from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem, make_problem
-from krein.comparison.tasks import DETECTORS, REGRESSORS, task_problem
 from krein.files import FormatError, Named
 from krein.notices import warn_user
 from krein.similarity.sparse import as_matrix
@@ -61,7 +60,7 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
     alias = {
         method.estimator: name
         for name, method in known.items()
-        if classes.count(method.estimator) == 1
+        if classes.count(method.estimator) == 1 or not method.params
     }
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     chosen = [alias.get(name, name) for name in chosen]
@@ -77,11 +76,9 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
 
 def methods_of(task: str) -> dict[str, Any]:
     """The methods of a task by name; of "any" task while labels are not read."""
-    classifiers = {name: METHODS[name] for name in list_methods()}
     if task == "any":
-        return {**REGRESSORS, **classifiers}
-    others: dict[str, Any] = {"regression": REGRESSORS, "novelty": DETECTORS}
-    return others.get(task, classifiers)
+        return TASKS["regression"].methods | TASKS["classification"].methods
+    return TASKS[task].methods
 
 
 # ---------------------------------------------------------------------- what is read
@@ -211,14 +208,10 @@ def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
         plain = read.task == "classification" and args.task is None
         labels = read.target if plain else None
         how["conversion"] = conversion_of(args, read.data, labels)
-    if read.task == "classification":
-        problem = make_problem(read.data, read.target, **how)
-    else:
-        target = read.target
-        if read.task == "novelty" and target is not None:
-            target = normal_or_novel(target, args.normal)
-        problem = task_problem(read.data, target, read.task, **how)
-    return _grouped(problem, args)
+    target = read.target
+    if read.task == "novelty" and target is not None:
+        target = normal_or_novel(target, args.normal)
+    return _grouped(make_problem(read.data, target, task=read.task, **how), args)
 
 
 def conversion_of(args: argparse.Namespace, K: Any, labels: Any = None) -> Any:
