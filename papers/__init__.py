@@ -8,34 +8,33 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from papers.claims import Claim, judge, means, printed, write_claims
-from papers.runs import EDITION, Means, Run, Runner, Store, Table
+from papers.claims import Claim, by_reading, means, printed
+from papers.runs import Means, Run, Runner, Store, Table
 
 __all__ = [
     "LEDGER",
-    "OTHER_SEED",
     "PAPERS",
     "State",
     "complete",
-    "file_claims",
     "find_table",
-    "judge_paper",
+    "judged",
     "measure",
-    "measured_of",
     "reproduce",
+    "seed_folder",
     "states",
     "tables",
 ]
 
-# Where results and claims are kept, and those with other splits.
-LEDGER = Path(__file__).parent / "ledger"
-OTHER_SEED = Path(__file__).parent / "seed1"
+HERE = Path(__file__).parent
+# Where the results are kept.
+LEDGER = HERE / "ledger"
 # Key of a paper -> module that has its TABLES.
 PAPERS = {
     "ying": "Ying, Campbell, Girolami (2009), Analysis of SVM with indefinite kernels",
@@ -44,6 +43,11 @@ PAPERS = {
     "walder": "Walder, Chapelle (2007), Learning with transformation invariant kernels",
     "similarity": "Chen et al. (2009), Similarity-based classification",
 }
+
+
+def seed_folder(seed: int) -> Path:
+    """Return where the results of other splits are kept; 0 is the ledger itself."""
+    return HERE / f"seed{seed}" if seed else LEDGER
 
 
 def tables() -> dict[str, Table]:
@@ -67,17 +71,7 @@ def tables() -> dict[str, Table]:
 
 
 def find_table(name: str) -> Table:
-    """Return one table by name.
-
-    Parameters
-    ----------
-    name : str
-        One of `tables`.
-
-    Returns
-    -------
-    Table
-    """
+    """Return one table by its name, one of `tables`."""
     known = tables()
     if name not in known:
         raise ValueError(f"no table named {name!r}; there are {', '.join(known)}")
@@ -88,24 +82,25 @@ def find_table(name: str) -> Table:
 class State:
     """How far a table is."""
 
-    table: str
-    title: str
+    table: Table
     finished: int
     wanted: int
     failed: int
     seconds: float
     outdated: bool
+    diverged: int
     verdicts: dict[str, int]
-    older: int = 0
-    diverged: int = 0
 
     @property
     def runs(self) -> str:
         """How many runs there are."""
         words = f"{self.finished} of {self.wanted}"
-        if self.older:
-            words += f", {self.older} older"
-        return words + (f", {self.diverged} diverged" if self.diverged else "")
+        for count, what in (
+            (self.diverged, "diverged"),
+            (self.failed, "failed"),
+        ):
+            words += f", {count} {what}" if count else ""
+        return words
 
     @property
     def word(self) -> str:
@@ -118,44 +113,31 @@ class State:
 
 
 def states(out: Path) -> list[State]:
-    """State of every table.
+    """State of every table, from the results in a folder."""
+    verdicts: dict[str, Counter[str]] = {}
+    for by in judged(out):
+        claim = next(iter(by.values()))
+        verdicts.setdefault(claim.table, Counter())[claim.verdict] += 1
+    return [
+        _state(table, Store(table, out), verdicts.get(table.name, Counter()))
+        for table in tables().values()
+    ]
 
-    Parameters
-    ----------
-    out : Path
-        Folder of the results.
 
-    Returns
-    -------
-    list of State
-    """
-    listed = []
-    judged = {paper: judge_paper(paper, out) for paper in PAPERS}
-    for table in tables().values():
-        store = Store(table, out)
-        runs = store.load()
-        done = runs.keys() & set(table.tasks(False))
-        failed = sum(runs[task].failed for task in done)
-        verdicts: dict[str, int] = {}
-        for claim in judged[table.paper]:
-            if claim.table == table.name:
-                verdicts[claim.verdict] = verdicts.get(claim.verdict, 0) + 1
-        wanted = len(table.tasks(False))
-        listed.append(
-            State(
-                table.name,
-                table.title,
-                len(done) - failed,
-                wanted,
-                failed,
-                sum(runs[task].seconds for task in done),
-                store.outdated,
-                verdicts,
-                sum(runs[task].edition < EDITION for task in done),
-                sum(runs[task].diverged for task in done),
-            )
-        )
-    return listed
+def _state(table: Table, store: Store, verdicts: Counter[str]) -> State:
+    wanted = set(table.tasks(False))
+    runs = [run for task, run in store.load().items() if task in wanted]
+    failed = sum(run.failed for run in runs)
+    return State(
+        table,
+        len(runs) - failed,
+        len(wanted),
+        failed,
+        sum(run.seconds for run in runs),
+        store.outdated,
+        sum(run.diverged for run in runs),
+        dict(verdicts),
+    )
 
 
 def complete(table: Table, runs: list[Run], *, quick: bool = False) -> list[Run]:
@@ -207,45 +189,28 @@ def measure(table: Table, runs: list[Run], *, quick: bool = False) -> Means:
     return measured
 
 
-def judge_paper(paper: str, out: Path) -> list[Claim]:
-    """Compute all claims of a paper from the results in a folder.
+def judged(out: Path, only: str = "") -> list[dict[str, Claim]]:
+    """Every claim under every reading, from the results in a folder.
 
     Parameters
     ----------
-    paper : str
-        Key, one of `PAPERS`.
     out : Path
         Folder of the results.
+    only : str
+        Name of a table: its claims alone.
 
     Returns
     -------
-    list of Claim
+    list of dict of str to Claim
+        For each claim: reading -> the claim judged by it; the first is the verdict.
     """
-    measured = measured_of(paper, out)
-    known = tables()
-    return [
-        judge(claim, measured[claim.table], known[claim.table])
-        for claim in printed(paper)
-    ]
-
-
-def measured_of(paper: str, out: Path) -> dict[str, Means]:
-    """All that was measured for a paper, by table.
-
-    Parameters
-    ----------
-    paper, out
-        As in `judge_paper`.
-
-    Returns
-    -------
-    dict of str to dict
-    """
-    return {
-        table.name: measure(table, list(Store(table, out).load().values()))
-        for table in tables().values()
-        if table.paper == paper
-    }
+    found: list[dict[str, Claim]] = []
+    for name, table in tables().items():
+        if only in ("", name):
+            measured = measure(table, list(Store(table, out).load().values()))
+            claims = [c for c in printed(table.paper) if c.table == name]
+            found += [by_reading(claim, measured, table) for claim in claims]
+    return found
 
 
 def reproduce(
@@ -254,11 +219,12 @@ def reproduce(
     *,
     quick: bool = False,
     fresh: bool = False,
+    only: str = "",
     n_jobs: int = 1,
     seconds: float | None = None,
     progress: Callable[[int, int, Run | None], Any] | None = None,
 ) -> list[Run]:
-    """Run what is missing of a table, merge, judge the claims and draw.
+    """Run what is missing of a table, merge and draw.
 
     Parameters
     ----------
@@ -270,6 +236,8 @@ def reproduce(
         The tiny version, kept apart; it does not touch the claims.
     fresh : bool
         Forget what was run before.
+    only : str
+        Run those tasks alone whose "data set, method" this pattern is found in.
     n_jobs : int
         Processes.
     seconds : float, optional
@@ -288,7 +256,12 @@ def reproduce(
         store.forget()
     tasks = table.tasks(quick)
     done = store.load()
-    todo = [task for task in tasks if task not in done or done[task].failed]
+    todo = [
+        task
+        for task in tasks
+        if (task not in done or done[task].failed)
+        and re.search(only, f"{task.dataset}, {task.method}")
+    ]
     finished = len(tasks) - len(todo)
     if progress is not None:
         progress(finished, len(tasks), None)
@@ -300,23 +273,4 @@ def reproduce(
     sound = complete(table, runs, quick=quick)
     if table.draw is not None and sound:
         table.draw(sound, store.results.with_suffix(".png"))
-    if not quick:
-        file_claims(table.paper, Path(out))
     return runs
-
-
-def file_claims(paper: str, out: Path) -> list[Claim]:
-    """Judge all claims of a paper and write its ``claims.csv``.
-
-    Parameters
-    ----------
-    paper, out
-        As in `judge_paper`.
-
-    Returns
-    -------
-    list of Claim
-    """
-    claims = judge_paper(paper, out)
-    write_claims(Path(out) / paper / "claims.csv", claims)
-    return claims

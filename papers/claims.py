@@ -1,21 +1,21 @@
 """Claims: what a paper prints, what was measured, and the verdict.
 
 ``printed/<paper>.csv`` holds what the papers print, one row per number
-or sentence. `judge` puts a measured value and a verdict beside it; nobody types these.
+or sentence. `by_reading` puts a measured value and a verdict beside it; nobody types
+these.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from krein.store.files import atomic_write
 from papers.runs import Means, Run, Table
 
 __all__ = [
@@ -27,12 +27,9 @@ __all__ = [
     "Claim",
     "Measured",
     "by_reading",
-    "judge",
     "lookup",
     "means",
     "printed",
-    "read_claims",
-    "write_claims",
 ]
 
 PRINTED = Path(__file__).parent / "printed"
@@ -48,11 +45,6 @@ VERDICTS = (
 DIVERGED = "diverged runs"  # quantity: how many runs of a method gave no model
 MORE_THAN = "more than "  # before the length of a run that did not get there
 IMPOSSIBLE = "impossible"  # measured value of a row that contradicts itself
-_PRINTED = ("table", "dataset", "method", "quantity", "paper", "tolerance", "known")
-_COLUMNS = (
-    *_PRINTED,
-    *("ours", "spread", "runs", "reading", "verdict", "reason", "others"),
-)
 
 
 @dataclass(frozen=True)
@@ -84,8 +76,6 @@ class Claim:
         Reading of the protocol that the verdict is about, where there are several.
     verdict : str
         One of `VERDICTS`.
-    others : str
-        What the other readings give.
     """
 
     table: str
@@ -101,7 +91,6 @@ class Claim:
     runs: str = ""
     reading: str = ""
     verdict: str = "not run"
-    others: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -109,8 +98,9 @@ class Claim:
         return self.dataset, self.method, self.quantity
 
 
-def printed(paper: str) -> list[Claim]:
-    """Read what a paper prints.
+@cache
+def printed(paper: str) -> tuple[Claim, ...]:
+    """Read what a paper prints, with nothing measured yet; nothing if it has no file.
 
     Parameters
     ----------
@@ -119,28 +109,13 @@ def printed(paper: str) -> list[Claim]:
 
     Returns
     -------
-    list of Claim
-        With nothing measured yet.
+    tuple of Claim
     """
     source = PRINTED / f"{paper}.csv"
-    rows = csv.DictReader(io.StringIO(source.read_text(encoding="utf-8")))
-    return [Claim(**row) for row in rows]
-
-
-def read_claims(path: Path) -> list[Claim]:
-    """Read a claims file that `write_claims` wrote."""
-    with open(path, encoding="utf-8", newline="") as handle:
-        return [Claim(**row) for row in csv.DictReader(handle)]
-
-
-def write_claims(path: Path, claims: Iterable[Claim]) -> None:
-    """Write a claims file, completely or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path, overwrite=True, text=True) as handle:
-        writer = csv.DictWriter(handle, _COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for claim in claims:
-            writer.writerow({name: getattr(claim, name) for name in _COLUMNS})
+    if not source.is_file():
+        return ()
+    with open(source, encoding="utf-8", newline="") as rows:
+        return tuple(Claim(**row) for row in csv.DictReader(rows))
 
 
 @dataclass(frozen=True)
@@ -213,8 +188,8 @@ def lookup(measured: Means, keys: Iterable[tuple[str, str, str]]) -> list[Any] |
     return None if any(value is None for value in found) else found
 
 
-def judge(claim: Claim, measured: Means, table: Table) -> Claim:
-    """Fill in `ours` and the verdict, by the first reading that was run, and by others.
+def by_reading(claim: Claim, measured: Means, table: Table) -> dict[str, Claim]:
+    """Judge a claim under each reading that concerns it and was run.
 
     Parameters
     ----------
@@ -227,43 +202,23 @@ def judge(claim: Claim, measured: Means, table: Table) -> Claim:
 
     Returns
     -------
-    Claim
-    """
-    found = by_reading(claim, measured, table)
-    run = [label for label, judged in found.items() if judged.verdict != "not run"]
-    chosen = next(iter(run or found))
-    if len(found) == 1:
-        return found[chosen]
-    others = "; ".join(
-        f"{label}: {other.ours or 'no number'}, {other.verdict}"
-        for label, other in found.items()
-        if label != chosen
-    )
-    return replace(found[chosen], reading=chosen, others=others)
-
-
-def by_reading(claim: Claim, measured: Means, table: Table) -> dict[str, Claim]:
-    """Judge a claim under each reading that concerns it.
-
-    Parameters
-    ----------
-    claim, measured, table
-        As in `judge`.
-
-    Returns
-    -------
     dict of str to Claim
-        Name of the reading -> judged claim, in the order of the table.
+        Name of the reading -> judged claim, in the order of the table: the first is
+        the verdict. Where the first reading binds, it is there also if it was not run.
     """
+    names = {table.under(claim.method, reading) for reading in table.readings}
+    if len(names) == 1:  # no reading concerns this method
+        return {"": _judge(claim, measured, table)}
     found: dict[str, Claim] = {}
+    binding = table.binding(claim)
     for reading, label in table.readings.items():
         method = table.under(claim.method, reading)
         if reading and method == claim.method:
             continue  # this method is the same under the reading
         judged = _judge(replace(claim, method=method), measured, table)
-        if judged.verdict != "not run" or not found or reading == "":
-            found[label] = replace(judged, method=claim.method)
-    return found
+        if judged.verdict != "not run" or judged.ours or (binding and not found):
+            found[label] = replace(judged, method=claim.method, reading=label)
+    return found or {"": claim}
 
 
 def _judge(claim: Claim, measured: Means, table: Table) -> Claim:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.optimize import brentq
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
@@ -20,13 +18,13 @@ from papers.experiments import (
 )
 from papers.runs import Task, seed_of
 
-__all__ = ["SCALINGS", "SETS", "Noisy", "noisy_kernel", "width_of"]
+__all__ = ["SCALINGS", "SETS", "Noisy", "noisy_kernel"]
 
 # What may be done to the features before the Gaussian; the papers do not say.
 SCALINGS: dict[str, Any] = {
-    "standardised": StandardScaler,
+    "standardised": StandardScaler,  # but grey values as they are
+    "all standardised": StandardScaler,
     "[-1, 1]": lambda: MinMaxScaler((-1.0, 1.0)),
-    "[0, 1]": MinMaxScaler,
     "as they are": None,
 }
 
@@ -41,6 +39,9 @@ SETS = {
 }
 _WIDTHS = tuple(2.0**k for k in range(-6, 5))  # gamma times the number of features
 _CS = (0.1, 1.0, 10.0, 100.0)
+# Those of LIBSVM's guide; C = 2^-5, 2^-3 and 2^9 to 2^15 are left out, for their time.
+_LIBSVM_GAMMAS = tuple(2.0**k for k in range(-15, 4, 2))
+_LIBSVM_CS = tuple(2.0**k for k in range(-1, 8, 2))
 
 
 class Noisy:
@@ -107,6 +108,7 @@ def noisy_kernel(
     gamma: float | None = None,
     *,
     scaling: str = "standardised",
+    libsvm_grid: bool = False,
 ) -> Noisy:
     """K - noise (E + E') / 2 on all points; width of K tuned on the training part.
 
@@ -122,6 +124,8 @@ def noisy_kernel(
         Width that was tuned before.
     scaling : str
         One of `SCALINGS`; "standardised" leaves grey values as they are.
+    libsvm_grid : bool
+        Tune the width over the odd powers of two of LIBSVM's guide.
 
     Returns
     -------
@@ -132,48 +136,25 @@ def noisy_kernel(
     X, y = _points(task, quick, scaling)
     train, test = split_of(task, y, 0.2)
     if gamma is None:
-        gamma = _width(task, X[train], y[train], quick)
+        gamma = _width(task, X[train], y[train], quick, libsvm_grid)
     E = np.random.default_rng([*seed_of(task), 4]).standard_normal((len(X), len(X)))
     clean = rbf_kernel(X, gamma=gamma)
     return Noisy(clean, noise * 0.5 * (E + E.T), y, train, test, gamma)
 
 
-def width_of(task: Task, quick: bool, noise: float, largest: float) -> float:
-    """Gamma at which the noisy matrix has a given largest eigenvalue.
-
-    The largest eigenvalue falls from about n to that of the noise as gamma grows, so
-    that a printed one tells the width which a paper does not state.
-
-    Parameters
-    ----------
-    task, quick, noise
-        As in `noisy_kernel`.
-    largest : float
-        The eigenvalue.
-
-    Returns
-    -------
-    float
-    """
-
-    def excess(log_gamma: float) -> float:
-        K = noisy_kernel(task, quick, noise, float(np.exp(log_gamma))).K
-        top = eigh(K, eigvals_only=True, subset_by_index=[len(K) - 1] * 2)
-        return float(top[0]) - largest
-
-    low, high = np.log(1e-6), np.log(1e3)
-    if excess(high) > 0:
-        return float(np.exp(high))  # the noise alone has more
-    return float(np.exp(brentq(excess, low, high, xtol=1e-2)))
-
-
-def _width(task: Task, X: Array, y: np.ndarray, quick: bool) -> float:
+def _width(
+    task: Task, X: Array, y: np.ndarray, quick: bool, libsvm_grid: bool
+) -> float:
     """Gamma by five-fold cross-validation of LIBSVM over (C, gamma)."""
     from krein import rbf_kernel
 
-    gammas = [width / X.shape[1] for width in (_WIDTHS[4:8:2] if quick else _WIDTHS)]
+    gammas, Cs = [width / X.shape[1] for width in _WIDTHS], list(_CS)
+    if libsvm_grid:
+        gammas, Cs = list(_LIBSVM_GAMMAS), list(_LIBSVM_CS)
+    if quick:
+        gammas, Cs = gammas[4:8:2], Cs[1:3]
     kernels = {gamma: rbf_kernel(X, gamma=gamma) for gamma in gammas}
-    grid = [{"C": C, "gamma": g} for g in gammas for C in (_CS[1:3] if quick else _CS)]
+    grid = [{"C": C, "gamma": g} for g in gammas for C in Cs]
 
     def make(C: float, gamma: float) -> Any:
         return SVC(C=C, kernel="precomputed")

@@ -2,67 +2,85 @@
 
 from __future__ import annotations
 
+import csv
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 from krein.store.files import atomic_write
-from papers import OTHER_SEED, PAPERS, states, tables
-from papers.claims import PRINTED, VERDICTS, Claim, Measured
+from papers import PAPERS, tables
+from papers.claims import VERDICTS, Claim
 from papers.picture import draw_claims
-from papers.runs import Means, Table
+from papers.runs import Table
 from papers.sentences import sentences
-from papers.tally import Ledger, changes, read_ledger, since_first_reading
+from papers.tally import (
+    COMPARED,
+    Ledger,
+    compared,
+    other_seeds,
+    read_ledger,
+    since_second_reading,
+)
 
 __all__ = ["page_lines", "write_page"]
 
-_WORDS = {
-    "holds": "within the tolerance that the protocol of the paper states",
-    "differs": "outside of it",
-    "diverged": "at least one run behind it gave no model; nothing was scored for it",
-    "cannot hold": "it contradicts itself or what was measured",
-    "tests nothing": "ours was chosen to be the printed one, or the sentence is none "
-    "of the paper; counted apart",
-    "not to be had": "the data, or a number in the copy of the paper, are missing, or "
-    "it is seconds of another machine",
-    "not run": "no run yet, or one that was cut short; `make papers TABLE=` with the "
-    "name of the table goes on",
+HERE = Path(__file__).parent
+_COLUMNS = (
+    *("table", "dataset", "method", "quantity", "printed", "tolerance", "ours"),
+    *("spread", "runs", "verdict", "reading", "why", "other readings", "other seeds"),
+)
+_MANY = 30  # claims of one quantity that are split by method
+_PLURAL = {"holds": "hold", "differs": "differ", "tests nothing": "test nothing"}
+# (table, before, now) of verdicts that changed since the second reading -> why.
+REASONS = {
+    tuple(row[:3]): row[3]
+    for row in csv.reader((HERE / "ledger" / "changes.csv").read_text().splitlines())
 }
 
 
 def write_page(path: Path, out: Path) -> int:
-    """Judge every claim from the results, file the claims, write page and picture.
+    """Judge every claim from the results; write the page, its picture and its rows.
 
     Parameters
     ----------
     path : Path
-        Markdown file to write; the picture is written beside it.
+        Markdown file to write; picture and rows (CSV) are written beside it.
     out : Path
         Folder of the results.
 
     Returns
     -------
     int
-        Number of claims on the page.
+        Number of claims.
     """
-    ledger = read_ledger(out)
+    ledger, seeds = read_ledger(out), other_seeds()
     path.parent.mkdir(parents=True, exist_ok=True)
     picture = path.with_name(f"{path.stem}_claims.png")
-    drawn = draw_claims(ledger, picture)
+    drawn = draw_claims(ledger.claims, picture)
     with atomic_write(path, overwrite=True, text=True) as handle:
-        lines = page_lines(ledger, out, picture.name, drawn)
+        lines = page_lines(ledger, seeds, picture.name, drawn)
         handle.writelines(f"{line}\n" for line in lines)
+    with atomic_write(path.with_suffix(".csv"), overwrite=True, text=True) as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        writer.writerows(_rows(ledger, seeds))
     return len(ledger.claims)
 
 
-def page_lines(ledger: Ledger, out: Path, picture: str, drawn: int) -> Iterator[str]:
+def page_lines(
+    ledger: Ledger, seeds: dict[int, Ledger], picture: str, drawn: int
+) -> Iterator[str]:
     """Lines of the page.
 
     Parameters
     ----------
     ledger : Ledger
         All claims.
-    out : Path
-        Folder of the results, for the protocols and the state of the runs.
+    seeds : dict of int to Ledger
+        The same on other splits.
     picture : str
         Name of the file with the picture.
     drawn : int
@@ -75,156 +93,172 @@ def page_lines(ledger: Ledger, out: Path, picture: str, drawn: int) -> Iterator[
     yield from ("---", "orphan: true", "---", "")  # Sphinx: no toctree needed
     yield "# What the papers claim and what we found"
     yield ""
+    yield "<!-- Written by `python -m papers --page`; do not edit. -->"
+    yield ""
+    said = sentences(ledger, seeds)
+    yield from (f"{i}. {text}" for i, text in enumerate(said, 1))
+    yield from ("", f"![Printed values against measured ones]({picture})", "")
     yield (
-        "<!-- Written by `python -m papers --page docs/papers.md` from the results in "
-        "papers/ledger; do not edit. -->"
+        f"*The {drawn} claims that are two numbers, without their signs; what lies "
+        "beyond the axes is drawn at their edge.*"
     )
-    yield ""
-    yield f"![Printed values against measured ones, by verdict]({picture})"
-    yield ""
-    yield (
-        f"*The {drawn} claims that are two numbers, without their signs (what lies "
-        f"beyond the axes is drawn at their edge); the other "
-        f"{len(ledger.claims) - drawn} are sentences or were not measured.*"
-    )
-    yield ""
-    yield from (f"{i}. {text}" for i, text in enumerate(sentences(ledger), 1))
-    yield from ("", "## Verdicts", "")
-    yield from (f"- *{verdict}*: {words}." for verdict, words in _WORDS.items())
-    yield ""
-    yield from _summary(ledger, out)
+    yield from ("", (HERE / "ledger" / "rules.md").read_text("utf-8").rstrip())
+    for paper, title in PAPERS.items():
+        if ledger.of(paper):
+            yield from ("", f"## {title}", "")
+            yield from _paper(paper, ledger)
+    yield from ("", "## Other seeds", "")
+    yield from _seeds(ledger, seeds)
+    yield from ("", "## Since the second reading", "")
     yield from _since(ledger)
-    yield from _other_seed(ledger)
-    for paper in PAPERS:
-        yield from _paper(paper, ledger, out)
-    yield from ("", (PRINTED / "errata.md").read_text(encoding="utf-8").rstrip())
 
 
-def _summary(ledger: Ledger, out: Path) -> Iterator[str]:
-    """Verdicts of every table, and how many of its runs are of which reading."""
-    yield f"| table | {' | '.join(VERDICTS)} | runs | minutes of one core |"
-    yield f"|---|{'---|' * (len(VERDICTS) + 2)}"
-    seconds = 0.0
-    for state in states(out):
-        count = ledger.count(state.table)
-        cells = " | ".join(str(count[v]) if count[v] else "" for v in VERDICTS)
-        yield f"| {state.table} | {cells} | {state.runs} | {state.seconds / 60:.1f} |"
-        seconds += state.seconds
-    count = ledger.count()
-    cells = " | ".join(f"**{count[v]}**" for v in VERDICTS)
-    yield f"| **all** | {cells} | | **{seconds / 60:.0f}** |"
-    yield ""
-    yield (
-        "Runs: those that are there, of those that the table wants; *older* ones were "
-        "made before the second reading of the papers, by the same protocol. Minutes "
-        "are processor time; on a busy machine they are an upper bound."
-    )
-
-
-def _since(ledger: Ledger) -> Iterator[str]:
-    """Which verdicts are others than at the first reading, and why."""
-    before, changed = since_first_reading(ledger)
-    counts = ", ".join(f"{before[v]} {v}" for v in VERDICTS if before[v])
-    known = sum(n for (then, *_), n in changed.items() if then in VERDICTS)
-    yield from ("", "## Since the first reading", "")
-    yield (
-        f"The first reading (krein 0.1.0) judged {before.total()} claims: {counts}. Of "
-        f"these {known} have another verdict now, and "
-        f"{sum(changed.values()) - known} claims are new:"
-    )
-    yield ""
-    yield "| before | now | claims | why |"
+def _paper(paper: str, ledger: Ledger) -> Iterator[str]:
+    found = HERE / "ledger" / paper / "found.md"
+    yield found.read_text(encoding="utf-8").rstrip()
+    yield from ("", "| table | what is printed | verdicts | ours against printed |")
     yield "|---|---|---|---|"
-    for (then, now, why), n in sorted(changed.items(), key=lambda item: -item[1]):
-        yield f"| {then} | {now} | {n} | {why} |"
+    groups: dict[tuple[str, str], list[Claim]] = {}
+    for claim in ledger.of(paper):
+        groups.setdefault((claim.table, claim.quantity), []).append(claim)
+    for (table, quantity), claims in groups.items():
+        for what, part in _parts(quantity, claims):
+            yield f"| {_name(table)} | {what} | {_counts(part)} | {_distance(part)} |"
+    lines = [
+        line
+        for table in tables().values()
+        if table.paper == paper
+        for line in _readings(table, ledger)
+    ]
+    if lines:
+        yield from ("", "| table | reading | holds | mean distance of accuracies |")
+        yield "|---|---|---|---|"
+        yield from lines
 
 
-def _other_seed(ledger: Ledger) -> Iterator[str]:
-    """How many verdicts change with other splits, where they were run."""
-    found = changes(ledger, OTHER_SEED)
-    if not found:
+def _counts(claims: list[Claim]) -> str:
+    count = Counter(claim.verdict for claim in claims)
+    words = (f"{count[v]} {_PLURAL.get(v, v)}" for v in VERDICTS if count[v])
+    return ", ".join(words)
+
+
+def _name(table: str) -> str:
+    """Call ``ying-table3`` Table 3."""
+    name = re.sub(r"(\d+)", r" \1", table.partition("-")[2])
+    return name.upper() if name == "usps" else name.capitalize()
+
+
+def _parts(quantity: str, claims: list[Claim]) -> Iterator[tuple[str, list[Claim]]]:
+    """Claims on one quantity, by method where there are many."""
+    if len(claims) <= _MANY:
+        yield quantity, claims
         return
-    yield from ("", "## Another seed", "")
-    yield "Verdicts on other random splits, reading by reading, where both were run:"
-    yield ""
-    for table, (count, changed) in found.items():
-        said = f": {'; '.join(changed)}" if changed else ""
-        yield f"- {table}: {len(changed)} of {count} changed{said}."
+    for method in dict.fromkeys(claim.method for claim in claims):
+        own = [claim for claim in claims if claim.method == method]
+        yield f"{quantity} of {method}", own
 
 
-def _paper(paper: str, ledger: Ledger, out: Path) -> Iterator[str]:
-    yield from ("", f"## {PAPERS[paper]}", "")
-    own = [table for table in tables().values() if table.paper == paper]
-    readings = [line for table in own for line in _readings(table, ledger)]
-    found = out / paper / "found.md"
-    if found.is_file():
-        yield found.read_text(encoding="utf-8").rstrip()
-        yield ""
-    if readings:
-        yield "| table | reading | holds | differs | diverged | not run |"
-        yield "|---|---|---|---|---|---|"
-        yield from readings
-        yield ""
-    for table in own:
-        yield from _section(table, ledger)
+def _distance(claims: list[Claim]) -> str:
+    """How far ours are from what is printed, in the unit of the tolerance."""
+    pairs = [
+        (claim.tolerance, float(claim.paper), float(claim.ours))
+        for claim in claims
+        if claim.verdict in COMPARED and _is_number(claim.ours)
+    ]
+    if not pairs:
+        return ""
+    if len(claims) == 1:
+        return f"{claims[0].ours} against {claims[0].paper}"
+    kind = pairs[0][0]
+    if kind.startswith("x"):
+        middle = median(max(a / b, b / a) for _, a, b in pairs)
+        return f"a factor of {middle:.2g} (median)"
+    if kind.endswith("%"):
+        return (
+            f"{median(100 * abs(a - b) / abs(a) for _, a, b in pairs):.2g} % (median)"
+        )
+    return f"{median(abs(a - b) for _, a, b in pairs):.2g} (median)"
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _readings(table: Table, ledger: Ledger) -> Iterator[str]:
-    """How many claims of a table hold under each reading."""
-    words = ("holds", "differs", "diverged", "not run")
-    for label, count in ledger.under(table.name).items():
-        cells = " | ".join(str(count[word]) for word in words)
-        yield f"| {table.name} | {label} | {cells} |"
+    """How many claims of a table hold under each reading, and how far they are."""
+
+    def accuracy(claim: Claim) -> bool:
+        return claim.quantity == "accuracy"
+
+    labels = [
+        label
+        for label in table.readings.values()
+        if sum(label in by and len(by) > 1 for by in ledger.readings) > 1
+        and ledger.holding(table.name, lambda claim: True, label) != "(not run)"
+    ]
+    scored = [
+        label
+        for label in labels
+        if any(
+            accuracy(claim) and claim.verdict in COMPARED
+            for claim in ledger.under(table.name, label)
+        )
+    ]
+    means = ledger.deviations(table.name, accuracy, scored) if scored else []
+    far = dict(zip(scored, means, strict=False))
+    for label in labels:
+        holds = ledger.holding(table.name, lambda claim: True, label)
+        distance = f"{far[label]:.3g}" if label in far else ""
+        yield f"| {_name(table.name)} | {label} | {holds} | {distance} |"
 
 
-def _section(table: Table, ledger: Ledger) -> Iterator[str]:
-    rows = ledger.of(table.name)
-    count = ledger.count(table.name)
-    said = ", ".join(f"{count[v]} {v}" for v in VERDICTS if count[v])
-    yield f"### {table.name}: {table.title}"
-    yield ""
-    yield f"{len(rows)} claims: {said}."
-    yield ""
-    yield "<details><summary>Every claim</summary>"
-    yield ""
-    yield "| data set | method | quantity | paper | ours | verdict | reading | why |"
-    yield "|---|---|---|---|---|---|---|---|"
-    yield from map(_row, rows)
-    yield from _grid(table, ledger.measured[table.name])
-    yield from ("", "</details>", "")
+def _seeds(ledger: Ledger, seeds: dict[int, Ledger]) -> Iterator[str]:
+    """How many verdicts change with other splits, where they were run."""
+    yield "Verdicts on other random splits, reading by reading, where both were run:"
+    yield from ("", "| seed | table | compared | changed |", "|---|---|---|---|")
+    for seed, other in seeds.items():
+        count: Counter[str] = Counter()
+        changed: Counter[str] = Counter()
+        for here, there in compared(ledger, other):
+            count[here.table] += 1
+            changed[here.table] += here.verdict != there.verdict
+        for table, n in sorted(count.items()):
+            yield f"| {seed} | {table} | {n} | {changed[table]} |"
 
 
-def _row(claim: Claim) -> str:
-    ours = f"{claim.ours} ± {claim.spread}" if claim.spread else claim.ours
-    why = "; ".join(part for part in (claim.reason, claim.others) if part)
-    cells = (
-        *(claim.dataset, claim.method, claim.quantity, claim.paper),
-        *(ours, claim.verdict, claim.reading, why),
-    )
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+def _since(ledger: Ledger) -> Iterator[str]:
+    """Which verdicts are others than at the second reading, and why."""
+    before, changed = since_second_reading(ledger)
+    now = Counter(claim.verdict for claim in ledger.claims)
+    yield from ("| verdict | second reading | now |", "|---|---|---|")
+    yield from (f"| {word} | {before[word]} | {now[word]} |" for word in VERDICTS)
+    yield f"| all | {before.total()} | {now.total()} |"
+    yield from ("", "| table | before | now | claims | why |", "|---|---|---|---|---|")
+    for key, n in sorted(changed.items()):
+        yield f"| {' | '.join(key)} | {n} | {REASONS.get(key, '')} |"
 
 
-def _grid(table: Table, measured: Means) -> Iterator[str]:
-    """Mean and standard deviation of one quantity: methods down, data sets across."""
-    keys = [key for key in measured if key[2] == table.grid]
-    wanted = list(dict.fromkeys((t.dataset, t.method) for t in table.tasks(False)))
-    datasets = list(dict.fromkeys(d for d, _ in wanted if any(k[0] == d for k in keys)))
-    methods = list(dict.fromkeys(m for _, m in wanted if any(k[1] == m for k in keys)))
-    if not datasets or not table.grid:
-        return
-    yield ""
-    yield f"What was measured ({table.grid}, mean ± standard deviation over splits):"
-    yield ""
-    yield f"| method | {' | '.join(datasets)} |"
-    yield f"|---|{'---|' * len(datasets)}"
-    for method in methods:
-        row = [measured.get((dataset, method, table.grid)) for dataset in datasets]
-        yield f"| {method} | {' | '.join(map(_cell, row))} |"
+def _rows(ledger: Ledger, seeds: dict[int, Ledger]) -> Iterator[tuple[Any, ...]]:
+    """Rows of the file with every claim."""
+    for place, by in enumerate(ledger.readings):
+        chosen, *others = by.values()
+        again = (
+            f"{seed}: {_said(next(iter(other.readings[place].values())))}"
+            for seed, other in seeds.items()
+            if next(iter(other.readings[place].values())).runs
+        )
+        yield (
+            *(chosen.table, *chosen.key, chosen.paper, chosen.tolerance, chosen.ours),
+            *(chosen.spread, chosen.runs, chosen.verdict, chosen.reading),
+            chosen.reason,
+            "; ".join(f"{other.reading}: {_said(other)}" for other in others),
+            "; ".join(again),
+        )
 
 
-def _cell(found: Measured | None) -> str:
-    if found is None:
-        return ""
-    digits = 3 if abs(found.value) <= 1 else 1
-    spread = "" if found.spread is None else f" ± {found.spread:.{digits}f}"
-    return f"{found.value:.{digits}f}{spread}"
+def _said(claim: Claim) -> str:
+    return f"{claim.ours or 'no number'}, {claim.verdict}"

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from papers.claims import Claim
-from papers.tally import Ledger
 
-__all__ = ["COLOURS", "draw_claims", "numbers"]
+__all__ = ["draw_claims", "numbers"]
 
-COLOURS = {
+_COLOURS = {
     "holds": "#2a6f97",
     "differs": "#c1121f",
     "diverged": "#e09f3e",
@@ -18,8 +17,6 @@ COLOURS = {
     "tests nothing": "#c9c9c9",
     "not to be had": "#8d99ae",
 }
-
-
 Point = tuple[str, float, float]  # verdict, printed, ours
 
 
@@ -40,23 +37,11 @@ def numbers(claims: list[Claim]) -> tuple[list[Point], list[Point]]:
     return shares, others
 
 
-def draw_claims(ledger: Ledger, path: Path) -> int:
-    """Draw the picture and return the number of points in it.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        All claims.
-    path : Path
-        Picture to write.
-
-    Returns
-    -------
-    int
-    """
+def draw_claims(claims: list[Claim], path: Path) -> int:
+    """Draw the picture and return the number of points in it."""
     from krein.plotting import new_axes
 
-    shares, others = numbers(ledger.claims)
+    shares, others = numbers(claims)
     axes = new_axes(2, figsize=(11, 5.2))
     _draw(axes[0], shares, (0.0, 100.0))
     _draw(axes[1], others, (1e-3, 1e6))
@@ -71,7 +56,7 @@ def draw_claims(ledger: Ledger, path: Path) -> int:
 def _draw(ax: Any, points: list[Point], ends: tuple[float, float]) -> None:
     """Points by verdict, those beyond the axes at their edge."""
     ax.plot(ends, ends, color="black", linewidth=0.6)
-    for verdict, colour in COLOURS.items():
+    for verdict, colour in _COLOURS.items():
         pairs = [
             (x, min(max(y, ends[0]), ends[1])) for v, x, y in points if v == verdict
         ]

@@ -27,7 +27,6 @@ from krein.store.fingerprint import fingerprint
 from krein.store.records import RecordStore, read_record
 
 __all__ = [
-    "EDITION",
     "DivergedError",
     "Run",
     "Runner",
@@ -41,9 +40,6 @@ __all__ = [
 # What a run measures: numbers, curves (lists of numbers), words.
 Values = dict[str, Any]
 FAILED = "failed"  # in the values of a run that broke down: the error in words
-# Raised with every new reading of the papers. Older runs stay as long as the protocol
-# of their table does; the page says how many there are.
-EDITION = 2
 STATUS = "status"  # how the solver ended, in the values of a run
 
 
@@ -76,7 +72,6 @@ class Run:
     task: Task
     values: Values
     seconds: float
-    edition: int = EDITION
 
     @property
     def failed(self) -> bool:
@@ -96,15 +91,13 @@ class Run:
             "split": self.task.split,
             "seconds": round(self.seconds, 3),
             "values": self.values,
-            "edition": self.edition,
         }
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Run:
         """Read what `record` wrote."""
         task = Task(record["dataset"], record["method"], record["split"])
-        edition = record.get("edition", 1)
-        return cls(task, record["values"], record["seconds"], edition)
+        return cls(task, record["values"], record["seconds"])
 
 
 # (task, quick, earlier) -> values; earlier(task) gives the values of another task of
@@ -140,8 +133,6 @@ class Table:
         ``draw(runs, path)`` writes a picture.
     explain : callable, optional
         ``explain(claim, measured)`` says what the runs tell about a claim that differs.
-    grid : str
-        Quantity that the page shows for every method and data set, "" for none.
     version : int
         To be raised when the protocol changes: older results are then outdated.
     current : callable, optional
@@ -152,6 +143,8 @@ class Table:
         that names of methods do not mention.
     under : callable
         ``under(method, reading)``: name of a method when it follows a reading.
+    binding : callable
+        ``binding(claim)``: the first reading alone decides, also where it was not run.
     """
 
     name: str
@@ -162,11 +155,11 @@ class Table:
     derive: Callable[[Means, list[Run]], Means] | None = None
     draw: Callable[[list[Run], Path], None] | None = None
     explain: Callable[[Any, Means], str] | None = None
-    grid: str = ""
     version: int = 1
     current: Callable[[Run], bool] | None = None
     readings: Mapping[str, str] = field(default_factory=lambda: {"": ""})
     under: Callable[[str, str], str] = _with_suffix
+    binding: Callable[[Any], bool] = lambda claim: False
 
 
 def machine() -> dict[str, str | int | None]:
@@ -278,9 +271,13 @@ class Store:
         self._records().write(run.task.name, self._key(run.task), run.record())
 
     def merge(self) -> list[Run]:
-        """Write all finished tasks into one file; drop the small ones when complete."""
-        runs = sorted(self.load().values(), key=lambda run: run.task)
+        """Write all finished tasks into one file; drop the small ones when complete.
+
+        Runs of tasks that the table no longer has are left out.
+        """
         wanted = set(self.table.tasks(self.quick))
+        loaded = self.load().values()
+        runs = sorted((r for r in loaded if r.task in wanted), key=lambda run: run.task)
         missing = wanted - {run.task for run in runs}
         header = {
             "table": self.table.name,

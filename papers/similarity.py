@@ -7,14 +7,12 @@ as the training rows were, and with new rows left raw.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from krein.arrays import Array
-from papers.claims import Measured
 from papers.experiments import (
     RawRows,
     accuracy,
@@ -25,7 +23,7 @@ from papers.experiments import (
     tune,
     vectors,
 )
-from papers.runs import Means, Run, Table, Task, Values
+from papers.runs import Table, Task, Values
 
 __all__ = ["TABLES"]
 
@@ -120,75 +118,6 @@ def _compute(task: Task, quick: bool, earlier: Any) -> Values:
     return {"error": error, **best}
 
 
-def _derive(measured: Means, runs: list[Run]) -> Means:
-    """Sentences: which of two errors is smaller on the same splits."""
-    errors = {
-        (run.task.dataset, run.task.method, run.task.split): run.values["error"]
-        for run in runs
-    }
-    extra: Means = {}
-    for dataset in DATASETS:
-        for fix in _FIXES[:2]:
-            changes = [
-                error - errors[dataset, f"{fix}, raw rows", split]
-                for (name, method, split), error in errors.items()
-                if name == dataset
-                and method == f"{fix}, mapped rows"
-                and (dataset, f"{fix}, raw rows", split) in errors
-            ]
-            if len(changes) > 1:
-                noise = float(np.std(changes, ddof=1)) / np.sqrt(len(changes))
-                better = float(np.mean(changes)) <= 2 * noise
-                key = (dataset, fix, "mapped rows are not worse than raw rows")
-                extra[key] = Measured("yes" if better else "no", None, len(changes))
-    extra.update(_same_model(errors))
-    return extra
-
-
-def _same_model(errors: dict[tuple[str, str, int], float]) -> Means:
-    """Say whether the Krein SVM is the flipped SVM on every single split."""
-    extra: Means = {}
-    for dataset in DATASETS:
-        pairs = [
-            (
-                errors[dataset, "KSVM", split],
-                errors[dataset, "flip, mapped rows", split],
-            )
-            for split in range(20)
-            if (dataset, "KSVM", split) in errors
-            and (dataset, "flip, mapped rows", split) in errors
-        ]
-        if pairs:
-            same = all(abs(a - b) < 1e-9 for a, b in pairs)
-            key = (dataset, "KSVM", "equals flip with mapped rows on every split")
-            extra[key] = Measured("yes" if same else "no", None, len(pairs))
-    return extra
-
-
-def _draw(runs: list[Run], path: Path) -> None:
-    """Bars of mean error: mapped rows beside raw rows."""
-    from krein.plotting import new_axes
-    from papers.claims import means
-
-    measured = means(runs)
-    datasets = [d for d in DATASETS if any(run.task.dataset == d for run in runs)]
-    axes = np.atleast_1d(
-        new_axes(len(datasets), figsize=(4.2 * len(datasets), 4), sharey=True)
-    )
-    for ax, dataset in zip(axes, datasets, strict=True):
-        found = [(m, measured.get((dataset, m, "error"))) for m in METHODS]
-        shown = [(m, value) for m, value in found if value is not None]
-        at = np.arange(len(shown))
-        colours = ["#c1121f" if "raw" in m else "#2a6f97" for m, _ in shown]
-        spread = [value.spread or 0.0 for _, value in shown]
-        ax.barh(at, [v.value for _, v in shown], xerr=spread, color=colours)
-        ax.set_yticks(at, [m for m, _ in shown])
-        ax.invert_yaxis()
-        ax.set(title=dataset, xlabel="error, %")
-    figure = axes[0].figure
-    figure.savefig(path, dpi=90)
-
-
 TABLES = [
     Table(
         "similarity",
@@ -196,8 +125,5 @@ TABLES = [
         "Chen et al. (2009): 20 splits, every method, mapped against raw rows",
         _tasks,
         _compute,
-        _derive,
-        _draw,
-        grid="error",
     )
 ]

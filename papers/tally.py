@@ -6,17 +6,17 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import mean
 
-from papers import LEDGER, PAPERS, file_claims, measured_of, tables
-from papers.claims import Claim, by_reading, printed
-from papers.runs import Means
+from papers import HERE, LEDGER, judged, tables
+from papers.claims import Claim
 
-__all__ = ["Ledger", "changes", "read_ledger", "since_first_reading"]
+__all__ = ["Ledger", "other_seeds", "read_ledger", "since_second_reading"]
 
-_COMPARED = {"holds", "differs"}
-_JUDGED = {*_COMPARED, "diverged"}
+COMPARED = {"holds", "differs"}
+JUDGED = {*COMPARED, "diverged"}
 Where = Callable[[Claim], bool]
 
 
@@ -26,35 +26,33 @@ class Ledger:
 
     Attributes
     ----------
-    claims : list of Claim
-        Judged by the first reading that was run.
     readings : list of dict
-        For each claim: name of a reading -> the claim judged by it.
-    measured : dict
-        Table -> what was measured.
+        For each claim: name of a reading -> the claim judged by it; the first is the
+        verdict.
     """
 
-    claims: list[Claim]
     readings: list[dict[str, Claim]]
-    measured: dict[str, Means]
 
-    def of(self, table: str) -> list[Claim]:
-        """Claims of one table."""
-        return [claim for claim in self.claims if claim.table == table]
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """Every claim with its verdict."""
+        return [next(iter(by.values())) for by in self.readings]
 
-    def count(self, table: str = "") -> Counter[str]:
-        """Verdicts of one table, or of all."""
-        rows = self.of(table) if table else self.claims
-        return Counter(claim.verdict for claim in rows)
+    def of(self, paper: str) -> list[Claim]:
+        """Claims of one paper."""
+        own = {name for name, table in tables().items() if table.paper == paper}
+        return [claim for claim in self.claims if claim.table in own]
 
-    def under(self, table: str) -> dict[str, Counter[str]]:
-        """Verdicts of a table by reading, of the claims that it concerns."""
-        found: dict[str, Counter[str]] = {}
-        for by in self.readings:
-            for label, claim in by.items():
-                if claim.table == table and len(by) > 1:
-                    found.setdefault(label, Counter())[claim.verdict] += 1
-        return found
+    def under(self, table: str, reading: str) -> list[Claim]:
+        """Claims of a table that a reading concerns; the verdicts if it is ""."""
+        if not reading:
+            return [claim for claim in self.claims if claim.table == table]
+        rows = [by[reading] for by in self.readings if reading in by]
+        return [claim for claim in rows if claim.table == table]
+
+    def find(self, table: str, *key: str, reading: str = "") -> Claim:
+        """Return one claim by its data set, method and quantity."""
+        return next(c for c in self.under(table, reading) if c.key == key)
 
     def holding(self, table: str, where: Where, reading: str = "") -> str:
         """How many claims hold of those that were compared: "14 of 20".
@@ -66,84 +64,56 @@ class Ledger:
         where : callable
             ``where(claim)``: which claims count.
         reading : str
-            Judge by this reading instead of the first that was run.
+            Judge by this reading instead of the first.
         """
-        rows: Iterable[Claim] = self.of(table)
-        if reading:
-            rows = [by[reading] for by in self.readings if reading in by]
-        words = [c.verdict for c in rows if c.table == table and where(c)]
-        judged = [word for word in words if word in _JUDGED]
-        return f"{judged.count('holds')} of {len(judged)}" if judged else "(not run)"
+        words = [c.verdict for c in self.under(table, reading) if where(c)]
+        compared = [word for word in words if word in JUDGED]
+        if not compared:
+            return "(not run)"
+        return f"{compared.count('holds')} of {len(compared)}"
 
     def deviations(
         self, table: str, where: Where, readings: Sequence[str]
-    ) -> list[str]:
+    ) -> list[float]:
         """Mean distance of ours from the printed numbers, for each reading.
 
-        Parameters
-        ----------
-        table : str
-            Its name.
-        where : callable
-            ``where(claim)``: which claims count, of those compared under all readings.
-        readings : sequence of str
-            Readings of the protocol.
+        Of the claims that all of the readings compare; none if there are none.
         """
         rows = [
             [by[reading] for reading in readings]
             for by in self.readings
-            if all(r in by and by[r].verdict in _COMPARED for r in readings)
+            if all(r in by and by[r].verdict in COMPARED for r in readings)
         ]
         distances = [
             [abs(float(claim.ours) - float(claim.paper)) for claim in row]
             for row in rows
             if row[0].table == table and where(row[0])
         ]
-        if not distances:
-            return ["(not run)"] * len(readings)
-        return [f"{mean(column):.3f}" for column in zip(*distances, strict=True)]
+        return [mean(column) for column in zip(*distances, strict=True)]
 
 
-def changes(ledger: Ledger, other: Path) -> dict[str, tuple[int, list[str]]]:
-    """Compare verdicts with those of other splits, where both were judged.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        All claims.
-    other : Path
-        Folder of results with other splits.
-
-    Returns
-    -------
-    dict of str to (int, list of str)
-        Table -> claims compared under the same reading, and which of them changed.
-    """
-    found: dict[str, tuple[int, list[str]]] = {}
-    measured: dict[str, Means] = {}
-    for paper in PAPERS:
-        measured |= measured_of(paper, other)
-    known = tables()
-    as_printed = [claim for paper in PAPERS for claim in printed(paper)]
-    for bare, by in zip(as_printed, ledger.readings, strict=True):
-        table = known[bare.table]
-        again = by_reading(bare, measured[table.name], table)
-        for label, claim in by.items():
-            then = again.get(label)
-            pair = {claim.verdict, "not run" if then is None else then.verdict}
-            if then is None or not then.runs or not pair <= _JUDGED:
-                continue
-            count, changed = found.setdefault(table.name, (0, []))
-            if len(pair) > 1:
-                words = f"{claim.dataset}, {claim.method}, {claim.quantity}"
-                words += f" ({label})" if label else ""
-                changed.append(f"{words}: {claim.verdict}, then {then.verdict}")
-            found[table.name] = (count + 1, changed)
-    return found
+def read_ledger(out: Path) -> Ledger:
+    """Judge everything from the results in a folder."""
+    return Ledger(judged(out))
 
 
-def since_first_reading(ledger: Ledger) -> tuple[Counter[str], Counter[tuple]]:
-    """Compare verdicts with those of the first reading, which 0.1.0 published.
+def other_seeds() -> dict[int, Ledger]:
+    """Ledgers of other splits, by the number of their seed."""
+    folders = sorted(HERE.glob("seed*/"))
+    return {int(path.name.removeprefix("seed")): read_ledger(path) for path in folders}
+
+
+def compared(first: Ledger, other: Ledger) -> Iterable[tuple[Claim, Claim]]:
+    """Claims that two ledgers compare under the same reading."""
+    for here, there in zip(first.readings, other.readings, strict=True):
+        for label in here.keys() & there.keys():
+            pair = here[label], there[label]
+            if all(claim.verdict in JUDGED for claim in pair):
+                yield pair
+
+
+def since_second_reading(ledger: Ledger) -> tuple[Counter[str], Counter[tuple]]:
+    """Compare verdicts with those of the second reading, which 0.2.0 published.
 
     Parameters
     ----------
@@ -153,58 +123,20 @@ def since_first_reading(ledger: Ledger) -> tuple[Counter[str], Counter[tuple]]:
     Returns
     -------
     before : Counter of str
-        Verdicts of the first reading.
+        Verdicts of the second reading.
     changed : Counter of (str, str, str)
-        How many claims went from one verdict to another, and why.
+        How many claims of a table went from one verdict to another; "no claim" are
+        those that came or went.
     """
-    with open(LEDGER / "first_reading.csv", encoding="utf-8", newline="") as handle:
-        first = {
-            (row["table"], row["dataset"], row["method"], row["quantity"]): row
-            for row in csv.DictReader(handle)
-        }
-    before: Counter[str] = Counter(row["verdict"] for row in first.values())
+    with open(LEDGER / "second_reading.csv", encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    names = ("table", "dataset", "method", "quantity")
+    then = {tuple(row[name] for name in names): row["verdict"] for row in rows}
+    now: dict[tuple[str, ...], str]
+    now = {(claim.table, *claim.key): claim.verdict for claim in ledger.claims}
     changed: Counter[tuple] = Counter()
-    for claim in ledger.claims:
-        then = first.get((claim.table, *claim.key), {"verdict": "no claim"})["verdict"]
-        if then != claim.verdict:
-            changed[then, claim.verdict, _why_changed(then, claim)] += 1
-    return before, changed
-
-
-def _why_changed(before: str, claim: Claim) -> str:
-    if claim.verdict == "tests nothing":
-        return "counted apart"
-    if claim.verdict == "diverged":
-        return "diverged fits had been scored as models"
-    if before == "no claim":
-        return "the row as a whole is a claim of its own"
-    reading = f", read as: {claim.reading}" if claim.reading else ""
-    if before == "cannot hold":
-        return f"each number of the row is judged for itself{reading}"
-    return f"{claim.table}{reading}"
-
-
-def read_ledger(out: Path) -> Ledger:
-    """Judge everything from the results in a folder, and file the claims.
-
-    Parameters
-    ----------
-    out : Path
-        Folder of the results.
-
-    Returns
-    -------
-    Ledger
-    """
-    measured = {
-        name: m for paper in PAPERS for name, m in measured_of(paper, out).items()
-    }
-    claims: list[Claim] = []
-    readings: list[dict[str, Claim]] = []
-    for paper in PAPERS:
-        claims += file_claims(paper, out)
-        readings += [
-            by_reading(claim, measured[claim.table], tables()[claim.table])
-            for claim in printed(paper)
-        ]
-    return Ledger(claims, readings, measured)
+    for key in dict.fromkeys([*then, *now]):
+        pair = then.get(key, "no claim"), now.get(key, "no claim")
+        if pair[0] != pair[1]:
+            changed[key[0], *pair] += 1
+    return Counter(then.values()), changed

@@ -12,7 +12,9 @@ import krein
 
 ROOT = Path(__file__).parent.parent
 SOURCES = [path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRA = r'extra="(\w+)"'  # the name of an extra may be that of a package: dask
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT, BUILD = SETTINGS["project"], SETTINGS["build-system"]
 EXTRAS = PROJECT["optional-dependencies"]
 NOT_FOR_USERS = {"all", "test", "lint", "docs", "dev"}
 IMPORTED_AS = {"scikit-learn": "sklearn"}
@@ -29,7 +31,9 @@ def is_imported(package):
         rf"""["']{package}[."']""",  # given to import_optional
     )
     return any(
-        re.search(form, text, re.MULTILINE) for form in forms for text in SOURCES
+        re.search(form, re.sub(EXTRA, "", text), re.MULTILINE)
+        for form in forms
+        for text in SOURCES
     )
 
 
@@ -57,17 +61,31 @@ def test_lower_bounds():
 
 
 def test_extras_that_messages_name_exist():
-    named = {m for text in SOURCES for m in re.findall(r'extra="(\w+)"', text)}
+    named = {m for text in SOURCES for m in re.findall(EXTRA, text)}
     assert named <= set(EXTRAS)
 
 
 def test_the_recipe_for_conda_says_the_same():
-    recipe = (ROOT / "packaging" / "meta.yaml").read_text("utf-8")
-    run = recipe.split("  run:\n")[1].split("\n\n")[0]
-    needed = [line.strip(" -").replace(" ", "") for line in run.splitlines()]
-    expected = [f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]]
-    assert needed == expected
-    assert f'version: "{krein.__version__}"' in recipe
+    yaml = pytest.importorskip("yaml", reason="PyYAML (of dask) is not installed")
+    recipe = yaml.safe_load((ROOT / "packaging" / "meta.yaml").read_text("utf-8"))
+    assert recipe["package"] == {"name": PROJECT["name"], "version": krein.__version__}
+    needed = [f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]]
+    assert [text.replace(" ", "") for text in recipe["requirements"]["run"]] == needed
+    host = {text.replace(" ", "") for text in recipe["requirements"]["host"]}
+    assert host == {needed[0], "pip", *BUILD["requires"]}
+    scripts = [f"{name} = {where}" for name, where in PROJECT["scripts"].items()]
+    assert recipe["build"]["entry_points"] == scripts
+    assert recipe["about"] == {
+        "summary": PROJECT["description"],
+        "license": PROJECT["license"],
+        "license_file": PROJECT["license-files"][0],
+    }
+
+
+def test_no_address_is_made_up():
+    """There is no public page yet; where there is one, it is no placeholder."""
+    addresses = PROJECT.get("urls", {}).values()
+    assert not [url for url in addresses if "example" in url or "localhost" in url]
 
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

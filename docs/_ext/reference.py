@@ -11,7 +11,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 import krein
 from krein.cli import COMMANDS, build_parser, main
-from krein.cli.parameters import kernel_parameters, shown_default
+from krein.cli.values import kernel_parameters
 from krein.kernels.registry import KERNELS
 
 __all__ = ["setup", "themes"]
@@ -145,8 +145,7 @@ def parameter_table():
     lines = ["| kernel | items | parameters and defaults |", "|---|---|---|"]
     for name in krein.list_kernels():
         shown = ", ".join(
-            f"`{p.name}={shown_default(p.default)}`"
-            for p in kernel_parameters(name).values()
+            f"`{p.name}={p.shown_default}`" for p in kernel_parameters(name).values()
         )
         lines.append(f"| `{name}` | {KERNELS[name].input} | {shown} |")
     return "\n".join(lines) + "\n"
