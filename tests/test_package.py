@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import krein
-from krein.optional import import_optional
+from krein.words import import_optional
 
 REPOSITORY = Path(__file__).parents[1]
 OPTIONAL = [

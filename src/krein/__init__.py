@@ -87,7 +87,7 @@ _WHERE = {
     "SimilarityGroupSplit": "krein.splitting",
     "similarity_groups": "krein.splitting",
     "split_kernel": "krein.splitting",
-    "transductive_kernel": "krein.transductive",
+    "transductive_kernel": "krein.estimators.transformers",
     "Repaired": "krein.repair",
     "nearest_psd": "krein.repair",
     "unbounded_direction": "krein.machines.unbounded",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.optional import import_optional
+from krein.words import import_optional
 
 __all__ = ["plot_history", "plot_intervals", "plot_landscape", "plot_spectrum"]
 

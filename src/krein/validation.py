@@ -12,7 +12,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_array
 
 from krein.arrays import compressed_rows
-from krein.notices import warn_user
+from krein.words import warn_user
 
 _BLOCK = 128  # rows compared at once: their differences stay in the cache
 ROUNDING = 1e-6  # asymmetry, relative to the largest entry, that is no more than that

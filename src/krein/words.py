@@ -1,10 +1,15 @@
-"""Words for people: suggestions, times, numbers, text that is safe to print."""
+"""Words for people: suggestions, numbers, safe text, warnings, missing packages."""
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import re
+import sys
+import warnings
 from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
 
 # Control characters, marks that reverse or break a line, bytes that were no text.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -44,3 +49,59 @@ def printable(text: str, keep: str = "") -> str:
         return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
     return _UNPRINTABLE.sub(escape, text)
+
+
+__all__ = ["warn_user"]
+
+# Code that stands between the user and krein, or is krein.
+_INSIDE = ("krein", "sklearn", "joblib")
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the nearest caller that is neither krein nor scikit-learn.
+
+    Parameters
+    ----------
+    message : str
+        What happened, and what to do.
+    category : type
+        Kind of warning.
+    """
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_inside(filename: str) -> bool:
+    parts = Path(filename).parts
+    if "contextlib.py" in parts or "<frozen" in filename:
+        return True
+    packages = {"site-packages", "src"}
+    return any(
+        name in _INSIDE and parts[i - 1] in packages
+        for i, name in enumerate(parts)
+        if i
+    )
+
+
+def import_optional(module: str, *, extra: str | None, needed_for: str) -> ModuleType:
+    """Import `module`, or raise an ImportError that names the extra to install.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name, e.g. ``"rapidfuzz.distance"``.
+    extra : str or None
+        Name of the extra in ``pip install "krein[extra]"``; None: no extra has it.
+    needed_for : str
+        The feature, as the subject of the message.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        install = package if extra is None else f'"krein[{extra}]"'
+        raise ImportError(
+            f"{needed_for} needs the package {package!r}: pip install {install}"
+        ) from error

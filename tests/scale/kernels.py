@@ -28,7 +28,7 @@ def counted_tl1(X, Y):
 def needs_a_package(X, Y):
     """Work on the driver, fail on workers that lack a package."""
     if os.environ.get("KREIN_TEST_ON_WORKER"):
-        from krein.optional import import_optional
+        from krein.words import import_optional
 
         import_optional("nosuchpackage", extra="bio", needed_for="this kernel")
     return X @ Y.T

@@ -26,8 +26,8 @@ from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import select_methods
 from krein.comparison.problem import Problem
 from krein.diagnostics.findings import Evidence, find
-from krein.notices import warn_user
 from krein.progress import progress_bar
+from krein.words import warn_user
 
 
 def fit(args: argparse.Namespace) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from krein.comparison.yardsticks import most_similar
 from krein.files import FormatError, Named, align_columns, read_hits, read_matrix
 from krein.items import called
 from krein.kernels import as_kernel
-from krein.notices import warn_user
+from krein.words import warn_user
 
 # Options of predict, and the method that a model needs for each.
 _METHODS = {

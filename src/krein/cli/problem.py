@@ -16,11 +16,10 @@ from krein.cli.values import check_settings, make_kernel, parse_pairs
 from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem, make_problem
 from krein.files import FormatError, Named
-from krein.notices import warn_user
 from krein.similarity.sparse import as_matrix
 from krein.splitting import duplicate_groups, near_duplicate_share, similarity_groups
 from krein.validation import is_continuous, wrong_direction
-from krein.words import did_you_mean
+from krein.words import did_you_mean, warn_user
 
 _FEWEST = 4  # items from which "every item is a class of its own" is suspicious
 _MEMBERS = (10, 5)  # classes with fewer items are left out of a table of hits

@@ -10,8 +10,8 @@ import numpy as np
 from krein import list_kernels, list_methods, load_dataset
 from krein.cli.parser import build_parser
 from krein.files.data_sets import data_folder, kind_of, list_datasets, source_of
-from krein.optional import import_optional
 from krein.report.demo import write_demo
+from krein.words import import_optional
 
 
 def demo(args: argparse.Namespace) -> dict[str, Any]:

@@ -26,9 +26,9 @@ from krein.comparison.scores import (
     score_interval,
     shown_columns,
 )
-from krein.optional import import_optional
 from krein.similarity.spectrum import Spectrum
 from krein.store.sharing import is_sharing
+from krein.words import import_optional
 
 _EXACT_UP_TO = 5000
 

@@ -17,7 +17,7 @@ from krein.comparison.comparison import Comparison
 from krein.comparison.recommendation import LEVEL, Recommendation, beats
 from krein.comparison.scores import corrected_test, holm
 from krein.estimators.spectrum_cv import SpectrumSVCCV
-from krein.optional import import_optional
+from krein.words import import_optional
 
 __all__ = ["KernelComparison"]
 

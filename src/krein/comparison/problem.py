@@ -20,7 +20,6 @@ from krein.items import take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.labels import check_labels, refuse_missing_targets
-from krein.notices import warn_user
 from krein.splitting import check_splits
 from krein.store.sharing import once
 from krein.validation import (
@@ -31,6 +30,7 @@ from krein.validation import (
     warn_if_distances,
     warn_if_reordered,
 )
+from krein.words import warn_user
 
 Split = tuple[np.ndarray, np.ndarray]
 _FOLDS = 5

@@ -34,7 +34,6 @@ from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.labels import check_targets
-from krein.notices import warn_user
 from krein.result import DivergedError, Result
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.memory import require_for_spectral_fit
@@ -48,6 +47,7 @@ from krein.validation import (
     refuse_odd_arrays,
     warn_if_distances,
 )
+from krein.words import warn_user
 
 
 @declares_parameters

@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import check_random_state
 
 from krein.estimators._training import Classes, Training, Values, among_kept
-from krein.notices import warn_user
+from krein.words import warn_user
 
 Fold = tuple[np.ndarray, np.ndarray]
 

@@ -32,10 +32,10 @@ from krein.estimators._search import (
 from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import FittedRows, Row, Training
 from krein.methods import Method, as_method, power
-from krein.notices import warn_user
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel, by_spectrum
 from krein.store.state import RESULTS, Fitted, State
+from krein.words import warn_user
 
 GAINS = tuple(power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0))
 _SAME = 1e-13  # relative difference of two targets that are one
@@ -178,15 +178,7 @@ class SpectrumSearch:
             for message in model._complaints([r for rows in results for r in rows]):
                 warn_user(message, ConvergenceWarning)
         if model.verbose:
-            sys.stderr.write(
-                f"{type(model).__name__}: the mean of {best.size} of {order.size} "
-                "settings is the model; their mean scores over the folds (higher is "
-                "better):\n"
-            )
-            for place, (member, _) in zip(best, found, strict=True):
-                chosen = {k: v for k, v in member.items() if k != "results"}
-                score = table["mean_test_score"][place]
-                sys.stderr.write(f"mean score {score:.4g}: {chosen}\n")
+            _report(model, best, order.size, table["mean_test_score"])
         weight = np.zeros(len(table["params"]))
         weight[best] = 1.0 / best.size
         model.cv_results_ = {**table, "weight": weight}
@@ -210,6 +202,17 @@ class SpectrumSearch:
         from krein.plotting import plot_landscape
 
         return plot_landscape(self.cv_results_, ax=ax)  # type: ignore[attr-defined]
+
+
+def _report(model: Any, best: np.ndarray, count: int, scores: Array) -> None:
+    """Say on standard error which settings make the model, and their scores."""
+    sys.stderr.write(
+        f"{type(model).__name__}: the mean of {best.size} of {count} settings is the "
+        "model; their mean scores over the folds (higher is better):\n"
+    )
+    for place, member in zip(best, model.members_, strict=True):
+        chosen = {k: v for k, v in member.items() if k != "results"}
+        sys.stderr.write(f"mean score {scores[place]:.4g}: {chosen}\n")
 
 
 @dataclass

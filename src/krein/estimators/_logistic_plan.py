@@ -11,13 +11,13 @@ from sklearn.utils import check_random_state
 from krein.arrays import Array
 from krein.estimators._training import Row, Training
 from krein.machines.logistic import uniqueness_ratio
-from krein.notices import warn_user
 from krein.published.concave_convex import CCCPSettings
 from krein.result import Result
 from krein.similarity.matrix import FeatureKernel, Matrix
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State
+from krein.words import warn_user
 
 PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")
 MAX_ITER = {"newton": 100, "krein-gd": 100_000, **dict.fromkeys(PAPER, 20)}

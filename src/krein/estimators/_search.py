@@ -19,15 +19,14 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from krein.arrays import Array
+from krein.arrays import Array, blas_threads
 from krein.estimators._folds import Fold, cv_folds
 from krein.estimators._landscape import Score, scorer
 from krein.estimators._parameters import declares_parameters
 from krein.estimators._training import Classes, Training
-from krein.notices import warn_user
 from krein.store.sharing import shared_work
 from krein.store.state import Fitted, State
-from krein.threads import blas_threads
+from krein.words import warn_user
 
 Candidate = dict[str, Any]
 

@@ -19,7 +19,6 @@ from krein.arrays import Array
 from krein.estimators._base import KernelModel, landmark_columns
 from krein.estimators._parameters import CONSTRAINTS
 from krein.items import take
-from krein.notices import warn_user
 from krein.similarity.landmarks import (
     LANDMARKS,
     Approximation,
@@ -33,6 +32,7 @@ from krein.similarity.matrix import Matrix, Similarities, evaluate
 from krein.similarity.tiles import DenseTiles, TiledMatrix
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_similarity
+from krein.words import warn_user
 
 
 class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):

@@ -18,9 +18,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from krein.optional import import_optional
 from krein.similarity.memory import available_memory, require_memory
-from krein.words import printable
+from krein.words import import_optional, printable
 
 _BLOCK = 1 << 21  # bytes that fit into the caches of a processor
 _LINE_OVERHEAD = 64  # bytes of a Python string beside its characters

@@ -25,8 +25,7 @@ from krein.kernels.distances import (
     normalize_scores,
 )
 from krein.kernels.registry import register_kernel
-from krein.notices import warn_user
-from krein.optional import import_optional
+from krein.words import import_optional, warn_user
 
 _LARGEST_16_BIT = 2**15 - 1
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

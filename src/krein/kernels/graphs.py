@@ -25,7 +25,7 @@ from krein.kernels.distances import (
     normalize_scores,
 )
 from krein.kernels.registry import register_kernel
-from krein.notices import warn_user
+from krein.words import warn_user
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from krein.kernels.distances import (
     each_pair,
 )
 from krein.kernels.elastic import elastic_distances, erp_costs, msm_costs, twe_costs
-from krein.optional import import_optional
+from krein.words import import_optional
 
 _FACTS: dict[str, Any] = {
     "input": "series",

@@ -14,7 +14,7 @@ from krein.kernels.distances import (
     normalize_scores,
 )
 from krein.kernels.registry import register_kernel
-from krein.optional import import_optional
+from krein.words import import_optional
 
 _FACTS: dict[str, Any] = {
     "input": "strings",

@@ -24,11 +24,10 @@ from typing import Literal
 import numpy as np
 import scipy.linalg
 
-from krein.arrays import Array
+from krein.arrays import Array, power_of_two
 from krein.machines.box import BalancedBox
 from krein.machines.quadrature import DiagonalPlusLowRank, RankOnePositivePart
 from krein.result import Certificate
-from krein.scales import power_of_two
 from krein.similarity.spectrum import Spectrum, rescale
 
 _EPS = float(np.finfo(np.float64).eps)

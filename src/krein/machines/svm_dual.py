@@ -24,10 +24,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from krein.arrays import Array
+from krein.arrays import Array, power_of_two
 from krein.machines.box import BalancedBox
 from krein.result import Certificate
-from krein.scales import power_of_two
 
 _EPS = float(np.finfo(np.float64).eps)
 _BLOCK = 256

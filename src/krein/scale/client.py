@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from krein.optional import import_optional
+from krein.words import import_optional
 
 _IN_FLIGHT = 4  # tasks a worker has waiting, at most
 _ASK_EVERY = 1.0  # seconds; asking the scheduler for its workers costs milliseconds

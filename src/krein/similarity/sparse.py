@@ -16,7 +16,6 @@ import scipy.sparse
 
 from krein.arrays import Array, compressed_rows
 from krein.methods import as_method
-from krein.notices import warn_user
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.memory import require_memory
 from krein.similarity.nonpositive import NonPositivePart, nonpositive_part
@@ -24,6 +23,7 @@ from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel
 from krein.store.fingerprint import fingerprint
 from krein.store.sharing import once
+from krein.words import warn_user
 
 LARGEST_DENSE = 10_000  # items; more are never made dense
 

@@ -16,8 +16,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 from scipy.linalg import blas
 
-from krein.arrays import Array
-from krein.scales import power_of_two
+from krein.arrays import Array, power_of_two
 from krein.similarity.memory import require_for
 from krein.store.fingerprint import fingerprint
 from krein.store.sharing import digest, is_sharing, once

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import _fit_context
 
-from krein.threads import blas_threads
+from krein.arrays import blas_threads
 
 
 def replaces_state(fit: Callable[..., Any]) -> Callable[..., Any]:
