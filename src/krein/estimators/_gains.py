@@ -40,7 +40,7 @@ from krein.words import warn_user
 GAINS = tuple(power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0))
 _SAME = 1e-13  # relative difference of two targets that are one
 # Settings are ranked by least squares, the best quarter is trained and scored on the
-# folds, and half of that is averaged: lower error than 30 % of all settings trained
+# folds, and half of that is averaged: no higher error than 30 % of all settings trained
 # (benchmarks/log.md). Where folds are not random, nothing is left out unseen.
 _KEPT, _SHARE_OF_KEPT, _SHARE = 0.25, 0.5, 0.3
 _FEW = 12  # so many settings are all trained
