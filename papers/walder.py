@@ -270,7 +270,8 @@ def _derive_usps(measured: Means, runs: list[Run]) -> Means:
     extra: Means = {}
     found = measured.get(("usps", _VIOLATORS, "margin violators, %"))
     if found is not None:
-        extra[("usps", _USPS_METHODS[0], "margin violators, %")] = found
+        method = f"{_USPS_METHODS[0]}, {_PER_CLASS}"
+        extra[("usps", method, "margin violators, %")] = found
     for claim in printed("walder"):
         if claim.quantity == "errors" and runs:
             share = Measured(100 * float(claim.paper) / 2007, None, 1)
