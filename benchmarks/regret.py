@@ -1,20 +1,21 @@
 """What choosing costs: every strategy on the similarities a user would make.
 
-    KREIN_DATA=... python benchmarks/regret.py RESULTS [--splits 10] [--table FILE]
+    KREIN_DATA=... python benchmarks/regret.py RESULTS [--splits 10] [--csv FILE]
 
 Each case of `regret_matrices.py` is split 60 / 40, stratified; everything is chosen on
 the training part: C and other settings by inner folds, the method by `compare` with
 five folds. One small file per case and split is kept in RESULTS, so that the run can be
-stopped and goes on. `--table FILE` computes nothing and writes the tables of what is
-there, as Markdown, between the marks of a page (docs/guide/choosing.md). Choices about
-the design of `SpectrumSVCCV` and of the recommendation were made on the half "design";
-"report" is the other half (by a hash of the name of the data set). Seconds are those of
-the processor, one thread: other work may run beside.
+stopped and goes on. `--csv FILE` computes nothing and writes the means over the splits
+that every case has; `benchmarks/results_page.py` makes tables and a picture of it.
+Choices about the design of `SpectrumSVCCV` and of the recommendation were made on the
+half "design"; "report" is the other half (by a hash of the name of the data set).
+Seconds are those of the processor, one thread: other work may run beside.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import time
 import warnings
@@ -23,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from regret_matrices import cases
-from scipy.stats import binomtest, rankdata
+from results_page import FIXED, STRATEGIES
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import krein.comparison.evaluation
@@ -37,21 +38,8 @@ from krein.comparison.run import compare_problem
 
 krein.store.sharing.perf_counter = time.process_time
 
-FIXED = ("svc", "clip", "flip", "square", "shift", "krein", "neighbors", "features")
-CHOSEN = ("average", "best", "recommended")
 CANDIDATES = ("svc", "clip", "flip", "square", "neighbors", "features", "average")
 FOLDS = 5
-TITLES = {
-    "svc": "always raw SVC",
-    **{name: f"always {name}" for name in ("clip", "flip", "square", "shift")},
-    "krein": "always `KreinSVC`",
-    "neighbors": "always nearest neighbours",
-    "features": "always rows as features",
-    "average": "`SpectrumSVCCV()`, the average",
-    "best": '`SpectrumSVCCV(combine="best")`',
-    "recommended": "**what `compare` recommends**",
-}
-BEGIN, END = "<!-- regret -->", "<!-- end of regret -->"
 
 
 def split_of(codes, split):
@@ -119,30 +107,42 @@ def run(case, split, folder):
     path.write_text(json.dumps(found))
 
 
-# ------------------------------------------------------------------------------- table
+# ------------------------------------------------------------------------------- means
 
 
-def collect(folder, half, strategies):
-    """Mean error in percent per case (rows) and strategy (columns), and seconds.
-
-    Over the splits that every case has.
-    """
-    halves = {case.name.replace(" ", ""): case.half for case in cases(folder)}
+def collect(folder):
+    """Return {case: {split: {strategy: (error, seconds)}}} of all complete runs."""
     runs = defaultdict(dict)
     for path in sorted(folder.glob("*.json")):
         name, split = path.stem.rsplit("-", 1)
         found = json.loads(path.read_text())
-        if halves.get(name) == half and all(s in found for s in strategies):
+        if all(strategy in found for strategy in STRATEGIES):
             by_today_s_rule(found)
-            runs[name][split] = [
-                [found[s]["error"], found[s]["seconds"]] for s in strategies
-            ]
+            runs[name][split] = {
+                s: (found[s]["error"], found[s]["seconds"]) for s in STRATEGIES
+            }
+    return runs
+
+
+def write_csv(folder, path):
+    """Write a row per case: means over the splits that every case has."""
+    runs = collect(folder)
     common = sorted(set.intersection(*(set(one) for one in runs.values())))
-    means = np.array(
-        [np.mean([runs[name][s] for s in common], axis=0) for name in sorted(runs)]
-    )
-    # Sums of the same errors in another order are a tie.
-    return np.round(100 * means[:, :, 0], 9), means[:, :, 1], len(common)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        seconds = [f"{s} seconds" for s in STRATEGIES]
+        titles = ["similarity", "half", "splits", *STRATEGIES, *seconds]
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(titles)
+        for case in cases(folder):
+            name = case.name.replace(" ", "")
+            if name in runs:
+                means = np.mean(
+                    [[runs[name][k][s] for s in STRATEGIES] for k in common], axis=0
+                )
+                # Sums of the same errors in another order are a tie.
+                errors = [f"{100 * error:.6g}" for error in means[:, 0]]
+                times = [f"{seconds:.3g}" for seconds in means[:, 1]]
+                writer.writerow([case.name, case.half, len(common), *errors, *times])
 
 
 def by_today_s_rule(found):
@@ -154,66 +154,20 @@ def by_today_s_rule(found):
         answer["error"] = found[method]["error"]
 
 
-def against(base, errors):
-    """Wins / ties / losses over cases and the p value of a sign test."""
-    wins, losses = int((base - errors > 1e-9).sum()), int((base - errors < -1e-9).sum())
-    p = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
-    return f"{wins} / {errors.size - wins - losses} / {losses} ({p:.2g})"
-
-
-def table(folder, half, strategies):
-    """Lines of a Markdown table, the smallest mean error first."""
-    errors, seconds, splits = collect(folder, half, strategies)
-    hindsight = errors[:, : len(FIXED)].min(axis=1)
-    ranks = np.apply_along_axis(rankdata, 1, errors).mean(axis=0)
-    lines = [
-        f"{half.capitalize()}, {len(errors)} similarities, {splits} splits each:",
-        "",
-        "| strategy | error % | rank | regret | worst | against clip | seconds |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    base = errors[:, strategies.index("clip")]
-    for s in np.argsort(errors.mean(axis=0), kind="stable"):
-        regret = errors[:, s] - hindsight
-        versus = "" if strategies[s] == "clip" else against(base, errors[:, s])
-        lines.append(
-            f"| {TITLES[strategies[s]]} | {errors[:, s].mean():.2f} | {ranks[s]:.2f} | "
-            f"{regret.mean():.2f} | {regret.max():.1f} | {versus} | "
-            f"{seconds[:, s].mean():.2f} |"
-        )
-    best = f"| the best of the eight fixed ones in hindsight | {hindsight.mean():.2f}"
-    return [*lines, f"{best} | | 0 | 0 | {against(base, hindsight)} | |", ""]
-
-
-def tables(folder):
-    """Both halves, over the splits that every case has."""
-    strategies = [*FIXED, *CHOSEN]
-    halves = ("design", "report")
-    return "\n".join("\n".join(table(folder, half, strategies)) for half in halves)
-
-
-def put(page, text):
-    """Replace what is between the marks of a page."""
-    before, rest = page.read_text().split(BEGIN)
-    after = rest.split(END)[1]
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", type=Path)
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--table", type=Path, metavar="PAGE")
+    parser.add_argument("--csv", type=Path, metavar="FILE")
     args = parser.parse_args()
-    if args.table is not None:
-        put(args.table, tables(args.results))
+    if args.csv is not None:
+        write_csv(args.results, args.csv)
         return
     args.results.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     for split in range(args.splits):
         for case in cases(args.results / "distances"):
             run(case, split, args.results)
-    print(tables(args.results))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 Two methods see two blocks of features of the same distribution, so that over many data
 sets neither is better. A test at level 0.05 may tell them apart on 5 % of them. The
-last lines count how often a method that is better by a known amount is found.
+lines of unequal signals count how often a method that is better by a known amount is
+found. The last lines have six equal methods: how often any of them is told from the
+one that happens to be best, by the test over items with Holm's adjustment.
 
 Run: python benchmarks/ties.py [number of data sets]
 """
@@ -13,10 +15,11 @@ import sys
 
 import numpy as np
 
-from krein.comparison.statistics import corrected_test, item_test
+from krein.comparison.scores import corrected_test, holm, item_test
 from krein.estimators._folds import stratified_folds
 
 LEVEL = 0.05
+SHARE = 0.25  # n_test / n_train of five folds
 
 
 def ridge(X, y, new):
@@ -41,24 +44,40 @@ def stump(X, y, new):
     return np.sign(agreement[best]) * ((new[:, best] > cut[best]) * 2 - 1)
 
 
-def one_set(rng, method, n, repeats, signals):
-    """P-values of both tests on one data set."""
+def tested(rng, method, n, repeats, signals):
+    """Hits (method, split) as shares and (method, item) as means over the rounds."""
     y = rng.permutation(np.repeat([-1, 1], n // 2))
     first = np.eye(6)[0]
     blocks = [rng.standard_normal((n, 6)) + s * np.outer(y, first) for s in signals]
     folds = [f for r in range(repeats) for f in stratified_folds((y + 1) // 2, 5, r)]
-    right = np.zeros((2, len(folds)))
-    items = np.zeros((2, n))
+    right = np.zeros((len(blocks), len(folds)))
+    items = np.zeros((len(blocks), n))
     for s, (train, test) in enumerate(folds):
         for m, X in enumerate(blocks):
             hit = method(X[train], y[train], X[test]) == y[test]
             right[m, s] = hit.mean()
             items[m, test] += hit / repeats
-    share = 0.25
-    return (
-        corrected_test(right[0], right[1], share)[1],
-        item_test(items[0] - items[1], test_share=share, folds=5)[1],
-    )
+    return right, items
+
+
+def over_items(first, second):
+    """P-value of two methods as `compare` computes it, for two equal classes."""
+    skill = np.mean([first, second]) * 2 - 1
+    return item_test(first - second, test_share=SHARE, folds=5, skill=skill)[1]
+
+
+def one_set(rng, method, n, repeats, signals):
+    """P-values of both tests on one data set."""
+    right, items = tested(rng, method, n, repeats, signals)
+    return corrected_test(right[0], right[1], SHARE)[1], over_items(*items)
+
+
+def any_told(rng, method, n, signal):
+    """Whether one of six equal methods is told from the best of them."""
+    items = tested(rng, method, n, 1, [signal] * 6)[1]
+    best = int(items.mean(axis=1).argmax())
+    raw = [over_items(items[best], other) for other in np.delete(items, best, axis=0)]
+    return min(holm(raw)) <= LEVEL
 
 
 def main(sets: int) -> None:
@@ -78,6 +97,12 @@ def main(sets: int) -> None:
                         f"{method.__name__:8} {n:5} {repeats:7}  {signals!s:10} "
                         f"{old:12.3f} {new:11.3f}"
                     )
+    print("\nany of six equal methods told from the best, over items")
+    for signal in (0.3, 0.7, 1.2):
+        for method in (ridge, nearest, stump):
+            rng = np.random.default_rng(6)
+            told = np.mean([any_told(rng, method, 60, signal) for _ in range(sets)])
+            print(f"{method.__name__:8} {60:5} {1:7}  {signal!s:10} {told:24.3f}")
 
 
 if __name__ == "__main__":

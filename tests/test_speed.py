@@ -25,7 +25,8 @@ def test_every_script_is_run(speed):
     # These measure errors, or are run for one question.
     errors = {"algorithm_1.py", "clusters.py", "coverage.py", "hits.py", "readers.py"}
     errors |= {"raw_distances.py", "regret.py", "regret_matrices.py", "repair.py"}
-    errors |= {"tables.py", "ties.py", "verdicts.py", "walks.py"}
+    errors |= {"results_page.py", "screen.py", "tables.py", "ties.py", "verdicts.py"}
+    errors |= {"walks.py"}
     assert listed | errors == {path.name for path in BENCHMARKS.glob("*.py")}
     assert sum(quick is not None for *_, quick in speed.FIGURES) >= 3
 

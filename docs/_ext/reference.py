@@ -1,5 +1,7 @@
-"""Pages written from what the package knows: public names, kernels, commands."""
+"""Pages written by the package: public names, kernels, commands, a live report."""
 
+import contextlib
+import io
 import os
 from pathlib import Path
 
@@ -8,8 +10,8 @@ from sklearn.base import ClassifierMixin
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 import krein
-from krein.cli import COMMANDS, build_parser
-from krein.cli.parameters import kernel_parameters, shown_default
+from krein.cli import COMMANDS, build_parser, main
+from krein.cli.values import kernel_parameters
 from krein.kernels.registry import KERNELS
 
 __all__ = ["setup", "themes"]
@@ -143,8 +145,7 @@ def parameter_table():
     lines = ["| kernel | items | parameters and defaults |", "|---|---|---|"]
     for name in krein.list_kernels():
         shown = ", ".join(
-            f"`{p.name}={shown_default(p.default)}`"
-            for p in kernel_parameters(name).values()
+            f"`{p.name}={p.shown_default}`" for p in kernel_parameters(name).values()
         )
         lines.append(f"| `{name}` | {KERNELS[name].input} | {shown} |")
     return "\n".join(lines) + "\n"
@@ -176,6 +177,18 @@ def write_pages(app):
             page.write_text(text, "utf-8")
 
 
+def write_example_report(app, exception):
+    """Write the demo's report into the site, so that it can be seen live."""
+    folder = Path(app.outdir) / "example_report"
+    if (
+        exception is None
+        and app.builder.format == "html"
+        and not (folder / "index.html").exists()
+    ):
+        with contextlib.redirect_stdout(io.StringIO()):
+            main(["demo", "--output", str(folder), "--quiet"])
+
+
 class LinkPublicNames(SphinxPostTransform):
     """Make a link of every public name that stands as code in the text."""
 
@@ -199,4 +212,5 @@ class LinkPublicNames(SphinxPostTransform):
 def setup(app):
     app.add_post_transform(LinkPublicNames)
     app.connect("config-inited", lambda app, config: write_pages(app), priority=1)
+    app.connect("build-finished", write_example_report)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,8 +3,8 @@ Let the data choose
 ===================
 
 `krein.compare` runs all methods on the same splits, chooses their hyperparameters
-inside each training part, and judges differences by a corrected test. Among the methods
-are yardsticks: if neighbours or the rows as features are as good, no kernel machine is
+inside each training part, and judges differences by a corrected test. Simple methods
+are among them: if neighbours or the rows as features are as good, no kernel machine is
 needed. The similarity is that of 150 digit shapes by their Hausdorff distance.
 """
 

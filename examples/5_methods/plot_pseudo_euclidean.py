@@ -5,7 +5,7 @@ Coordinates with a minus sign
 An indefinite similarity has coordinates too: in a pseudo-Euclidean space, where the
 inner product counts some axes with a minus. The map of shapes below shows the two
 strongest positive axes, and beside them the two strongest negative ones. They are not
-noise: digits of the same kind stand together in both.
+noise: digits of the same kind lie together in both.
 """
 
 import matplotlib.pyplot as plt

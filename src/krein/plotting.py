@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.optional import import_optional
 
-__all__ = ["plot_history", "plot_landscape", "plot_spectrum"]
+__all__ = ["plot_history", "plot_intervals", "plot_landscape", "plot_spectrum"]
 
 _POSITIVE, _NEGATIVE, _BAND = "#2a6f97", "#c1121f", "#c9c9c9"
 
@@ -121,4 +122,34 @@ def plot_landscape(cv_results: dict[str, Any], ax: Any = None) -> Any:
     ax.set_yticks(range(len(methods)), methods)
     ax.set(xlabel="C", ylabel="method", title="Scores out of fold")
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+    return ax
+
+
+def plot_intervals(
+    rows: Sequence[dict[str, Any]], key: str, title: str, ax: Any = None
+) -> Any:
+    """Draw the mean scores of a table of `Comparison` with their intervals.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Of `Comparison.table`.
+    key, title : str
+        Key of the score, and what it is called.
+    ax : matplotlib Axes, optional
+        Where to draw; made when not given.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    if ax is None:
+        ax = new_axes(figsize=(6, 1 + 0.35 * len(rows)))
+    rows = rows[::-1]
+    means = np.array([row[key] for row in rows])
+    intervals = np.array([row[f"{key}_interval"] for row in rows])
+    errors = np.abs(intervals.T - means)
+    ax.errorbar(means, range(len(rows)), xerr=errors, fmt="o", capsize=3)
+    ax.set_yticks(range(len(rows)), [row["title"] for row in rows])
+    ax.set_xlabel(f"{title}, mean and 95 % interval")
     return ax

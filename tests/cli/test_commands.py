@@ -384,7 +384,7 @@ def test_a_missing_extra_is_named(files, tmp_path, monkeypatch, capsys):
     def no_extra(*args, **kwargs):
         raise ImportError('pip install "krein[bio]"')
 
-    monkeypatch.setattr("krein.kernels.kernel_matrix", no_extra)
+    monkeypatch.setattr("krein.cli.kernel.kernel_matrix", no_extra)
     out = str(tmp_path / "K.npy")
     assert main(["kernel", "tl1", str(files["vectors"]), "-o", out]) == 1
     assert 'pip install "krein[bio]"' in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Tables of hits on the command line, and in compare."""
 
 import json
+from argparse import Namespace
 
 import numpy as np
 import pytest
@@ -17,8 +18,8 @@ from krein import (
     write_hits,
 )
 from krein.cli import main
-from krein.cli.hits import leave_out_rare, near_duplicates, read_if_hits
-from krein.cli.inputs import Inputs
+from krein.cli.inputs import Inputs, read_if_hits
+from krein.cli.problem import leave_out_rare
 from krein.report.items import _nearest
 
 SIZES = (60, 60, 60, 60, 3)
@@ -61,9 +62,9 @@ def test_absent_items_are_not_near():
     K = np.eye(6)
     K[0, 3] = K[3, 0] = 0.4
     y = np.array(list("aabbcc"))
-    assert _nearest(K, 0, y, None) == [{"item": "3", "label": "b"}]
-    assert _nearest(K, 1, y, None) == []
-    assert len(_nearest(K - 0.1, 1, y, None)) == 3
+    assert _nearest(K, 0, y, list("012345")) == [{"item": "3", "label": "b"}]
+    assert _nearest(K, 1, y, list("012345")) == []
+    assert len(_nearest(K - 0.1, 1, y, list("012345"))) == 3
 
 
 def test_relatives_stay_together(table, capsys):
@@ -164,6 +165,8 @@ def test_more_items_than_a_dense_matrix_is_made_of(table, capsys, monkeypatch):
     shown = capsys.readouterr()
     assert "the diagnosis is about 100 items, taken at random" in shown.err
     assert "failed" not in shown.out
+    assert main(["inspect", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n"] == 100
 
 
 def test_a_class_called_no_hit(table, tmp_path, capsys):
@@ -214,16 +217,23 @@ def test_too_few_large_classes(table):
     path, _ = table
     read = read_if_hits(str(path), None)
     y = np.repeat(np.arange(len(SIZES)), SIZES)
-    inputs = Inputs(read.data, read.names, y, None, [])
+    inputs = Inputs(read.data, read.names, y)
     with pytest.raises(ValueError, match="Choose a smaller --min-members"):
-        leave_out_rare(inputs, 61)
-    assert leave_out_rare(inputs, 2)[1] == []
+        leave_out_rare(inputs, Namespace(min_members=61))
+    assert leave_out_rare(inputs, Namespace(min_members=2)) is inputs
 
 
-def test_near_duplicates_are_said():
-    K = scipy.sparse.csr_array(np.kron(np.eye(10), [[1.0, 0.95], [0.95, 1.0]]))
-    assert "100% of the items have a near-duplicate" in near_duplicates(K)[0]
-    assert near_duplicates(scipy.sparse.eye_array(10, format="csr")) == []
+@pytest.mark.parametrize("score", [95, 5])
+def test_near_duplicates_are_said(tmp_path, capsys, score):
+    lines = [f"p{i}\tp{i}\t100" for i in range(40)]
+    lines += [f"p{2 * i}\tp{2 * i + 1}\t{score}" for i in range(20)]
+    (tmp_path / "hits.m8").write_text("\n".join(lines) + "\n")
+    labels = [f"p{i}\t{'ab'[i % 4 < 2]}" for i in range(40)]
+    (tmp_path / "y.tsv").write_text("\n".join(labels) + "\n")
+    words = ["compare", tmp_path / "hits.m8", "--labels", tmp_path / "y.tsv"]
+    assert main([*map(str, words), "--methods", "neighbors", "--folds", "2"]) == 0
+    said = "100% of the items have a near-duplicate" in capsys.readouterr().err
+    assert said is (score == 95)
 
 
 def test_compare_on_a_sparse_similarity_equals_the_dense_one():

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 from sklearn import metrics
+from sklearn.model_selection import StratifiedKFold
 
 import krein.comparison.run as run_module
 from krein import (
@@ -20,18 +21,19 @@ from krein import (
     load_model,
     save_model,
 )
-from krein.comparison.columns import COLUMNS, SCORES, shown_columns
 from krein.comparison.comparison import Comparison
-from krein.comparison.methods import METHODS, Method
-from krein.comparison.problem import Problem
+from krein.comparison.methods import METHODS, Method, select_methods
+from krein.comparison.problem import Problem, outer_splits
 from krein.comparison.recommendation import choose
-from krein.comparison.scores import score
-from krein.comparison.splits import outer_splits
-from krein.comparison.statistics import (
+from krein.comparison.scores import (
+    COLUMNS,
+    SCORES,
     corrected_error,
     corrected_test,
     holm,
+    score,
     score_interval,
+    shown_columns,
 )
 from krein.estimators._folds import inner_folds
 from krein.kernels import KERNELS
@@ -86,8 +88,34 @@ def test_bad_cv(cv, message):
         outer_splits(np.repeat([0, 1], 20), cv)
 
 
-def test_a_class_of_one_item_is_refused():
-    with pytest.raises(ValueError, match="two samples of every class"):
+@pytest.mark.parametrize("cv", [None, 3, StratifiedKFold(3)])
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_a_class_of_one_item_is_trained_on_and_never_tested(cv):
+    codes = np.array([0] * 20 + [1] * 10 + [2])
+    with pytest.warns(UserWarning, match="1 of 3 classes have one item"):
+        splits = outer_splits(codes, cv)
+    for train, test in splits:
+        assert 30 in train
+        assert 30 not in test
+    tested = np.concatenate([test for _, test in splits])
+    assert set(tested) == set(range(30))
+
+
+def test_compare_goes_on_with_a_class_of_one_item(problem):
+    X, y = problem
+    y = y.copy()
+    y[7] = "us"
+    with pytest.warns(UserWarning, match="no split tests them"):
+        found = compare(X @ X.T, y, methods=["clip", "neighbors"], cv=3)
+    assert found.failed == {}
+    assert found.confusion("clip").sum(axis=1)[1] == 0
+
+
+def test_one_class_beside_single_items_is_refused():
+    with (
+        pytest.warns(UserWarning, match="one item"),
+        pytest.raises(ValueError, match="needs two classes of at least two items"),
+    ):
         outer_splits(np.array([0] * 20 + [1]))
 
 
@@ -166,7 +194,7 @@ def made_up(scores, smallest=-1.0):
             "predict_seconds": 0.01,
             "search_seconds": 1.0,
             "converged": True,
-            "predicted": [0] * 20,
+            "predicted": [0] * len(splits[s][1]),
         }
         for method, values in scores.items()
         for s in range(count)
@@ -209,7 +237,7 @@ def test_on_a_definite_similarity_nothing_is_treated(rng):
     scores = {"svc": plain, "clip": plain, "average": plain + 0.01 * noise}
     found = made_up(scores, smallest=0.0).recommendation
     assert found.method == "average"
-    assert "nothing to treat, and a plain SVM is right as well" in found.text
+    assert "nothing to treat, and SVM on raw matrix is right as well" in found.text
     del scores["average"]
     found = made_up(scores, smallest=0.0).recommendation
     assert found.method == "svc"
@@ -218,7 +246,7 @@ def test_on_a_definite_similarity_nothing_is_treated(rng):
     better = {**scores, "features": plain + 0.06 + 0.1 * noise}
     found = made_up(better, smallest=0.0).recommendation
     assert found.method == "features"
-    assert "gained over the plain SVM comes from elsewhere" in found.text
+    assert "gained over SVM on raw matrix comes from elsewhere" in found.text
 
 
 def test_every_table_has_the_columns_that_are_described(rng):
@@ -256,13 +284,36 @@ def test_indefiniteness_is_not_blamed_where_there_is_none(rng):
     assert "makes no difference" in made_up(yardstick).recommendation.text
 
 
-def test_no_clear_winner_recommends_the_simplest(rng):
+def test_methods_that_tie_are_said_to_do_as_well(rng):
+    """A recommendation, not a shrug: the simplest, and what does as well."""
     scores = 0.8 + 0.05 * rng.standard_normal((3, 10))
+    scores -= scores.mean(axis=1, keepdims=True) - 0.8
     comparison = made_up(dict(zip(["krein", "svc", "proxy"], scores, strict=True)))
     answer = comparison.recommendation
     assert answer.method == "svc"
     assert not answer.clear
-    assert answer.text.startswith("No clear winner")
+    assert answer.decided
+    assert answer.text.startswith("Use SVM on raw matrix")
+    assert "All other methods do as well." in answer.text
+    assert "o clear winner" not in answer.text
+
+
+def test_some_do_as_well_and_some_are_worse(rng):
+    noise = 0.01 * rng.standard_normal((3, 10))
+    noise -= noise.mean(axis=1, keepdims=True)
+    scores = {"clip": 0.9 + noise[0], "flip": 0.899 + noise[1], "svc": 0.6 + noise[2]}
+    answer = made_up(scores).recommendation
+    assert answer.decided
+    assert answer.text.startswith("Use SVM with clip: mean accuracy 0.900")
+    assert "SVM with flip does as well." in answer.text
+
+
+def test_no_clear_winner_is_for_what_cannot_be_told():
+    """Scores that differ by more than a standard error, and less than is sure."""
+    noisy = 0.75 + 0.3 * np.tile([1.0, -1.0], 5)
+    answer = made_up({"svc": noisy, "flip": np.full(10, 0.95)}).recommendation
+    assert not answer.decided
+    assert answer.text.startswith("No clear winner: SVM with flip is highest")
 
 
 def test_a_much_lower_mean_is_not_recommended_for_being_simple():
@@ -332,11 +383,31 @@ def test_names_are_checked(problem):
         compare(X @ X.T, y, methods=[])
     with pytest.raises(ValueError, match="scoring must be one of"):
         compare(X @ X.T, y, scoring="f1")
+    with pytest.raises(TypeError, match="no argument 'randomstate'; did you mean"):
+        compare(X @ X.T, y, randomstate=1)
     with pytest.raises(ValueError, match="49 labels for 50 items"):
         compare(X @ X.T, y[:-1])
     with pytest.raises(ValueError, match="is not symmetric"):
         compare(X @ X.T + np.triu(np.ones((50, 50)), 1), y)
     assert set(list_methods()) <= set(METHODS)
+
+
+def test_uneven_classes_are_offered_weights(rng):
+    X = rng.standard_normal((80, 2))
+    y = X[:, 0] > 1.3  # about one in ten
+    X[y] += 0.4
+    K = np.tanh(X @ X.T)
+    names = ["balanced", "average"]
+    found = compare(K, y, methods=names, cv=3, scoring="balanced_accuracy")
+    assert found.best == "balanced"
+    assert "Average, classes weighted" in found.recommendation.text
+    assert found.fit_best("balanced").class_weight == "balanced"
+
+    def chosen(counts):
+        return [m.name for m in select_methods(None, has_vectors=False, counts=counts)]
+
+    assert "balanced" in chosen([9, 3])
+    assert "balanced" not in chosen([8, 3])
 
 
 def test_data_dependent_kernels_are_settled_on_the_training_part(problem):
@@ -432,9 +503,7 @@ def test_another_grid_is_another_record(problem, tmp_path, monkeypatch):
 
 def test_a_failing_method_is_reported_and_the_others_go_on(problem, monkeypatch):
     X, y = problem
-    broken = Method(
-        "svc", "Broken", "", "similarity", "SpectrumSVC", {"method": "clop"}, 0
-    )
+    broken = Method("svc", "Broken", "", 0, "SpectrumSVC", {"method": "clop"})
     monkeypatch.setitem(METHODS, "svc", broken)
     comparison = compare(X @ X.T, y, methods=["svc", "clip"], cv=2)
     assert "'clop' is not known" in comparison.failed["svc"]

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from krein import diagnose, load_dataset, rbf_kernel, sigmoid_kernel
-from krein.diagnostics.spectrum_facts import (
+from krein.diagnostics.facts import (
     estimated_facts,
     exact_facts,
     label_p_value,

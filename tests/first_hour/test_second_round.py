@@ -18,10 +18,10 @@ from krein import (
     compare,
 )
 from krein.cli import main
-from krein.cli.options import declared_options
+from krein.cli.parser import declared_options
 from krein.comparison.comparison import Comparison
 from krein.comparison.problem import make_problem
-from krein.comparison.statistics import item_test
+from krein.comparison.scores import item_test
 from tests.first_hour.conftest import write_table
 
 N = 60
@@ -209,6 +209,15 @@ def test_the_case_of_the_issue_is_told():
     assert p < 0.001
 
 
+def test_twenty_points_on_sixty_items_are_told():
+    """0.92 against 0.72: a tie if both methods were hardly better than chance."""
+    first, second = answers(60, 15, 3, 40)
+    difference, how = first * 1.0 - second, {"test_share": 0.25, "folds": 5}
+    skill = np.mean([first, second]) * 2 - 1
+    assert item_test(difference, **how, skill=skill)[1] < 0.05
+    assert item_test(difference, **how)[1] > 0.05
+
+
 def test_the_test_over_items_decides(rng):
     y = np.tile([0, 1], 150)
     problem = make_problem(np.eye(300), y)
@@ -279,7 +288,8 @@ def test_items_of_a_group_are_one_unit(rng):
 
 
 def test_words_follow_the_p_value():
-    from krein.diagnostics.negative_part import NegativePart, advise
+    from krein.diagnostics.facts import NegativePart
+    from krein.diagnostics.findings import advise
 
     for p, words in ((0.015, "a hint of a relation"), (0.4, "no relation")):
         part = NegativePart("unclear", label_p_value=p)

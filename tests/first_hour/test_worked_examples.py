@@ -16,13 +16,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "guide" / "command_line.md"
 
 
 def commands(heading):
-    """Lines of the sh blocks under a heading."""
+    """Commands of the sh blocks under a heading; a backslash continues a line."""
     section = re.split(r"^## ", PAGE.read_text("utf-8"), flags=re.M)
     (text,) = (part for part in section if part.startswith(heading))
     return [
         line
         for block in re.findall(r"^```sh\n(.*?)^```", text, flags=re.M | re.S)
-        for line in block.splitlines()
+        for line in block.replace("\\\n", " ").splitlines()
     ]
 
 

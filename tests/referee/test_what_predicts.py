@@ -11,6 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from krein import (
+    CPDSVCCV,
+    KreinLogisticRegressionCV,
     KreinSVC,
     ProxySVC,
     SpectrumOneClassSVM,
@@ -117,6 +119,25 @@ def test_searches_of_krein(combine, vectors):
         model = model(cv=2, combine=combine).fit(K, target)
         report = check_certificate(model, K, target)
         assert report.holds is (True if combine == "best" else None), report
+
+
+def test_searches_for_alpha(vectors):
+    X, y = vectors
+    K = sigmoid_kernel(X)
+    for model, given in [(KreinLogisticRegressionCV(cv=2), K), (CPDSVCCV(cv=2), X)]:
+        report = check_certificate(model.fit(given, y), given, y)
+        assert report.holds, report
+        model.dual_coef_[0, 3] += 0.1 * np.abs(model.dual_coef_).max()
+        assert check_certificate(model, given, y).holds is False
+
+
+def test_a_sparse_one_class_machine(vectors):
+    """Its intercept is fitted again, its offset is that of the model before."""
+    K = sigmoid_kernel(vectors[0])
+    model = SpectrumOneClassSVM(nu=0.3).fit(K).sparsify(K, n_prototypes=5)
+    assert check_certificate(model, K).holds
+    model.offset_ += 1.0
+    assert check_certificate(model, K).holds is False
 
 
 def test_searches_and_pipelines_of_scikit_learn(vectors):

@@ -148,10 +148,10 @@ class Browser:
     def _devtools(self, command, **params):
         self._call("POST", "/goog/cdp/execute", cmd=command, params=params)
 
-    def emulate(self, scheme):
-        """Prefer the light or the dark colour scheme."""
+    def emulate(self, scheme, media=""):
+        """Prefer the light or the dark colour scheme; media may be "print"."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self._devtools("Emulation.setEmulatedMedia", features=features)
+        self._devtools("Emulation.setEmulatedMedia", media=media, features=features)
 
     def resize(self, width, height):
         """Lay the page out as on a screen of this size."""

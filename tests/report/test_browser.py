@@ -153,6 +153,21 @@ def test_a_phone_shows_that_tables_scroll(browser):
     browser.resize(1200, 900)
 
 
+def test_paper_shows_every_method_by_name(browser):
+    """Nothing can be picked on paper."""
+    shown = (
+        "return [...document.querySelectorAll('.pick h4')].filter("
+        "h => h.getClientRects().length).map(h => h.textContent)"
+    )
+    assert browser.script(shown) == []
+    browser.emulate("light", media="print")
+    titles = column(browser, 0)
+    assert sorted(browser.script(shown)) == sorted(titles)
+    hidden = "return document.querySelector('.picker').getClientRects().length"
+    assert browser.script(hidden) == 0
+    browser.emulate("light")
+
+
 def test_alerts_and_verdict_are_seen_first(browser):
     order = browser.script(
         "return ['.answer', 'details', 'svg.chart', '.mistakes'].map("

@@ -8,8 +8,9 @@ import shlex
 import numpy as np
 import pytest
 
+from krein import compare
 from krein.cli import main
-from krein.report.recipe import most_chosen
+from krein.report.recipe import most_chosen, recipe
 from tests.first_hour.conftest import (  # noqa: F401
     distances,
     products,
@@ -110,3 +111,13 @@ def test_the_settings_are_those_of_most_splits():
             return records
 
     assert most_chosen(Found(), "clip") == {"C": 1.0}
+
+
+@pytest.mark.parametrize("method", ["kernel_ridge", "neighbors", "ridge", "average"])
+def test_numbers_without_files(method, rng, capsys):
+    """Methods of scikit-learn are imported from where they are."""
+    X = rng.standard_normal((40, 3))
+    K, y = np.tanh(X @ X.T), 3.0 * X[:, 0]
+    python = recipe(compare(K, y, methods=[method], cv=2), None)["python"]
+    exec(compile(python, "report", "exec"), {"K": K, "y": y, "K_new": K[:3]})
+    assert capsys.readouterr().out.startswith("[")

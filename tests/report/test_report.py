@@ -12,12 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein import PseudoEuclideanEmbedding
-from krein.comparison.columns import SCORES
 from krein.comparison.recommendation import free_scores as levels
+from krein.comparison.scores import SCORES
 from krein.progress import seconds_in_words
-from krein.report.charts import interval_chart, spectrum_chart, ticks
-from krein.report.data import case, embedding, heat_map
-from krein.report.png import heat_chart, heat_png
+from krein.report.charts import (
+    heat_chart,
+    heat_png,
+    interval_chart,
+    spectrum_chart,
+    ticks,
+)
+from krein.report.data import _headline, case, embedding, heat_map
 from krein.report.render import _classes, glossary, render
 from krein.report.tables import score_table
 from krein.similarity.spectrum import Spectrum
@@ -62,7 +67,7 @@ def test_heat_map_keeps_block_means(rng):
 
 def test_embedding_agrees_with_the_transformer(with_spectrum):
     K = with_spectrum([5.0, 3.0, 1.0, 0.0, -2.0, -0.1])
-    found = embedding(Spectrum.exact(K), np.zeros(6, dtype=int))
+    found = embedding(Spectrum.exact(K), np.zeros(6, dtype=int), list("abcdef"))
     assert found["signature"] == [1, -1]
     assert found["eigenvalues"] == pytest.approx([5.0, -2.0])
     transformer = PseudoEuclideanEmbedding().fit(K)
@@ -75,7 +80,7 @@ def test_embedding_agrees_with_the_transformer(with_spectrum):
 
 def test_large_embeddings_are_thinned():
     spectrum = Spectrum(np.array([1.0, 2.0]), np.ones((2000, 2)) / 2000**0.5)
-    found = embedding(spectrum, np.zeros(2000, dtype=int))
+    found = embedding(spectrum, np.zeros(2000, dtype=int), list(map(str, range(2000))))
     assert len(found["points"]) == 1500
     assert found["hidden"] == 500
 
@@ -253,9 +258,21 @@ def test_many_classes_are_counted_not_listed():
     assert _classes(many[:2]) == "classes c0: 3, c1: 4"
 
 
-def test_the_headline_is_short(found, page):
-    assert len(found["headline"].split()) <= 15
+def test_the_headline_is_short(found, comparison):
     assert found["headline"].startswith("Use ")
+    balanced = replace(comparison, scoring="balanced_accuracy")
+    headlines = [found["headline"], _headline(comparison, "jaro_winkler")]
+    headlines += [_headline(balanced, ""), _headline(balanced, "Kernel(a, b=1)")]
+    assert max(len(headline.split()) for headline in headlines) <= 15
+
+
+def test_the_page_says_nothing_twice(found, comparison):
+    """What the headline says is left out of the text below it."""
+    text = comparison.recommendation.text
+    assert text.startswith(("Use ", "No clear winner"))
+    said = found["comparison"]["recommendation"]
+    assert text.endswith(said)
+    assert not said.startswith("Use ") or ", which" in said or "clearly" in said
 
 
 def test_a_score_outside_the_axis_is_a_mark(comparison):

@@ -1,11 +1,10 @@
 """The command line: parse, call a public function, print.
 
-One module per command in this package, with ``run(args) -> payload`` and
-``show(payload, args)``: the payload is a dict that ``--json`` prints as it is and
-``show`` prints for people. Options, summary and examples of a command stand in
-options.toml; a module may have ``SUMMARY``, ``EXAMPLES`` and ``add_arguments(parser)``
-instead, and then imports nothing but the standard library at the top: ``krein --help``
-must not pay for numpy. Other modules are imported when their command is run.
+A command is a function ``name(args) -> payload`` and one that shows it,
+``show_name(payload, args)``, in one of the modules of this package: the payload is a
+dict that ``--json`` prints as it is and ``show_name`` prints for people. Summary,
+examples and options of all commands stand in options.toml. The module of a command is
+imported when the command is run.
 
 Results go to standard output; notes, warnings and progress to standard error.
 Exit codes: 0, 1 (failed), 2 (bad usage or input).
@@ -17,30 +16,25 @@ import argparse
 import importlib
 import json
 import os
-import re
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
-from krein.cli.options import add_groups, add_options, declared_options
-from krein.words import did_you_mean, printable
+from krein.cli.parser import build_parser, declared_options, parse
+from krein.words import printable
 
-COMMANDS = (
-    "demo",
-    "inspect",
-    "repair",
-    "embed",
-    "compare",
-    "kernel",
-    "fit",
-    "predict",
-    "score",
-    "datasets",
-    "completion",
-)
-
-
+COMMANDS = tuple(declared_options()["command"])
+# Modules of commands that do not have one of their own.
+_MODULES = {
+    "completion": "without_files",
+    "datasets": "without_files",
+    "demo": "without_files",
+    "embed": "matrices",
+    "inspect": "compare",
+    "repair": "matrices",
+    "score": "predict",
+}
 # What is wrong with a path that the user gave; other OSErrors are failures.
 _BAD_PATHS = (
     FileNotFoundError,
@@ -48,115 +42,6 @@ _BAD_PATHS = (
     IsADirectoryError,
     NotADirectoryError,
 )
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors say what may have been meant."""
-
-    def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(allow_abbrev=False, **options)
-
-    @property
-    def options(self) -> list[str]:
-        """All option strings, for suggestions and completion."""
-        return [word for action in self._actions for word in action.option_strings]
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse a wrong choice, with the nearest right one."""
-        if action.choices is None or value in action.choices:
-            return
-        known = list(map(str, action.choices))
-        what = "command" if action.dest == "command" else "choice"
-        raise argparse.ArgumentError(
-            None if what == "command" else action,
-            f"{value!r} is not a {what}{did_you_mean(str(value), known)} "
-            f"(there are {', '.join(known)})",
-        )
-
-    def error(self, message: str) -> NoReturn:
-        """Print the usage of this command and the message; exit with 2."""
-        unknown = re.search(r"unrecognized arguments: (-\S+)", message)
-        if unknown:
-            message += did_you_mean(unknown[1].partition("=")[0], self.options)
-        self.print_usage(sys.stderr)
-        self.exit(2, printable(f"{self.prog}: error: {message}") + "\n")
-
-
-class Help(argparse.Action):
-    """``--help``, or the page of a kernel where one was named before it."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(nargs=0, **options)
-
-    def __call__(self, parser, namespace, values, option=None) -> None:
-        """Print and exit."""
-        name = getattr(namespace, "name", None)
-        if parser.prog.endswith(" kernel") and name not in (None, "list"):
-            from krein.cli.kernel import show_kernel
-
-            try:
-                show_kernel(name)
-            except ValueError as error:
-                parser.error(str(error))
-        else:
-            parser.print_help()
-        parser.exit()
-
-
-def parse(parser: Parser, argv: Any) -> argparse.Namespace:
-    """Parse; what a command does not know is refused with that command's usage."""
-    args, extra = parser.parse_known_args(argv)
-    if extra:
-        args.parser.error(f"unrecognized arguments: {' '.join(extra)}")
-    return args
-
-
-def build_parser() -> Parser:
-    """Return the parser of ``krein``, with one subparser per command."""
-    from krein import __version__
-
-    parser = Parser(
-        prog="krein",
-        description="Learning from similarities that are not positive semidefinite.",
-        epilog="krein COMMAND --help has examples. A file may be - for standard input "
-        "or output.",
-    )
-    parser.add_argument(
-        "-V", "--version", action="version", version=f"krein {__version__}"
-    )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        _add_command(commands, name)
-    return parser
-
-
-def _add_command(commands: Any, name: str) -> None:
-    """Add the parser of one command, as options.toml or its module declares it."""
-    declared = declared_options()["command"].get(name)
-    module: Any = None if declared else importlib.import_module(f"krein.cli.{name}")
-    summary = declared["summary"] if declared else module.SUMMARY
-    examples = "\n  ".join(declared["examples"] if declared else module.EXAMPLES)
-    parser = commands.add_parser(
-        name,
-        help=summary,
-        description=summary,
-        epilog=f"examples:\n  {examples}",
-        add_help=False,
-    )
-    parser.add_argument("-h", "--help", action=Help, help="show this and exit")
-    if module is not None:
-        module.add_arguments(parser)
-    else:
-        groups = declared.get("groups", [])
-        add_groups(parser, *(g for g in groups if g in ("input", "new_items")))
-        add_options(parser, declared.get("options", {}))
-        add_groups(parser, *(g for g in groups if g not in ("input", "new_items")))
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument(
-        "-q", "--quiet", action="store_true", help="no notes, no progress"
-    )
-    parser.set_defaults(parser=parser)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -178,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         build_parser().print_help(sys.stderr)
         return 2
     try:
-        args = parse(build_parser(), argv)
+        args = parse(argv)
     except SystemExit as stop:  # argparse has printed its message
         return stop.code if isinstance(stop.code, int) else 2
     name = f"krein {args.command}"
@@ -205,13 +90,14 @@ def _open_streams() -> None:
             setattr(sys, stream, open(os.devnull, mode))
 
 
-def _run(args) -> None:
-    module = importlib.import_module(f"krein.cli.{args.command}")
-    payload = module.run(args)
+def _run(args: argparse.Namespace) -> None:
+    name = _MODULES.get(args.command, args.command)
+    module = importlib.import_module(f"krein.cli.{name}")
+    payload = getattr(module, args.command)(args)
     if args.json:
         print(json.dumps(payload, indent=2))
     else:
-        module.show(_safe(payload), args)
+        getattr(module, f"show_{args.command}")(_safe(payload), args)
     sys.stdout.flush()
 
 
@@ -239,6 +125,8 @@ def _one_line(name: str, quiet: bool):
 
 def _failed(name: str, error: object, code: int) -> int:
     """Print one line on stderr."""
+    if isinstance(error, OSError) and error.filename is not None:
+        error = f"{error.filename}: {error.strerror}"
     text = " ".join(str(error).split()) or type(error).__name__
     print(printable(f"{name}: error: {text}"), file=sys.stderr)
     return code

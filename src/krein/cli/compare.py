@@ -1,8 +1,9 @@
-"""``krein compare``: all methods on the same splits, and which to use."""
+"""``krein inspect`` and ``krein compare``: what a similarity is like, what to use."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -11,50 +12,183 @@ import numpy as np
 import scipy.sparse
 
 from krein import diagnose
-from krein.cli.fit import save_named, with_probabilities
-from krein.cli.inputs import item_format
-from krein.cli.inspect import repairs
-from krein.cli.options import check_output, repeated
-from krein.cli.output import print_alerts, print_note, print_table
-from krein.cli.problem import check_methods, kernel_names, load_problem
-from krein.comparison import columns as of
+from krein.cli.fit import save_fitted, with_probabilities
+from krein.cli.inputs import TWINS, Inputs, check_comparable, label_title
+from krein.cli.output import check_output, print_alerts, print_note, print_table
+from krein.cli.parser import repeated
+from krein.cli.problem import (
+    check_distances,
+    check_methods,
+    conversion_of,
+    make_kernels,
+    problem_of,
+    read_problem,
+)
 from krein.comparison.kernels import KernelComparison
+from krein.comparison.methods import TASKS
+from krein.comparison.problem import Problem
 from krein.comparison.run import compare_problem
-from krein.comparison.tasks import compare_task
+from krein.comparison.scores import shown_columns
+from krein.diagnostics.findings import Finding
 from krein.items import called
+from krein.kernels import kernel_matrix
 from krein.progress import percent_bar, seconds_in_words
 from krein.report import write_report
 from krein.similarity import sparse
 from krein.store.sharing import shared_work
+from krein.validation import wrong_direction
 
-_DIAGNOSED = 3000
+_DIAGNOSED = 3000  # items of a table of hits that is too large for a dense matrix
+# What repairs an alert of the reader: (Python, command).
+_REREAD = {
+    "names-ignored": (
+        "labels = read_labels(path, names=read.names).data",
+        "krein inspect FILE --labels LABELS",
+    ),
+    "missing-filled": ("K = np.where(np.isnan(K), K.T, K)",),
+}
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
+def inspect(args: argparse.Namespace) -> dict[str, Any]:
+    """Diagnose the matrix."""
+    (kernel,) = make_kernels(args).values()
+    read = read_problem(args, kernel)
+    diagnosis = _diagnose_read(args, read, kernel)
+    return {
+        "file": args.file,
+        **diagnosis.to_dict(),
+        "findings": _repairs(diagnosis, args, read.alerts),
+        "facts": diagnosis.facts(),
+    }
+
+
+def _diagnose_read(args: argparse.Namespace, read: Inputs, kernel: Any) -> Any:
+    if kernel is not None:
+        kernel = kernel.fit(read.data)
+        X = read.data if kernel.facts.input == "vectors" else None
+        K = kernel_matrix(kernel, read.data, progress=not args.quiet)
+        return diagnose(0.5 * (K + K.T) if args.symmetrize else K, read.target, X)
+    K, y = _few_enough(read.data, read.target, args)
+    kind = args.kind or ("distance" if args.transform else "similarity")
+    if kind == "distance":
+        check_distances(args, K)
+    # What has the wrong direction is diagnosed as it is: the first finding says so.
+    right = read.rule is not None or wrong_direction(K, kind) is None
+    if right and (args.transform or args.param):  # another form than the usual one
+        return diagnose(conversion_of(args, K).fit_transform(K), y)
+    return diagnose(K, y, kind=kind)
+
+
+def _few_enough(K: Any, y: Any, args: argparse.Namespace) -> tuple[Any, Any]:
+    """Similarities and labels; of many hits those of some items, taken at random."""
+    if not _is_large(K):
+        return K, y
+    items = np.random.default_rng(0).permutation(K.shape[0])[:_DIAGNOSED]
+    items = np.sort(items)
+    print_note(args, f"the diagnosis is about {items.size} items, taken at random")
+    return K[items][:, items], None if y is None else y[items]
+
+
+def _repairs(
+    diagnosis: Any, args: argparse.Namespace, alerts: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return the findings with commands that name the user's own files.
+
+    What the reader found stands behind errors of the numbers, before their warnings.
+    """
+    errors = [f for f in diagnosis.findings if f.severity == "error"]
+    others = [f for f in diagnosis.findings if f.severity != "error"]
+    read = [
+        Finding("warning", k, text, *_REREAD.get(k, ())) for k, text in alerts.items()
+    ]
+    return [
+        {**f.to_dict(), "command": _own_command(f.command, args)}
+        for f in [*errors, *read, *others]
+    ]
+
+
+def _own_command(command: str, args: argparse.Namespace) -> str:
+    """The command of a finding with the user's files and options."""
+    if not command:
+        return ""
+    words = {
+        "FILE": shlex.quote(args.file),
+        "ITEMS": shlex.quote(args.file),
+        "LABELS": shlex.quote(args.labels or "labels.csv"),
+    }
+    if args.kernel != "precomputed":
+        command = command.replace("--kernel edit", f"--kernel {args.kernel}")
+    options = [word[2:] for word in command.split() if word.startswith("--")]
+    known = {option.replace("-", "_") for option in options}
+    if "kind" in known:
+        known.add("transform")
+    more = _asked(args) if command.startswith("krein compare") else []
+    rest = repeated(args, *more, skip=tuple(known))
+    own = " ".join(words.get(word, word) for word in command.split(" "))
+    return f"{own} {rest}".strip()
+
+
+def show_inspect(payload: dict[str, Any], args: argparse.Namespace) -> None:
+    """Print the alerts, the advice, and the facts."""
+    print_alerts(payload["findings"])
+    findings = [finding["text"] for finding in payload["findings"]]
+    for advice in payload["advice"]:
+        if not any(text in advice for text in findings):  # once is enough
+            print(f"- {advice}")
+    print_table(["fact", "value"], list(payload["facts"].items()))
+    if payload["forms"]:
+        rows = [[form, f"{mass:.2g}"] for form, mass in payload["forms"].items()]
+        print_table(["similarity of this distance", "negative mass"], rows)
+
+
+# ------------------------------------------------------------------------------ compare
+
+
+def compare(args: argparse.Namespace) -> dict[str, Any]:
     """Compare, and write report and model if asked for."""
     page = check_output(args.html, args.force)
     saved = check_output(args.model, args.force)
-
     several, read = _compare_all(args)
     with shared_work():  # one eigendecomposition for advice, diagnosis and report
         args.kernel, _ = several.best  # what is written is about this one
         comparison = several.comparisons[args.kernel]
-        return {
+        diagnosis = _diagnose_problem(comparison.problem, args)
+        findings = _repairs(diagnosis, args, read.alerts)
+        payload = {
             **_account(several, comparison, args),
-            **_written(several, comparison, args, (page, saved), read),
+            "findings": _worth_telling(findings, read, args),
         }
+        if saved is not None:
+            model = comparison.fit_best()
+            if args.proba:
+                model = with_probabilities(model, comparison.problem)
+            save_fitted(model, saved, read, comparison.problem)
+            payload["model"] = str(saved)
+        if page is not None:
+            write_report(
+                several if len(several.comparisons) > 1 else comparison,
+                page,
+                force=args.force,
+                findings=findings,
+                diagnosis=diagnosis,
+                **_context(args, read, comparison.problem),
+            )
+            payload["report"] = str(page)
+        return payload
 
 
-def _compare_all(args: argparse.Namespace) -> tuple[Any, Any]:
+def _compare_all(args: argparse.Namespace) -> tuple[KernelComparison, Inputs]:
     """Comparisons of all kernels named, and what was read."""
-    found, read = {}, None
     check_methods(args.methods, args.task or "any")  # fails before a long read
-    for name in kernel_names(args):
-        args.kernel = name
-        problem, read = load_problem(args, read)
-        methods = check_methods(args.methods, args.task)
+    kernels = make_kernels(args)
+    read = read_problem(args, next(iter(kernels.values())))
+    methods = check_methods(args.methods, read.task)
+    found = {}
+    for name, kernel in kernels.items():
+        check_comparable(args.file, kernel, read.data)
+        problem = problem_of(args, read, kernel)
         _check_folds(args.folds, problem)
-        if args.html is not None and _is_large(problem):
+        if args.html is not None and _is_large(problem.K):
             raise ValueError(
                 f"the report draws a dense matrix, and {problem.codes.size} items are "
                 "too many for one; leave out --html"
@@ -63,29 +197,56 @@ def _compare_all(args: argparse.Namespace) -> tuple[Any, Any]:
     return KernelComparison(found), read
 
 
-def _written(
-    several: Any, comparison: Any, args: argparse.Namespace, paths: Any, read: Any
-) -> dict[str, Any]:
-    """Write what was asked for; findings of the similarity, and the files."""
-    page, saved = paths
-    diagnosis = _diagnose(comparison.problem, args)
+def _check_folds(folds: int | None, problem: Problem) -> None:
+    """Refuse folds that leave nothing to train or to test on."""
+    limits = [(len(problem.codes), "the number of items")]
+    if problem.codes.dtype.kind in "iu":
+        counts = np.bincount(problem.codes)
+        limits.append((int(counts.max()), "the items of the largest class"))
+    if problem.groups is not None:
+        limits.append((np.unique(problem.groups).size, "the number of groups"))
+    largest, what = min(limits)
+    if folds is not None and not 2 <= folds <= largest:
+        raise ValueError(f"--folds must be from 2 to {largest}, {what}; got {folds}")
 
-    findings = repairs(diagnosis, args, read.alerts)
-    written = _write_model(comparison, args, saved, read)
-    if page is not None:
-        context = {"findings": findings, "diagnosis": diagnosis}
-        _write_page(several, args, page, read, context)
-        written["report"] = str(page)
-    told = {"near-duplicates"} if read.rule is not None else set()  # by a note
-    return {
-        "findings": [
-            f
-            for f in findings
-            if f["key"] not in told
-            and (f["severity"] != "note" or f["key"] == "duplicates")
-        ],
-        **written,
-    }
+
+def _compare(problem: Problem, methods: Any, args: Any) -> Any:
+    label = f"comparing {problem.codes.size} items"
+    known = TASKS[problem.task].scorings
+    with percent_bar(label, show=not args.quiet) as progress:
+        return compare_problem(
+            problem,
+            methods,
+            cv=args.folds,
+            scoring=args.scoring if args.scoring in known else None,
+            n_jobs=args.jobs,
+            cache=args.cache,
+            progress=progress,
+            random_state=args.seed,
+        )
+
+
+def _is_large(K: Any) -> bool:
+    return scipy.sparse.issparse(K) and K.shape[0] > sparse.LARGEST_DENSE
+
+
+def _diagnose_problem(problem: Problem, args: argparse.Namespace) -> Any:
+    y = problem.labels
+    K, y = _few_enough(problem.on(np.arange(y.size)), y, args)
+    return diagnose(K, y, problem.vectors)
+
+
+def _worth_telling(findings: list, read: Inputs, args: argparse.Namespace) -> list:
+    """Findings beside the table: warnings, and twins that no option keeps together."""
+    settled = {"near-duplicates"} if read.rule is not None else set()  # by a note
+    if args.groups == TWINS or args.split_by_similarity is not None:
+        settled |= {"duplicates", "near-duplicates"}
+    return [
+        f
+        for f in findings
+        if f["key"] not in settled
+        and (f["severity"] != "note" or f["key"] == "duplicates")
+    ]
 
 
 def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[str, Any]:
@@ -114,131 +275,56 @@ def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[st
     }
 
 
-def _check_folds(folds: int | None, problem: Any) -> None:
-    """Refuse folds that leave nothing to train or to test on."""
-    classes = problem.codes.dtype.kind in "iu"
-    largest = int(np.bincount(problem.codes).max()) if classes else len(problem.codes)
-    what = "the items of the largest class" if classes else "the number of items"
-    if folds is not None and not 2 <= folds <= largest:
-        raise ValueError(f"--folds must be from 2 to {largest}, {what}; got {folds}")
-
-
-def _compare(problem: Any, methods: Any, args: argparse.Namespace) -> Any:
-    label = f"comparing {problem.codes.size} items"
-    with percent_bar(label, show=not args.quiet) as progress:
-        how = {"cv": args.folds, "progress": progress, "random_state": args.seed}
-        if args.task in ("regression", "novelty"):
-            return compare_task(
-                problem, args.task, methods, scoring=args.scoring, **how
-            )
-        scoring = args.scoring or "accuracy"
-        how |= {"scoring": scoring, "n_jobs": args.jobs, "cache": args.cache}
-        return compare_problem(problem, methods, **how)
-
-
-def _is_large(problem: Any) -> bool:
-    return (
-        scipy.sparse.issparse(problem.K) and problem.codes.size > sparse.LARGEST_DENSE
-    )
-
-
-def _diagnose(problem: Any, args: argparse.Namespace) -> Any:
-    """Diagnose the similarity; of many hits that of some items."""
-    items = np.arange(problem.codes.size)
-    if _is_large(problem):
-        items = np.sort(np.random.default_rng(0).permutation(items)[:_DIAGNOSED])
-        print_note(args, f"the diagnosis is about {items.size} items, taken at random")
-        K, vectors = problem.K[items][:, items], None
-    else:
-        K, vectors = problem.on(items), problem.vectors
-    if not problem.classes.size:  # numbers to be predicted
-        return diagnose(K, problem.codes[items], vectors)
-    return diagnose(K, problem.classes[problem.codes[items]], vectors)
-
-
-def _write_model(
-    comparison: Any, args: argparse.Namespace, saved: Any, read: Any
-) -> dict[str, str]:
-    if saved is None:
-        return {}
-
-    model = comparison.fit_best()
-    if args.proba:
-        model = with_probabilities(model, comparison.problem)
-    save_named(model, saved, read, comparison.problem)
-    return {"model": str(saved)}
-
-
-def _write_page(
-    several: Any, args: argparse.Namespace, page: Any, read: Any, context: Any
-) -> None:
-    one = several.comparisons[args.kernel]
-    write_report(
-        one if len(several.comparisons) == 1 else several,
-        page,
-        force=args.force,
-        title=Path(args.file).name,
-        command=_command(args),
-        names=called(read.data, read.names),
-        source=_source(args, one.problem),
-        **context,
-    )
-
-
-def _source(args: argparse.Namespace, problem: Any) -> dict[str, Any]:
-    """Where the data come from, for the lines that a reader may copy."""
-    given = problem.kernel is None and problem.conversion is not None
-    kind = "distance" if given else "similarity"
-    labels, title = args.labels, None
-    if problem.kernel is not None and labels is None:
-        title = args.label_column
-    if problem.kernel is not None and labels is not None and not Path(labels).exists():
-        labels, title = None, labels
-    return {
+def _context(args: Any, read: Inputs, problem: Problem) -> dict[str, Any]:
+    """What the report says about the run, and the lines that a reader may copy."""
+    kernel, kind = problem.kernel, "similarity"
+    if kernel is not None:
+        kind = "items"
+    elif problem.conversion is not None:
+        kind = "distance"
+    title = label_title(args) if kind == "items" else None
+    source = {
         "file": args.file,
-        "kind": kind if problem.kernel is None else "items",
-        "labels": labels,
+        "kind": kind,
+        "labels": None if title == args.labels else args.labels,
         "label_title": title,
         "items": args.items,
-        "format": item_format(problem.kernel) if problem.kernel else None,
+        "format": "table" if kernel and kernel.facts.input == "tables" else None,
         "label_column": args.label_column,
         "ignore_names": args.ignore_names,
         "options": repeated(args),
+    }
+    return {
+        "title": Path(args.file).name,
+        "command": _command(args),
+        "names": called(read.data, read.names),
+        "source": source,
     }
 
 
 def _command(args: argparse.Namespace) -> str:
     """Return the command that repeats this run."""
-    asked = ("methods", "groups", "folds", "scoring", "seed", "split_by_similarity")
+    return f"krein compare {shlex.quote(args.file)} {repeated(args, *_asked(args))}"
+
+
+def _asked(args: argparse.Namespace) -> list[str]:
+    """Options of compare that change its result and were given."""
+    names = ("methods", "groups", "folds", "scoring", "seed", "split_by_similarity")
     usual = args.parser.get_default
-    options = repeated(args, *(n for n in asked if getattr(args, n) != usual(n)))
-    return f"krein compare {shlex.quote(args.file)} {options}"
+    return [name for name in names if getattr(args, name) != usual(name)]
 
 
-def _first_cells(row: dict[str, Any]) -> list[str]:
-    return [row["kernel"], row["title"]] if "kernel" in row else [row["title"]]
-
-
-def _cell(column: Any, row: dict[str, Any]) -> str:
-    if column.key.endswith("_seconds"):
-        return seconds_in_words(row[column.key])
-    return column.show(row)
-
-
-def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
+def show_compare(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
     print_alerts(payload["findings"])
-    print(payload["recommendation"])
-    tasks = {"regression": of.REGRESSION, "novelty": of.NOVELTY}
-    columns = of.shown_columns(
-        payload["splits"],
-        tasks.get(payload["task"], of.COLUMNS),
-        by_items=payload["by_items"],
+    print(_by_name(payload["recommendation"], payload["table"]))
+    columns = shown_columns(
+        payload["splits"], TASKS[payload["task"]].columns, by_items=payload["by_items"]
     )
     first = ["kernel", "method"] if "kernels" in payload else ["method"]
     head = [*first, *(column.title.removesuffix(" s") for column in columns)]
     rows = [
-        [*_first_cells(row), *(_cell(column, row) for column in columns)]
+        [*(row[key] for key in first), *(_cell(column, row) for column in columns)]
         for row in payload["table"]
     ]
     print_table(head, rows)
@@ -251,3 +337,24 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
             print(f"{kind}: {payload[kind]}")
     if "model" in payload and not payload["useful"]:
         print("warning: the saved model is no better than an answer that costs nothing")
+
+
+def _by_name(text: str, table: list[dict[str, Any]]) -> str:
+    """The text with each method called as options call it, its title once beside it."""
+    names = {row["title"]: row["method"] for row in table}
+    seen = set()
+
+    def name(found: re.Match) -> str:
+        title = found[0]
+        more = "" if title in seen else f" ({title})"
+        seen.add(title)
+        return names[title] + more
+
+    longest_first = sorted(map(re.escape, names), key=len, reverse=True)
+    return re.sub("|".join(longest_first), name, text) if names else text
+
+
+def _cell(column: Any, row: dict[str, Any]) -> str:
+    if column.key.endswith("_seconds"):
+        return seconds_in_words(row[column.key])
+    return column.show(row)

@@ -1,4 +1,4 @@
-"""Files -> what the commands work on, by `krein.files`."""
+"""The files of a command: items, a matrix or hits, with labels and groups."""
 
 from __future__ import annotations
 
@@ -9,49 +9,65 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils.validation import _num_samples
 
 from krein.arrays import compressed_rows
-from krein.cli.hits import leave_out_rare, read_if_hits
 from krein.cli.output import print_note
 from krein.files import (
+    FallingScoreError,
     FormatError,
     Named,
     as_separator,
     file_head,
+    kind_of_hits,
+    read_hits,
     read_items,
     read_labels,
     read_matrix,
 )
 from krein.items import take
-from krein.kernels import Kernel, as_kernel
-from krein.validation import ROUNDING, asymmetry, is_continuous
+from krein.kernels import Kernel
+from krein.validation import ROUNDING, asymmetry
 
-_SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
 TWINS = "twins"  # --groups: items that are equal to each other
-_FEWEST = 4  # items from which "every item is a class of its own" is suspicious
+_SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Data, names, labels and groups of one command, and what to say about them.
+    """What a command has read.
 
-    `rule` is the `HitSimilarity` that made similarities of hits, where it did.
+    Attributes
+    ----------
+    data : ndarray, sparse array or list
+        A matrix (that of a table of hits is sparse), or items.
+    names, target, groups
+        Of the items, where there are any.
+    alerts : dict of str
+        What the readers found that may be wrong.
+    task : str
+        "classification", "regression" or "novelty".
+    rule : HitSimilarity or None
+        What made similarities of hits.
     """
 
     data: Any
-    names: list[str] | None
-    target: np.ndarray | None
-    groups: np.ndarray | None
-    notes: list[str]
-    rule: Any = None
+    names: list[str] | None = None
+    target: np.ndarray | None = None
+    groups: np.ndarray | None = None
     alerts: dict[str, str] = field(default_factory=dict)
+    task: str = "classification"
+    rule: Any = None
 
-    def part(self, kept: np.ndarray, n: int) -> Inputs:
+    def __len__(self) -> int:
+        return _num_samples(self.data)
+
+    def part(self, kept: np.ndarray) -> Inputs:
         """These items only; a matrix loses rows and columns."""
-        data, matrix = self.data, getattr(self.data, "ndim", 1) == 2
+        data = self.data
         if scipy.sparse.issparse(data):
             data = compressed_rows(data[kept][:, kept])
-        elif matrix and data.shape == (n, n):
+        elif getattr(data, "shape", ()) == (len(self), len(self)):
             data = data[np.ix_(kept, kept)]
         else:
             data = take(data, kept)
@@ -64,160 +80,111 @@ class Inputs:
         )
 
 
-def read_inputs(args: argparse.Namespace) -> Inputs:
-    """Read all input files of a command.
-
-    Parameters
-    ----------
-    args : Namespace
-        ``file``; where a command has them ``kernel``, ``labels`` and ``groups`` (a
-        file, or the title of a column of the table), ``items`` and ``label_column``
-        (titles), ``format``, ``separator``, ``key``, ``ignore_names``, ``symmetrize``.
-
-    Returns
-    -------
-    Inputs
-        ``notes`` are sentences to be printed.
-    """
-    options = vars(args)
-    labels, groups = options.get("labels"), options.get("groups")
-    matrix = options.get("kernel", "precomputed") == "precomputed"
-    inside = options.get("label_column") if labels is None and not matrix else None
-    if labels is not None and not matrix and _is_title(labels):
-        labels, inside = None, labels
-    read = _read_data(args, inside)
-    found = Inputs(
-        read.data, read.names, read.target, None, list(read.notes), alerts=read.alerts
-    )
-    if labels is not None:
-        found = _with_labels(found, labels, args)
-    if groups is not None and groups != TWINS:
-        # A column of the table, or a file; of all items, before any is left out.
-        if not matrix and args.file != "-" and _is_title(groups):
-            groups = _read_data(args, groups).target
-        else:
-            groups = _read_labels(groups, found, args, None).data
-        found = replace(found, groups=groups)
-    if found.target is not None:
-        found = _settle_task(found, labels or args.file, args)
-    return found
-
-
-def _with_labels(read: Inputs, path: str, args: argparse.Namespace) -> Inputs:
-    """Add labels from a file; items without one are left out on request."""
-    found = _read_labels(path, read, args, vars(args).get("label_column"))
-    kept = getattr(found, "labelled", None)
-    if kept is not None:
-        read = read.part(kept, _count(read.data))
-    return replace(
-        read,
-        target=found.data,
-        notes=read.notes + found.notes,
-        alerts={**read.alerts, **found.alerts},
-    )
-
-
-def _count(data: Any) -> int:
-    return data.shape[0] if hasattr(data, "shape") else len(data)
-
-
-def _settle_task(read: Inputs, path: str, args: argparse.Namespace) -> Inputs:
-    """Find out whether labels are classes or numbers; leave out rare classes."""
-    numbers = _as_numbers(read.target)
-    task = vars(args).get("task")
-    if task is None and numbers is not None and is_continuous(numbers):
-        task = "regression"
-        note = (
-            f"{np.unique(numbers).size} different numbers as labels: taken as numbers "
-            "to be predicted (--task classification takes them as classes)"
+def read_inputs(args: argparse.Namespace, kernel: Any = None) -> Inputs:
+    """Read a matrix, or items that a kernel compares, with labels and groups."""
+    if kernel is None:
+        read = _read_square(args)
+    else:
+        read = read_compared(args.file, kernel, args, label_title(args))
+    print_note(args, *read.notes)
+    inputs = Inputs(read.data, read.names, read.target, alerts=read.alerts)
+    if args.groups not in (None, TWINS):
+        inputs = replace(
+            inputs, groups=_read_groups(inputs, args, kernel, read.labelled)
         )
-        read = replace(read, notes=[*read.notes, note])
-    if task == "regression":
-        if numbers is None:
-            raise FormatError(path, "has labels that are no numbers; expected numbers")
-        read = replace(read, target=numbers)
-    elif task != "novelty":
-        _check_classes(np.asarray(read.target), path)
-        if vars(args).get("min_members") and not scipy.sparse.issparse(read.data):
-            read, notes = leave_out_rare(read, args.min_members)
-            read = replace(read, notes=[*read.notes, *notes])
-    args.task = task
+    return with_labels(inputs, args, in_table=kernel is not None)
+
+
+def read_compared(
+    path: str,
+    kernel: Any,
+    args: argparse.Namespace,
+    label_column: str | None = None,
+    *,
+    skip: bool | None = None,
+) -> Named:
+    """Read items to be compared; refuse those that the kernel cannot compare.
+
+    `skip` overrules --skip-unlabelled.
+    """
+    skip = bool(args.skip_unlabelled) if skip is None else skip
+    wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
+    read = read_items(
+        path,
+        format=args.format or ("table" if wanted == "tables" else None),
+        separator=_separator_of(path, args),
+        column=args.items,
+        label_column=label_column,
+        skip_unlabelled=skip and label_column is not None,
+    )
+    check_comparable(path, kernel, read.data)
     return read
 
 
-def _as_numbers(labels: Any) -> np.ndarray | None:
-    """Labels as numbers, if all of them are finite ones."""
-    try:
-        numbers = np.asarray(labels).astype(float)
-    except ValueError:
-        return None
-    return numbers if np.isfinite(numbers).all() else None
+def check_comparable(path: str, kernel: Any, items: Any) -> None:
+    """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
+    wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
+    text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
+    if wanted == "strings" and not text:
+        found = "rows of numbers"
+        repair = "name the column that holds them with --items COLUMN"
+    elif wanted in ("vectors", "series") and text:
+        found, repair = "text", "krein kernel list shows which kernel takes what"
+    else:
+        return
+    raise ValueError(
+        f"{path} has {found}, but kernel {kernel.name!r} compares {wanted}; {repair}"
+    )
 
 
-def item_format(kernel: Any, given: str | None = None) -> str | None:
-    """Format of items for a kernel: "table" where it compares rows of tables."""
-    kernel = as_kernel(kernel, None)
-    tables = isinstance(kernel, Kernel) and kernel.facts.input == "tables"
-    return given or ("table" if tables else None)
-
-
-def _is_title(word: str) -> bool:
-    """Whether --labels (or --groups) means a column of the table and not a file."""
-    path = Path(word)
-    return word != "-" and path.suffix not in _SUFFIXES and not path.exists()
-
-
-def _read_data(args: argparse.Namespace, label_column: str | None) -> Named:
-    """Read a square matrix, or items when a kernel is going to compare them."""
-    options = vars(args)
-    how: dict[str, Any] = {name: options.get(name) for name in ("format", "key")}
-    how["separator"] = _separator_of(args.file, args)
-    if options.get("kernel", "precomputed") != "precomputed":
-        column = options.get("items")
-        how["format"] = item_format(args.kernel, how["format"])
-        if options.get("skip_unlabelled") and label_column is not None:
-            how["skip_unlabelled"] = True
-        return read_items(args.file, column=column, label_column=label_column, **how)
-    similar = options.get("kind") != "distance"  # hits never are
-    hits = read_if_hits(args.file, options.get("format")) if similar else None
-    if hits is not None:
-        return hits
-    read = read_matrix(args.file, **how)
+def _read_square(args: argparse.Namespace) -> Named:
+    """Read similarities or distances of items to each other, or hits."""
+    if args.kind != "distance" and not args.transform:
+        hits = read_if_hits(args.file, args.format)
+        if hits is not None:
+            return hits
+    separator = _separator_of(args.file, args)
+    read = read_matrix(args.file, format=args.format, separator=separator)
     if read.names is not None and read.columns is not None:
         raise FormatError(
             args.file,
             "rows and columns have different names; expected the similarities of items "
             "to themselves",
         )
-    return replace(read, names=read.names or read.columns, columns=None)
+    n, m = read.data.shape
+    if n != m:
+        raise FormatError(
+            args.file,
+            f"has {n} rows and {m} columns; expected a square matrix of similarities "
+            "or distances. Rows of numbers are compared by a kernel: --kernel NAME "
+            "(krein kernel list shows all)",
+        )
+    K = 0.5 * (read.data + read.data.T) if args.symmetrize else read.data
+    return replace(read, data=K, names=read.names or read.columns, columns=None)
 
 
 def _separator_of(path: str, args: argparse.Namespace) -> str | None:
     """--separator for the files that it occurs in: labels may have another one."""
-    separator = vars(args).get("separator")
-    mark = as_separator(separator)
+    mark = as_separator(args.separator)
     if mark is None or path == "-" or not Path(path).is_file():
-        return separator
-    return separator if mark.encode() in file_head(Path(path), 1 << 16) else None
+        return args.separator
+    return args.separator if mark.encode() in file_head(Path(path), 1 << 16) else None
 
 
-def read_square(args: argparse.Namespace) -> tuple[np.ndarray, Inputs]:
+def read_symmetric(args: argparse.Namespace) -> tuple[np.ndarray, Inputs]:
     """Read a symmetric matrix of all pairs; what was read goes with it."""
     read = read_inputs(args)
     if scipy.sparse.issparse(read.data):
         raise FormatError(args.file, "is a table of hits, not a matrix of all pairs")
-    print_note(args, *read.notes, *check_symmetry(read, args))
-    K = np.asarray(read.data, dtype=float)
-    return 0.5 * (K + K.T), read
+    check_symmetry(read, args)
+    return 0.5 * (read.data + read.data.T), read
 
 
-def check_symmetry(read: Inputs, args: argparse.Namespace) -> list[str]:
-    """Return what becomes of rounding; refuse more, naming the option that decides."""
-    if scipy.sparse.issparse(read.data):
-        return []  # was made symmetric
-    K = np.asarray(read.data)
-    if args.symmetrize or K.shape[0] != K.shape[1]:
-        return []
+def check_symmetry(read: Inputs, args: argparse.Namespace) -> None:
+    """Note what becomes of rounding; refuse more, naming the option that decides."""
+    K = read.data
+    if scipy.sparse.issparse(K):
+        return  # was made symmetric
     largest, worst = float(np.abs(K).max()), asymmetry(K)
     if worst > ROUNDING * largest:
         i, j = np.unravel_index(np.argmax(np.abs(K - K.T)), K.shape)
@@ -228,33 +195,106 @@ def check_symmetry(read: Inputs, args: argparse.Namespace) -> list[str]:
             f"{K[i, j]:.6g}, back {K[j, i]:.6g}. If both directions measure the same "
             "thing, --symmetrize uses their mean",
         )
-    if worst == 0.0:
-        return []
-    share = f"{worst / largest:.1e} of the largest entry"
-    return [f"both directions differ by {share}: taken for rounding"]
+    if worst > 0.0:
+        share = f"{worst / largest:.1e} of the largest entry"
+        print_note(args, f"both directions differ by {share}: taken for rounding")
+
+
+# --------------------------------------------------------------------- labels, groups
+
+
+def _is_title(word: str) -> bool:
+    """Whether --labels (or --groups) means a column of a table and not a file."""
+    path = Path(word)
+    return word != "-" and path.suffix not in _SUFFIXES and not path.exists()
+
+
+def label_title(args: argparse.Namespace) -> str | None:
+    """Title of the labels' column, if they stand in the table of the items."""
+    if args.labels is None:
+        return args.label_column
+    return args.labels if _is_title(args.labels) else None
+
+
+def with_labels(
+    read: Inputs, args: argparse.Namespace, *, in_table: bool = False
+) -> Inputs:
+    """Add labels from their file; items without one are left out on request.
+
+    `in_table`: --labels may be a title, and the labels are read already.
+    """
+    if args.labels is None or (in_table and _is_title(args.labels)):
+        return read
+    skip = bool(args.skip_unlabelled)
+    labels = _read_labels(args.labels, read, args, args.label_column, skip)
+    print_note(args, *labels.notes)
+    if labels.labelled is not None:
+        read = read.part(labels.labelled)
+    return replace(read, target=labels.data, alerts={**read.alerts, **labels.alerts})
 
 
 def _read_labels(
-    path: str, read: Any, args: argparse.Namespace, column: str | None
+    path: str, read: Inputs, args: Any, column: str | None = None, skip: bool = False
 ) -> Named:
-    skip = {"skip_unlabelled": True} if vars(args).get("skip_unlabelled") else {}
     return read_labels(
         path,
         names=read.names,
-        n_items=_count(read.data),
+        n_items=len(read),
         column=column,
         separator=_separator_of(path, args),
-        ignore_names=bool(vars(args).get("ignore_names")),
-        **skip,
+        ignore_names=bool(args.ignore_names),
+        skip_unlabelled=skip,
     )
 
 
-def _check_classes(labels: np.ndarray, path: str) -> None:
-    """Refuse one class per item: the separator or the column is another."""
-    if labels.size >= _FEWEST and len(np.unique(labels)) == labels.size:
-        raise FormatError(
-            path,
-            f"has {labels.size} classes for {labels.size} items, one each: "
-            f"{str(labels[0])!r}, {str(labels[1])!r}, ... Are these labels? Another "
-            "separator (--separator) or column (--label-column) may be meant",
-        )
+def _read_groups(read: Inputs, args: Any, kernel: Any, labelled: Any) -> Any:
+    """Groups of a file, or of a column of the table of items or of labels.
+
+    `labelled` are the rows of a table that were kept, where some were left out.
+    """
+    if not _is_title(args.groups):
+        return _read_labels(args.groups, read, args).data
+    in_items = kernel is not None and args.file != "-"
+    if args.labels is not None and not _is_title(args.labels):
+        try:
+            return _read_labels(args.labels, read, args, args.groups).data
+        except FormatError:
+            if not in_items:
+                raise
+    if not in_items:
+        raise ValueError(f"--groups: there is no file {args.groups}")
+    table = read_compared(args.file, kernel, args, args.groups, skip=False)
+    return table.target if labelled is None else take(table.target, labelled)
+
+
+# -------------------------------------------------------------------- tables of hits
+
+
+def read_if_hits(path: str, format: str | None) -> Named | None:
+    """Read a table of hits as a sparse array of scores; None if it is none."""
+    if path == "-" or not Path(path).is_file() or format not in (None, "pairs"):
+        return None
+    try:
+        kind = kind_of_hits(Path(path))
+        if kind == "none":
+            return None
+        hits = read_hits(path)
+    except FallingScoreError:
+        raise
+    except FormatError:
+        return None  # the reader of matrices says what is wrong
+    n = hits.data.shape[0]
+    if kind == "pairs" and _is_whole(hits.data):
+        return None  # a matrix, written as pairs
+    if hits.columns is not None:
+        raise ValueError(f"{path} has hits of {n} items on others, not on each other")
+    share = hits.data.nnz / n**2
+    note = f"read {hits.data.nnz} hits of {n} items ({share:.2%} of the pairs)"
+    return replace(hits, notes=[note, *hits.notes])
+
+
+def _is_whole(hits: Any) -> bool:
+    """Whether every pair is there: in both directions, or in one."""
+    n = hits.shape[0]
+    both = (hits != 0) + (hits != 0).T
+    return both.nnz - np.count_nonzero(both.diagonal()) >= n * (n - 1)

@@ -8,46 +8,42 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from krein import kernels
-from krein.cli.inputs import item_format
-from krein.cli.options import check_output
-from krein.cli.output import print_note, print_table
-from krein.cli.parameters import kernel_parameters, shown_default
-from krein.cli.problem import check_kernel, make_kernel
-from krein.files import check_format, check_names, read_items, write_matrix, write_table
-from krein.kernels import KERNELS, list_kernels
+from krein.cli.inputs import read_compared
+from krein.cli.output import check_output, print_note, print_table
+from krein.cli.values import kernel_parameters, make_kernel
+from krein.files import check_format, check_names, write_matrix, write_table
+from krein.kernels import KERNELS, kernel_matrix, list_kernels
 from krein.words import few_digits
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
+def kernel(args: argparse.Namespace) -> dict[str, Any]:
     """Evaluate the kernel and write the matrix, with the names where there are any."""
     if args.name == "list":
-        return _list()
+        return {"kernels": [_facts(name) for name in list_kernels()]}
 
-    check_kernel(args.name)
+    made = make_kernel(args.name, args.param)
     if args.input is None or args.out is None:
         raise ValueError(
             "give the input and the file to write: krein kernel "
             f"{args.name} INPUT -o K.npz"
         )
-    kernel = make_kernel(args.name, args.param)
     out = _check_out(args)
-
-    form = item_format(kernel, args.format)
-    how = {"format": form, "separator": args.separator, "column": args.items}
-    read = read_items(args.input, **how)
-    train = read_items(args.against, **how) if args.against else read
-    print_note(args, *read.notes, *(train.notes if args.against else []))
+    read = read_compared(args.input, made, args)
+    print_note(args, *read.notes)
+    train, against = read, None
+    if args.against:
+        train = read_compared(args.against, made, args)
+        print_note(args, *train.notes)
+        against = train.data
     _check_names(out, read, train)
 
-    kernel = kernel.fit(train.data)
-    against = train.data if args.against else None
-    K = kernels.kernel_matrix(
-        kernel, read.data, against, n_jobs=args.jobs, progress=not args.quiet
+    made = made.fit(train.data)
+    K = kernel_matrix(
+        made, read.data, against, n_jobs=args.jobs, progress=not args.quiet
     )
     _write(args, out, K, read, train)
     return {
-        "kernel": repr(kernel),
+        "kernel": repr(made),
         "items": len(read.data),
         "against": len(train.data) if args.against else None,
         "out": args.out,
@@ -78,22 +74,15 @@ def _write(args: argparse.Namespace, out: Any, K: Any, read: Any, train: Any) ->
     write_matrix(out, K, names=read.names, columns=columns, overwrite=args.force)
 
 
-def _list() -> dict[str, Any]:
+def _facts(name: str) -> dict[str, Any]:
+    facts = KERNELS[name]
+    parameters = kernel_parameters(name).values()
     return {
-        "kernels": [
-            {
-                "name": name,
-                "items": facts.input,
-                "is": facts.definiteness,
-                "about": _first_line(facts),
-                "parameters": {
-                    p.name: shown_default(p.default)
-                    for p in kernel_parameters(name).values()
-                },
-            }
-            for name in list_kernels()
-            for facts in [KERNELS[name]]
-        ]
+        "name": name,
+        "items": facts.input,
+        "is": facts.definiteness,
+        "about": _first_line(facts),
+        "parameters": {p.name: p.shown_default for p in parameters},
     }
 
 
@@ -102,9 +91,9 @@ def _first_line(facts: Any) -> str:
     return lines[0].replace("``", "")
 
 
-def show_kernel(name: str) -> None:
+def show_page(name: str) -> None:
     """Print what a kernel is and takes."""
-    check_kernel(name)
+    make_kernel(name)
     facts = KERNELS[name]
     print(f"usage: krein kernel {name} INPUT [--param NAME=VALUE] -o K.npz\n")
     print(_first_line(facts))
@@ -117,13 +106,12 @@ def show_kernel(name: str) -> None:
     parameters = kernel_parameters(name)
     print("parameters:" if parameters else "no parameters")
     for p in parameters.values():
-        usual = shown_default(p.default)
-        print(f"  --param {p.name}=VALUE   {p.expected} (default: {usual})")
+        print(f"  --param {p.name}=VALUE   {p.expected} (default: {p.shown_default})")
         about = p.about.replace("``", "").replace("`", "")
         print(textwrap.indent(textwrap.fill(about, 72), "      "))
 
 
-def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
+def show_kernel(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what was written, or the kernels."""
     if "kernels" in payload:
         _show_list(payload["kernels"])
@@ -135,15 +123,13 @@ def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
 
 def _show_list(kernels: list[dict[str, Any]]) -> None:
     """Two lines a kernel on a terminal, which a table would cut; rows in a pipe."""
+    for k in kernels:
+        k["set"] = " ".join(f"{name}={word}" for name, word in k["parameters"].items())
     if not sys.stdout.isatty():
         head = ["kernel", "items", "matrix", "parameters", "what"]
-        rows = [[k["name"], k["items"], k["is"], _set(k), k["about"]] for k in kernels]
-        print_table(head, rows)
+        keys = ("name", "items", "is", "set", "about")
+        print_table(head, [[k[key] for key in keys] for k in kernels])
         return
     for k in kernels:
         print(f"{k['name']} ({k['items']}, {k['is']}): {k['about']}")
-        print(f"    {_set(k) or 'no parameters'}")
-
-
-def _set(kernel: dict[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in kernel["parameters"].items())
+        print(f"    {k['set'] or 'no parameters'}")

@@ -1,13 +1,18 @@
-"""What commands print: tables, alerts, models in few words."""
+"""What commands print and write: notes, alerts, tables, models in few words."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from krein.words import digits, printable
+from sklearn.base import clone
+
+from krein.files import write_rows
+from krein.store.files import atomic_write, check_writable
+from krein.words import few_digits, printable
 
 
 def print_note(args: argparse.Namespace, *texts: str) -> None:
@@ -51,32 +56,60 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Console().print(table, markup=False)
 
 
+def print_facts(payload: dict[str, Any]) -> None:
+    """Print the numbers of a result, one a line."""
+    rows = [
+        [name.replace("_", " "), f"{value:.4g}"]
+        for name, value in payload.items()
+        if isinstance(value, int | float)
+    ]
+    print_table(["fact", "value"], rows)
+
+
 def describe_model(model: Any) -> str:
     """Return class and changed parameters, numbers with few digits."""
     if hasattr(model, "steps"):
         return " after ".join(describe_model(step) for _, step in model.steps[::-1])
-    import inspect
-
-    defaults = inspect.signature(type(model)).parameters
-    changed = {
-        name: value
-        for name, value in model.get_params(deep=False).items()
-        if name != "cv" and not _same(value, defaults[name].default)
-    }
-    inside = ", ".join(f"{name}={_shown(value)}" for name, value in changed.items())
-    return f"{type(model).__name__}({inside})"
+    plain = clone(model)
+    if "cv" in plain.get_params(deep=False):
+        plain.set_params(cv=None)  # the folds, item by item
+    return few_digits(" ".join(repr(plain).split()))
 
 
-def _same(value: Any, default: Any) -> bool:
-    return value is default or (
-        isinstance(value, str | int | float) and value == default
-    )
+def check_output(path: str | None, force: bool) -> Path | None:
+    """Refuse a file that cannot be written, before anything is computed.
+
+    Parameters
+    ----------
+    path : str or None
+        As typed; None if the option was not given.
+    force : bool
+        Whether an existing file may be replaced.
+    """
+    if path is None:
+        return None
+    if path == "-":
+        raise ValueError(
+            "a model or a report cannot go to standard output; name a file"
+        )
+    try:
+        return check_writable(path, overwrite=force)
+    except FileExistsError:
+        raise FileExistsError(
+            f"{path} exists; choose another name, or replace it with --force"
+        ) from None
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{k}: {_shown(v)}" for k, v in value.items()) + "}"
-    if hasattr(value, "params") and hasattr(value, "facts"):  # a Kernel
-        inside = ", ".join(f"{k}={_shown(v)}" for k, v in value.params.items())
-        return f"{value.name}({inside})"
-    return digits(value)
+def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Columns of the same length as one dict per item."""
+    values = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in values]
+
+
+def write_csv(path: Path | None, rows: list[dict], force: bool, **how: Any) -> None:
+    """Write rows as csv, to standard output without a path; `how` of `write_rows`."""
+    table = [list(rows[0]), *(list(row.values()) for row in rows)]
+    if path is None:
+        return write_rows(sys.stdout, table, **how)
+    with atomic_write(path, overwrite=force, text=True) as file:
+        write_rows(file, table, **how)

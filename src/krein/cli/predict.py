@@ -1,97 +1,168 @@
-"""``krein predict``: labels of new items by a saved model."""
+"""``krein predict`` and ``krein score``: a saved model on new items."""
 
 from __future__ import annotations
 
 import argparse
-import sys
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.sparse
-from sklearn.base import is_outlier_detector, is_regressor
+from scipy.spatial.distance import cdist
+from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.metrics import mean_absolute_error, r2_score
+from sklearn.utils.validation import _num_samples
 
 from krein import DistanceTransformer, PCoA, load_model
-from krein.cli.embed import places
-from krein.cli.hits import new_hits
-from krein.cli.inputs import item_format
-from krein.cli.options import check_output
-from krein.cli.output import print_note
+from krein.cli.inputs import Inputs, label_title, read_compared, with_labels
+from krein.cli.matrices import places
+from krein.cli.output import (
+    as_rows,
+    check_output,
+    print_facts,
+    print_note,
+    print_table,
+    write_csv,
+)
+from krein.cli.problem import as_numbers, normal_or_novel
+from krein.cli.values import last_step
 from krein.comparison.yardsticks import most_similar
-from krein.files import align_columns, read_items, read_matrix, write_rows
+from krein.files import FormatError, Named, align_columns, read_hits, read_matrix
 from krein.items import called
+from krein.kernels import as_kernel
 from krein.notices import warn_user
-from krein.store.files import atomic_write
+
+# Options of predict, and the method that a model needs for each.
+_METHODS = {
+    "proba": "predict_proba",
+    "coverage": "predict_set",
+    "scores": "decision_function",
+    "nearest": "predict",
+}
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
+def predict(args: argparse.Namespace) -> dict[str, Any]:
     """Load, put the columns into the order of training, predict."""
     out = None if args.out == "-" else check_output(args.out, args.force)
+    model, arguments, read = _read(args)
+    names = called(read.data, read.names)
+    if _places(model):
+        rows = as_rows(places(model.transform(arguments["X"]), names))
+    else:
+        more = _more_columns(model, arguments, args)
+        rows = as_rows({"item": names, **_answers(model, arguments), **more})
+    if out is None:
+        return {"items": rows}
+    write_csv(out, rows, args.force)
+    return {"items": rows, "out": str(out)}
 
+
+def show_predict(payload: dict[str, Any], args: argparse.Namespace) -> None:
+    """Print the labels as csv, or where they are."""
+    if "out" in payload:
+        print(f"{payload['out']}: {len(payload['items'])} items")
+    else:
+        write_csv(None, payload["items"], args.force)
+
+
+def score(args: argparse.Namespace) -> dict[str, Any]:
+    """Predict, and count what is right."""
+    model, arguments, read = _read(args)
+    positions = np.arange(_num_samples(read.data))
+    items = Inputs(positions, read.names, read.target)
+    labelled = with_labels(items, args, in_table=not _precomputed(model))
+    if labelled.target is None:
+        raise ValueError("there are no labels; give them with --labels FILE")
+    ((kind, answers),) = _answers(model, arguments).items()
+    predicted = [answers[k] for k in labelled.data]
+    if kind == "value":
+        return _scores_of_numbers(labelled.target, predicted)
+    true = [str(label) for label in labelled.target]
+    if is_outlier_detector(last_step(model)):
+        true = _as_novelty(true, args)
+    else:
+        _warn_of_other_labels(true, model)
+    return _scores_of_classes(true, predicted)
+
+
+def _warn_of_other_labels(labels: list[str], model: Any) -> None:
+    """Warn of labels that the model cannot predict: the column may be wrong."""
+    classes = [str(label) for label in model.classes_]
+    others = sorted({*labels} - {*classes})
+    if others:
+        warn_user(
+            f"{len(others)} labels are no classes of the model: {', '.join(others[:5])}"
+            f"; it knows {', '.join(classes[:5])}"
+        )
+
+
+def _as_novelty(labels: list[str], args: argparse.Namespace) -> list[str]:
+    """Labels in the words of a model of novelty."""
+    if args.normal is None and not {*labels} <= {"normal", "novel"}:
+        raise ValueError(
+            f"{args.model} tells normal items from novel ones; say which label is "
+            f"normal: --normal LABEL, one of {', '.join(sorted({*labels})[:10])}"
+        )
+    return labels if args.normal is None else [*normal_or_novel(labels, args.normal)]
+
+
+def _scores_of_numbers(true: Any, predicted: list[float]) -> dict[str, Any]:
+    numbers = as_numbers(true)
+    if numbers is None:
+        raise ValueError("the model predicts numbers, and the labels are no numbers")
+    return {
+        "items": len(predicted),
+        "r2": float(r2_score(numbers, predicted)),
+        "mean_absolute_error": float(mean_absolute_error(numbers, predicted)),
+    }
+
+
+def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
+    labels = sorted({*true, *predicted})
+    counts = np.zeros((len(labels), len(labels)), dtype=int)
+    for pair in zip(true, predicted, strict=True):
+        counts[tuple(map(labels.index, pair))] += 1
+    right, sizes = counts.diagonal(), counts.sum(axis=1)
+    return {
+        "items": len(predicted),
+        "accuracy": float(right.sum() / sizes.sum()),
+        "balanced_accuracy": float((right[sizes > 0] / sizes[sizes > 0]).mean()),
+        "largest_class": float(sizes.max() / sizes.sum()),
+        "labels": labels,
+        "confusion": counts.tolist(),
+    }
+
+
+def show_score(payload: dict[str, Any], args: argparse.Namespace) -> None:
+    """Print the scores, and which classes were taken for which."""
+    print_facts(payload)
+    if "confusion" in payload:
+        rows = zip(payload["labels"], payload["confusion"], strict=True)
+        head = ["true \\ predicted", *payload["labels"]]
+        print_table(head, [[label, *map(str, counts)] for label, counts in rows])
+
+
+# ------------------------------------------------------------- the model, the new items
+
+
+def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any], Named]:
+    """The model, what its methods take by name, and the new items."""
     model = load_model(args.model)
-    refuse_what_cannot_predict(model, args)
-    check_kind(model, args)
-    given, names = read_new(model, args)
-    rows = answers(model, given, names)
-    for add in (_add_probabilities, _add_sets, _add_scores, _add_nearest):
-        add(rows, model, given, args)
-    payload: dict[str, Any] = {"items": rows}
-    if out is not None:
-        _write(out, rows, args.force)
-        payload["out"] = str(out)
-    return payload
-
-
-def answers(model: Any, given: dict[str, Any], names: list[str]) -> list[dict]:
-    """One row per item: its label, its number, whether it is novel, or its place."""
-    if _places(model):
-        return places(model.transform(given["X"]), names)
-    said = model.predict(**given)
-    if is_outlier_detector(_last(model)):
-        labels = ["normal" if sign > 0 else "novel" for sign in said]
-        return [
-            {"item": name, "label": label}
-            for name, label in zip(names, labels, strict=True)
-        ]
-    if is_regressor(_last(model)):
-        return [
-            {"item": name, "value": float(f"{value:.6g}")}
-            for name, value in zip(names, said, strict=True)
-        ]
-    return [
-        {"item": name, "label": str(label)}
-        for name, label in zip(names, said, strict=True)
-    ]
-
-
-def refuse_what_cannot_predict(model: Any, args: argparse.Namespace) -> None:
-    """Say in a sentence why there is nothing to predict with."""
-    last = _last(model)
-    if _places(model):
-        if args.proba or args.coverage or args.scores or args.nearest:
-            raise ValueError(
-                f"{args.model} places items on a map; --proba, --coverage, --scores "
-                "and --nearest are for models that predict labels"
-            )
-        return
-    if not hasattr(last, "predict"):
-        raise ValueError(
-            f"{args.model} holds a {type(last).__name__}, which transforms and does "
-            "not predict; save a classifier or regressor, e.g. with krein fit"
-        )
-    if args.proba and not hasattr(model, "predict_proba"):
-        raise ValueError(
-            f"{args.model} was fitted without probabilities; fit it again with "
-            "krein fit --proba"
-        )
-    if args.coverage is not None and not hasattr(last, "predict_set"):
-        raise ValueError(
-            f"{args.model} has no sets of classes; fit it again with krein fit --proba"
-        )
-    if args.scores and not hasattr(model, "decision_function"):
-        raise ValueError(f"{type(last).__name__} has no decision values")
-
-
-def _last(model: Any) -> Any:
-    return model[-1] if hasattr(model, "steps") else model
+    _check_model(model, args)
+    if hasattr(model, "similarity_"):
+        arguments = _new_hits(model, args)
+        return model, arguments, arguments["X"]
+    if _precomputed(model):
+        _check_kind(model, args)
+        read = read_matrix(args.file, mirror=False)
+        read = _in_training_order(read, getattr(model, "item_names_", None), args)
+        _compare_ranges(read.data, model)
+    else:
+        if args.kind is not None:
+            raise ValueError(f"--kind is for a matrix; {args.model} takes items")
+        read = _new_items(model, args)
+    print_note(args, *read.notes)
+    return model, {"X": read.data}, read
 
 
 def _places(model: Any) -> bool:
@@ -100,23 +171,72 @@ def _places(model: Any) -> bool:
 
 
 def _precomputed(model: Any) -> bool:
-    return _places(model) or getattr(_last(model), "kernel", None) == "precomputed"
+    if _places(model) or hasattr(model, "similarity_"):
+        return True
+    return getattr(last_step(model), "kernel", None) == "precomputed"
 
 
-def check_kind(model: Any, args: argparse.Namespace) -> None:
+def _check_model(model: Any, args: argparse.Namespace) -> None:
+    """Say in a sentence why the model cannot do what was asked for."""
+    last = last_step(model)
+    what = f"{args.model} holds a {type(last).__name__}"
+    if not hasattr(last, "predict") and (args.command == "score" or not _places(model)):
+        raise ValueError(
+            f"{what}, which transforms and does not predict; save a classifier or "
+            "regressor, e.g. with krein fit"
+        )
+    for option, method in _METHODS.items():
+        if not getattr(args, option) or hasattr(last, method):
+            continue
+        again = ""
+        if option in ("proba", "coverage") and is_classifier(last):
+            again = " without probabilities; fit it again with krein fit --proba"
+        raise ValueError(f"{what}{again or f', for which there is no --{option}'}")
+
+
+def _new_items(model: Any, args: argparse.Namespace) -> Named:
+    """Read items for a model with a kernel; a column of labels has to be named."""
+    kernel, title = as_kernel(last_step(model).kernel, None), label_title(args)
+    hint = "" if title else ". If a column holds labels: --label-column NAME"
+    try:
+        read = read_compared(args.file, kernel, args, title)
+    except FormatError as error:
+        raise error.in_file(args.file, hint) from None
+    titles = read.columns or ()
+    fitted = getattr(last_step(model), "kernel_", None)
+    ranges = getattr(fitted, "params", {}).get("ranges", titles)  # of tables
+    if len(ranges) != len(titles):
+        raise FormatError(
+            args.file,
+            f"has {len(titles)} columns, in training there were {len(ranges)}{hint}",
+        )
+    return read
+
+
+def _check_kind(model: Any, args: argparse.Namespace) -> None:
     """Refuse distances for a model of similarities, and the reverse."""
-    if args.kind is None:
-        return
-    if not _precomputed(model):
-        raise ValueError(f"--kind is for a matrix; {args.model} takes items")
     first = model[0] if hasattr(model, "steps") else model
     distances = isinstance(first, DistanceTransformer | PCoA)
     learnt = "distance" if distances else "similarity"
-    if args.kind != learnt:
+    if args.kind not in (None, learnt):
         raise ValueError(
             f"{args.model} was fitted on a {learnt} matrix and cannot take a "
             f"{args.kind} matrix; fit again with krein fit --kind {args.kind}"
         )
+
+
+def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
+    """Return the columns of the training items, found by name, in their order."""
+    if expected is None or args.ignore_names:
+        return read  # nothing to find them by; the model checks their number
+    if read.columns is None and read.names is None:
+        raise ValueError(
+            f"{args.file} has no names of columns, but the model knows its training "
+            "items by name; give a file with names, or --ignore-names if the columns "
+            "are in the order of training"
+        )
+    # For a square matrix the columns have the names of the rows.
+    return align_columns(read, expected)
 
 
 def _compare_ranges(data: Any, model: Any) -> None:
@@ -131,112 +251,100 @@ def _compare_ranges(data: Any, model: Any) -> None:
         )
 
 
-def read_new(model: Any, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    """What the methods of the model take, by name, and the names of the new items."""
-    if hasattr(model, "similarity_"):
-        given, notes = new_hits(model, args.file, args.names, args.no_hit)
-        print_note(args, *notes)
-        return given, given["X"].names
-    if _precomputed(model):
-        read = read_matrix(args.file, mirror=False)
-        read = in_training_order(read, getattr(model, "item_names_", None), args)
-        _compare_ranges(read.data, model)
-    else:
-        form = item_format(_last(model).kernel)
-        read = read_items(args.file, column=args.items, format=form)
-    print_note(args, *read.notes)
-    return {"X": read.data}, called(read.data, read.names)
+def _new_hits(model: Any, args: argparse.Namespace) -> dict[str, Any]:
+    """Read hits of new items for a model of hits; say how many have none."""
+    if args.no_hit in [str(c) for c in model.classes_]:
+        raise ValueError(f"--no-hit {args.no_hit!r} is a class; choose another word")
+    model.no_hit_label = args.no_hit
+    names = None
+    if args.names is not None:  # of a FASTA file, or one a line
+        lines = Path(args.names).read_text().splitlines()
+        heads = [line[1:] for line in lines if line.startswith(">")]
+        words = [line.split()[0] for line in heads or lines if line.strip()]
+        names = list(dict.fromkeys(words))
+    arguments = model.similarity_.new_items(read_hits(args.file), names)
+    found = model.has_hits(**arguments)
+    print_note(
+        args,
+        f"{int((~found).sum())} of {found.size} items have no hit among the "
+        f"{model.similarity_.n_features_in_} training items: {args.no_hit!r}",
+    )
+    return arguments
 
 
-def in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
-    """Return the columns of the training items, found by name, in their order."""
-    if expected is None or args.ignore_names:
-        return read  # nothing to find them by; the model checks their number
-    if read.columns is None and read.names is None:
-        raise ValueError(
-            f"{args.file} has no names of columns, but the model knows its training "
-            "items by name; give a file with names, or --ignore-names if the columns "
-            "are in the order of training"
-        )
-    # For a square matrix the columns have the names of the rows.
-    return align_columns(read, expected)
+# ------------------------------------------------------------------------- the answers
 
 
-# --------------------------------------------------------------- columns on request
+def _answers(model: Any, arguments: dict[str, Any]) -> dict[str, list[Any]]:
+    """A label, a number, "normal" or "novel" for each item, by the column's title."""
+    predicted = model.predict(**arguments)
+    if is_outlier_detector(last_step(model)):
+        return {"label": ["normal" if sign > 0 else "novel" for sign in predicted]}
+    if is_regressor(last_step(model)):
+        return {"value": [float(f"{value:.6g}") for value in predicted]}
+    return {"label": [str(label) for label in predicted]}
 
 
-def _add_probabilities(rows: list, model: Any, given: dict, args: Any) -> None:
+def _more_columns(model: Any, arguments: dict, args: Any) -> dict[str, list[Any]]:
+    """What was asked for beside the answers."""
+    columns: dict[str, list[Any]] = {}
     if args.proba:
-        for row, values in zip(rows, model.predict_proba(**given), strict=True):
-            for label, value in zip(model.classes_, values, strict=True):
-                row[f"p({label})"] = round(float(value), 4)
-
-
-def _add_sets(rows: list, model: Any, given: dict, args: Any) -> None:
+        for label, values in zip(
+            model.classes_, model.predict_proba(**arguments).T, strict=True
+        ):
+            columns[f"p({label})"] = [round(float(value), 4) for value in values]
     if args.coverage is not None:
-        X = given["X"]
-        if hasattr(model, "steps"):  # a pipeline passes on no method but scikit-learn's
-            X = model[:-1].transform(X)
-        sets = _last(model).predict_set(X, coverage=args.coverage)
-        for row, chosen in zip(rows, sets, strict=True):
-            row["set"] = "; ".join(str(label) for label in model.classes_[chosen])
+        columns["set"] = _sets(model, arguments["X"], args.coverage)
+    if args.scores:
+        scores = np.asarray(model.decision_function(**arguments))
+        titles = ["score"]
+        if scores.ndim > 1:
+            titles = [f"score({label})" for label in model.classes_]
+        for title, values in zip(titles, np.atleast_2d(scores.T), strict=True):
+            columns[title] = [float(f"{value:.4g}") for value in values]
+    if args.nearest > 0:
+        columns["nearest"] = _nearest(model, arguments, args.nearest)
+    return columns
 
 
-def _add_scores(rows: list, model: Any, given: dict, args: Any) -> None:
-    if not args.scores:
-        return
-    for row, values in zip(rows, model.decision_function(**given), strict=True):
-        if getattr(values, "ndim", 0) == 0:
-            row["score"] = float(f"{values:.4g}")
-        else:
-            for label, value in zip(model.classes_, values, strict=True):
-                row[f"score({label})"] = float(f"{value:.4g}")
+def _sets(model: Any, X: Any, coverage: float) -> list[str]:
+    """The classes that may be true, for each item."""
+    if hasattr(model, "steps"):  # a pipeline passes on no method but scikit-learn's
+        X = model[:-1].transform(X)
+    sets = last_step(model).predict_set(X, coverage=coverage)
+    return ["; ".join(map(str, model.classes_[chosen])) for chosen in sets]
 
 
-def _add_nearest(rows: list, model: Any, given: dict, args: Any) -> None:
-    if args.nearest < 1:
-        return
-
-    K = training_similarities(model, **given)
-    kept = getattr(_last(model), "X_fit_", None)
+def _nearest(model: Any, arguments: dict[str, Any], n: int) -> list[str]:
+    """Names and labels of the nearest training items, for each item."""
+    K = _training_similarities(model, **arguments)
+    kept = getattr(last_step(model), "X_fit_", None)
     items = range(K.shape[1]) if kept is None or hasattr(model, "steps") else kept
     names = called(items, getattr(model, "item_names_", None))
     labels = getattr(model, "item_labels_", None) or [""] * K.shape[1]
-    for i, near in enumerate(most_similar(K, args.nearest)):
-        if scipy.sparse.issparse(K):
-            near = [j for j in near if K[i, j] > 0]  # the others are no hits
-        rows[i]["nearest"] = "; ".join(f"{names[j]} ({labels[j]})" for j in near)
+    sparse = scipy.sparse.issparse(K)  # what is not there is no hit
+    return [
+        "; ".join(
+            f"{names[j]} ({labels[j]})" for j in near if not sparse or K[i, j] > 0
+        )
+        for i, near in enumerate(most_similar(K, n))
+    ]
 
 
-def training_similarities(model: Any, X: Any, **hits: Any) -> Any:
+def _training_similarities(model: Any, X: Any, **hits: Any) -> Any:
     """What is large for near training items: similarities, or minus distances."""
     if hasattr(model, "similarity_"):
         return model.similarity_.transform(X, **hits)
     if hasattr(model, "steps"):
         if isinstance(model[0], DistanceTransformer):
             return -X
-        return training_similarities(model[-1], model[:-1].transform(X))
+        return _training_similarities(model[-1], model[:-1].transform(X))
     if model.kernel == "precomputed":
         return X
     if getattr(model, "X_fit_", None) is None:
         raise ValueError(
             f"--nearest is not for {type(model).__name__}, which keeps no items"
         )
+    if hasattr(model, "poly_coef_"):  # splines: some grow with the distance
+        return -cdist(X, model.X_fit_)
     return model.kernel_(X, model.X_fit_)
-
-
-def _write(out: Any, rows: list[dict[str, Any]], force: bool) -> None:
-    with atomic_write(out, overwrite=force, text=True) as file:
-        _table(file, rows)
-
-
-def _table(file: Any, rows: list[dict[str, Any]]) -> None:
-    write_rows(file, [list(rows[0]), *(list(row.values()) for row in rows)])
-
-
-def show(payload: dict[str, Any], args: argparse.Namespace) -> None:
-    """Print the labels as csv, or where they are."""
-    if "out" in payload:
-        print(f"{payload['out']}: {len(payload['items'])} items")
-    else:
-        _table(sys.stdout, payload["items"])

@@ -1,4 +1,4 @@
-"""From the arguments of a command to the data it works on."""
+"""From what was read to what is learnt: kernels, methods, distances, groups."""
 
 from __future__ import annotations
 
@@ -9,31 +9,46 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from krein import DistanceTransformer
-from krein.cli.hits import as_similarity, leave_out_rare, near_duplicates
-from krein.cli.inputs import TWINS, check_symmetry, read_inputs
+from krein import DistanceTransformer, HitSimilarity
+from krein.cli.inputs import TWINS, Inputs, check_symmetry, read_inputs
 from krein.cli.output import print_note
-from krein.cli.parameters import declared, kernel_parameters, parse_pairs
-from krein.comparison import METHODS, list_methods
-from krein.comparison.problem import make_problem
-from krein.comparison.tasks import DETECTORS, REGRESSORS, task_problem
-from krein.kernels import KERNELS, as_kernel, list_kernels
+from krein.cli.values import check_settings, make_kernel, parse_pairs
+from krein.comparison.methods import TASKS
+from krein.comparison.problem import Problem, make_problem
+from krein.files import FormatError, Named
 from krein.notices import warn_user
-from krein.splitting import duplicate_groups, similarity_groups
+from krein.similarity.sparse import as_matrix
+from krein.splitting import duplicate_groups, near_duplicate_share, similarity_groups
 from krein.validation import is_continuous, wrong_direction
 from krein.words import did_you_mean
 
+_FEWEST = 4  # items from which "every item is a class of its own" is suspicious
+_MEMBERS = (10, 5)  # classes with fewer items are left out of a table of hits
 
-def check_kernel(name: str) -> None:
-    """Refuse a kernel that there is not, with the nearest name."""
-    if name not in list_kernels():
+
+def make_kernels(args: argparse.Namespace) -> dict[str, Any]:
+    """Kernels by name, None for a matrix; a wrong name fails before a long read."""
+    names = [name.strip() for name in args.kernel.split(",")]
+    if names == ["precomputed"]:
+        return {"precomputed": None}
+    if args.kind or args.transform:
         raise ValueError(
-            f"there is no kernel {name!r}{did_you_mean(name, list_kernels())} "
-            "('krein kernel list' shows all)"
+            "--kind and --transform are for a matrix; a kernel has "
+            "--param similarity=NAME"
         )
+    if len(names) > 1 and args.command != "compare":
+        raise ValueError(
+            f"--kernel {args.kernel} names several kernels, which only krein compare "
+            "takes"
+        )
+    if len(names) > 1 and args.param:
+        raise ValueError("--param is for one kernel; --kernel names several")
+    if len(set(names)) < len(names):
+        raise ValueError(f"--kernel {args.kernel} names one twice")
+    return {name: make_kernel(name, args.param) for name in names}
 
 
-def check_methods(names: str | None, task: str | None = None) -> list[str] | None:
+def check_methods(names: str | None, task: str) -> list[str] | None:
     """Split and check a list of methods; None means all that apply.
 
     A method may be named by its class, where only one method has it.
@@ -45,191 +60,250 @@ def check_methods(names: str | None, task: str | None = None) -> list[str] | Non
     alias = {
         method.estimator: name
         for name, method in known.items()
-        if classes.count(method.estimator) == 1
+        if classes.count(method.estimator) == 1 or not method.params
     }
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     chosen = [alias.get(name, name) for name in chosen]
     for name in chosen:
         if name not in known:
+            of = "" if task in ("any", "classification") else f" of {task}"
             raise ValueError(
-                f"there is no method {name!r}{did_you_mean(name, [*known, *alias])} "
-                f"(there are {', '.join(known)})"
+                f"there is no method {name!r}{of}{did_you_mean(name, [*known, *alias])}"
+                f" (there are {', '.join(known)})"
             )
     return chosen
 
 
-def methods_of(task: str | None) -> dict[str, Any]:
+def methods_of(task: str) -> dict[str, Any]:
     """The methods of a task by name; of "any" task while labels are not read."""
-    classifiers = {name: METHODS[name] for name in list_methods()}
     if task == "any":
-        return {**REGRESSORS, **classifiers}
-    others: dict[str | None, Any] = {"regression": REGRESSORS, "novelty": DETECTORS}
-    return others.get(task, classifiers)
+        return TASKS["regression"].methods | TASKS["classification"].methods
+    return TASKS[task].methods
 
 
-def make_kernel(name: str, pairs: list[str]) -> Any:
-    """Return the kernel with its parameters, read by their declared types."""
-    check_kernel(name)
-    known = kernel_parameters(name)
-    params = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")
-    return as_kernel(name, params)
+# ---------------------------------------------------------------------- what is read
 
 
-def kernel_names(args: argparse.Namespace) -> list[str]:
-    """Names of one or more kernels, separated by commas; all of them there."""
-    names = [name.strip() for name in args.kernel.split(",")]
-    if len(names) > 1:
-        if args.param:
-            raise ValueError("--param is for one kernel; --kernel names several")
-        if len(set(names)) < len(names):
-            raise ValueError(f"--kernel {args.kernel} names one twice")
-        for name in names:
-            make_kernel(name, [])
-    return names
+def read_problem(args: argparse.Namespace, kernel: Any = None) -> Inputs:
+    """Read the files of a command that learns; hits become similarities.
 
-
-def load_items(args: argparse.Namespace) -> Any:
-    """Read the files: a square matrix or items to be compared, labels and groups."""
-    if args.kernel != "precomputed":
-        make_kernel(args.kernel, args.param)  # a wrong name fails before a long read
-        if args.kind or args.transform:
-            raise ValueError(
-                "--kind and --transform are for a matrix; a kernel has "
-                "--param similarity=NAME"
-            )
-    read = read_inputs(args)
-    print_note(args, *read.notes)
-    if args.kernel != "precomputed":
-        _check_fitting(args, read.data)
+    Parameters
+    ----------
+    args : Namespace
+        The options of the command; those that it does not have are None.
+    kernel : Kernel, optional
+        What compares the items; without it the file holds a square matrix.
+    """
+    read = replace(read_inputs(args, kernel), task=args.task or "classification")
+    if read.target is not None:
+        read = _settle_task(read, args)
+    if scipy.sparse.issparse(read.data):
+        read = _hits_as_similarity(read, args)
     return read
 
 
-def _check_fitting(args: argparse.Namespace, items: Any) -> None:
-    """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
-    wanted = KERNELS[args.kernel].input
-    text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
-    if wanted == "strings" and not text:
-        raise ValueError(
-            f"{args.file} has rows of numbers, but kernel {args.kernel!r} compares "
-            "strings; name the column that holds them with --items COLUMN"
+def _settle_task(read: Inputs, args: argparse.Namespace) -> Inputs:
+    """Find out whether labels are classes or numbers; leave out rare classes."""
+    numbers = as_numbers(read.target)
+    if args.task is None and numbers is not None and is_continuous(numbers):
+        read = replace(read, task="regression")
+        print_note(
+            args,
+            f"{np.unique(numbers).size} different numbers as labels: taken as numbers "
+            "to be predicted (--task classification takes them as classes)",
         )
-    if wanted in ("vectors", "series") and text:
-        raise ValueError(
-            f"{args.file} has text, but kernel {args.kernel!r} compares {wanted}; "
-            "krein kernel list shows which kernel takes what"
+    path = args.labels or args.file
+    if read.task == "regression":
+        if numbers is None:
+            raise FormatError(path, "has labels that are no numbers; expected numbers")
+        return replace(read, target=numbers)
+    if read.task == "classification":
+        _check_classes(np.asarray(read.target), path)
+        read = leave_out_rare(read, args)
+    return read
+
+
+def as_numbers(labels: Any) -> np.ndarray | None:
+    """Labels as numbers, if all of them are finite ones."""
+    try:
+        numbers = np.asarray(labels).astype(float)
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _check_classes(labels: np.ndarray, path: str) -> None:
+    """Refuse one class per item: the separator or the column is another."""
+    if labels.size >= _FEWEST and len(np.unique(labels)) == labels.size:
+        raise FormatError(
+            path,
+            f"has {labels.size} classes for {labels.size} items, one each: "
+            f"{str(labels[0])!r}, {str(labels[1])!r}, ... Are these labels? Another "
+            "separator (--separator) or column (--label-column) may be meant",
         )
 
 
-def settle_kind(args: argparse.Namespace, K: Any, y: Any = None) -> Any:
-    """Return the DistanceTransformer that the arguments ask for, or None."""
-    kind = args.kind or ("distance" if args.transform else None)
-    if kind == "similarity" and args.transform:
+def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
+    """Leave out items of classes that are too small to train and test on.
+
+    Of a table of hits that is also done without --min-members: classes of less than
+    10 items, or less than 5 where 10 would leave out most items.
+    """
+    tried = _MEMBERS if scipy.sparse.issparse(read.data) else (1,)
+    tried = tried if args.min_members is None else (args.min_members,)
+    classes, codes = np.unique(np.asarray(read.target), return_inverse=True)
+    counts = np.bincount(codes)
+    for least in tried:
+        kept = np.flatnonzero(counts[codes] >= least)
+        if 2 * kept.size > codes.size:
+            break
+    if kept.size == codes.size:
+        return read
+    large = int((counts >= least).sum())
+    if large < 2:
+        raise ValueError(
+            f"{large} classes have {least} items or more; at least two are needed. "
+            "Choose a smaller --min-members"
+        )
+    print_note(
+        args,
+        f"{codes.size - kept.size} items of {classes.size - large} classes with fewer "
+        f"than {least} members are left out (--min-members); {kept.size} items of "
+        f"{large} classes remain",
+    )
+    return read.part(kept)
+
+
+def _hits_as_similarity(read: Inputs, args: argparse.Namespace) -> Inputs:
+    """Make a similarity of hits; how that was done stays with it, for new items."""
+    own = bool((read.data.diagonal() > 0).any())
+    rule = HitSimilarity(normalize=own)
+    K = rule.fit_transform(Named(read.data, read.names))
+    how = "scores as they are: there are no self scores"
+    if own:
+        how = f"scores over the roots of self scores, {rule.n_imputed_} of them missing"
+    print_note(args, f"the better direction of a pair counts; {how}")
+    return replace(read, data=K, rule=rule)
+
+
+# -------------------------------------------------------------------- what is learnt
+
+
+def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
+    """Return the data of a comparison or a fit, checked."""
+    if read.target is None and read.task != "novelty":
+        raise ValueError("the input has no labels; give them with --labels FILE")
+    if read.rule is not None and read.task != "classification":
+        raise ValueError(
+            f"{args.file} is a table of hits, from which classes can be learnt, not "
+            f"a {read.task}"
+        )
+    how = {
+        "kernel": kernel or "precomputed",
+        "groups": read.groups,
+        "symmetrize": args.symmetrize,
+    }
+    if kernel is None:
+        check_symmetry(read, args)
+        plain = read.task == "classification" and args.task is None
+        labels = read.target if plain else None
+        how["conversion"] = conversion_of(args, read.data, labels)
+    target = read.target
+    if read.task == "novelty" and target is not None:
+        target = normal_or_novel(target, args.normal)
+    return _grouped(make_problem(read.data, target, task=read.task, **how), args)
+
+
+def conversion_of(args: argparse.Namespace, K: Any, labels: Any = None) -> Any:
+    """Return the DistanceTransformer that the arguments ask for, or None.
+
+    Labels help to tell similarities from distances.
+    """
+    if args.kind == "similarity" and args.transform:
         raise ValueError("--transform is for --kind distance")
-    _check_direction(args, K, kind, y)
-    if kind != "distance":
+    if not check_direction(args, K, labels):
         if args.param:
             raise ValueError("--param needs --kernel NAME or --kind distance")
         return None
-    known = {k: v for k, v in declared(DistanceTransformer).items() if k == "gamma"}
-    params = parse_pairs(args.param, known, option="--param", owner="--transform")
-    return DistanceTransformer(
-        args.transform or "exponential", symmetrize=args.symmetrize, **params
-    )
+    values = parse_pairs(args.param, ["gamma"], option="--param", owner="--transform")
+    made = DistanceTransformer(args.transform or "exponential", **values)
+    return check_settings(made, "--param")
 
 
-def _check_direction(
-    args: argparse.Namespace, K: Any, kind: str | None, y: Any
-) -> None:
-    """Refuse numbers of the wrong direction, unless the user insists.
+def check_distances(args: argparse.Namespace, D: Any) -> None:
+    """Refuse negative distances."""
+    if D.min() < 0:
+        raise ValueError(
+            f"{args.file} has negative numbers (down to {D.min():.3g}), which no "
+            "distance is. Leave out --kind distance"
+        )
 
-    --kind insists on what can be doubted; that a distance is largest between an item
-    and itself cannot.
+
+def check_direction(args: argparse.Namespace, K: Any, labels: Any = None) -> bool:
+    """Refuse numbers of the wrong direction; return whether they are distances.
+
+    --kind insists on what can be doubted; that a distance is negative, or largest
+    between an item and itself, cannot.
     """
-    plain = y is not None and not is_continuous(y) and not vars(args).get("task")
-    classes = y if plain else None
-    found = wrong_direction(K, kind or "similarity", classes)
+    kind = args.kind or ("distance" if args.transform else None)
+    if kind == "distance":
+        check_distances(args, K)
+    found = wrong_direction(K, kind or "similarity", labels)
     if found is None:
-        return
+        return kind == "distance"
     other = "similarity" if kind == "distance" else "distance"
     text = f"{args.file} looks like {found.seems}: {found.reason}"
     if kind is not None and found.key != "looks-like-similarities":
         if found.key.startswith("inverted"):
             warn_user(f"{text}. --kind {other}?")
-        return
+        return kind == "distance"
     insist = "" if kind else ", or insist with --kind similarity"
     add = f"Leave out --kind {kind}" if kind else f"Add --kind {other}"
     raise ValueError(f"{text}. {add}{insist}")
 
 
-def load_problem(args: argparse.Namespace, read: Any = None) -> tuple[Any, Any]:
-    """Read input, labels and groups (unless they are); return problem and what was."""
-    if read is None:
-        read = load_items(args)
-    else:
-        _check_fitting(args, read.data)
-    if read.target is None and args.task != "novelty":
-        raise ValueError("the input has no labels; give them with --labels FILE")
-    items = args.kernel != "precomputed"
-    if scipy.sparse.issparse(read.data):
-        if args.task:
-            raise ValueError(f"a table of hits has classes; --task {args.task} needs K")
-        read = _prepared_hits(read, args)
-    if not items:
-        print_note(args, *check_symmetry(read, args))
-    read = _with_twins(read, args)
-    how = {
-        "kernel": make_kernel(args.kernel, args.param) if items else "precomputed",
-        "groups": read.groups,
-        "symmetrize": args.symmetrize,
-        "conversion": None if items else settle_kind(args, read.data, read.target),
-    }
-    if args.task is None or args.task == "classification":
-        return make_problem(read.data, read.target, **how), read
-    target = read.target
-    if args.task == "novelty" and target is not None:
-        target = _normal_first(target, args.normal)
-    return task_problem(read.data, target, args.task, **how), read
-
-
-def _normal_first(labels: Any, normal: str | None) -> Any:
-    """Two classes, "normal" and "novel"; the first one is class 0."""
-    words = np.asarray([str(label) for label in labels])
-    classes, counts = np.unique(words, return_counts=True)
-    normal = str(classes[np.argmax(counts)]) if normal is None else normal
+def normal_or_novel(labels: Any, normal: str | None) -> np.ndarray:
+    """Two classes, "normal" and "novel"; by default the most frequent is normal."""
+    words = [str(label) for label in labels]
+    classes = sorted(set(words))
+    normal = max(classes, key=words.count) if normal is None else normal
     if normal not in classes:
         raise ValueError(
             f"--normal {normal!r} is no label{did_you_mean(normal, classes)}: there "
             f"are {', '.join(classes[:10])}"
         )
-    return np.where(words == normal, "normal", "novel")
+    return np.array(["normal" if word == normal else "novel" for word in words])
 
 
-def _with_twins(read: Any, args: argparse.Namespace) -> Any:
-    """Make groups of equal items, which --groups twins asks for."""
-    if vars(args).get("groups") != TWINS or read.groups is not None:
-        return read
-    if isinstance(read.data, np.ndarray):
-        groups = duplicate_groups(read.data)
+def _grouped(problem: Problem, args: argparse.Namespace) -> Problem:
+    """Keep twins or relatives together if asked to; of hits say how many there are."""
+    if args.groups != TWINS and args.split_by_similarity is None:
+        hits = scipy.sparse.issparse(problem.K)
+        if hits and problem.groups is None and args.command == "compare":
+            _note_relatives(problem.K, args)
+        return problem
+    K = problem.on(np.arange(problem.codes.size))
+    if args.groups == TWINS:
+        groups = duplicate_groups(as_matrix(K).dense())
+        print_note(args, f"{np.unique(groups).size} groups of equal items")
     else:
-        groups = np.unique([repr(item) for item in read.data], return_inverse=True)[1]
-    print_note(args, f"{np.unique(groups).size} groups of equal items")
-    return replace(read, groups=groups)
-
-
-def _prepared_hits(read: Any, args: argparse.Namespace) -> Any:
-    """Leave out rare classes; keep relatives together if asked to, else warn."""
-    read, notes = leave_out_rare(read, vars(args).get("min_members"))
-    read, how = as_similarity(read)
-    notes += how
-    threshold = vars(args).get("split_by_similarity")
-    if threshold is not None:
-        groups = similarity_groups(read.data, threshold)
-        notes.append(
+        threshold = args.split_by_similarity
+        groups = similarity_groups(K, threshold)
+        print_note(
+            args,
             f"{groups.max() + 1} groups of relatives at similarity {threshold:g}, the "
-            f"largest has {np.bincount(groups).max()} items"
+            f"largest has {np.bincount(groups).max()} items",
         )
-        read = replace(read, groups=groups)
-    elif read.groups is None and "split_by_similarity" in vars(args):
-        notes += near_duplicates(read.data)
-    print_note(args, *notes)
-    return read
+    return replace(problem, groups=groups)
+
+
+def _note_relatives(K: Any, args: argparse.Namespace) -> None:
+    """Say how many items have a near-duplicate, which may lie on the other side."""
+    share = near_duplicate_share(K)
+    if share >= 0.05:
+        print_note(
+            args,
+            f"{share:.0%} of the items have a near-duplicate (similarity of 0.9 or "
+            "more): random folds put them on both sides, and errors will look too "
+            "small. --split-by-similarity 0.5 keeps relatives together",
+        )

@@ -6,34 +6,25 @@ import html
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse
+from numpy.linalg import eigvalsh
 
 from krein.arrays import Array
-from krein.comparison.columns import (
-    ABOUT_ITEMS,
-    ABOUT_P,
-    COLUMNS,
-    NO_P,
-    Column,
-    shown_columns,
-)
 from krein.comparison.evaluation import fit_method
-from krein.comparison.methods import METHODS
-from krein.comparison.problem import Problem
-from krein.comparison.recommendation import (
-    Recommendation,
-    free_scores,
-    recommend,
-)
-from krein.comparison.splits import Split
-from krein.comparison.statistics import (
+from krein.comparison.methods import TASKS, Method
+from krein.comparison.problem import Problem, Split
+from krein.comparison.recommendation import Recommendation, free_scores, recommend
+from krein.comparison.scores import (
+    Column,
+    about_p,
     corrected_test,
     holm,
     item_test,
     score_interval,
+    shown_columns,
 )
 from krein.optional import import_optional
 from krein.similarity.spectrum import Spectrum
@@ -77,9 +68,16 @@ class Comparison:
     problem: Problem
     splits: tuple[Split, ...]
     random_state: int = 0
-    registry: ClassVar[dict[str, Any]] = METHODS
-    all_columns: ClassVar[tuple[Column, ...]] = COLUMNS
-    task: ClassVar[str] = "classification"
+
+    @property
+    def task(self) -> str:
+        """Classification, regression or novelty."""
+        return self.problem.task
+
+    @property
+    def registry(self) -> dict[str, Method]:
+        """The methods of the task by name."""
+        return TASKS[self.task].methods
 
     def title(self, method: str) -> str:
         """What a method is called in tables."""
@@ -88,7 +86,7 @@ class Comparison:
     @cached_property
     def score_columns(self) -> dict[str, Column]:
         """Columns of scores by the name of the scoring."""
-        return {c.scoring: c for c in self.all_columns if c.scoring}
+        return {c.scoring: c for c in TASKS[self.task].columns if c.scoring}
 
     @property
     def deciding(self) -> Column:
@@ -98,12 +96,12 @@ class Comparison:
     @property
     def about_p(self) -> str:
         """What the p-values mean, or why there are none."""
-        if "p_value" in [column.key for column in self.columns]:
-            return ABOUT_P
-        return ABOUT_ITEMS if self.by_items else NO_P
+        return about_p(len(self.splits), by_items=self.by_items)
 
     def said(self, record: dict[str, Any]) -> list[str]:
-        """Labels that were predicted for the test part of a record."""
+        """Labels (or numbers) that were predicted for the test part of a record."""
+        if self.task == "regression":
+            return [f"{value:.3g}" for value in record["predicted"]]
         return [str(self.problem.classes[code]) for code in record["predicted"]]
 
     @property
@@ -123,11 +121,11 @@ class Comparison:
     @cached_property
     def failed(self) -> dict[str, str]:
         """Methods that failed on some split, with the first reason."""
-        reasons: dict[str, str] = {}
-        for record in self.records:
-            if "error" in record:
-                reasons.setdefault(record["method"], record["error"])
-        return reasons
+        return {
+            record["method"]: record["error"]
+            for record in reversed(self.records)
+            if "error" in record
+        }
 
     @property
     def completed(self) -> list[str]:
@@ -159,13 +157,9 @@ class Comparison:
     def best(self) -> str:
         """The method of the highest mean score (see `recommendation` for its worth)."""
         if not self.ranking:
-            raise ValueError(self.nothing_completed())
+            reasons = "; ".join(f"{m}: {why}" for m, why in self.failed.items())
+            raise ValueError(f"no method completed every split: {reasons}")
         return self.ranking[0]
-
-    def nothing_completed(self) -> str:
-        """Why there is no method to recommend."""
-        reasons = "; ".join(f"{m}: {why}" for m, why in self.failed.items())
-        return f"no method completed every split: {reasons}"
 
     @cached_property
     def p_values(self) -> dict[str, float]:
@@ -179,8 +173,8 @@ class Comparison:
 
     def _adjusted(self, test: Any) -> dict[str, float]:
         others = [name for name in self.ranking if name != self.best]
-        raw = [test(self.best, name) for name in others]
-        return {self.best: 1.0, **dict(zip(others, holm(raw), strict=True))}
+        raw = holm([test(self.best, name) for name in others])
+        return {self.best: 1.0, **dict(zip(others, raw, strict=True))}
 
     def p_value_splits(self, a: str, b: str) -> float:
         """Corrected resampled t-test of two methods."""
@@ -188,12 +182,12 @@ class Comparison:
 
     def p_value(self, a: str, b: str) -> float:
         """Test of two methods over items, where the score is a mean over items."""
-        mine, other = self.right(a), self.right(b)
+        mine, other = self.item_scores(a), self.item_scores(b)
         if mine is None or other is None:
             return self.p_value_splits(a, b)
-        return self.item_p_value(mine - other)
+        return self.item_p_value(mine - other, 0.5 * (self.skill(a) + self.skill(b)))
 
-    def item_p_value(self, difference: Array) -> float:
+    def item_p_value(self, difference: Array, skill: float) -> float:
         """Test of a difference per item; NaN for items that were never tested."""
         tested = ~np.isnan(difference)
         folds = tested.sum() / np.mean([test.size for _, test in self.splits])
@@ -204,44 +198,57 @@ class Comparison:
             None if groups is None else groups[tested],
             test_share=self.test_share,
             folds=float(folds),
+            skill=skill,
         )[1]
+
+    def skill(self, method: str) -> float:
+        """Which part of the mistakes of a free answer a method avoids."""
+        free = max(value for _, value in self.levels)
+        mean = float(self.scores(method).mean())
+        if not self.deciding.larger_is_better:
+            return 1.0 + mean / free if free else 0.0
+        return (mean - free) / (1.0 - free) if free < 1.0 else 0.0
 
     @property
     def by_items(self) -> bool:
         """Whether the test over items decides."""
-        return self.right(self.best) is not None
+        return self.item_scores(self.best) is not None
 
     def _weights(self) -> Array:
         """What an item counts in the score."""
-        counts = np.bincount(self.problem.codes)[self.problem.codes]
-        return 1.0 / counts if self.scoring == "balanced_accuracy" else 1.0 + 0 * counts
+        if self.scoring != "balanced_accuracy":
+            return np.ones(self.problem.codes.size)
+        return 1.0 / np.bincount(self.problem.codes)[self.problem.codes]
 
     @cached_property
-    def _right(self) -> dict[str, Array | None]:
-        return {name: self._items_right(name) for name in self.completed}
+    def _item_scores(self) -> dict[str, Array | None]:
+        return {name: self._mean_by_item(name) for name in self.completed}
 
-    def right(self, method: str) -> Array | None:
-        """Share of its tests in which each item was recognised; None if not known."""
-        return self._right.get(method)
+    def item_scores(self, method: str) -> Array | None:
+        """Share of its tests in which each item was recognised, or minus its error.
 
-    def _items_right(self, method: str) -> Array | None:
-        """NaN for items that were never tested; None where items do not add up."""
-        if self.scoring not in ("accuracy", "balanced_accuracy"):
+        NaN for items that were never tested; None where items do not add up.
+        """
+        return self._item_scores.get(method)
+
+    def _mean_by_item(self, method: str) -> Array | None:
+        if self.scoring in ("neg_log_loss", "roc_auc"):
             return None
-        codes = self.problem.codes
-        right, tests = np.zeros(codes.size), np.zeros(codes.size)
+        total, tests = np.zeros((2, self.problem.codes.size))
         for record in self.of(method):
             test = self.splits[record["split"]][1]
-            said = np.asarray(record.get("predicted", ()))
-            if said.size != test.size:
-                return None
-            hit = said == codes[test]
-            if abs(hit.mean() - record["scores"]["accuracy"]) > 1e-9:
-                return None
-            right[test] += hit
+            y, predicted = self.problem.codes[test], np.asarray(record["predicted"])
+            if self.task == "regression":
+                error = np.abs(y - predicted)
+                total[test] -= error**2 if self.scoring == "r2" else error
+            else:
+                right = predicted == y
+                if abs(right.mean() - record["scores"]["accuracy"]) > 1e-9:
+                    return None
+                total[test] += right
             tests[test] += 1
         with np.errstate(invalid="ignore"):
-            return right / tests
+            return total / tests
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row of plain values per completed method, best first."""
@@ -265,10 +272,10 @@ class Comparison:
         return row
 
     def confusion(self, method: str) -> np.ndarray:
-        """Return counts (true class, predicted class) over all test parts."""
+        """Return counts (true class, predicted class); of numbers an empty table."""
         n = self.problem.classes.size
         counts = np.zeros((n, n), dtype=int)
-        for record in self.of(method):
+        for record in self.of(method) if n else []:
             test = self.splits[record["split"]][1]
             np.add.at(counts, (self.problem.codes[test], record["predicted"]), 1)
         return counts
@@ -284,22 +291,17 @@ class Comparison:
         n = self.problem.codes.size
         if n > _EXACT_UP_TO:
             return True  # not known; the diagnosis of large matrices is an estimate
-        K = self.problem.on(np.arange(n))
+        K = self.problem.on(self.problem.everything)
         # The report needs the eigenvectors too, and shares them.
-        shared = is_sharing()
-        values = Spectrum.exact(K).eigenvalues if shared else np.linalg.eigvalsh(K)
+        values = Spectrum.exact(K).eigenvalues if is_sharing() else eigvalsh(K)
         return bool(values[0] < -n * 1e-14 * np.abs(values).max())
 
     def __str__(self) -> str:
-        rows = [self._cells(row) for row in self.table()]
-        header = ["method", *(column.title for column in self.columns)]
-        widths = [max(len(r[i]) for r in [header, *rows]) for i in range(len(header))]
+        rows = self._cells()
+        first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
         lines = [
-            "  ".join(
-                cell.ljust(w) if i == 0 else cell.rjust(w)
-                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in [header, *rows]
+            "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]).rstrip()
+            for name, *cells in rows
         ]
         lines += [f"{m} failed: {why}" for m, why in self.failed.items()]
         return "\n".join([*lines, "", self.recommendation.text])
@@ -307,17 +309,25 @@ class Comparison:
     @property
     def columns(self) -> list[Column]:
         """Columns of a table for people."""
-        return shown_columns(len(self.splits), self.all_columns, by_items=self.by_items)
+        columns = TASKS[self.task].columns
+        return shown_columns(len(self.splits), columns, by_items=self.by_items)
 
-    def _cells(self, row: dict[str, Any]) -> list[str]:
-        return [row["title"], *(column.show(row) for column in self.columns)]
+    def _cells(self) -> list[list[str]]:
+        """The table for people: titles, then one row per method."""
+        columns = self.columns
+        return [
+            ["method", *(column.title for column in columns)],
+            *(
+                [row["title"], *(column.show(row) for column in columns)]
+                for row in self.table()
+            ),
+        ]
 
     def _repr_html_(self) -> str:
-        header = ["method", *(column.title for column in self.columns)]
-        lines = [("th", header), *(("td", self._cells(row)) for row in self.table())]
+        tags = ["th", *["td"] * len(self.ranking)]
         body = "".join(
             "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in line) + "</tr>"
-            for tag, line in lines
+            for tag, line in zip(tags, self._cells(), strict=True)
         )
         return (
             f"<table><caption>krein comparison</caption>{body}</table>"
@@ -346,20 +356,10 @@ class Comparison:
         -------
         matplotlib Axes
         """
-        pyplot = import_optional(
-            "matplotlib.pyplot", extra="plot", needed_for="Comparison.plot()"
-        )
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(6, 1 + 0.35 * len(self.ranking)))
-        key = self.deciding.key
-        rows = self.table()[::-1]
-        means = np.array([row[key] for row in rows])
-        intervals = np.array([row[key + "_interval"] for row in rows])
-        errors = np.abs(intervals.T - means)
-        ax.errorbar(means, range(len(rows)), xerr=errors, fmt="o", capsize=3)
-        ax.set_yticks(range(len(rows)), [row["title"] for row in rows])
-        ax.set_xlabel(f"{self.deciding.title}, mean and 95 % interval")
-        return ax
+        from krein.plotting import plot_intervals
+
+        column = self.deciding
+        return plot_intervals(self.table(), column.key, column.title, ax=ax)
 
     def to_html(self, path: str | Path, *, force: bool = False, **context: Any) -> Path:
         """Write the report: one self-contained page.

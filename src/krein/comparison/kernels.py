@@ -15,7 +15,7 @@ from sklearn.ensemble import VotingClassifier
 from krein.arrays import Array
 from krein.comparison.comparison import Comparison
 from krein.comparison.recommendation import LEVEL, Recommendation, beats
-from krein.comparison.statistics import corrected_test
+from krein.comparison.scores import corrected_test, holm
 from krein.estimators.spectrum_cv import SpectrumSVCCV
 from krein.optional import import_optional
 
@@ -43,6 +43,11 @@ class KernelComparison:
 
     comparisons: dict[str, Comparison]
 
+    @property
+    def _first(self) -> Comparison:
+        """Any of them: splits and columns are the same."""
+        return next(iter(self.comparisons.values()))
+
     @cached_property
     def ranking(self) -> list[str]:
         """Kernels, the highest mean of their recommended methods first."""
@@ -60,13 +65,8 @@ class KernelComparison:
     @cached_property
     def near(self) -> list[str]:
         """Kernels that the best one does not beat by more than one standard error."""
-        first = self.comparisons[self.ranking[0]]
-        own = first.scores(first.recommendation.method)
-        return [
-            name
-            for name in self.ranking
-            if not beats(own, self._scores(name), first.test_share)
-        ]
+        own, share = self._scores(self.ranking[0]), self._first.test_share
+        return [k for k in self.ranking if not beats(own, self._scores(k), share)]
 
     def _scores(self, kernel: str) -> Array:
         comparison = self.comparisons[kernel]
@@ -79,8 +79,7 @@ class KernelComparison:
             for kernel, comparison in self.comparisons.items()
             for row in comparison.table()
         ]
-        first = next(iter(self.comparisons.values()))
-        column = first.deciding
+        column = self._first.deciding
         sign = -1.0 if column.larger_is_better else 1.0
         return sorted(rows, key=lambda row: sign * row[column.key])
 
@@ -91,36 +90,38 @@ class KernelComparison:
         comparison = self.comparisons[kernel]
         if len(self.ranking) == 1:
             return comparison.recommendation
-        own = comparison.scores(method)
-        label = comparison.deciding.title
-        told, equals = [], [kernel]
-        for other in self.ranking[1:]:
-            scores = self._scores(other)
-            p_value = self._p_value(kernel, other)
-            told.append(f"{other} {abs(float(scores.mean())):.3f} (p = {p_value:.2g})")
-            if p_value > LEVEL:
-                equals.append(other)
-        clear = len(equals) == 1
-        text = (
-            f"Use {kernel} with {comparison.title(method)}: mean {label} "
-            f"{abs(float(own.mean())):.3f} over {len(comparison.splits)} splits, "
-            f"against {', '.join(told)}."
+        others = self.ranking[1:]
+        p_values = holm([self._p_value(kernel, other) for other in others])
+        against = ", ".join(
+            f"{other} {abs(self._mean(other)):.3f} (p = {p:.2g})"
+            for other, p in zip(others, p_values, strict=True)
         )
-        if not clear:
-            text += " These splits cannot tell it from " + ", ".join(equals[1:]) + "."
-        if len(self.near) > 1:
+        equals = [o for o, p in zip(others, p_values, strict=True) if p > LEVEL]
+        text = (
+            f"Use {kernel} with {comparison.title(method)}: mean "
+            f"{comparison.deciding.title} {abs(self._mean(kernel)):.3f} over "
+            f"{len(comparison.splits)} splits, against {against}."
+        )
+        near = [k for k in equals if k in self.near]
+        if near:
+            text += f" {', '.join(near)} {'do' if near[1:] else 'does'} as well."
+        if equals != near:
+            lower = ", ".join(k for k in equals if k not in near)
+            text += f" These data cannot tell it from {lower}."
+        if len(self.near) > 1 and comparison.task == "classification":
             text += f" fit_average() takes the mean of {', '.join(self.near)}."
-        return Recommendation(method, clear, tuple(equals), text)
+        return Recommendation(method, not equals, (kernel, *equals), text)
 
     def _p_value(self, kernel: str, other: str) -> float:
         """Test of two kernels, each with its method; over items where that is known."""
         first, second = self.comparisons[kernel], self.comparisons[other]
-        mine = first.right(first.recommendation.method)
-        theirs = second.right(second.recommendation.method)
+        names = first.recommendation.method, second.recommendation.method
+        mine, theirs = first.item_scores(names[0]), second.item_scores(names[1])
         if mine is None or theirs is None:
             scores = self._scores(kernel), self._scores(other)
             return corrected_test(*scores, first.test_share)[1]
-        return first.item_p_value(mine - theirs)
+        skill = 0.5 * (first.skill(names[0]) + second.skill(names[1]))
+        return first.item_p_value(mine - theirs, skill)
 
     def fit_best(self) -> Any:
         """Fit the recommended method with the recommended kernel on all items.
@@ -140,15 +141,14 @@ class KernelComparison:
         sklearn.ensemble.VotingClassifier
             Its probabilities are the means over the kernels.
         """
-        first = next(iter(self.comparisons.values())).problem
-        if first.kernel is None:
-            raise ValueError("fit_average() needs kernels on items, not a matrix")
+        first = self._first.problem
+        if first.kernel is None or first.task != "classification":
+            raise ValueError("fit_average() needs classes, and kernels on items")
         models = [
             (name, SpectrumSVCCV(kernel=self.comparisons[name].problem.kernel))
             for name in self.near
         ]
-        labels = first.classes[first.codes]
-        return VotingClassifier(models, voting="soft").fit(first.items, labels)
+        return VotingClassifier(models, voting="soft").fit(first.items, first.labels)
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by kernel and method.

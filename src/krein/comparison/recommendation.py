@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.comparison.columns import FEWEST_SPLITS
 from krein.comparison.methods import METHODS
-from krein.comparison.statistics import corrected_error, corrected_test
+from krein.comparison.scores import FEWEST_SPLITS, corrected_error, corrected_test
 
 LEVEL = 0.05
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0017
@@ -43,6 +42,9 @@ class Recommendation:
     useful : bool
         False when the method is no better than an answer that costs nothing, such as
         the largest class.
+    decided : bool
+        False when these data cannot tell any two methods apart, although their scores
+        differ by more than a standard error: "no clear winner".
     """
 
     method: str
@@ -50,6 +52,7 @@ class Recommendation:
     equals: tuple[str, ...]
     text: str
     useful: bool = True
+    decided: bool = True
 
 
 def recommend(comparison: Any) -> Recommendation:
@@ -60,21 +63,30 @@ def recommend(comparison: Any) -> Recommendation:
     comparison : Comparison
         Scores of methods on the same splits.
     """
-    if not comparison.ranking:
-        raise ValueError(comparison.nothing_completed())
-    equals = tuple(m for m in comparison.ranking if comparison.p_values[m] > LEVEL)
+    p_values = comparison.p_values  # there are none without a completed method
+    equals = tuple(m for m in comparison.ranking if p_values[m] > LEVEL)
     scores = {m: comparison.scores(m) for m in comparison.ranking}
+    share = comparison.test_share
     chosen = choose(
         scores,
-        comparison.test_share,
+        share,
         indefinite=_is_indefinite(comparison),
         hits=comparison.of_hits,
         registry=comparison.registry,
     )
+    lower = [m for m in equals if beats(scores[chosen], scores[m], share)]
+    decided = len(equals) < len(scores) or not lower
     warning = _nothing_learnt(comparison, chosen)
-    text = _words(comparison, equals, chosen) + _about_raw(comparison, chosen)
+    near = [m for m in equals if m != chosen and m not in lower]
+    text = _words(comparison, equals, chosen, near, decided)
+    text += _about_raw(comparison, chosen, "svc" in near and decided)
     return Recommendation(
-        chosen, len(equals) == 1, equals, (warning + " " + text).strip(), not warning
+        chosen,
+        len(equals) == 1,
+        equals,
+        f"{warning} {text}".strip(),
+        not warning,
+        decided,
     )
 
 
@@ -176,107 +188,108 @@ def _nothing_learnt(comparison: Any, chosen: str) -> str:
     )
 
 
-def _words(comparison: Any, equals: tuple[str, ...], chosen: str) -> str:
-    label, splits = comparison.deciding.title, f"{len(comparison.splits)} splits"
-    best, title = comparison.title(comparison.best), comparison.title(chosen)
-    mean = f"{abs(float(comparison.scores(comparison.best).mean())):.3f}"
+def _words(
+    comparison: Any,
+    equals: tuple[str, ...],
+    chosen: str,
+    near: list[str],
+    decided: bool,
+) -> str:
+    """What to use, and which methods do as well; "no clear winner" if none is told."""
+    splits = f"{len(comparison.splits)} splits"
+    best, title = comparison.best, comparison.title(chosen)
     if len(comparison.ranking) == 1:
-        return f"Only {best} was run: mean {label} {mean} over {splits}."
-    if len(equals) == 1 and chosen == comparison.best:
+        return f"Only {title} was run: {_mean(comparison, chosen)} over {splits}."
+    if equals == (chosen,):
         return (
-            f"Use {best}: its mean {label} of {mean} over {splits} is clearly "
+            f"Use {title}: its {_mean(comparison, chosen)} over {splits} is clearly "
             "better than that of every other method."
         )
-    if len(comparison.splits) < FEWEST_SPLITS and not comparison.by_items:
-        start = f"{splits} are too few to decide: {best} is highest"
-    elif len(equals) == len(comparison.ranking):
-        start = f"No clear winner: {best} is highest"
-    else:
-        return _some_told(comparison, equals, chosen)
-    others = _listed(comparison, equals[1:])
-    if len(equals) == len(comparison.ranking):
-        others = "any other"
-    start += f" (mean {label} {mean} over {splits}) but cannot be told from {others}."
-    return f"{start} {_reason(comparison, chosen, title)}"
-
-
-def _some_told(comparison: Any, equals: tuple[str, ...], chosen: str) -> str:
-    """Words where some methods are surely worse than the best."""
-    label, title = comparison.deciding.title, comparison.title(chosen)
-    mean = f"{abs(float(comparison.scores(chosen).mean())):.3f}"
-    start = f"mean {label} {mean} over {len(comparison.splits)} splits"
-    if chosen == comparison.best:
-        others = _listed(comparison, equals[1:])
-        return f"Use {title}: {start}, the highest; {others} cannot be told from it."
-    best = comparison.best
-    top = f"{abs(float(comparison.scores(best).mean())):.3f}"
-    p_value = f"p = {comparison.p_value(best, chosen):.2g}"
-    if chosen not in equals:  # a default is kept unless another is surely better
+    few = len(comparison.splits) < FEWEST_SPLITS and not comparison.by_items
+    if few or not decided:
+        start = f"{splits} are too few to decide" if few else "No clear winner"
         return (
-            f"{_reason(comparison, chosen, title)[:-1]} ({start}). "
-            f"{comparison.title(best)} is higher ({top}, {p_value})."
+            f"{start}: {comparison.title(best)} is highest "
+            f"({_mean(comparison, best)} over {splits}) but cannot be told from "
+            f"{_listed(comparison, [m for m in equals if m != best], 'any other')}. "
+            f"Use {title}{_reason(comparison, chosen)}."
         )
-    return (
-        f"{_reason(comparison, chosen, title)[:-1]} ({start}). The highest, "
-        f"{comparison.title(best)} ({top}), cannot be told from it ({p_value})."
-    )
+    text = f"Use {title}{_reason(comparison, chosen)}: "
+    text += f"{_mean(comparison, chosen)} over {splits}."
+    if near:
+        do = "does" if len(near) == 1 else "do"
+        text += f" {_listed(comparison, near)} {do} as well."
+    if best != chosen:
+        top = f"{abs(float(comparison.scores(best).mean())):.3f}"
+        p_value = f"p = {comparison.p_value(best, chosen):.2g}"
+        text += f" The highest is {comparison.title(best)} ({top}, {p_value})."
+    return text
 
 
-def _listed(comparison: Any, methods: tuple[str, ...]) -> str:
-    """Three titles, and how many more."""
+def _mean(comparison: Any, method: str) -> str:
+    mean = abs(float(comparison.scores(method).mean()))
+    return f"mean {comparison.deciding.title} {mean:.3f}"
+
+
+def _listed(
+    comparison: Any, methods: list[str], all_of_them: str = "All other methods"
+) -> str:
+    """Three titles, and how many more; all others are not listed."""
+    if len(methods) == len(comparison.ranking) - 1 > 1:
+        return all_of_them
     titles = [comparison.title(m) for m in methods]
-    more = f" and {len(titles) - 3} more" if len(titles) > 3 else ""
-    return ", ".join(titles[:3]) + more
+    titles[3:] = [f"{len(titles) - 3} more"] if len(titles) > 3 else []
+    return " and ".join([", ".join(titles[:-1]), titles[-1]] if titles[1:] else titles)
 
 
-def _reason(comparison: Any, chosen: str, title: str) -> str:
-    if chosen == comparison.best:
-        return f"Use {title}."
+def _reason(comparison: Any, chosen: str) -> str:
+    """Why a method is recommended that is not the highest."""
     default = _default(
         comparison.ranking,
         indefinite=_is_indefinite(comparison),
         hits=comparison.of_hits,
     )
+    if chosen == comparison.best:
+        return ""
     if chosen == default == "svc":
-        return f"Use {title}: nothing here beats the plain machine."
+        return ", the simplest, which nothing here beats"
     if chosen == default:
-        return f"Use {title}, which holds up on most data; nothing here beats it."
+        return ", which holds up on most data and is not beaten here"
     if default is not None:
-        return f"Use {title}, which beats the usual default more surely."
-    return f"Use {title}, the simplest of those near it."
+        return ", which beats the usual default more surely"
+    return ", the simplest of those near the highest"
 
 
-def _about_raw(comparison: Any, chosen: str) -> str:
-    """Say whether the treatment of the negative part matters here."""
+def _about_raw(comparison: Any, chosen: str, said: bool) -> str:
+    """Say whether the treatment matters; `said`: that the raw matrix does as well."""
     treated = [m for m in comparison.ranking if m not in _UNTREATED]
     if "svc" not in comparison.ranking or not treated:
         return ""
+    raw = comparison.title("svc")
     if not comparison.indefinite:
-        return _nothing_to_treat(comparison, chosen)
+        return _nothing_to_treat(comparison, chosen, raw)
     best = treated[0]
     gain = float((comparison.scores(best) - comparison.scores("svc")).mean())
-    best_of_all, raw = comparison.scores(comparison.best), comparison.scores("svc")
-    if gain <= 0 or not beats(best_of_all, raw, comparison.test_share):
+    highest = comparison.scores(comparison.best)
+    if gain <= 0 or not beats(highest, comparison.scores("svc"), comparison.test_share):
+        start = "" if said else f" {raw} is as good."
         return (
-            " The SVM on the raw matrix is as good: what is done about negative "
-            "eigenvalues makes no difference that these data can show."
+            f"{start} What is done about negative eigenvalues makes no difference that "
+            "these data can show."
         )
+    behind = f" {raw} is behind {comparison.title(best)} by {gain:.3f}"
     p_value = comparison.p_value(best, "svc")
-    behind = f" The SVM on the raw matrix is behind {comparison.title(best)} by "
-    behind += f"{gain:.3f}"
     if p_value > LEVEL:
-        return (
-            f"{behind}; these splits are too few to be sure that the treatment matters."
-        )
+        return f"{behind}; the data are too few to be sure that the treatment matters."
     return f"{behind} (p = {p_value:.2g}): the treatment matters."
 
 
-def _nothing_to_treat(comparison: Any, chosen: str) -> str:
-    """Say of a definite similarity how the plain machine does beside what is chosen."""
+def _nothing_to_treat(comparison: Any, chosen: str, raw: str) -> str:
+    """Say of a definite similarity how the raw matrix does beside what is chosen."""
     text = " The similarity is positive semidefinite: there is nothing to treat"
     if chosen == "svc":
         return f"{text}."
     gain = float((comparison.scores(chosen) - comparison.scores("svc")).mean())
     if gain > 0.0 and comparison.p_value(chosen, "svc") <= LEVEL:
-        return f"{text}, and what is gained over the plain SVM comes from elsewhere."
-    return f"{text}, and a plain SVM is right as well; these splits show no difference."
+        return f"{text}; what is gained over {raw} comes from elsewhere."
+    return f"{text}, and {raw} is right as well."

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import joblib
 import numpy as np
 import scipy.sparse
 
 import krein
-from krein.comparison.columns import SCORES
 from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import evaluate_split
 from krein.comparison.kernels import KernelComparison
-from krein.comparison.methods import SPARSE, Method, select_methods
-from krein.comparison.problem import Problem, make_problem
-from krein.comparison.splits import Split, outer_splits
-from krein.comparison.tasks import compare_task, task_problem
+from krein.comparison.methods import SPARSE, TASKS, Method, select_methods
+from krein.comparison.problem import Problem, Split, make_problem, outer_splits
 from krein.kernels.registry import Kernel, as_kernel
 from krein.store.fingerprint import fingerprint
 from krein.store.records import RecordStore
 from krein.store.sharing import shared_work
 from krein.validation import is_continuous
+from krein.words import did_you_mean
 
-__all__ = ["compare"]
+__all__ = ["Options", "compare"]
 
 Progress = Callable[[int, int, str], None]
+
+
+class Options(TypedDict, total=False):
+    """Further keyword arguments of `compare`, which few calls need."""
+
+    kernel_params: Any
+    symmetrize: bool
+    conversion: Any
+    cache: str | Path | None
+    progress: Progress | None
+    random_state: int
 
 
 def compare(
@@ -37,22 +46,17 @@ def compare(
     methods: Any = None,
     *,
     cv: Any = None,
-    scoring: str = "accuracy",
+    scoring: str | None = None,
     groups: Any = None,
     n_jobs: int | None = None,
-    kernel_params: Any = None,
-    symmetrize: bool = False,
-    conversion: Any = None,
-    cache: str | Path | None = None,
-    progress: Progress | None = None,
-    random_state: int = 0,
+    **options: Unpack[Options],
 ) -> Any:
     """Try all applicable methods on the same splits and say which to use.
 
     Every method gets its hyperparameters by cross-validation inside of each training
     part; one eigendecomposition per fold serves all methods and all their candidates.
-    Differences are judged by the corrected resampled t-test, and "no clear winner" is
-    a possible answer.
+    Differences are judged by tests that allow for overlapping training sets and for the
+    number of methods, and "no clear winner" is a possible answer.
 
     Parameters
     ----------
@@ -68,28 +72,24 @@ def compare(
         Names of `krein.list_methods`; by default all that apply.
     cv : int, splitter or iterable of (train, test), optional
         Default: two times five stratified folds.
-    scoring : {"accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"}
-        What chooses hyperparameters and decides; all four are reported.
+    scoring : {"accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"}, optional
+        What chooses hyperparameters and decides (accuracy by default); all four are
+        reported. Of a regression "r2" (the default) or "neg_mean_absolute_error".
     groups : array-like of shape (n,), optional
         Items of a group stay on one side of every split.
     n_jobs : int, optional
         Splits that run at the same time.
-    kernel_params : dict, or list of dicts, optional
-        Parameters of a kernel given by name. Several, such as
+    **options
+        ``kernel_params`` (dict, or list of dicts): parameters of a kernel given by
+        name. Several, such as
         ``list(sklearn.model_selection.ParameterGrid({"window": [0.05, 0.1]}))``, are
         compared as several kernels; a distance that they share is computed once.
-    symmetrize : bool
-        Use (K + K') / 2 instead of refusing an asymmetric matrix.
-    conversion : DistanceTransformer, optional
-        X holds distances, which this turns into similarities, settled on each
-        training part.
-    cache : str or Path, optional
-        Folder for finished results, one file per method and split; a comparison that
-        was interrupted goes on from there.
-    progress : callable, optional
-        Called as ``progress(done, total, what)``.
-    random_state : int
-        Seed of the splits.
+        ``symmetrize`` (bool): use (K + K') / 2 instead of refusing an asymmetric
+        matrix. ``conversion`` (DistanceTransformer): X holds distances, which this
+        turns into similarities, settled on each training part. ``cache`` (path):
+        folder for finished results, one file per method and split; a comparison that
+        was interrupted goes on from there. ``progress`` (callable): called as
+        ``progress(done, total, what)``. ``random_state`` (int): seed of the splits.
 
     Returns
     -------
@@ -105,70 +105,24 @@ def compare(
     >>> sorted(comparison.methods)
     ['flip', 'svc']
     """
-    if isinstance(kernel, list | tuple) or isinstance(kernel_params, list | tuple):
-        return _compare_kernels(
-            X,
-            y,
-            kernel,
-            kernel_params,
-            methods=methods,
-            cv=cv,
-            scoring=scoring,
-            groups=groups,
-            n_jobs=n_jobs,
-            symmetrize=symmetrize,
-            cache=cache,
-            progress=progress,
-            random_state=random_state,
-        )
-    if is_continuous(y):
-        how = {"kernel": kernel, "kernel_params": kernel_params, "groups": groups}
-        how |= {"symmetrize": symmetrize, "conversion": conversion}
-        numbers = task_problem(X, y, "regression", **how)
-        given = {"cv": cv, "scoring": scoring, "progress": progress}
-        return compare_task(
-            numbers, "regression", methods, **given, random_state=random_state
-        )
-    problem = make_problem(X, y, kernel, kernel_params, groups, symmetrize, conversion)
-    return compare_problem(
-        problem,
-        methods,
-        cv=cv,
-        scoring=scoring,
-        n_jobs=n_jobs,
-        cache=cache,
-        progress=progress,
-        random_state=random_state,
-    )
-
-
-def _compare_kernels(
-    X: Any, y: Any, kernels: Any, kernel_params: Any, **settings: Any
-) -> KernelComparison:
-    """Compare each kernel as if it were alone, on the same splits."""
-    kernels = _all_kernels(kernels, kernel_params)
+    for name in options:
+        if name not in Options.__annotations__:
+            near = did_you_mean(name, Options.__annotations__)
+            raise TypeError(f"compare has no argument {name!r}{near}")
+    settings: dict[str, Any] = {"cv": cv, "scoring": scoring, "n_jobs": n_jobs}
+    data: dict[str, Any] = {"groups": groups}
+    for name, value in options.items():
+        part = settings if name in ("cache", "progress", "random_state") else data
+        part[name] = value
+    data["task"] = "regression" if is_continuous(y) else "classification"
+    params = data.get("kernel_params")
+    if not isinstance(kernel, list | tuple) and not isinstance(params, list | tuple):
+        return compare_problem(make_problem(X, y, kernel, **data), methods, **settings)
+    kernels = _all_kernels(kernel, data.pop("kernel_params", None))
     with shared_work():  # one distance may serve several kernels
-        problems = {
-            _kernel_name(kernel): make_problem(
-                X,
-                y,
-                kernel,
-                groups=settings["groups"],
-                symmetrize=settings["symmetrize"],
-            )
-            for kernel in kernels
-        }
-    rest = {k: v for k, v in settings.items() if k not in ("groups", "symmetrize")}
-    return compare_kernels(problems, **rest)
-
-
-def compare_kernels(problems: Mapping[str, Problem], **settings: Any) -> Any:
-    """Compare problems of the same items, by the name of their kernel."""
+        problems = {_kernel_name(k): make_problem(X, y, k, **data) for k in kernels}
     return KernelComparison(
-        {
-            name: compare_problem(problem, **settings)
-            for name, problem in problems.items()
-        }
+        {k: compare_problem(made, methods, **settings) for k, made in problems.items()}
     )
 
 
@@ -206,18 +160,27 @@ def compare_problem(
     methods: Any = None,
     *,
     cv: Any = None,
-    scoring: str = "accuracy",
+    scoring: str | None = None,
     n_jobs: int | None = None,
     cache: str | Path | None = None,
     progress: Progress | None = None,
     random_state: int = 0,
 ) -> Comparison:
     """Compare on data that are checked already; arguments as in `compare`."""
-    if scoring not in SCORES:
-        raise ValueError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}")
+    scorings = TASKS[problem.task].scorings
+    scoring = scoring or scorings[0]
+    if scoring not in scorings:
+        raise ValueError(
+            f"scoring must be one of {', '.join(scorings)}, got {scoring!r}"
+        )
     if methods is None and scipy.sparse.issparse(problem.K):
         methods = SPARSE
-    chosen = select_methods(methods, has_vectors=problem.vectors is not None)
+    chosen = select_methods(
+        methods,
+        has_vectors=problem.vectors is not None,
+        task=problem.task,
+        counts=np.bincount(problem.codes) if problem.classes.size else (),
+    )
     similarities = None if problem.conversion is not None else problem.K
     splits = outer_splits(problem.codes, cv, problem.groups, random_state, similarities)
     kept = _Cache(cache, problem, scoring)
@@ -297,13 +260,14 @@ class _Cache:
             return
         matrix = problem.K
         if matrix is None:
-            matrix = problem.on(np.arange(problem.codes.size))
+            matrix = problem.on(problem.everything)
         self._inputs: dict[str, Any] = {
             "similarity": matrix,
             "vectors": problem.vectors,
         }
         self._data = fingerprint(
-            krein.__version__, scoring, matrix, problem.codes, problem.vectors,
+            krein.__version__, problem.task, scoring,
+            matrix, problem.codes, problem.vectors,
             None if problem.groups is None else [str(g) for g in problem.groups],
             repr(problem.conversion),
             repr(problem.kernel) if isinstance(problem.kernel, Kernel) else None,

@@ -1,20 +1,20 @@
-"""Two simple classifiers on similarities that every method has to beat."""
+"""Simple models on similarities that every method has to beat."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 import sklearn
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils._param_validation import Interval
 
 from krein.arrays import Array
 from krein.estimators._classifier import KernelClassifier
+from krein.estimators._parameters import CONSTRAINTS, COUNT
 from krein.estimators._probability import sigmoid_probabilities
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.store.state import RESULTS, State
@@ -32,13 +32,21 @@ class _Yardstick(KernelClassifier):
         *(replace(part, needed=False) for part in RESULTS),
     )
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        key: KernelClassifier._parameter_constraints[key]
-        for key in ("kernel", "kernel_params", "symmetrize")
-    }
-
     def _probabilities(self, values: Array) -> Array:
         return sigmoid_probabilities(values, np.ones(1), np.zeros(1))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities; of nearest neighbours the shares of their votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_train) or items as in fit
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+        """
+        return self._probabilities(self._decision_rows(X))
 
 
 class SimilarityFeaturesClassifier(_Yardstick):
@@ -71,12 +79,6 @@ class SimilarityFeaturesClassifier(_Yardstick):
     array(['a', 'a', 'b'], dtype='<U1')
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **_Yardstick._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "class_weight": KernelClassifier._parameter_constraints["class_weight"],
-    }
-
     def __init__(
         self,
         C=1.0,
@@ -94,12 +96,7 @@ class SimilarityFeaturesClassifier(_Yardstick):
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit one logistic regression per row; see `KernelModel.fit_rows`."""
-        K = training.K.dense()
-        mean, scale = standard_columns(K, training.weight)
-        Z = (K - mean) / scale
-        return FittedRows(
-            [self._row(Z, mean, scale, training, signs) for signs in target.signs()]
-        )
+        return self._path(training, target, [self.C], tol=1e-8)[0]
 
     def grid(self, training: Training, target: Classes) -> list[dict]:
         """Values of C for standardised rows; see `KernelModel.grid`."""
@@ -109,41 +106,25 @@ class SimilarityFeaturesClassifier(_Yardstick):
         self, training: Training, target: Classes, grid: Sequence[dict]
     ) -> list[FittedRows]:
         """Fit along C, each from the one before; see `KernelModel.fit_path`."""
+        with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
+            return self._path(training, target, [c["C"] for c in grid], tol=_LOOSE)
+
+    def _path(
+        self, training: Training, target: Classes, Cs: Sequence[float], tol: float
+    ) -> list[FittedRows]:
         K = training.K.dense()
         mean, scale = standard_columns(K, training.weight)
         Z = (K - mean) / scale
-        rows: list[list[Row]] = [[] for _ in grid]
-        with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
-            for signs in target.signs():
-                model = LogisticRegression(
-                    tol=_LOOSE, solver="newton-cholesky", warm_start=True
-                )
-                for found, candidate in zip(rows, grid, strict=True):
-                    model.set_params(C=candidate["C"]).fit(Z, signs, training.weight)
-                    coef = model.coef_[0] / scale
-                    found.append(Row(coef, float(model.intercept_[0] - mean @ coef)))
+        rows: list[list[Row]] = [[] for _ in Cs]
+        for signs in target.signs():
+            model = LogisticRegression(
+                tol=tol, solver="newton-cholesky", warm_start=True
+            )
+            for found, C in zip(rows, Cs, strict=True):
+                model.set_params(C=C).fit(Z, signs, training.weight)
+                coef = model.coef_[0] / scale
+                found.append(Row(coef, float(model.intercept_[0] - mean @ coef)))
         return [FittedRows(found) for found in rows]
-
-    def _row(
-        self, Z: Array, mean: Array, scale: Array, training: Training, signs: Array
-    ) -> Row:
-        model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-8)
-        model.fit(Z, signs, training.weight)
-        coef = model.coef_[0] / scale
-        return Row(coef, float(model.intercept_[0] - mean @ coef))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items as in fit
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_classes)
-        """
-        return self._probabilities(self._decision_rows(X))
 
 
 def standard_columns(K: Array, weight: Array | None) -> tuple[Array, Array]:
@@ -185,10 +166,7 @@ class SimilarityNeighborsClassifier(_Yardstick):
     array(['b'], dtype='<U1')
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        **_Yardstick._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    }
+    _parameter_constraints = CONSTRAINTS | {"n_neighbors": [COUNT]}
     class_weight = None  # one neighbour has one vote, whatever the weight of its class
 
     def __init__(
@@ -234,19 +212,6 @@ class SimilarityNeighborsClassifier(_Yardstick):
         share = 0.5 * (1.0 + values)
         return np.hstack([1.0 - share, share]) if share.shape[1] == 1 else share
 
-    def predict_proba(self, X: Any) -> Array:
-        """Shares of the votes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items as in fit
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_classes)
-        """
-        return self._probabilities(self._decision_rows(X))
-
 
 def _dense_tiles(K: Any) -> Iterator[Array]:
     """Rows of a similarity; those of a sparse one are made dense a few at a time."""
@@ -264,3 +229,32 @@ def most_similar(K: Any, k: int) -> np.ndarray:
     if k == 1:
         return np.concatenate([np.argmax(tile, axis=1) for tile in tiles])[:, None]
     return np.vstack([np.argsort(-t, axis=1, kind="stable")[:, :k] for t in tiles])
+
+
+class MeanOfNearest(RegressorMixin, BaseEstimator):
+    """Mean target of the most similar training items, or their mean similarity.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        How many are asked.
+    """
+
+    def __init__(self, n_neighbors=5):
+        self.n_neighbors = n_neighbors
+
+    def fit(self, X: Any, y: Any = None) -> MeanOfNearest:
+        """Keep the targets; there are none where novelty is learnt."""
+        self.y_ = np.ones(len(X)) if y is None else np.asarray(y, dtype=float)
+        return self
+
+    def _nearest(self, X: Any) -> np.ndarray:
+        return most_similar(X, min(self.n_neighbors, X.shape[1]))
+
+    def predict(self, X: Any) -> Array:
+        """Mean target of the nearest; without targets every item is normal (1)."""
+        return self.y_[self._nearest(X)].mean(axis=1)
+
+    def decision_function(self, X: Any) -> Array:
+        """Mean similarity to the nearest items."""
+        return np.take_along_axis(np.asarray(X), self._nearest(X), axis=1).mean(axis=1)

@@ -11,21 +11,17 @@ import scipy.sparse
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from krein.arrays import Array
-from krein.diagnostics.findings import Evidence, Finding, find
-from krein.diagnostics.negative_part import (
-    Confidence,
+from krein.diagnostics.facts import (
     NegativePart,
-    advise,
-    examine_negative_part,
-)
-from krein.diagnostics.spectrum_facts import (
     SpectrumFacts,
     cpd_order,
     estimated_facts,
     exact_facts,
+    examine_negative_part,
     similarity_forms,
     triangle_violations,
 )
+from krein.diagnostics.findings import Confidence, Evidence, Finding, advise, find
 from krein.kernels.distances import median_distance
 from krein.labels import refuse_missing_targets
 from krein.similarity.memory import require_for

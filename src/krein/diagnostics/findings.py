@@ -1,4 +1,4 @@
-"""What is wrong, or worth knowing, before any method is chosen.
+"""What is wrong, or worth knowing, before any method is chosen; and what to use.
 
 Every check looks at one thing and returns a `Finding` or nothing. A finding says in
 one sentence what was seen, and carries the line of Python and the command that repair
@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from krein.arrays import Array
-from krein.diagnostics.spectrum_facts import label_p_value
+from krein.diagnostics.facts import NegativePart, label_p_value
 from krein.splitting import duplicate_groups, looks_like_hits, near_duplicate_share
 from krein.validation import ROUNDING, is_continuous, wrong_direction
 
@@ -118,7 +118,8 @@ _SEVERITIES = ("error", "warning", "note")
 _NEARLY = 0.05  # of the self-similarity: what counts as nothing, or as no difference
 _FEW_ITEMS = 5  # as many as there are folds by default
 _IMBALANCE = 0.9
-_UNRELATED = 0.1
+_UNRELATED = 0.1  # p-value above which labels are called unrelated
+_HINT = 0.05  # p-value of a hint that the negative part knows the labels
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -299,3 +300,73 @@ _CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
     _imbalance,
     _scale,
 )
+
+
+# ------------------------------------------------------------------------------ advice
+
+
+Confidence = Literal["certain", "likely", "open"]
+
+# Findings after which no method is worth naming.
+_REPAIR_FIRST = (
+    "looks-like-distances",
+    "looks-like-similarities",
+    "inverted-similarity",
+    "inverted-distance",
+    "constant-labels",
+    "labels-all-different",
+    "nearly-diagonal",
+    "nearly-constant",
+)
+
+
+def advise(
+    verdict: str,
+    part: NegativePart,
+    order: int | None,
+    findings: list[Finding],
+    forms: dict[str, float],
+) -> tuple[list[str], Confidence]:
+    """Return the lines of advice, most important first, and how sure they are."""
+    say = {key: text.format for key, text in texts()["advice"].items()}
+    for finding in findings:
+        if finding.key in _REPAIR_FIRST:
+            return [say["repair"](text=finding.text)], "certain"
+    key, confidence = _advice(verdict, part, order)
+    hint = part.label_p_value is not None and part.label_p_value <= _HINT
+    lines = [
+        say[key](
+            order=order,
+            p=part.label_p_value,
+            known="" if part.related is None else " and does not show the labels",
+            structure=" has structure but" if part.verdict == "structure" else "",
+            relation="a hint of a relation to the labels, which is not sure,"
+            if hint
+            else "no relation to the labels",
+        )
+    ]
+    if verdict == "indefinite" and not order:
+        lines.append(say["new-rows"]())
+    if forms and verdict != "psd":
+        best = min(forms, key=lambda name: forms[name])
+        lines.append(say["forms"](best=best, mass=forms[best]))
+    return lines, confidence
+
+
+def _advice(
+    verdict: str, part: NegativePart, order: int | None
+) -> tuple[str, Confidence]:
+    """Keep the negative part only if it is known to have to do with the labels."""
+    if verdict == "psd":
+        return "psd", "certain"
+    if verdict == "nearly psd":
+        return "nearly-psd", "likely"
+    if order is not None:
+        return "cpd", "certain"
+    if part.related:
+        return "related", "likely"
+    if part.related is None and part.verdict == "structure":
+        return "structure", "open"
+    if part.verdict == "noise":
+        return "noise", "likely"
+    return ("unclear" if part.related is None else "unrelated"), "open"

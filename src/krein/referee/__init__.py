@@ -2,16 +2,17 @@
 
 It reads the data, the constructor's parameters and the fitted attributes, and computes
 feasibility, objective, gap or residual again, from the definitions, with code of its
-own: NumPy, SciPy and the standard library, nothing of krein's solvers and estimators.
+own: NumPy, SciPy, the standard library and the records of the spectrum methods,
+nothing of krein's machines, estimators and similarities.
 
-- `check`: which class is judged how, and `check_certificate`;
-- `training`: the data as the model saw them, and the attributes that predict;
+- `check`: `check_certificate`, and what is around a model;
+- `fit`: the data as the model saw them, and the attributes that predict;
 - `kernel`: the kernel that a spectrum method trains on, and its map to the raw kernel;
-- `box`, `smooth`: the two kinds of problem, and the machines that are of that kind;
-- `report`: claims, evidence and the sentence that compares them.
+- `evidence`: the one sum that certifies, and the comparison of claims with it;
+- `svm`, `smooth`: how each machine makes its kernel and its coefficients.
 """
 
 from krein.referee.check import check_certificate
-from krein.referee.report import CertificateReport
+from krein.referee.evidence import CertificateReport
 
 __all__ = ["CertificateReport", "check_certificate"]

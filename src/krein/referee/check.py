@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy, deepcopy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from krein.referee.box import judge_svm
-from krein.referee.fit import EPS, Array, Fit, class_numbers, results_of
-from krein.referee.learned import judge_mkl, judge_proxy
-from krein.referee.repair import repaired_certificate
-from krein.referee.report import (
+from krein.referee import smooth, svm
+from krein.referee.evidence import (
+    EPS,
+    Array,
     CertificateReport,
     Evidence,
-    claim_of,
-    judge,
-    summarise,
+    faults_of,
+    report_on,
     unchecked,
 )
-from krein.referee.smooth import (
-    judge_cpd,
-    judge_dc_primal,
-    judge_logistic,
-    judge_ridge,
-    judge_rows,
-)
+from krein.referee.fit import Fit, class_numbers
 
 
-def _judge_dc(fit: Fit) -> list[Evidence]:
-    if fit.model.solver != "tdca":
-        return judge_dc_primal(fit)
-    # tdca claims a stationary point, whatever the kernel is.
-    return [replace(found, gap=None) for found in judge_svm(fit)]
+def _judge_dc(fit: Fit) -> Iterator[Evidence]:
+    primal = fit.model.solver != "tdca"
+    return smooth.judge_dc_primal(fit) if primal else svm.judge_svm(fit)
 
 
-# By name, not by class: the referee shares no code with what it judges.
-_JUDGES: dict[str, Callable[[Fit], list[Evidence]]] = {
-    "CPDRegressor": judge_cpd, "CPDSVC": judge_cpd, "DCSVC": _judge_dc,
-    "KreinLogisticRegression": judge_logistic, "KreinRidge": judge_ridge,
-    "KreinSVC": judge_svm, "MKLSVC": judge_mkl, "ProxySVC": judge_proxy,
-    "SpectrumOneClassSVM": judge_svm, "SpectrumSVC": judge_svm,
-    "SpectrumSVCCV": judge_svm, "SpectrumSVR": judge_svm, "SpectrumSVRCV": judge_svm,
+# By name, not by class: the referee shares no code with what it judges. A search by
+# cross-validation (with CV at the end of its name) is judged as what it has found.
+_JUDGES: dict[str, Callable[[Fit], Iterator[Evidence]]] = {
+    "CPDRegressor": smooth.judge_cpd, "CPDSVC": smooth.judge_cpd, "DCSVC": _judge_dc,
+    "KreinLogisticRegression": smooth.judge_logistic, "KreinRidge": smooth.judge_ridge,
+    "KreinSVC": svm.judge_svm, "MKLSVC": svm.judge_mkl, "ProxySVC": svm.judge_proxy,
+    "SpectrumOneClassSVM": svm.judge_svm, "SpectrumSVC": svm.judge_svm,
+    "SpectrumSVR": svm.judge_svm,
 }  # fmt: skip
 
 
@@ -55,7 +45,8 @@ def check_certificate(
     Feasibility, objective, the bound or the stationarity residual, and that the
     attributes that predict are those of the certified point, from the data, the
     constructor parameters and the fitted attributes alone, by code that shares nothing
-    with the solvers. What rounding can account for is no contradiction.
+    with the solvers. What rounding can account for is no contradiction. Of the
+    intercept of an SVM only the interval that optimality leaves for it is checked.
 
     Parameters
     ----------
@@ -84,57 +75,65 @@ def check_certificate(
     True
     """
     if type(model).__name__ == "Repaired":
-        return repaired_certificate(X, model)
+        return _check_repaired(X, model)
     model, X, faults = _innermost(model, X, y)
     name = type(model).__name__
     if hasattr(model, "similarity_"):  # hits: what reaches the model on them
         X = type(model.similarity_)(**model.similarity_.get_params()).fit_transform(X)
-        if not hasattr(model, "duality_gap_"):
-            return check_certificate(model.estimator_, X, y, sample_weight)
-        return _hits_report(model, X, np.ravel(y))
+        if hasattr(model, "duality_gap_"):
+            return _check_rows(model, X, np.ravel(y))
+        return check_certificate(model.estimator_, X, y, sample_weight)
     if hasattr(model, "dual_coef_") and not hasattr(model, "result_"):
         return unchecked(name, "the model carries no result_, it claims nothing")
     judge_fit = _judge_of(model)
-    if not hasattr(model, "dual_coef_"):
-        raise ValueError(f"{name} is not fitted: call fit first")
     if getattr(model, "approximation", None) is not None:
-        reason = ("it was trained on landmarks; its certificate is that of the "
-                  "approximated similarity, which a fitted model does not keep "
-                  "(approximation_error_ estimates the difference)")  # fmt: skip
-        return unchecked(name, reason)
+        return unchecked(name, "it was trained on landmarks, which it does not keep")
     fit = Fit(model, X, y, sample_weight, P)
     faults += fit.prediction_faults()
     if hasattr(model, "dense_coef_"):
         before = _before_sparsify(model)
         report = check_certificate(before, X, y, sample_weight, P=P)
         return _sparse_report(fit, before, report, faults)
-    faults += _contradictions(model)
     if faults:  # what predicts is not what was certified
-        return summarise(name, [], faults)
-    rows = zip(judge_fit(fit), fit.results, strict=True)
-    return summarise(name, [judge(*row, float(model.tol)) for row in rows])
+        return report_on(name, [], [], faults)
+    claims = [
+        (r.certificate.kind, r.certificate.value, r.value, r.status, float(model.tol))
+        for r in fit.results
+    ]
+    return report_on(name, judge_fit(fit), claims, [])
+
+
+def _judge_of(model: Any) -> Callable[[Fit], Iterator[Evidence]]:
+    name, names = type(model).__name__, ", ".join(sorted(_JUDGES))
+    bases = [cls.__name__.removesuffix("CV") for cls in type(model).__mro__]
+    known = [_JUDGES[base] for base in bases if base in _JUDGES]
+    if not known:
+        raise TypeError(f"check_certificate knows {names}, got {name}")
+    if not hasattr(model, "dual_coef_"):
+        raise ValueError(f"{name} is not fitted: call fit first")
+    return known[0]
+
+
+# --------------------------------------------------------------- what is around a model
 
 
 def _innermost(model: Any, X: Any, y: Any) -> tuple[Any, Any, list[str]]:
     """Look through searches and pipelines: the model, and what it was fitted on."""
     faults: list[str] = []
     while True:
+        average = getattr(model, "combine", "best") == "average"
         if hasattr(model, "steps"):
             for _, step in model.steps[:-1]:
                 X = _as_fitted(step, X, y)
             model = model.steps[-1][1]
-        elif hasattr(model, "best_estimator_") and not _is_average(model):
+        elif hasattr(model, "best_estimator_") and not average:
             outer, model = model, model.best_estimator_
             for name in ("dual_coef_", "intercept_", "support_"):
                 own = getattr(model, name, 0)
-                if not np.array_equal(getattr(outer, name, own), own):
-                    faults.append(f"{name} is not that of best_estimator_")
+                same = np.array_equal(getattr(outer, name, own), own)
+                faults += faults_of((same, f"{name} is not that of best_estimator_"))
         else:
             return model, X, faults
-
-
-def _is_average(model: Any) -> bool:
-    return getattr(model, "combine", "best") == "average"
 
 
 def _as_fitted(step: Any, X: Any, y: Any) -> Any:
@@ -151,37 +150,12 @@ def _as_fitted(step: Any, X: Any, y: Any) -> Any:
     return fitted if off.max() <= 1e-9 * abs(seen).max() else seen
 
 
-def _judge_of(model: Any) -> Callable[[Fit], list[Evidence]]:
-    for cls in type(model).__mro__:
-        if cls.__name__ in _JUDGES:
-            return _JUDGES[cls.__name__]
-    known, name = ", ".join(sorted(_JUDGES)), type(model).__name__
-    raise TypeError(f"check_certificate knows {known}, got {name}")
-
-
-def _contradictions(model: Any) -> list[str]:
-    """Say where the attributes of a model are not those of its results."""
-    results, faults = results_of(model), []
-    own = {"objective_": [result.value for result in results]}
-    for name in ("duality_gap_", "residual_", "kkt_gap_"):
-        own[name] = [result.certificate.value for result in results]
-    for name, values in own.items():
-        stored = getattr(model, name, values)
-        if not np.array_equal(stored, values, equal_nan=True):
-            faults.append(f"{name} says {stored}, result_ says {values}")
-    return faults
-
-
-def _hits_report(model: Any, K: Any, y: Array) -> CertificateReport:
+def _check_rows(model: Any, K: Any, y: Array) -> CertificateReport:
     """Judge the linear SVM of a `HitClassifier`, whose tolerance is LIBLINEAR's."""
-    found = judge_rows(model, K, class_numbers(model.classes_, y))
     pairs = zip(model.duality_gap_, model.objective_, strict=True)
-    claims = [claim_of(gap, value, "stopped") for gap, value in pairs]
-    verdicts = [judge(*row, 0.0) for row in zip(found, claims, strict=True)]
-    return summarise(type(model).__name__, verdicts)
-
-
-# ---------------------------------------------------------------------- sparse models
+    claims = [("gap", gap, value, "stopped", 0.0) for gap, value in pairs]
+    evidence = smooth.judge_rows(model, K, class_numbers(model.classes_, y))
+    return report_on(type(model).__name__, evidence, claims, [])
 
 
 def _before_sparsify(model: Any) -> Any:
@@ -189,8 +163,7 @@ def _before_sparsify(model: Any) -> Any:
     before = copy(model)
     before.dual_coef_, before.intercept_ = model.dense_coef_, model.dense_intercept_
     before.support_ = np.flatnonzero(np.any(model.dense_coef_ != 0, axis=0))
-    for name in ("dense_coef_", "dense_intercept_", "sparse_error_", "labels_changed_"):
-        before.__dict__.pop(name, None)
+    del before.dense_coef_
     return before
 
 
@@ -201,29 +174,34 @@ def _sparse_report(
 
     The coefficients that predict are not those of any optimum, so that the kind is
     "none"; what is claimed and recomputed is the largest change of an output on the
-    training items, each taken as new: its similarity to itself, and to its copies, is
-    that to its nearest other item.
+    training items, each taken as new.
     """
     model, claimed = fit.model, float(fit.model.sparse_error_)
     K = fit.raw.toarray() if hasattr(fit.raw, "toarray") else fit.raw
     kernels = [K, 0.5 * K + 0.5 * K.T] if model.symmetrize else [K]
-    seen = [_as_new(kernel, before.support_)[fit.kept] for kernel in kernels]
-    found, slack = min(_change(rows, model, before) for rows in seen)
-    if not (np.isfinite(claimed) and found <= claimed * (1 + 1e-6) + slack):
-        faults = [*faults, f"sparse_error_ says {claimed:.6g}, recomputed {found:.6g}"]
-    text = (
-        f"{type(model).__name__}: a sparse expansion on {model.support_.size} of "
-        f"{before.support_.size} items; the certificate is that of the model before. "
-        f"Outputs on training items taken as new change by at most {found:.6g}, "
-        f"claimed {claimed:.6g}: {'does not hold' if faults else 'holds'}\n"
-    )
-    text += "".join(f"- {fault}\n" for fault in faults) + f"before: {report}"
-    numbers = {"claimed": np.array([claimed]), "recomputed": np.array([found])}
-    holds = False if faults else report.holds
-    return replace(report, holds=holds, kind="none", text=text, **numbers)
+    C, b = model.dual_coef_ - before.dual_coef_, model.intercept_ - before.intercept_
+    rows = [_as_new(kernel, before.support_)[fit.kept] for kernel in kernels]
+    change = min(float(np.abs(part @ C.T + b).max()) for part in rows)
+    slack = fit.spread * float(np.abs(K).max() * np.abs(C).sum(axis=1).max())
+    fine = np.isfinite(claimed) and change <= claimed * (1 + 1e-6) + slack
+    faults = faults + faults_of((fine, "sparse_error_ is smaller than that"))
+    lines = [
+        f"{type(model).__name__}: the certificate is that of the model before. Outputs "
+        f"on training items taken as new change by at most {change:.6g}, claimed "
+        f"{claimed:.6g}: {'does not hold' if faults else 'holds'}",
+        *(f"- {fault}" for fault in faults),
+        f"before: {report}",
+    ]
+    holds, text = False if faults else report.holds, "\n".join(lines)
+    numbers = np.array([claimed]), np.array([change]), report.objective
+    return CertificateReport(holds, "none", *numbers, text)
 
 
 def _as_new(K: Array, support: Array) -> Array:
+    """Similarities to the support as a new item has them.
+
+    That of an item to itself, and to its copies, is that to its nearest other item.
+    """
     seen, size = np.zeros(K.shape), 1e-12 * float(np.abs(K).max(initial=0.0))
     for i, row in enumerate(seen):
         row[support] = K[i, support]
@@ -235,10 +213,45 @@ def _as_new(K: Array, support: Array) -> Array:
     return seen
 
 
-def _change(K: Array, model: Any, before: Any) -> tuple[float, float]:
-    """Largest change of an output, and what rounding can make of it."""
-    c, b = model.dual_coef_, model.intercept_
-    d, e = before.dual_coef_, before.intercept_
-    off = np.abs(K @ (c - d).T + (b - e))
-    size = np.abs(K) @ (np.abs(c) + np.abs(d)).T + np.abs(b) + np.abs(e)
-    return float(off.max()), 4 * EPS * K.shape[1] * float(size.max())
+def _check_repaired(K: Any, repaired: Any) -> CertificateReport:
+    """Recompute what a `Repaired` of `krein.nearest_psd` claims.
+
+    With G = W^1/2 (K - m I) W^1/2, X in the same units, a symmetric Y that is zero but
+    for the settled entries, and any positive semidefinite N, the Lagrangian of
+
+        minimise ||X - G||^2 / 2,   X positive semidefinite, settled entries as they are
+
+    is smallest at G + Y + N, which puts a bound below the optimum; a feasible X is
+    above it by ``||X - (G + Y + N)||^2 / 2 + <X, N>``. N is the negative part of G + Y.
+    """
+    K, X = np.asarray(K, dtype=float), np.asarray(repaired, dtype=float)
+    K, n, least = 0.5 * (K + K.T), K.shape[0], repaired.min_eigenvalue
+    root = np.ones(n) if repaired.weight is None else np.sqrt(repaired.weight)
+    outer, identity = np.outer(root, root), np.eye(n)
+    settled = np.zeros(K.shape, bool) if repaired.fixed is None else repaired.fixed
+    settled = settled | (identity > 0) & (repaired.diagonal != "free")
+    goal = np.where((identity > 0) & (repaired.diagonal == "unit"), 1.0, K)
+    G, Z = outer * (K - least * identity), outer * (X - least * identity)
+    Y = repaired.multipliers.toarray() / outer
+    value = 0.5 * float(np.sum((Z - G) ** 2))
+    w, V = np.linalg.eigh(G + Y)
+    B = V * np.sqrt(np.maximum(-w, 0.0))
+    N = B @ B.T
+    gap = 0.5 * float(np.sum((Z - (G + Y + N)) ** 2)) + float(np.sum(Z * N))
+    size = float(np.linalg.norm(G) + np.linalg.norm(Y) + np.linalg.norm(Z))
+    slack = 20.0 * EPS * size * (float(np.linalg.norm(N)) + 20.0 * n * EPS * size)
+    w, rounding = np.linalg.eigvalsh(X), 10.0 * n * EPS * float(np.abs(K).max())
+    semidefinite = w[0] >= least - 1e-9 * np.abs(w).max() - rounding
+    distance, claimed = float(np.sqrt(2.0 * value)), repaired.distance
+    near = abs(claimed - distance) <= 1e-9 * distance + 10.0 * n * EPS * size
+    kept = np.array_equal(X, X.T) and np.array_equal(X[settled], goal[settled])
+    faults = faults_of(
+        (not np.any(Y[~settled]), "a multiplier stands where no entry is settled"),
+        (kept, "the matrix is asymmetric, or a settled entry has another value"),
+        (semidefinite, f"the smallest eigenvalue is {w[0]:.3g}, not {least:g}"),
+        (near, f"distance {claimed:.9g}, recomputed {distance:.9g}"),
+    )
+    evidence = Evidence((value, 0.0), (gap, slack), unit=value, faults=faults)
+    gap, status = float(repaired.duality_gap), repaired.status
+    claim = "gap", gap, value, status, repaired.tol
+    return report_on("Repaired", [evidence], [claim], [])

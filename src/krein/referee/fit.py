@@ -8,21 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-Array = np.ndarray
+from krein.referee.evidence import EPS, Array, faults_of
 
-EPS = float(np.finfo(float).eps)
 _SAMPLED = 200  # rows of similarities that are computed again from the stored items
-
-
-def norm(v: Array) -> float:
-    """Euclidean norm that neither overflows nor underflows."""
-    largest = float(np.abs(v).max(initial=0.0))
-    return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0
-
-
-def results_of(model: Any) -> list[Any]:
-    """Return one result per row."""
-    return model.result_ if isinstance(model.result_, list) else [model.result_]
 
 
 class Fit:
@@ -48,15 +36,15 @@ class Fit:
     """
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any, P: Any):
-        self.model, self.X, self.P, self.results = model, X, P, results_of(model)
+        self.model, self.X, self.P, result = model, X, P, model.result_
+        self.results = result if isinstance(result, list) else [result]
         K = self.raw = self._raw_kernel()
         total = K.shape[0]
         targets = np.zeros(total) if y is None else np.asarray(y)
-        if targets.shape == (total, 1):
-            targets = targets.ravel()
-        if targets.shape != (total,):
+        if targets.shape not in [(total,), (total, 1)]:
             text = f"got shape {targets.shape} for {total} samples in X"
             raise ValueError(f"y must have one entry per sample of fit, {text}")
+        targets = targets.ravel()
         if hasattr(model, "classes_"):
             targets = class_numbers(model.classes_, targets)
         weight = self._weights(targets, sample_weight)
@@ -72,16 +60,11 @@ class Fit:
     def __getitem__(self, name: str) -> Any:
         """Return a parameter, as chosen where the model has searched for it."""
         chosen = getattr(self.model, "best_params_", {})
-        if name == "alpha" and not chosen and hasattr(self.model, "best_alpha_"):
-            return self.model.best_alpha_
-        value = chosen[name] if name in chosen else getattr(self.model, name, 1.0)
-        return (
-            self.model.alpha_used_
-            if isinstance(value, str) and value == "auto"
-            else value
-        )
+        value = chosen.get(name, getattr(self.model, name, 1.0))
+        automatic = isinstance(value, str) and value == "auto"
+        return self.model.alpha_used_ if automatic else value
 
-    def row(self, name: str, row: int = 0) -> Array:
+    def row(self, name: str, row: Any = 0) -> Array:
         """Return a row of `dual_coef_` or `alpha_`, samples of positive weight only."""
         return getattr(self.model, name)[row, self.kept]
 
@@ -94,17 +77,30 @@ class Fit:
         """Return the kernel as an array."""
         return self.K.toarray() if scipy.sparse.issparse(self.K) else self.K
 
+    def times(self, x: Array) -> Array:
+        """R K R x, R the square roots of the weights."""
+        return self.root * (self.K @ (self.root * np.ravel(x)))
+
+    def size(self) -> float:
+        """Bound of the norm of R K R: its largest sum of magnitudes in a row."""
+        return float((self.root * (abs(self.K) @ self.root)).max())
+
     def _raw_kernel(self) -> Any:
         if hasattr(self.model, "weights_"):
             return sum(self.stack())
-        if not is_precomputed(self.model):
+        if not self._precomputed():
             items = plain(self.X)
             return np.asarray(self.model.kernel_(items, items), dtype=float)
-        K = numbers(self.X)
+        sparse = scipy.sparse.issparse(self.X)
+        K = scipy.sparse.csr_array(self.X) if sparse else np.asarray(self.X)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             text = f"the model was fitted on, got {K.shape}"
             raise ValueError(f"X must be the square matrix {text}")
-        return K
+        return K.astype(float, copy=False)
+
+    def _precomputed(self) -> bool:
+        kernel = self.model.kernel
+        return isinstance(kernel, str) and kernel == "precomputed"
 
     def stack(self) -> list[Any]:
         """Return the kernels of an MKLSVC on all samples."""
@@ -115,77 +111,95 @@ class Fit:
             return [np.asarray(K, dtype=float) for K in self.X]
         return list(np.moveaxis(np.asarray(self.X, dtype=float), 2, 0))
 
+    def polynomials(self) -> Array:
+        """P of a c.p.d. kernel, on the samples of positive weight."""
+        if not self._precomputed():
+            return np.asarray(self.model.kernel_.polynomials(plain(self.X)))[self.kept]
+        P = np.ones((len(self.raw), 1)) if self.P is None else np.asarray(self.P, float)
+        if P.shape[1] != self.model.n_polynomials_:
+            expected = f"{self.model.n_polynomials_} polynomial columns of fit"
+            raise ValueError(f"P must have the {expected}, got {P.shape[1]}")
+        return P[self.kept]
+
     def _weights(self, codes: Array, sample_weight: Any) -> Array:
         """Sample weight times class weight."""
         by_class, n = getattr(self.model, "class_weight", None), codes.size
-        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
+        weight = np.asarray(np.ones(n) if sample_weight is None else sample_weight)
         if by_class is None:
             return weight.astype(float)
-        classes = self.model.classes_
+        names = self.model.classes_.tolist()
         if isinstance(by_class, str):  # balanced
-            counts = np.bincount(codes, minlength=len(classes))
-            return weight * (n / (len(classes) * counts))[codes]
-        return (
-            weight * np.array([by_class.get(k, 1.0) for k in classes.tolist()])[codes]
-        )
+            counts = np.bincount(codes, minlength=len(names))
+            by_class = dict(zip(names, n / (len(names) * counts), strict=True))
+        return weight * np.array([by_class.get(name, 1.0) for name in names])[codes]
 
-    def signs(self) -> Iterator[tuple[Array, Array]]:
-        """Items and labels -1 / +1 of each row: against the rest, or pair by pair."""
-        n, items = len(self.model.classes_), np.arange(self.n)
-        if getattr(self.model, "multi_class", "ovr") != "ovo" or n == 2:
-            for k in [1] if n == 2 else range(n):
-                yield items, np.where(self.y == k, 1.0, -1.0)
+    def signs(self) -> Iterator[Array]:
+        """Labels +1, -1, or 0 for items that it does not see, of each row.
+
+        Against the rest, or pair by pair; without classes all are +1.
+        """
+        if not hasattr(self.model, "classes_"):
+            yield np.ones(self.n)
             return
-        for first, second in zip(*np.triu_indices(n, 1), strict=True):
-            pair = items[(self.y == first) | (self.y == second)]
-            yield pair, np.where(self.y[pair] == second, 1.0, -1.0)
+        n = len(self.model.classes_)
+        pairs = [(0, 1)] if n == 2 else [(None, k) for k in range(n)]
+        if getattr(self.model, "multi_class", "ovr") == "ovo":
+            pairs = list(zip(*np.triu_indices(n, 1), strict=True))
+        for first, second in pairs:
+            other = self.y != second if first is None else self.y == first
+            yield 1.0 * (self.y == second) - other
 
     def prediction_faults(self) -> list[str]:
-        """Check that `predict` uses the certified rows, on the training items."""
-        model, n, rows = self.model, self.raw.shape[0], len(self.results)
-        shapes = {"dual_coef_": (rows, n), "intercept_": (rows,), "alpha_": (rows, n)}
+        """Check that the model's attributes are those of its results, and its items."""
+        model, rows = self.model, len(self.results)
+        known = {"objective_": [result.value for result in self.results]}
+        for name in ("duality_gap_", "residual_", "kkt_gap_"):
+            known[name] = [result.certificate.value for result in self.results]
+        shapes = {"dual_coef_": (rows, self.raw.shape[0]), "intercept_": (rows,)}
+        shapes["alpha_"] = shapes["dual_coef_"]
         for name in ("weights_", "poly_coef_"):
             shapes[name] = (rows, *np.shape(getattr(model, name, [[]]))[1:])
         for name, shape in shapes.items():
             values = np.asarray(getattr(model, name, np.zeros(shape)))
-            if values.shape != shape:
-                return [f"{name} has shape {values.shape}, expected {shape}"]
-            if not np.isfinite(values).all():
-                return [f"{name} is not finite"]
-        used, known = np.any(model.dual_coef_ != 0.0, axis=0), np.unique(model.support_)
-        faults = []
-        if np.any(np.delete(used, self.kept)):
-            faults.append("dual_coef_ is not 0 on items of weight 0")
-        if known.size < model.support_.size or np.any(np.delete(used, known)):
-            faults.append("support_ does not list the items with a coefficient")
-        elif known.size == n and not np.array_equal(known, model.support_):
-            faults.append("support_ lists all items in another order")
-        stored = getattr(model, "X_fit_", None)
-        return faults if stored is None else faults + self._item_faults(stored)
+            if values.shape != shape or not np.isfinite(values).all():
+                return [f"{name} is not of shape {shape}, or not finite"]
+        return self._support_faults() + self._item_faults() + faults_of(
+            *((np.array_equal(getattr(model, name, own), own, equal_nan=True),
+               f"{name} is not that of result_") for name, own in known.items())
+        )  # fmt: skip
 
-    def _item_faults(self, stored: Any) -> list[str]:
+    def _support_faults(self) -> list[str]:
+        """Check which items predict, and intercepts that are not free."""
+        model, support = self.model, self.model.support_
+        known, used = np.unique(support), np.any(model.dual_coef_ != 0.0, axis=0)
+        listed = known.size == support.size and not np.any(np.delete(used, known))
+        ordered = known.size < used.size or np.array_equal(known, support)
+        seen = not np.any(np.delete(used, self.kept))
+        free = getattr(model, "fit_intercept", True) or not np.any(model.intercept_)
+        b = getattr(model, "dense_intercept_", model.intercept_)[0]  # before sparsify
+        return faults_of(
+            (free, "intercept_ is not zero with fit_intercept=False"),
+            (getattr(model, "offset_", -b) == -b, "intercept_ is not -offset_"),
+            (seen, "dual_coef_ is not 0 on items of weight 0"),
+            (listed, "support_ does not list the items with a coefficient"),
+            (ordered, "support_ lists all items in another order"),
+        )
+
+    def _item_faults(self) -> list[str]:
         """Compare similarities to the stored items with those to the items given."""
         model, n, items = self.model, self.raw.shape[0], plain(self.X)
+        stored = getattr(model, "X_fit_", None)
+        if stored is None:
+            return []
         if len(stored) != n:
             return [f"X_fit_ has {len(stored)} items, the model was fitted on {n}"]
         rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLED)).astype(int))
         some = items[rows] if hasattr(items, "shape") else [items[i] for i in rows]
         kernels = getattr(model, "kernels_", None) or [model.kernel_]
         seen = sum(np.asarray(k(some, stored), dtype=float) for k in kernels)
-        if np.abs(seen - self.raw[rows]).max() <= 1e-9 * np.abs(self.raw).max():
-            return []
-        return ["X_fit_ does not hold the items that the model was fitted on"]
-
-
-def numbers(X: Any) -> Any:
-    """An array of floats, or a sparse array in compressed rows."""
-    sparse = scipy.sparse.issparse(X)
-    return scipy.sparse.csr_array(X, dtype=float) if sparse else np.asarray(X, float)
-
-
-def is_precomputed(model: Any) -> bool:
-    """Whether a model is given similarities, not items."""
-    return isinstance(model.kernel, str) and model.kernel == "precomputed"
+        same = np.abs(seen - self.raw[rows]).max() <= 1e-9 * np.abs(self.raw).max()
+        text = "X_fit_ does not hold the items that the model was fitted on"
+        return faults_of((same, text))
 
 
 def plain(X: Any) -> Any:

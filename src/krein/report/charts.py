@@ -1,11 +1,19 @@
-"""Charts as inline SVG; marks that mouse and keys can reach have a data-tip."""
+"""Charts as inline SVG, and the heat map as a PNG.
+
+Marks that mouse and keys can reach have a data-tip.
+"""
 
 from __future__ import annotations
 
+import base64
 import math
+import struct
+import zlib
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
+
+import numpy as np
 
 from krein.progress import seconds_in_words
 
@@ -36,6 +44,23 @@ def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> str
     return f'<line class="{kind}" {ends}/>'
 
 
+def _rect(
+    x: float, y: float, width: float, height: float, kind: str, tip: str = ""
+) -> str:
+    told = f' data-tip="{escape(tip)}"' if tip else ""
+    size = f'width="{width:.2f}" height="{height:.2f}"'
+    return f'<rect class="{kind}" x="{x:.2f}" y="{y:.2f}" {size}{told}/>'
+
+
+def _mark(body: str, tip: str, kind: str = "") -> str:
+    return f'<g class="{kind}" data-tip="{escape(tip)}">{body}</g>'
+
+
+def _polygon(points: Sequence[tuple[float, float]], kind: str = "") -> str:
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polygon class="{kind}" points="{path}"/>'
+
+
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Round numbers between two values."""
     span = (high - low) or abs(high) or 1.0
@@ -45,20 +70,17 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [step * k for k in range(first, math.floor(high / step) + 1)]
 
 
+def _beside_names(rows: Sequence[dict[str, Any]]) -> float:
+    """Where the names of the methods end; long ones leave half to the chart."""
+    longest = max(len(row["title"]) for row in rows)
+    return min(_LETTER * longest + 8.0, 0.5 * _WIDTH)
+
+
+# ------------------------------------------------------------------------ the spectrum
+
+
 def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> str:
-    """Eigenvalues by rank on a signed square-root axis, with the band of noise.
-
-    Parameters
-    ----------
-    eigenvalues : sequence of float
-    noise_edge : float or None
-        Half width of the band.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` element.
-    """
+    """Eigenvalues by rank on a signed square-root axis, with the band of noise."""
     height = 262.0
     ordered = sorted(eigenvalues, reverse=True)
     top, bottom = max(ordered[0], 0.0), min(ordered[-1], 0.0)
@@ -75,40 +97,39 @@ def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> st
 
     step = (_WIDTH - left - 8) / len(ordered)
     body = ""
-    if noise_edge is not None and noise_edge > 0:
+    if noise_edge:
         upper, lower = y(min(noise_edge, top)), y(max(-noise_edge, bottom))
-        body += (
-            f'<rect class="band" x="{left}" y="{upper:.1f}" width="{_WIDTH - left}" '
-            f'height="{max(lower - upper, 1):.1f}" data-tip="noise band: within '
-            f'&#177;{noise_edge:.3g}"/>'
-        )
+        tip = f"noise band: within \N{PLUS-MINUS SIGN}{noise_edge:.3g}"
+        deep = max(lower - upper, 1)
+        body += _rect(left, upper, _WIDTH - left, deep, "band", tip)
     for i, value in enumerate(ordered):
-        kind = "plus" if value >= 0 else "minus"
-        body += (
-            f'<rect class="{kind}" x="{left + i * step:.2f}" '
-            f'y="{min(y(0), y(value)):.2f}" width="{max(0.85 * step, 0.4):.2f}" '
-            f'height="{max(abs(y(value) - y(0)), 0.6):.2f}" '
-            f'data-tip="eigenvalue {i + 1}: {value:.4g}"/>'
-        )
+        kind, tip = ("minus", "plus")[value >= 0], f"eigenvalue {i + 1}: {value:.4g}"
+        upper, tall = min(y(0), y(value)), max(abs(y(value) - y(0)), 0.6)
+        body += _rect(left + i * step, upper, max(0.85 * step, 0.4), tall, kind, tip)
     for tick in shown:
-        if tick and abs(y(tick) - y(0.0)) < 12:
-            continue
-        body += _text(left - 6, y(tick), f"{tick:.3g}", "tick", "end")
-    body += _line(left, y(0), _WIDTH, y(0))
-    foot = height - 48
-    for rank in dict.fromkeys([1, *map(round, ticks(1, len(ordered), 5))]):
-        if 0 < rank <= len(ordered):
-            at = left + (rank - 0.5) * step
-            body += _line(at, foot - 4, at, foot) + _text(
-                at, foot + 14, str(rank), "tick", "middle"
-            )
-    body += _text((left + _WIDTH) / 2, height - 10, "rank", "tick", "middle")
-    negative = sum(value < 0 for value in ordered)
+        if not tick or abs(y(tick) - y(0.0)) >= 12:
+            body += _text(left - 6, y(tick), f"{tick:.3g}", "tick", "end")
+    body += _line(left, y(0), _WIDTH, y(0)) + _ranks(len(ordered), left, step, height)
     label = (
         f"Spectrum: {len(ordered)} eigenvalues from {top:.3g} to {bottom:.3g}, "
-        f"{negative} below zero"
+        f"{sum(value < 0 for value in ordered)} below zero"
     )
     return _svg(label, body, height)
+
+
+def _ranks(count: int, left: float, step: float, height: float) -> str:
+    """Ticks of the ranks, and the title of their axis."""
+    foot = height - 48
+    body = _text((left + _WIDTH) / 2, height - 10, "rank", "tick", "middle")
+    for rank in dict.fromkeys([1, *map(round, ticks(1, count, 5))]):
+        if 0 < rank <= count:
+            at = left + (rank - 0.5) * step
+            body += _line(at, foot - 4, at, foot)
+            body += _text(at, foot + 14, str(rank), "tick", "middle")
+    return body
+
+
+# ----------------------------------------------------------------------- scores, times
 
 
 def interval_chart(
@@ -130,17 +151,11 @@ def interval_chart(
         The recommended method.
     levels : sequence of (str, float)
         Scores that cost nothing, drawn as lines: chance, the largest class.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` element.
     """
     left, right, line = _beside_names(rows), _WIDTH - 58.0, 26.0
     ends = [end for row in rows for end in row[f"{score}_interval"]]
-    low, high = min(ends), max(ends)
-    margin = 0.04 * ((high - low) or abs(high) or 1.0)
-    low, high = low - margin, high + margin
+    margin = 0.04 * ((max(ends) - min(ends)) or abs(max(ends)) or 1.0)
+    low, high = min(ends) - margin, max(ends) + margin
     unit = (right - left) / (high - low)
 
     def x(value: float) -> float:
@@ -159,22 +174,13 @@ def interval_chart(
         body += _interval(row, score, label, kind, 18 + line * i, x)
         body += _text(right + 8, 18 + line * i, f"{row[score]:.3f}", "tick")
     for name, value in levels:
-        inside = low <= value <= high
         mark = _line(x(value), 4, x(value), bottom, "level")
-        if not inside:  # a mark at the edge: the axis is for the methods
+        if not low <= value <= high:  # a mark at the edge: the axis is for the methods
             at, back = x(value), x(value) + (7 if value < low else -7)
-            corners = (
-                f"{at:.1f},{bottom} {back:.1f},{bottom - 5} {back:.1f},{bottom + 5}"
-            )
-            mark = f'<polygon class="edge" points="{corners}"/>'
-        body += f'<g data-tip="{escape(f"{name}: {label} {value:.3f}")}">{mark}</g>'
+            corners = [(at, bottom), (back, bottom - 5), (back, bottom + 5)]
+            mark = _polygon(corners, "edge")
+        body += _mark(mark, f"{name}: {label} {value:.3f}")
     return _svg(f"{label}, mean and 95 % interval", body, bottom + 54)
-
-
-def _beside_names(rows: Sequence[dict[str, Any]]) -> float:
-    """Where the names of the methods end; long ones leave a third to the chart."""
-    longest = max(len(row["title"]) for row in rows)
-    return min(_LETTER * longest + 8.0, 0.5 * _WIDTH)
 
 
 def _interval(
@@ -188,82 +194,50 @@ def _interval(
     """Name, whisker and mean of one method."""
     a, b = row[f"{score}_interval"]
     tip = f"{row['title']}: {label} {row[score]:.3f}, 95 % interval {a:.3f} to {b:.3f}"
-    return _text(0, y, row["title"]) + (
-        f'<g class="{kind}" data-tip="{escape(tip)}">'
-        f'<rect class="reach" x="{x(a):.1f}" y="{y - 10}" '
-        f'width="{max(x(b) - x(a), 6):.1f}" height="20"/>'
-        f"{_line(x(a), y, x(b), y, 'whisker')}"
-        f'<circle cx="{x(row[score]):.1f}" cy="{y}" r="4.5"/></g>'
-    )
+    body = _rect(x(a), y - 10, max(x(b) - x(a), 6), 20, "reach")
+    body += _line(x(a), y, x(b), y, "whisker")
+    body += f'<circle cx="{x(row[score]):.1f}" cy="{y}" r="4.5"/>'
+    return _text(0, y, row["title"]) + _mark(body, tip, kind)
 
 
 def time_chart(rows: Sequence[dict[str, Any]]) -> str:
-    """Seconds of one fit and one prediction, one bar per method.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Of `Comparison.table`.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` element.
-    """
+    """Seconds of one fit and one prediction, one bar per method."""
     left, line = _beside_names(rows), 24.0
     longest = max(row["fit_seconds"] + row["predict_seconds"] for row in rows) or 1.0
     unit = (_WIDTH - left - 84) / longest
     body = ""
     for i, row in enumerate(rows):
-        y = 6 + line * i
-        fit, predict = row["fit_seconds"], row["predict_seconds"]
-        tip = (
-            f"{row['title']}: fit {seconds_in_words(fit)}, predict "
-            f"{seconds_in_words(predict)}"
-        )
-        total = (fit + predict) * unit
+        y, (fit, predict) = 6 + line * i, (row["fit_seconds"], row["predict_seconds"])
+        end = left + (fit + predict) * unit
+        words = f"fit {seconds_in_words(fit)}, predict {seconds_in_words(predict)}"
+        bars = _rect(left, y, fit * unit, 15, "plus")
+        bars += _rect(left + fit * unit, y, predict * unit, 15, "other")
         body += _text(0, y + 7.5, row["title"])
-        body += (
-            f'<g data-tip="{escape(tip)}">'
-            f'<rect class="plus" x="{left}" y="{y}" '
-            f'width="{fit * unit:.1f}" height="15"/>'
-            f'<rect class="other" x="{left + fit * unit:.1f}" y="{y}" '
-            f'width="{predict * unit:.1f}" height="15"/></g>'
-        )
-        body += _text(
-            left + total + 6, y + 7.5, seconds_in_words(fit + predict), "tick"
-        )
+        body += _mark(bars, f"{row['title']}: {words}")
+        body += _text(end + 6, y + 7.5, seconds_in_words(fit + predict), "tick")
     return _svg("Seconds to fit and predict, by method", body, 12 + line * len(rows))
 
 
+# --------------------------------------------------------------------------- the items
+
+
 def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
-    """Items in two pseudo-Euclidean coordinates, one shape and colour per class.
-
-    Parameters
-    ----------
-    points : dict
-        Of `krein.report.data.embedding`.
-    labels : sequence of str
-        Names of the classes.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` element.
-    """
+    """Items in two pseudo-Euclidean coordinates (of `krein.report.data.embedding`)."""
     signs = ["positive" if s > 0 else "negative" for s in points["signature"]]
     label = (
         f"{len(points['points'])} items in two pseudo-Euclidean coordinates, of a "
         f"{signs[0]} and a {signs[1]} eigenvalue"
     )
     axes = [f"axis {k + 1} ({sign} eigenvalue)" for k, sign in enumerate(signs)]
-    return _scatter(points, labels, axes, label)
+    xs, ys = zip(*points["points"], strict=True)
+    units = [size / (max(v) - min(v) or 1.0) for size, v in ((448, xs), (288, ys))]
+    return _scatter(points, labels, axes, label, units)
 
 
 def map_chart(
     items: Sequence[dict[str, Any]], labels: Sequence[str], shares: Sequence[float]
 ) -> str:
-    """Items in two coordinates with equal units, one shape and colour per label.
+    """Items in two coordinates with equal units.
 
     Parameters
     ----------
@@ -273,19 +247,16 @@ def map_chart(
         Names of the classes; empty where there are none.
     shares : sequence of float
         What each axis explains.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` element.
     """
-    points = {
+    points: dict[str, Any] = {
         "points": [(row["axis1"], row.get("axis2", 0.0)) for row in items],
         "classes": [labels.index(row["label"]) if labels else 0 for row in items],
         "names": [row["item"] for row in items],
     }
     axes = [f"axis {k + 1}: {share:.1%}" for k, share in enumerate([*shares, 0.0])]
-    return _scatter(points, labels, axes, f"Map of {len(items)} items", equal=True)
+    xs, ys = zip(*points["points"], strict=True)
+    unit = min(448 / (max(xs) - min(xs) or 1.0), 400 / (max(ys) - min(ys) or 1.0))
+    return _scatter(points, labels, axes, f"Map of {len(items)} items", [unit, unit])
 
 
 def _scatter(
@@ -293,67 +264,105 @@ def _scatter(
     labels: Sequence[str],
     axes: Sequence[str],
     label: str,
-    equal: bool = False,
+    units: Sequence[float],
 ) -> str:
-    height, margin = 360.0, 36.0
+    """One shape and colour per class; units a coordinate."""
+    margin = 36.0
     xs, ys = zip(*points["points"], strict=True)
-    if equal:
-        width, tall = _WIDTH - 2 * margin, max(ys) - min(ys)
-        unit = min(width / (max(xs) - min(xs) or 1.0), 400.0 / (tall or 1.0))
-        height = max(tall * unit, 140.0) + 2 * margin
-        place_x = _centred(xs, 0.5 * _WIDTH, unit)
-        place_y = _centred(ys, 0.5 * height, -unit)
-    else:
-        place_x = _scale(xs, margin, _WIDTH - margin)
-        place_y = _scale(ys, height - margin, margin)
-    body = _line(margin / 2, height - 22, _WIDTH - 8, height - 22)
-    body += _line(margin / 2, height - 22, margin / 2, 8)
+    height = max((max(ys) - min(ys)) * units[1], 140.0) + 2 * margin
+    middle = 0.5 * (min(xs) + max(xs)), 0.5 * (min(ys) + max(ys))
+    foot = height - 22
+    body = _line(margin / 2, foot, _WIDTH - 8, foot)
+    body += _line(margin / 2, foot, margin / 2, 8)
     body += _text(_WIDTH - 8, height - 9, axes[0], "tick", "end")
     body += _text(margin / 2 + 6, 12, axes[1], "tick")
-    named = zip(points["points"], points["classes"], points["names"], strict=True)
-    for (px, py), k, name in named:
-        tip = escape(f"{name}: {labels[k]}" if labels else name)
-        body += (
-            f'<g class="class{k % 10}" data-tip="{tip}">'
-            f"{_shape(_SHAPES[k % 6], place_x(px), place_y(py))}</g>"
-        )
+    for px, py, k, name in zip(xs, ys, points["classes"], points["names"], strict=True):
+        x = 0.5 * _WIDTH + (px - middle[0]) * units[0]
+        y = 0.5 * height - (py - middle[1]) * units[1]
+        tip = f"{name}: {labels[k]}" if labels else name
+        body += _mark(_shape(k, x, y), tip, f"class{k % 10}")
     return _svg(label, body, height)
 
 
-def _centred(
-    values: Sequence[float], middle: float, unit: float
-) -> Callable[[float], float]:
-    centre = 0.5 * (min(values) + max(values))
-    return lambda value: middle + (value - centre) * unit
+_CORNERS = {
+    "square": ((-4, -4), (4, -4), (4, 4), (-4, 4)),
+    "triangle": ((0, -5.5), (5, 4), (-5, 4)),
+    "diamond": ((0, -6), (5, 0), (0, 6), (-5, 0)),
+    "cross": ((-5, -2), (-2, -2), (-2, -5), (2, -5), (2, -2), (5, -2), (5, 2),
+              (2, 2), (2, 5), (-2, 5), (-2, 2), (-5, 2)),
+}  # fmt: skip
 
 
-def _scale(
-    values: Sequence[float], start: float, end: float
-) -> Callable[[float], float]:
-    low, high = min(values), max(values)
-    unit = (end - start) / ((high - low) or 1.0)
-    return lambda value: start + (value - low) * unit
-
-
-def _shape(kind: str, x: float, y: float) -> str:
-    if kind == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'
-    if kind == "ring":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" class="ring"/>'
-    corners = {
-        "square": ((-4, -4), (4, -4), (4, 4), (-4, 4)),
-        "triangle": ((0, -5.5), (5, 4), (-5, 4)),
-        "diamond": ((0, -6), (5, 0), (0, 6), (-5, 0)),
-        "cross": ((-5, -2), (-2, -2), (-2, -5), (2, -5), (2, -2), (5, -2), (5, 2),
-                  (2, 2), (2, 5), (-2, 5), (-2, 2), (-5, 2)),
-    }[kind]  # fmt: skip
-    path = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
-    return f'<polygon points="{path}"/>'
+def _shape(k: int, x: float, y: float) -> str:
+    """The shape of class k at a place."""
+    kind = _SHAPES[k % len(_SHAPES)]
+    if kind in _CORNERS:
+        return _polygon([(x + dx, y + dy) for dx, dy in _CORNERS[kind]])
+    return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'
 
 
 def legend_mark(k: int) -> str:
     """Return the mark of class k, for a legend."""
     return (
         f'<svg class="mark" viewBox="-8 -8 16 16" aria-hidden="true">'
-        f'<g class="class{k % 10}">{_shape(_SHAPES[k % 6], 0, 0)}</g></svg>'
+        f'<g class="class{k % 10}">{_shape(k, 0, 0)}</g></svg>'
     )
+
+
+# ------------------------------------------------------------------------ the heat map
+
+
+def heat_chart(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
+    """The heat map with the names of the classes at its edges."""
+    lines = "".join(
+        f'<i style="left:{100 * b:.2f}%;top:0;width:1px;height:100%"></i>'
+        f'<i style="top:{100 * b:.2f}%;left:0;height:1px;width:100%"></i>'
+        for b in heat["boundaries"]
+    )
+    ends = [0.0, *heat["boundaries"], 1.0]
+    names = ""
+    for c, start, end in zip(classes, ends, ends[1:], strict=False):
+        if end - start >= 0.04:  # else there is no room
+            place = f"{100 * start:.2f}%;{{}}:{100 * (end - start):.2f}%"
+            text = escape(c["label"])
+            names += f'<b class="row" style="top:{place.format("height")}">{text}</b>'
+            names += f'<b class="col" style="left:{place.format("width")}">{text}</b>'
+    order = ", ".join(c["label"] for c in classes)
+    alt = f"Similarities as colours, items ordered by class: {order}"
+    return (
+        f'<figure><div class="heat"><img alt="{escape(alt)}" '
+        f'src="{heat_png(heat["cells"])}">{lines}{names}</div>'
+        f'<span class="scale{" positive" if heat["low"] >= 0 else ""}"></span>'
+        f'<div class="ends"><span>{heat["low"]:.3g} and less</span>'
+        f"<span>{0.5 * (heat['low'] + heat['high']):.3g}</span>"
+        f"<span>{heat['high']:.3g} and more</span></div></figure>"
+    )
+
+
+def heat_png(cells: list[list[int]]) -> str:
+    """Return a data URI: red for -100, white for 0, blue for 100."""
+    indices = (np.asarray(cells) + 100).astype(np.uint8)
+    height, width = indices.shape
+    rows = np.hstack([np.zeros((height, 1), dtype=np.uint8), indices])
+    body = b"\x89PNG\r\n\x1a\n" + b"".join(
+        (
+            # 8 bits per pixel, colours from a palette.
+            _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
+            _chunk(b"PLTE", _palette()),
+            _chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)),
+            _chunk(b"IEND", b""),
+        )
+    )
+    return "data:image/png;base64," + base64.b64encode(body).decode()
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    size, checksum = len(content), zlib.crc32(kind + content)
+    return struct.pack(">I", size) + kind + content + struct.pack(">I", checksum)
+
+
+def _palette() -> bytes:
+    red_white_blue = np.array([[178, 24, 43], [247, 247, 247], [33, 102, 172]])
+    levels, ends = np.arange(201), (0, 100, 200)
+    colours = [np.interp(levels, ends, channel) for channel in red_white_blue.T]
+    return np.column_stack(colours).round().astype(np.uint8).tobytes()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -25,6 +26,7 @@ from krein.words import digits
 
 _HEAT_CELLS = 160
 _POINTS = 1500
+_HEADLINE = 15  # words
 
 
 def case(
@@ -37,7 +39,6 @@ def case(
     diagnosis: Diagnosis | None = None,
     findings: Sequence[dict[str, Any]] | None = None,
     source: dict[str, Any] | None = None,
-    finding: str = "",
 ) -> dict[str, Any]:
     """Everything the report says about one similarity.
 
@@ -57,56 +58,56 @@ def case(
         The diagnosis's own when not given; with commands that name the user's files.
     source : dict, optional
         Where the data come from, see `krein.report.recipe.recipe`.
-    finding : str
-        What was found, in a sentence.
 
     Returns
     -------
     dict
     """
-    kernel, kernels, text = "", [], ""
+    kernel, kernels, text = "", [], comparison.recommendation.text
     if hasattr(comparison, "comparisons"):  # several kernels: the best one in full
-        several, (kernel, _) = comparison, comparison.best
-        kernels, comparison = _kernels(several), several.comparisons[kernel]
-        text = several.recommendation.text
+        kernel, kernels = comparison.best[0], _kernels(comparison)
+        comparison = comparison.comparisons[kernel]
     problem = comparison.problem
-    K = as_matrix(problem.on(np.arange(problem.codes.size))).dense()
+    K = as_matrix(problem.on(problem.everything)).dense()
     labels, codes = _drawn_classes(comparison)
+    known = [str(i) for i in range(codes.size)] if names is None else list(names)
     if diagnosis is None:
         diagnosis = diagnose(K, np.asarray(labels)[codes])
     if findings is None:
         findings = [finding.to_dict() for finding in diagnosis.findings]
+    counts = np.bincount(codes, minlength=len(labels)).tolist()
     return {
         "title": title,
         "about": about,
         "headline": _headline(comparison, kernel),
-        "finding": finding,
         "findings": list(findings),
         "items": int(codes.size),
         "task": comparison.task,
         "classes": [
-            {"label": label, "count": int(count)}
-            for label, count in zip(
-                labels, np.bincount(codes, minlength=len(labels)), strict=True
-            )
+            {"label": label, "count": count}
+            for label, count in zip(labels, counts, strict=True)
         ],
-        "spectrum": {
-            "eigenvalues": [float(v) for v in diagnosis.eigenvalues],
-            "signature": [int(v) for v in diagnosis.signature],
-            "negative_mass": float(diagnosis.negative_mass),
-            "noise_edge": diagnosis.negative_part.noise_edge,
-            "verdict": diagnosis.verdict,
-            "facts": diagnosis.facts(),
-            "advice": list(diagnosis.advice),
-        },
+        "spectrum": _spectrum(diagnosis),
         "heat": heat_map(K, codes),
-        "embedding": embedding(Spectrum.exact(K), codes, names),
+        "embedding": embedding(Spectrum.exact(K), codes, known),
         "kernels": kernels,
-        "comparison": _comparison(comparison, text),
-        "mistakes": mistakes(comparison, K, names),
-        "unsure": unsure_items(comparison, names),
+        "comparison": {**_comparison(comparison), "recommendation": _beside(text)},
+        "mistakes": mistakes(comparison, K, known),
+        "unsure": unsure_items(comparison, known),
         "copy": recipe(comparison, source),
         "run": _run(comparison, command),
+    }
+
+
+def _spectrum(diagnosis: Diagnosis) -> dict[str, Any]:
+    return {
+        "eigenvalues": [float(v) for v in diagnosis.eigenvalues],
+        "signature": [int(v) for v in diagnosis.signature],
+        "negative_mass": float(diagnosis.negative_mass),
+        "noise_edge": diagnosis.negative_part.noise_edge,
+        "verdict": diagnosis.verdict,
+        "facts": diagnosis.facts(),
+        "advice": list(diagnosis.advice),
     }
 
 
@@ -123,20 +124,26 @@ def _drawn_classes(comparison: Any) -> tuple[list[str], np.ndarray]:
 
 
 def _headline(comparison: Any, kernel: str) -> str:
-    """The answer in at most fifteen words."""
+    """The answer in at most fifteen words: what does not fit is left to the text."""
     answer, column = comparison.recommendation, comparison.deciding
     means = {row["method"]: row[column.key] for row in comparison.table()}
     name, free = comparison.levels[-1]
-    mine = f"{column.title} {means[answer.method]:.3f}"
+    mine, beside = f"{column.title} {means[answer.method]:.3f}", f"{name} {free:.3f}"
     if not answer.useful:
-        return f"Nothing was learnt: {mine}, {name} {free:.3f}"
-    beside = f"{name} {free:.3f}"
+        return f"Nothing was learnt: {mine}, {beside}"
     if "svc" in means and answer.method != "svc":
-        beside = f"raw SVM {means['svc']:.3f}"
+        beside = f"{comparison.title('svc')} {means['svc']:.3f}"
     using = f"{kernel} with " if kernel else ""
-    tied = 1 < len(means) == len(answer.equals)
-    end = " (no clear winner)" if tied else ""
-    return f"Use {using}{comparison.title(answer.method)}: {mine}, {beside}{end}"
+    text = f"Use {using}{comparison.title(answer.method)}: {mine}"
+    for more in ("" if answer.decided else " (no clear winner)", f", {beside}"):
+        if len(f"{text}{more}".split()) <= _HEADLINE:
+            text += more
+    return text
+
+
+def _beside(recommendation: str) -> str:
+    """The recommendation without a first sentence that the headline says."""
+    return re.sub(r"^Use [^:,]*: mean [^:]* over \d+ splits\. ", "", recommendation)
 
 
 def _kernels(several: Any) -> list[dict[str, Any]]:
@@ -146,11 +153,11 @@ def _kernels(several: Any) -> list[dict[str, Any]]:
         found = several.comparisons[kernel]
         chosen = found.recommendation.method
         row = next(row for row in found.table() if row["method"] == chosen)
-        rows.append({**row, "title": f"{kernel}", "method": kernel, "by": row["title"]})
+        rows.append({**row, "title": kernel, "method": kernel, "by": row["title"]})
     return rows
 
 
-def _comparison(comparison: Any, text: str) -> dict[str, Any]:
+def _comparison(comparison: Any) -> dict[str, Any]:
     answer = comparison.recommendation
     return {
         "scoring": comparison.deciding.key,
@@ -169,10 +176,8 @@ def _comparison(comparison: Any, text: str) -> dict[str, Any]:
             for name in comparison.ranking
         },
         "recommended": answer.method,
-        "recommendation": text or answer.text,
         "useful": answer.useful,
         "levels": list(map(list, comparison.levels)),
-        "splits": len(comparison.splits),
     }
 
 
@@ -192,15 +197,15 @@ def _show(value: Any) -> str:
 
 
 def _run(comparison: Any, command: str) -> dict[str, Any]:
-    sizes = [(train.size, test.size) for train, test in comparison.splits]
+    sizes = np.median([(a.size, b.size) for a, b in comparison.splits], axis=0)
     seconds = sum(
         r.get("search_seconds", 0.0) + r.get("fit_seconds", 0.0)
         for r in comparison.records
     )
     return {
         "splits": len(comparison.splits),
-        "train_items": int(np.median([a for a, _ in sizes])),
-        "test_items": int(np.median([b for _, b in sizes])),
+        "train_items": int(sizes[0]),
+        "test_items": int(sizes[1]),
         "grouped": comparison.problem.groups is not None,
         "seed": comparison.random_state,
         "seconds": float(seconds),
@@ -268,7 +273,7 @@ def _colour_range(means: Array) -> tuple[float, float]:
 
 
 def embedding(
-    spectrum: Spectrum, codes: np.ndarray, names: Sequence[str] | None = None
+    spectrum: Spectrum, codes: np.ndarray, names: Sequence[str]
 ) -> dict[str, Any]:
     """Return the two pseudo-Euclidean coordinates of largest magnitude.
 
@@ -294,6 +299,6 @@ def embedding(
         "signature": np.sign(values[axes]).astype(int).tolist(),
         "points": np.round(points[shown], 6).tolist(),
         "classes": codes[shown].tolist(),
-        "names": [str(i) if names is None else str(names[int(i)]) for i in shown],
+        "names": [str(names[int(i)]) for i in shown],
         "hidden": int(codes.size - shown.size),
     }

@@ -6,6 +6,11 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from sklearn import config_context
+from sklearn.pipeline import make_pipeline
+
+import krein
+
 _NEW = {"items": "new_items", "similarity": "new_rows", "distance": "new_distances"}
 
 
@@ -74,58 +79,63 @@ def _python(
     settings: dict[str, Any],
     source: Mapping[str, Any] | None,
 ) -> str:
-    problem = comparison.problem
-    imports: set[str] = set()
-    model = _model(comparison.registry[name], settings, problem, imports)
-    data = "K" if problem.kernel is None else "items"
-    lines = []
+    method, problem = comparison.registry[name], comparison.problem
+    on_items = problem.kernel is not None and bool(method.estimator)
+    model = _model(method, settings, problem, on_items)
+    text, imports = _typed(model)
+    data, new = ("items", "new_items") if on_items else ("K", "K_new")
+    target, lines = "y", []
     if source is not None:
-        lines = _reading(source, imports)
-        data = "read.data"
+        lines, data = _reading(source), "read.data"
+        imports["krein"] |= {line.split(" = ")[1].split("(")[0] for line in lines}
         new = f'{_reader(source)}("{_new_file(source)}"{_column(source)}).data'
         target = "read.target" if _inside(source) else "labels.data"
-    else:
-        target = "y"
-        new = "K_new" if problem.kernel is None else "new_items"
-    if comparison.task == "regression" and source is not None:
-        target += ".astype(float)"
-    what = "  # new items x training items, in their order"
-    what = what if problem.kernel is None else ""
-    lines += [
-        f"model = {model}",
-        f"model.fit({data}, {target})",
-        f"print(model.predict({new})){what}",
-    ]
-    return "\n".join([*_import_lines(imports), "", *lines])
+        target += ".astype(float)" if comparison.task == "regression" else ""
+    y = "" if comparison.task == "novelty" else f", {target}"
+    what = "" if on_items else "  # new items x training items, in their order"
+    return "\n".join(
+        [
+            *(
+                f"from {module} import {', '.join(sorted(names))}"
+                for module, names in sorted(imports.items(), reverse=True)
+                if names
+            ),
+            "",
+            *lines,
+            f"model = {text}",
+            f"model.fit({data}{y})",
+            f"print(model.predict({new})){what}",
+        ]
+    )
 
 
-def _model(
-    method: Any, settings: dict[str, Any], problem: Any, imports: set[str]
-) -> str:
-    arguments = {**method.params, **settings}
-    steps = []
-    if method.needs == "similarity" and problem.kernel is not None:
-        arguments["kernel"] = problem.kernel
-    elif method.needs == "vectors" and method.estimator != "CPDSVC":
-        steps.append("StandardScaler()")
+def _model(method: Any, settings: dict[str, Any], problem: Any, on_items: bool) -> Any:
+    """The recommended model, not fitted, as the reader should make it."""
+    model = method.build(**settings)
+    if on_items and method.needs == "similarity":
+        return model.set_params(kernel=problem.kernel)
     if problem.kernel is None and problem.conversion is not None:
-        imports.add("DistanceTransformer")
-        steps.append(repr(problem.conversion))
-    shown = ", ".join(f"{k}={_value(v, imports)}" for k, v in arguments.items())
-    imports.add(method.estimator)
-    estimator = f"{method.estimator}({shown})"
-    if not steps:
-        return estimator
-    imports.add("make_pipeline")
-    imports |= {step.split("(")[0] for step in steps}
-    return f"make_pipeline({', '.join([*steps, estimator])})"
+        return make_pipeline(problem.conversion, model)
+    return model
 
 
-def _value(value: Any, imports: set[str]) -> str:
-    text = repr(value)
-    if text.startswith("Kernel("):
-        imports.add("Kernel")
-    return text
+def _typed(model: Any) -> tuple[str, dict[str, set[str]]]:
+    """What to type for a model, and the names to import, by module."""
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    with config_context(print_changed_only=True):
+        text = " ".join(", ".join(map(repr, steps)).split())
+    imports: dict[str, set[str]] = {"krein": set()}
+    for step in steps:
+        for part in (step, *step.get_params().values()):
+            kind = type(part)
+            if f"{kind.__name__}(" in text:
+                public = "krein" if hasattr(krein, kind.__name__) else kind.__module__
+                module = public.split("._")[0]
+                imports.setdefault(module, set()).add(kind.__name__)
+    if len(steps) == 1:
+        return text, imports
+    imports.setdefault("sklearn.pipeline", set()).add("make_pipeline")
+    return f"make_pipeline({text})", imports
 
 
 def _inside(source: Mapping[str, Any]) -> bool:
@@ -142,16 +152,14 @@ def _column(source: Mapping[str, Any]) -> str:
     return table + (f", column={source['items']!r}" if source.get("items") else "")
 
 
-def _reading(source: Mapping[str, Any], imports: set[str]) -> list[str]:
+def _reading(source: Mapping[str, Any]) -> list[str]:
     """Lines that read the user's own files."""
-    reader = _reader(source)
-    imports.add(reader)
     inside = source.get("label_title")  # a column of the same table
     titled = f", label_column={inside!r}" if inside else ""
-    lines = [f"read = {reader}({str(source['file'])!r}{_column(source)}{titled})"]
+    file = repr(str(source["file"]))
+    lines = [f"read = {_reader(source)}({file}{_column(source)}{titled})"]
     if _inside(source):
         return lines
-    imports.add("read_labels")
     more = ""
     if source.get("label_column"):
         more += f", column={source['label_column']!r}"
@@ -159,17 +167,3 @@ def _reading(source: Mapping[str, Any], imports: set[str]) -> list[str]:
         more += ", ignore_names=True"
     lines.append(f"labels = read_labels({source['labels']!r}, names=read.names{more})")
     return lines
-
-
-_ELSEWHERE = {
-    "make_pipeline": "sklearn.pipeline",
-    "StandardScaler": "sklearn.preprocessing",
-}
-
-
-def _import_lines(imports: set[str]) -> list[str]:
-    ours = sorted(imports - set(_ELSEWHERE))
-    theirs = [
-        f"from {_ELSEWHERE[n]} import {n}" for n in sorted(imports & set(_ELSEWHERE))
-    ]
-    return [*theirs, f"from krein import {', '.join(ours)}"]

@@ -8,15 +8,17 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+import krein
 from krein.progress import seconds_in_words
 from krein.report.charts import (
+    heat_chart,
     interval_chart,
     legend_mark,
+    map_chart,
     scatter_chart,
     spectrum_chart,
     time_chart,
 )
-from krein.report.png import heat_chart
 from krein.report.tables import (
     capital,
     facts_table,
@@ -109,8 +111,8 @@ def _section(case: dict[str, Any], index: int, cases: int) -> str:
     about = f"{case['about']} {case['items']} items; {classes}."
     heading = ""
     if cases > 1:
+        said = case.get("finding") or case["headline"]
         heading = f"<h2>{escape(case['title'])}</h2>"
-        said = case["finding"] or case["headline"]
         heading += f'<p class="finding">{escape(capital(said))}</p>'
     return f"""<section id="case{index}">
 {heading}
@@ -244,18 +246,21 @@ def legend(labels: list[str]) -> str:
     return f'<ul class="legend">{marks}</ul>'
 
 
+def _hidden(count: int) -> str:
+    return f" {count} items are not drawn." if count else ""
+
+
 def _embedding(case: dict[str, Any]) -> str:
     labels = [c["label"] for c in case["classes"]]
     points = case["embedding"]
     p, q, _ = case["spectrum"]["signature"]
     values = " and ".join(f"{v:.3g}" for v in points["eigenvalues"])
-    hidden = f" {points['hidden']} items are not drawn." if points["hidden"] else ""
     return (
         f"{legend(labels)}<figure>{scatter_chart(points, labels)}<figcaption>"
         f"Signature ({p}, {q}): the "
         f"whole space has {p} positive and {q} negative axes. Shown are those of the "
         f"eigenvalues {values}; along a negative axis distances count negatively."
-        f"{hidden}</figcaption></figure>"
+        f"{_hidden(points['hidden'])}</figcaption></figure>"
     )
 
 
@@ -277,3 +282,58 @@ def _run(run: dict[str, Any], comparison: dict[str, Any]) -> str:
         facts[title] = f"the solver was cut short on {share:.0%} of the splits"
     command = f"<pre>{escape(run['command'])}</pre>" if run["command"] else ""
     return facts_table(facts) + command
+
+
+# ------------------------------------------------------------ the page of an embedding
+
+# By kind of matrix: what the coordinates are, and what a negative eigenvalue says.
+_MAP_WORDS = {
+    "distance": (
+        "Principal coordinates of the distances between the items.",
+        "no points have exactly these distances",
+    ),
+    "similarity": (
+        "Pseudo-Euclidean coordinates of the similarities between the items.",
+        "the similarities are not inner products of points",
+    ),
+}
+
+
+def render_map(found: dict[str, Any]) -> str:
+    """Return the HTML page of a map: the items, the scree, how well it fits.
+
+    Parameters
+    ----------
+    found : dict
+        ``title``, ``finding``, ``facts`` (words), ``kind`` of the matrix, ``items``
+        (dicts with "item", "axis1" and perhaps "axis2" and "label"), ``shares`` of the
+        axes, ``eigenvalues``, ``hidden`` (number of items that are not drawn) and
+        ``command``.
+    """
+    intro, meaning = _MAP_WORDS[found["kind"]]
+    labels = sorted({row["label"] for row in found["items"] if "label" in row})
+    rounding = 1e-12 * max(map(abs, found["eigenvalues"]))
+    negative = sum(value < -rounding for value in found["eigenvalues"])
+    below = f"{negative} are below zero (red): {meaning}." if negative else ""
+    body = f"""<section id="map">
+<h2>Map</h2>
+{legend(labels) if labels else ""}
+<figure>{map_chart(found["items"], labels, found["shares"])}
+<figcaption>One mark per item, near where the numbers are alike; both axes have the same
+unit. Names are under the mouse, or walk through the marks with the arrow keys.
+{_hidden(found["hidden"])}</figcaption></figure>
+<h2>How much the map shows</h2>
+{facts_table(found["facts"])}
+<figure>{spectrum_chart(found["eigenvalues"], None)}
+<figcaption>Scree: eigenvalues from the largest to the smallest on a square-root scale.
+{escape(below)}</figcaption></figure>
+<h2>What was run</h2>
+<pre>{escape(found["command"])}</pre>
+</section>"""
+    report = {
+        "title": f"krein: {found['title']}",
+        "finding": found["finding"],
+        "intro": intro,
+        "footer": f"Made by krein {krein.__version__}.",
+    }
+    return page(report, body)

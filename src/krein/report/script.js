@@ -61,12 +61,22 @@ document.querySelectorAll("table.sortable").forEach((table) => {
   });
 });
 
+// Tables that are wider than the page say so.
+function markWide() {
+  document.querySelectorAll(".wide").forEach((wide) => {
+    wide.classList.toggle("scrolls", wide.scrollWidth > wide.clientWidth + 1);
+  });
+}
+addEventListener("resize", markWide);
+
 // One method at a time.
 document.querySelectorAll("select.methods").forEach((select) => {
   const parts = [...select.closest("section").querySelectorAll(".pick")];
-  const pick = () => parts.forEach((part) => {
-    part.hidden = part.dataset.method !== select.value;
-  });
+  const pick = () => {
+    parts.forEach((part) => { part.hidden = part.dataset.method !== select.value; });
+    markWide();
+  };
   select.addEventListener("change", pick);
   pick();
 });
+markWide();

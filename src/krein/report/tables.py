@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from krein.progress import seconds_in_words
+
+_SETS = (
+    "Prediction sets hold the true class of nine items in ten. A set of several "
+    "classes says that the item lies between them, an empty one that it is unlike all "
+    "of them."
+)
 
 
 def capital(sentence: str) -> str:
@@ -20,15 +26,50 @@ def facts_table(facts: dict[str, str]) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _scrolling(table: str, label: str) -> str:
+def _row(name: str, cells: Iterable[str], kind: str = "") -> str:
+    return f'<tr{kind}><th scope="row">{escape(name)}</th>{"".join(cells)}</tr>'
+
+
+def _words(name: str, cells: Iterable[str]) -> str:
+    return _row(name, (f"<td>{escape(cell)}</td>" for cell in cells))
+
+
+def _heads(titles: Iterable[str], kind: str = "") -> str:
+    return "".join(f'<th scope="col"{kind}>{escape(title)}</th>' for title in titles)
+
+
+def _wide(label: str, kind: str, head: str, rows: Iterable[str]) -> str:
+    """A table that scrolls sideways where the screen is narrow."""
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{label}">'
-        f"{table}</div>"
+        f'<table class="{kind}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
-def _row(name: str, cells: Iterable[str], kind: str = "") -> str:
-    return f'<tr{kind}><th scope="row">{escape(name)}</th>{"".join(cells)}</tr>'
+def _note(text: str) -> str:
+    return f'<p class="note">{escape(text)}</p>'
+
+
+def score_table(comparison: dict[str, Any]) -> str:
+    """All methods; the column that decides is bold for the recommended one."""
+    columns = comparison["columns"]
+    titles = [c["title"].removesuffix(" s") for c in columns]
+    rows = (
+        _row(
+            row["title"],
+            (_cell(c, row, c["key"] == comparison["scoring"]) for c in columns),
+            ' class="chosen"' if row["method"] == comparison["recommended"] else "",
+        )
+        for row in comparison["table"]
+    )
+    head = _heads(["Method"]) + _heads(titles, ' class="number"')
+    note = (
+        f'<p class="note">{escape(capital(comparison["label"]))} decides (bold). '
+        '<span class="screen">Press a heading to sort.</span> '
+        f"{escape(comparison['about_p'])}</p>"
+    )
+    return note + _wide("Table of scores", "sortable", head, rows)
 
 
 def _cell(column: dict[str, Any], row: dict[str, Any], deciding: bool) -> str:
@@ -40,82 +81,42 @@ def _cell(column: dict[str, Any], row: dict[str, Any], deciding: bool) -> str:
     return f'<td class="{kind}" data-value="{value!r}">{escape(text)}</td>'
 
 
-def score_table(comparison: dict[str, Any]) -> str:
-    """All methods; the column that decides is bold for the recommended one."""
-    columns = comparison["columns"]
-    head = "".join(
-        f'<th scope="col" class="number">{escape(c["title"].removesuffix(" s"))}</th>'
-        for c in columns
-    )
-    body = "".join(
-        _row(
-            row["title"],
-            (_cell(c, row, c["key"] == comparison["scoring"]) for c in columns),
-            ' class="chosen"' if row["method"] == comparison["recommended"] else "",
-        )
-        for row in comparison["table"]
-    )
-    table = (
-        f'<table class="sortable"><thead><tr><th scope="col">Method</th>{head}</tr>'
-        f"</thead><tbody>{body}</tbody></table>"
-    )
-    return (
-        f'<p class="note">{escape(capital(comparison["label"]))} decides (bold). '
-        f"Press a heading to sort. {escape(comparison['about_p'])}</p>"
-        + _scrolling(table, "Table of scores")
-    )
-
-
 def mistake_table(case: dict[str, Any]) -> str:
     """Items the recommended method got wrong, with their neighbours."""
     comparison, rows = case["comparison"], case["mistakes"]
     title = comparison["methods"][comparison["recommended"]]["title"]
     if not rows:
         return f"<p>{escape(title)} was right on every test item.</p>"
-    words = ["Item", "Is", "Taken for", "Confidence", "Wrong", "Nearest items"]
-    order = "the surest mistakes first. An item that stands among items of another "
-    order += "class may be labelled wrongly"
+    titles = ["Item", "Is", "Taken for", "Confidence", "Wrong", "Nearest items"]
+    order = (
+        "the surest mistakes first. An item that stands among items of another class "
+        "may be labelled wrongly"
+    )
     numbers = case["task"] == "regression"
     if numbers:
-        order, words[2:5] = "the largest errors first", ["Predicted"]
-    head = "".join(f'<th scope="col">{word}</th>' for word in words)
-    body = "".join(_mistake(row, numbers) for row in rows)
-    table = (
-        f'<table class="mistakes"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table>"
-    )
-    return f'<p class="note">By {escape(title)}, {order}.</p>' + _scrolling(
-        table, "Mistakes"
-    )
-
-
-def unsure_table(rows: list[dict[str, Any]]) -> str:
-    """Items whose 90 % prediction set is empty or holds several classes."""
-    if not rows:
-        return "<p>Every prediction set at 90 % holds exactly one class.</p>"
-    head = "".join(
-        f'<th scope="col">{word}</th>' for word in ("Item", "Is", "Set at 90 %")
-    )
-    body = "".join(
-        _row(row["item"], (f"<td>{escape(cell)}</td>" for cell in cells))
-        for row in rows
-        for cells in [(row["label"], ", ".join(row["set"]) or "none of the classes")]
-    )
-    note = (
-        "Prediction sets hold the true class of nine items in ten. A set of several "
-        "classes says that the item lies between them, an empty one that it is unlike "
-        "all of them."
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<p class="note">{note}</p>' + _scrolling(table, "Items to look at")
+        order, titles[2:5] = "the largest errors first", ["Predicted"]
+    body = (_mistake(row, numbers) for row in rows)
+    note = _note(f"By {title}, {order}.")
+    return note + _wide("Mistakes", "mistakes", _heads(titles), body)
 
 
 def _mistake(row: dict[str, Any], numbers: bool) -> str:
     sure = f"{row['probability']:.0%}" if row["probability"] else ""
     counted = [] if numbers else [sure, f"{row['wrong']} of {row['tests']}"]
     near = ", ".join(f"{n['item']} ({n['label']})" for n in row["nearest"])
-    cells = [row["label"], row["predicted"], *counted, near]
-    return _row(row["item"], (f"<td>{escape(cell)}</td>" for cell in cells))
+    return _words(row["item"], [row["label"], row["predicted"], *counted, near])
+
+
+def unsure_table(rows: list[dict[str, Any]]) -> str:
+    """Items whose 90 % prediction set is empty or holds several classes."""
+    if not rows:
+        return "<p>Every prediction set at 90 % holds exactly one class.</p>"
+    body = (
+        _words(row["item"], [row["label"], ", ".join(row["set"]) or "no class"])
+        for row in rows
+    )
+    head = _heads(["Item", "Is", "Set at 90 %"])
+    return _note(_SETS) + _wide("Items to look at", "unsure", head, body)
 
 
 def picker(comparison: dict[str, Any], classes: list[dict[str, Any]]) -> str:
@@ -128,43 +129,43 @@ def picker(comparison: dict[str, Any], classes: list[dict[str, Any]]) -> str:
         for name, method in methods.items()
     )
     parts = "".join(_method_part(n, method, labels) for n, method in methods.items())
+    counted = any(method["confusion"] for method in methods.values())
+    note = (
+        "True class in rows, predicted class in columns, counted over all test parts."
+    )
     return (
         f'<p class="picker"><label>Method: <select class="methods">{options}</select>'
-        f"</label></p>{parts}"
+        f"</label></p>{_note(note) if counted else ''}{parts}"
     )
 
 
 def _method_part(name: str, method: dict[str, Any], labels: list[str]) -> str:
     chosen = "; ".join(
-        f"{c['params'] or 'nothing to choose'} "
-        f"({c['splits']} split{'s' if c['splits'] > 1 else ''})"
+        f"{c['params']} ({c['splits']} split{'s' if c['splits'] > 1 else ''})"
         for c in method["chosen"]
+        if c["params"]
     )
+    about = method["about"] + (f" Chosen most often: {chosen}." if chosen else "")
     return (
-        f'<div class="pick" data-method="{escape(name)}"><p>{escape(method["about"])} '
-        f"Chosen most often: {escape(chosen)}.</p>{_confusion(method, labels)}</div>"
+        f'<div class="pick" data-method="{escape(name)}"><h4>{escape(method["title"])}'
+        f"</h4><p>{escape(about)}</p>{_confusion(method['confusion'], labels)}</div>"
     )
 
 
-def _confusion(method: dict[str, Any], labels: list[str]) -> str:
+def _confusion(counts: Sequence[Sequence[int]], labels: list[str]) -> str:
     """Counts, shaded by their share of the true class."""
-    if not method["confusion"]:
+    if not counts:
         return ""
-    head = "".join(f'<th scope="col" class="number">{escape(x)}</th>' for x in labels)
-    body = ""
-    for i, counts in enumerate(method["confusion"]):
-        total = max(sum(counts), 1)
-        body += _row(
+    rows = (
+        _row(
             labels[i],
             (
                 f'<td class="{"right" if i == j else "wrong"}" '
-                f'style="--share:{100 * count / total:.0f}%">{count}</td>'
-                for j, count in enumerate(counts)
+                f'style="--share:{100 * count / max(sum(row), 1):.0f}%">{count}</td>'
+                for j, count in enumerate(row)
             ),
         )
-    table = (
-        '<table class="confusion"><caption>True class (rows), predicted class '
-        "(columns), counted over all test parts</caption>"
-        f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>"
+        for i, row in enumerate(counts)
     )
-    return _scrolling(table, "Confusion")
+    head = "<td></td>" + _heads(labels, ' class="number"')
+    return _wide("Confusion", "confusion", head, rows)

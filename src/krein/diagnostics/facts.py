@@ -1,9 +1,17 @@
-"""Facts about the matrix: its spectrum, its order, its distances, its labels."""
+"""Facts about the matrix: its spectrum, its order, its distances, its labels.
+
+The negative part is looked at in three ways: the semicircle of symmetric noise
+(Wigner), agreement of the negative eigenvectors between random halves of the items, and
+alignment with the labels against permutations. Structure is a reason to keep the
+negative part only where it has to do with the labels: a repeatable direction that says
+nothing about the classes is as useless to a classifier as noise.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg
@@ -17,6 +25,10 @@ from krein.similarity.spectrum import Spectrum
 _ENDS = 20  # eigenpairs from either end when the matrix is large
 _PROBES = 20
 _LANCZOS_STEPS = 60
+# |x| <= 0.404 R holds for half of a semicircle distribution of radius R.
+_SEMICIRCLE_MEDIAN = 0.4040
+_HALVES = 5
+RELATED = 0.01  # p-value of a relation between the negative part and the labels
 
 
 @dataclass(frozen=True)
@@ -216,10 +228,114 @@ def centre(K: Array) -> Array:
     return K - means - means[:, None] + means.mean()
 
 
+# ------------------------------------------------------------------- the negative part
+
+
+Verdict = Literal["none", "noise", "structure", "unclear"]
+
+
+@dataclass(frozen=True)
+class NegativePart:
+    """What the negative part of the spectrum looks like.
+
+    Attributes
+    ----------
+    verdict : {"none", "noise", "structure", "unclear"}
+        The summary of the views below.
+    noise_edge : float or None
+        Radius of the semicircle fitted to the negative eigenvalues (their bulk);
+        None where fewer than a quarter of the eigenvalues are negative, which
+        symmetric noise on all entries cannot produce.
+    outside : int
+        Negative eigenvalues beyond the edge by more than its fluctuation.
+    agreement : float or None
+        Mean |cosine| between the leading negative eigenvector of one half of the
+        items and that of the other half carried over by the similarities.
+    agreement_by_chance : float or None
+        What independent vectors of that length would give.
+    label_p_value : float or None
+        Share of label permutations whose alignment with the negative eigenspace is
+        at least as large; None without labels.
+    """
+
+    verdict: Verdict
+    noise_edge: float | None = None
+    outside: int = 0
+    agreement: float | None = None
+    agreement_by_chance: float | None = None
+    label_p_value: float | None = None
+
+    @property
+    def related(self) -> bool | None:
+        """Whether the negative part knows the labels; None without labels."""
+        return None if self.label_p_value is None else self.label_p_value <= RELATED
+
+
+def examine_negative_part(
+    K: Array, facts: SpectrumFacts, y: np.ndarray | None, seed: int = 0
+) -> NegativePart:
+    """Judge the negative part of a symmetric similarity."""
+    if facts.signature[1] == 0:
+        return NegativePart("none")
+    rng = np.random.default_rng(seed)
+    edge, outside = semicircle(facts)
+    agreement, chance = half_agreement(K, rng)
+    p_value = None if y is None else label_alignment(facts, y, rng)
+    repeatable = agreement > max(3.0 * chance, 0.3)
+    if repeatable or (p_value is not None and p_value <= RELATED):
+        verdict: Verdict = "structure"
+    elif edge is not None and outside == 0:
+        verdict = "noise"
+    else:
+        verdict = "unclear"
+    return NegativePart(verdict, edge, outside, agreement, chance, p_value)
+
+
+def semicircle(facts: SpectrumFacts) -> tuple[float | None, int]:
+    """Fit Wigner's semicircle to the negative eigenvalues; count those outside.
+
+    Symmetric noise of deviation s on n items has its eigenvalues within 2 s sqrt(n),
+    half of them negative; the edge fluctuates by about R n^-2/3.
+    """
+    n = sum(facts.signature)
+    negative = -facts.eigenvalues[facts.eigenvalues < 0]
+    if not facts.exact or facts.signature[1] < 0.25 * n or negative.size < 8:
+        return None, 0
+    edge = float(np.median(negative)) / _SEMICIRCLE_MEDIAN
+    outside = int(np.sum(negative > edge * (1.0 + 4.0 * n ** (-2 / 3)) * 1.1))
+    return edge, outside
+
+
+def half_agreement(K: Array, rng: np.random.Generator) -> tuple[float, float]:
+    """Carry the leading negative eigenvector of one half to the other and compare."""
+    n = K.shape[0]
+    if n < 8:
+        return 0.0, 1.0
+    half = min(n // 2, 1000)
+    cosines = []
+    for _ in range(_HALVES):
+        items = rng.permutation(n)[: 2 * half]
+        a, b = items[:half], items[half:]
+        u_a, l_a = _lowest(K[np.ix_(a, a)])
+        u_b, l_b = _lowest(K[np.ix_(b, b)])
+        if l_a >= 0 or l_b >= 0:
+            cosines.append(0.0)
+            continue
+        carried = K[np.ix_(b, a)] @ u_a
+        norm = float(np.linalg.norm(carried))
+        cosines.append(abs(float(carried @ u_b)) / norm if norm else 0.0)
+    # Mean |cosine| of a random unit vector with a fixed one in `half` dimensions.
+    return float(np.mean(cosines)), float(np.sqrt(2.0 / (np.pi * half)))
+
+
+def _lowest(A: Array) -> tuple[Array, float]:
+    values, vectors = scipy.linalg.eigh(A, subset_by_index=[0, 0])
+    return vectors[:, 0], float(values[0])
+
+
 # ------------------------------------------------------------------------------ labels
 
 _ITEMS = 1000  # a random subset beyond that: a relation shows in fewer
-_PERMUTATIONS = 99
 
 
 def centred_indicators(y: np.ndarray) -> Array:
@@ -227,6 +343,35 @@ def centred_indicators(y: np.ndarray) -> Array:
     codes = np.unique(y, return_inverse=True)[1]
     Z = np.eye(codes.max() + 1)[codes]
     return Z - Z.mean(axis=0)
+
+
+def _permutation_p_value(
+    statistics: Callable[[np.ndarray], Any],
+    n: int,
+    count: int,
+    rng: np.random.Generator,
+) -> float:
+    """Smallest p-value of some statistics of an order of the labels."""
+    observed = np.asarray(statistics(np.arange(n)))
+    permuted = np.array([statistics(rng.permutation(n)) for _ in range(count)])
+    at_least = np.sum(permuted >= observed * (1 - 1e-12), axis=0)
+    return float((1 + np.min(at_least)) / (1 + count))
+
+
+def label_alignment(
+    facts: SpectrumFacts, y: np.ndarray, rng: np.random.Generator
+) -> float:
+    """Permutation p-value of the labels' energy in the negative eigenspace.
+
+    The statistic is sum_i |l_i| |u_i' Z|^2 over negative eigenpairs, with Z the
+    centred class indicators.
+    """
+    Z = centred_indicators(y)
+    negative = facts.eigenvalues < 0
+    U = facts.eigenvectors[:, negative] * np.sqrt(-facts.eigenvalues[negative])
+    return _permutation_p_value(
+        lambda order: np.sum((U.T @ Z[order]) ** 2), y.size, 200, rng
+    )
 
 
 def label_p_value(K: Array, y: np.ndarray, seed: int = 0) -> float:
@@ -242,9 +387,7 @@ def label_p_value(K: Array, y: np.ndarray, seed: int = 0) -> float:
         K, y = K[np.ix_(items, items)], y[items]
     codes = np.unique(y, return_inverse=True)[1]
     Z = centred_indicators(codes)
-    means = K.mean(axis=0)
-    scale = float(np.abs(K).max()) or 1.0
-    centred = (K - means - means[:, None] + means.mean()) / scale
+    centred = centre(K) / (float(np.abs(K).max()) or 1.0)
     others = np.where(np.eye(K.shape[0], dtype=bool), -np.inf, K)
     nearest = np.argmax(others, axis=1)
 
@@ -252,7 +395,4 @@ def label_p_value(K: Array, y: np.ndarray, seed: int = 0) -> float:
         energy = float(np.sum((centred @ Z[order]) ** 2))
         return energy, float(np.mean(codes[order] == codes[order][nearest]))
 
-    observed = np.array(statistics(np.arange(codes.size)))
-    permuted = [statistics(rng.permutation(codes.size)) for _ in range(_PERMUTATIONS)]
-    at_least = np.sum(np.array(permuted) >= observed * (1 - 1e-12), axis=0)
-    return float((1 + at_least.min()) / (1 + _PERMUTATIONS))
+    return _permutation_p_value(statistics, codes.size, 99, rng)

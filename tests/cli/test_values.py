@@ -1,7 +1,6 @@
-"""Parameters on the command line: what a docstring declares is what can be typed."""
+"""NAME=VALUE on the command line: what is declared is what can be typed."""
 
 import contextlib
-import inspect
 import re
 
 import pytest
@@ -9,20 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import krein
-from krein.cli.parameters import declared, kernel_parameters, parse_pairs
-from krein.comparison.methods import METHODS
+from krein.cli.values import as_value, check_settings, kernel_parameters, make_kernel
+from krein.kernels import KERNELS as FACTS
 
 KERNELS = krein.list_kernels()
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_every_parameter_of_a_kernel_is_declared(name):
-    from krein.kernels import KERNELS as FACTS
-
+def test_every_parameter_of_a_kernel_is_explained(name):
     known = kernel_parameters(name)
     assert set(known) == set(FACTS[name].parameters)
     for parameter in known.values():
-        assert parameter.kind
         assert parameter.about, f"{name}: {parameter.name} is not explained"
 
 
@@ -30,36 +26,32 @@ def test_every_parameter_of_a_kernel_is_declared(name):
 def test_defaults_can_be_typed(name):
     """What help prints as default is understood, and means the default."""
     for parameter in kernel_parameters(name).values():
-        if parameter.kind == "callable":
-            continue
-        assert parameter.parse(str(parameter.default)) == parameter.default
+        if parameter.expected != "set in Python":
+            value = parameter.check(as_value(parameter.shown_default))
+            assert value == parameter.default
 
 
 @given(st.sampled_from(KERNELS), st.text(max_size=12))
 def test_any_text_is_a_value_or_an_error_with_the_choices(name, text):
     for parameter in kernel_parameters(name).values():
         with contextlib.suppress(ValueError):
-            value = parameter.parse(text)
-            assert parameter.kind != "bool" or isinstance(value, bool)
+            value = parameter.check(as_value(text))
+            assert parameter.types != (bool,) or isinstance(value, bool)
             continue
         with pytest.raises(ValueError, match=re.escape(parameter.expected)):
-            parameter.parse(text)
-
-
-@pytest.mark.parametrize("name", sorted({m.estimator for m in METHODS.values()}))
-def test_estimators_declare_theirs(name):
-    cls = getattr(krein, name)
-    assert set(declared(cls)) == set(inspect.signature(cls).parameters)
+            parameter.check(as_value(text))
 
 
 def read(*pairs, kernel="edit"):
-    return parse_pairs(
-        pairs, kernel_parameters(kernel), option="--param", owner="kernel"
-    )
+    """The parameters that were typed, without those that a name brings."""
+    typed = {pair.partition("=")[0] for pair in pairs}
+    params = make_kernel(kernel, pairs).params
+    return {name: value for name, value in params.items() if name in typed}
 
 
 def test_values_have_their_types():
     assert read("normalize=FALSE", "gamma=1e-3") == {"normalize": False, "gamma": 1e-3}
+    assert read("normalize=1") == {"normalize": True}
     assert read("window=none", kernel="dtw") == {"window": None}
     assert read("window=3", kernel="dtw") == {"window": 3}
     assert read("matrix=(2, -1)", kernel="smith_waterman") == {"matrix": (2, -1)}
@@ -72,9 +64,17 @@ def test_values_have_their_types():
         ("gamma", "must look like name=value"),
         ("gamma=True", "must be a number"),
         ("gamma=[1]", "must be a number"),
+        ("gamma=medain", "did you mean 'median'"),
         ("normalize=2", "true or false"),
+        ("gama=2", "has no parameter 'gama'.*did you mean 'gamma'"),
     ],
 )
 def test_other_types_are_refused(pair, words):
     with pytest.raises(ValueError, match=words):
         read(pair)
+
+
+def test_estimators_check_their_own():
+    model = krein.KreinSVC(C="abc")
+    with pytest.raises(ValueError, match=r"--set: .*'C'.* must be a float.*'abc'"):
+        check_settings(model, "--set")

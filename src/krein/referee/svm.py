@@ -1,0 +1,208 @@
+"""Machines with a hinge: how each makes its kernel and its coefficients.
+
+Every judge yields the evidence on one row after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from krein.methods import weighted_flip
+from krein.referee.evidence import EPS, HINGE, Array, Evidence, Problem, faults_of, norm
+from krein.referee.fit import Fit
+from krein.referee.kernel import Decomposed, raw_faults, treat
+
+_LANCZOS = 1e-8  # what eigenpairs found by Lanczos' method may be off by
+
+
+def judge_svm(fit: Fit) -> Iterator[Evidence]:
+    """SpectrumSVC, KreinSVC, SpectrumSVR, SpectrumOneClassSVM, and DCSVC's dual."""
+    model, stationary = fit.model, hasattr(fit.model, "kkt_gap_")
+    method = "none" if stationary else fit["method"]
+    if hasattr(model, "lam_pos"):
+        method = weighted_flip(model.lam_pos, model.lam_neg)
+    treated, C = treat(fit, method), model.dual_coef_[:, fit.kept]
+    V = np.array([(p.y * a).reshape(-1, fit.n).sum(axis=0) for p, a in _boxes(fit)])
+    faults = treated.map_faults(C, V)
+    for row, (problem, a) in enumerate(_boxes(fit)):
+        f, error = (np.resize(x, a.size) for x in treated.outputs(V[row], C[row]))
+        evidence = problem.dual_evidence(a, f, error, treated.convex)
+        evidence.gap = None if stationary else evidence.gap
+        evidence.faults += [] if row else faults
+        floor = -np.inf
+        if problem.total:  # one class: its optimum may be zero
+            reach = treated.size * float(np.sum(a / fit.weight))
+            evidence.unit = max(evidence.unit, 0.5e-6 * problem.total * reach)
+            floor = _lowest_intercept(fit, C[row], problem.total)
+        b = float(model.intercept_[row])
+        evidence.faults += problem.intercept_faults(b, a, f, error, floor)
+        yield evidence
+
+
+def _boxes(fit: Fit) -> Iterator[tuple[Problem, Array]]:
+    """Problem and variables of each row."""
+    ones, model = np.ones(fit.n), fit.model
+    if hasattr(model, "classes_"):
+        for row, y in enumerate(fit.signs()):
+            w = fit["C"] * fit.weight * np.abs(y)
+            yield Problem(HINGE, y, ones, w), fit.row("alpha_", row)
+    elif hasattr(model, "nu"):
+        total = float(model.nu) * float(fit.weight.sum())
+        problem = Problem(HINGE, ones, 0 * ones, fit.weight, total=total)
+        yield problem, fit.coefficients()
+    else:
+        y, w = np.repeat([1.0, -1.0], fit.n), np.tile(fit["C"] * fit.weight, 2)
+        target = y * np.tile(fit.y.astype(float), 2) - fit["epsilon"]
+        v = np.tile(fit.coefficients(), 2)
+        yield Problem(HINGE, y, target, w), np.maximum(y * v, 0.0)
+
+
+def _lowest_intercept(fit: Fit, c: Array, total: float) -> float:
+    """Return the intercept below which more than the share nu would be outside."""
+    scores = fit.K @ c
+    order = np.argsort(scores, kind="stable")
+    over = scores[order][np.cumsum(fit.weight[order]) > total * (1 + 1e-12)]
+    return -float(over.min(initial=np.inf))
+
+
+def judge_proxy(fit: Fit) -> Iterator[Evidence]:
+    """ProxySVC (Luss and d'Aspremont, 2007).
+
+    ``f(a) = e'a - rho (|A_+|^2 - |K|^2)`` with ``A = R K R + uu' / (4 rho)``, ``u =
+    R^-1 (y * a)``, is concave with gradient ``e - y * R^-1 A_+ u``: its gap is that of
+    the SVM on the kernel ``R^-1 A_+ R^-1``. A model of a large matrix knows its leading
+    eigenpairs only: gaps are those of the whole matrix, its map and f(0) are not.
+    """
+    model, rho = fit.model, float(fit.model.rho)
+    raw = seen = fit.root[:, None] * fit.dense() * fit.root
+    whole = known = _positive_part(fit, np.linalg.eigh(raw))
+    truncated = fit.n > (model.solver_options or {}).get("max_exact", 8000)
+    if truncated:
+        d, U = model.spectrum_.eigenvalues, model.spectrum_.eigenvectors
+        seen, known = (U * d) @ U.T, _positive_part(fit, (d, U), whole.edge)
+    for row, y in enumerate(fit.signs()):
+        a = fit.row("alpha_", row)
+        problem = Problem(HINGE, y, np.ones(fit.n), model.C * fit.weight)
+        outer = np.outer(y * a / fit.root, y * a / fit.root / (4 * rho))
+        A = _positive_part(fit, np.linalg.eigh(raw + outer))
+        evidence = _proxy_evidence(problem, whole, A, a, rho)
+        if truncated:  # the value claimed is a lower bound, without what is not known
+            value, slack = evidence.objective
+            value += rho * (_negative(known) - _negative(whole))
+            evidence.objective = value, slack + fit.results[row].certificate.value
+            evidence.faults += _eigenpair_faults(fit, raw, d, U)
+            evidence.notes.append(f"its map is that of the {d.size} leading eigenpairs")
+            A = _positive_part(fit, np.linalg.eigh(seen + outer))
+        evidence.faults += _rule_faults(fit, row, problem, known, A)
+        yield evidence
+
+
+def _positive_part(fit: Fit, eigenpairs: Any, edge: float = 0.0) -> Decomposed:
+    d = eigenpairs[0]
+    edge = edge or d.size * EPS * float(np.abs(d).max())
+    return Decomposed(fit, eigenpairs, np.maximum(d, 0.0), 1.0 * (d > edge), edge)
+
+
+def _negative(spectrum: Decomposed) -> float:
+    return float(np.sum(np.minimum(spectrum.values, 0.0) ** 2))
+
+
+def _eigenpair_faults(fit: Fit, raw: Array, d: Array, U: Array) -> list[str]:
+    """Check that eigenpairs are some, and that "clip" does not leave their span.
+
+    Among equal eigenvalues any may be known.
+    """
+    off = norm((raw @ U - U * d).ravel()) / (float(np.abs(d).max()) or 1.0)
+    off = max(off, norm((U.T @ U - np.eye(d.size)).ravel()))
+    c = (fit.model.dual_coef_[:, fit.kept] / fit.root).T
+    inside = norm((c - U @ (U.T @ c)).ravel()) <= _LANCZOS * norm(c.ravel())
+    return faults_of(
+        (off <= _LANCZOS, "spectrum_ does not hold eigenpairs"),
+        (inside or fit.model.new_points != "clip", "dual_coef_ leaves their span"),
+    )
+
+
+def _proxy_evidence(
+    problem: Problem, whole: Decomposed, A: Decomposed, a: Array, rho: float
+) -> Evidence:
+    fit, v, total = whole.fit, problem.y * a, float(a.sum())
+    after, before = np.sort(A.target), np.sort(whole.target)
+    # Squares by pairs, which cancel less: eigenvalues interlace.
+    rise = total - rho * float((after - before) @ (after + before))
+    size = float(np.abs(A.values).max() * np.abs(A.values).sum())
+    slack = fit.spread * (rho * (size + float(whole.values @ whole.values)) + total)
+    # f - f(0), which may cancel, lies between two slopes along a, which do not.
+    f, error = A.outputs(v, v)
+    unit = min(max(rise, total - float(v @ f)) + slack, total)
+    # Every solution has |u| <= r with r^3 = p r + q: bounds beyond r R are cut.
+    p, q = -4 * rho * min(0.0, whole.smallest), 4 * rho * np.sqrt(fit.weight.sum())
+    r = float(np.roots([1.0, 0.0, -p, -q]).real.max())
+    cut = replace(problem, w=np.minimum(problem.w, r * (1 + 1e-8) * fit.root))
+    objective = rho * _negative(whole) + rise, slack
+    return Evidence(objective, cut.best_gap(a, f, error), unit=unit)
+
+
+def _rule_faults(
+    fit: Fit, row: int, problem: Problem, known: Decomposed, A: Decomposed
+) -> list[str]:
+    """Check that coefficients and intercept follow from alpha by the rule chosen."""
+    a, c, rule = fit.row("alpha_", row), fit.row("dual_coef_", row), fit["new_points"]
+    maps = {"clip": known.map_faults, "project": A.map_faults}.get(rule, raw_faults)
+    faults, b = maps(c, problem.y * a), float(fit.model.intercept_[row])
+    f, error = fit.K @ c, fit.spread * (abs(fit.K) @ np.abs(c))
+    if rule == "luss":
+        f, error = A.outputs(problem.y * a, c)
+        half = A.vectors / fit.root[:, None]
+        off = np.abs(fit.model.proxy_kernel(row) - (half * A.target) @ half.T)
+        same = np.all(off * fit.root * fit.root[:, None] <= 1e-6 * A.size)
+        faults += faults_of((same, "proxy_kernel() is not the proxy at alpha_"))
+    return faults + problem.infeasible(a) + problem.intercept_faults(b, a, f, error)
+
+
+def judge_mkl(fit: Fit) -> Iterator[Evidence]:
+    """MKLSVC (Chen and Ye, 2008, eq. 27; Theorem 5.1).
+
+    ``min over shares s of phi(s) = max over Q of e'a - v'K(s)v/2 + costs's``: the gap
+    of the SVM on K(s) bounds phi(s) from above, and every a in Q bounds the minimum
+    from below by ``min_i e'a - v'K_i v/2 + costs_i``.
+    """
+    model, square, w = fit.model, np.ix_(fit.kept, fit.kept), fit.weight
+    stack = np.array([0.5 * (K + K.T)[square] for K in fit.stack()])
+    costs = np.zeros(len(stack))
+    if model.target is not None:
+        target = np.asarray(model.target, dtype=float)
+        target = target[square] if target.ndim else stack[int(model.target)]
+        costs = model.rho * np.array([w @ (K - target) ** 2 @ w for K in stack])
+    for row, y in enumerate(fit.signs()):
+        shares, a = model.weights_[row], fit.row("alpha_", row)
+        K, v = np.tensordot(shares, stack, 1), y * a
+        problem = Problem(HINGE, y, np.ones(fit.n), model.C * w)
+        f, error = K @ v, 2 * fit.spread * (np.abs(K) @ np.abs(v))
+        evidence = problem.dual_evidence(a, f, error, convex=True)
+        points = [a, np.asarray(fit.results[row].info.get("alpha", a))]
+        below = [
+            float(np.min(p.sum() - 0.5 * (stack @ (y * p)) @ (y * p) + costs))
+            for p in points
+            if not problem.infeasible(p)
+        ]
+        _bound_weights(evidence, shares, costs, max(below, default=-np.inf))
+        evidence.faults += raw_faults(fit.row("dual_coef_", row), v)
+        b = float(model.intercept_[row])
+        evidence.faults += problem.intercept_faults(b, a, f, error)
+        yield evidence
+
+
+def _bound_weights(e: Evidence, shares: Array, costs: Array, below: float) -> None:
+    """Turn the evidence on the machine into one on the weights of the kernels."""
+    (value, value_slack), (gap, gap_slack) = e.objective, e.gap or (0.0, 0.0)
+    above = value + float(shares @ costs) + gap
+    slack = value_slack + gap_slack + 64 * EPS * (abs(above) + float(costs.max()))
+    e.unit = abs(above - float(costs.min()))
+    e.objective = above, slack + min(gap, 1e-6 * e.unit)
+    e.gap, e.residual = (max(0.0, above - below), 2 * slack), None
+    simplex = abs(float(shares.sum()) - 1.0) <= 1e-9 and shares.min() >= 0.0
+    e.faults += faults_of((simplex, "weights_ are negative, or not of sum 1"))
