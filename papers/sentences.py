@@ -65,10 +65,9 @@ def _ying(ledger: Ledger) -> list[str]:
     siqclp = ledger.find(table, "Sonar", "SIQCLP", ratio)
     return [
         f"**Ying et al.**: {ledger.holding(table, _is('accuracy'))} accuracies hold. "
-        "Of the largest eigenvalues "
-        f"{ledger.holding(table, largest, _POWER)} are those of standardised features "
-        "and a Gaussian with an odd power of two, the grid of LIBSVM's guide, if the "
-        "power is read off that column, and "
+        f"{ledger.holding(table, largest, _POWER)} largest eigenvalues hold with "
+        "standardised features and a Gaussian whose gamma is an odd power of two, the "
+        "grid of LIBSVM's guide, if the power is read off that column, "
         f"{ledger.holding(table, largest, _GRID)} if it is cross-validated.",
         f"SIQCLP with an exact master problem takes {siqclp.ours} times the time of "
         f"SMM on Sonar, where {siqclp.paper} is printed; on the three larger sets it "

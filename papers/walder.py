@@ -268,18 +268,17 @@ def _violators(quick: bool, alphas: list[float]) -> Values:
 
 def _derive_usps(measured: Means, runs: list[Run]) -> Means:
     extra: Means = {}
-    found = measured.get(("usps", _VIOLATORS, "margin violators, %"))
-    if found is not None:
-        extra[("usps", _USPS_METHODS[0], "margin violators, %")] = found
+    what = "margin violators, %"
+    if found := measured.get(("usps", _VIOLATORS, what)):
+        extra[("usps", f"{_USPS_METHODS[0]}, {_PER_CLASS}", what)] = found
     for claim in printed("walder"):
         if claim.quantity == "errors" and runs:
             share = Measured(100 * float(claim.paper) / 2007, None, 1)
             extra[("usps", claim.method, "printed errors, % of 2007")] = share
-    times = {m: measured.get(("usps", m, "seconds per class")) for m in _USPS_METHODS}
-    base = times["Gaussian"]
-    for method, seconds in times.items():
-        if base is not None and seconds is not None and seconds != base:
-            ratio = Measured(seconds.value / base.value, None, 1)
+    for method in _USPS_METHODS[:2]:
+        keys = [("usps", m, "seconds per class") for m in (method, "Gaussian")]
+        if times := lookup(measured, keys):
+            ratio = Measured(times[0].value / times[1].value, None, 1)
             extra[("usps", method, "seconds / seconds of the Gaussian")] = ratio
     for ending in ("", f", {_PER_CLASS}"):
         methods = [f"{_USPS_METHODS[i]}{ending}" for i in (0, 2)]
