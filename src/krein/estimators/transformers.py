@@ -321,7 +321,7 @@ def transductive_kernel(
     References
     ----------
     Luss, d'Aspremont (2007), NIPS 20: training and new points projected together.
-    Chen, Ye (2008), ICML: their Table 1 agrees with it.
+    Chen, Ye (2008), ICML: their Table 1 does not tell it from mapped rows.
 
     Examples
     --------
