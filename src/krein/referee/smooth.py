@@ -213,7 +213,7 @@ def _cpd_evidence(
     zero = float(w @ problem.loss.value(problem.target))
     slack = 2 * slack + fit.spread * value + 2 * _FLOOR * zero
     free = getattr(model, "polynomial_", model.polynomial) == "free"
-    gap = min(value, _cpd_gap(problem, f, P if free else P[:, :0], *features))
+    gap = min(value, _cpd_gap(problem, f, P if free else P[:, :0], features, c))
     noise = 16 * fit.spread * w * (np.abs(problem.target) + np.abs(f)) / problem.s
     excess = np.abs(P.T @ c) - np.abs(P).T @ (1e-8 * np.abs(c) + noise)
     evidence = Evidence((value, slack), (gap, slack), unit=max(value, 1e-8 * zero))
@@ -225,15 +225,33 @@ def _cpd_evidence(
     return evidence
 
 
-def _cpd_gap(problem: Problem, f: Array, P: Array, H: Array, h: Array) -> float:
-    """The gap at the best c if the loss were a parabola, moved to where P'c = 0."""
-    (low, high), y, w, s = problem.loss.ends, problem.y, problem.w, problem.s
+def _cpd_gap(
+    problem: Problem, f: Array, P: Array, features: tuple[Array, Array], c: Array
+) -> float:
+    """The least gap from three dual points, each moved to where P'c = 0.
+
+    The coefficients themselves, the slopes of the loss, and what would be best if the
+    loss were a parabola: coefficients of an ill-conditioned system are rounded, slopes
+    are not feasible, and a parabola is far off where the loss is flat.
+    """
+    (H, h), y, w, s = features, problem.y, problem.w, problem.s
     slope = problem.loss.slope(problem.short(f))
-    bend = np.maximum(slope * (1 - slope), 1e-200) if high == 1.0 else 2.0
+    bend = np.maximum(slope * (1 - slope), 1e-200)
+    bend = bend if problem.loss.ends[1] == 1.0 else np.full_like(f, 2.0)
     unit, half = np.sqrt(2 * w * bend) / s, np.sqrt(s / 2)
     system = np.vstack([half * H.T * unit, np.eye(w.size)])
     right = np.append(half * h, np.sqrt(w / (2 * bend)) * y * slope)
-    q = y * s / w * unit * np.linalg.lstsq(system, right, rcond=None)[0]
+    parabola = y * s / w * unit * np.linalg.lstsq(system, right, rcond=None)[0]
+    points = (s * y * c / w, slope, parabola)
+    return min(_gap_near(problem, f, P, features, q) for q in points)
+
+
+def _gap_near(
+    problem: Problem, f: Array, P: Array, features: tuple[Array, Array], q: Array
+) -> float:
+    """The gap at a dual point near q with P'c = 0; infinite if none is found."""
+    (H, h), (low, high) = features, problem.loss.ends
+    y, w, s = problem.y, problem.w, problem.s
     for _ in range(4):
         q = np.clip(q, low, high)
         c = y * w * q / s
