@@ -83,7 +83,7 @@ class KreinRidge(KernelRegressor):
     or what its similarities to the training items imply where that is more; for
     ``stabilised`` and ``none`` the process is that of the clipped kernel. Measured with
     ``alpha="auto"``, 90 % intervals held 89 to 93 % of new targets on average over five
-    data sets, by kernel and method (benchmarks/coverage.py).
+    data sets, by kernel and method (benchmarks/prediction_sets.py).
 
     References
     ----------

@@ -1,6 +1,6 @@
 """Do 90 % prediction sets and intervals hold 90 % of new items?
 
-    KREIN_DATA=... python benchmarks/coverage.py CACHE [--splits 3] [--only sets]
+    KREIN_DATA=... python benchmarks/prediction_sets.py CACHE [--splits 3] [--only sets]
 
 Sets: every similarity of `regret_matrices.py`, 60 % of the items to train on; the share
 of the others whose set holds the true class, the mean size of a set, and the share of
