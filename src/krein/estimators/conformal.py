@@ -48,8 +48,8 @@ def thresholds(table: Array, n_classes: int, coverage: float) -> Array:
     the n items of a class, between two items by interpolation. (Split-conformal has
     n + 1, for a model that is the same for old and new items. Here new items meet a
     model that knows a quarter more items than those of the folds, and n + 1 covers too
-    much: benchmarks/prediction_sets.py.) A class of so few items that ``coverage (n + 1)`` is
-    more than n enters every set: minus infinity.
+    much: benchmarks/prediction_sets.py.) A class of so few items that ``coverage (n +
+    1)`` is more than n enters every set: minus infinity.
 
     Parameters
     ----------
