@@ -28,6 +28,8 @@ from threadpoolctl import threadpool_limits
 
 from krein import SpectrumSVCCV, compare, sigmoid_kernel, tl1_kernel
 from krein.comparison.methods import METHODS
+from krein.estimators._training import Classes, Training
+from krein.similarity.matrix import Similarities
 
 NAMES = ["svc", "clip", "flip", "shift", "square", "diffusion", "neighbors", "features"]
 
@@ -83,7 +85,15 @@ def fold_by_hand(K, y, train, test, candidates):
 def by_hand(K, y, split):
     train, test = split
     L = K[np.ix_(train, train)]
-    candidates = {name: METHODS[name].grid(L) for name in NAMES}
+    training = Training(Similarities(L), None, None, train.size)
+    target = Classes(y[train], 2)
+    candidates = {}
+    for name in NAMES:
+        method = METHODS[name]
+        own = method.grid is None
+        candidates[name] = (
+            method.build().grid(training, target) if own else method.grid(L)
+        )
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     for inner, outer in folds.split(L, y[train]):
         fold_by_hand(L, y[train], inner, outer, candidates)
