@@ -142,9 +142,9 @@ class Fit:
             yield np.ones(self.n)
             return
         n = len(self.model.classes_)
-        pairs = [(0, 1)] if n == 2 else [(None, k) for k in range(n)]
+        pairs: Any = [(0, 1)] if n == 2 else [(None, k) for k in range(n)]
         if getattr(self.model, "multi_class", "ovr") == "ovo":
-            pairs = list(zip(*np.triu_indices(n, 1), strict=True))
+            pairs = zip(*np.triu_indices(n, 1), strict=True)
         for first, second in pairs:
             other = self.y != second if first is None else self.y == first
             yield 1.0 * (self.y == second) - other
