@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from krein import (
     SpectrumSVC,
     SpectrumSVCCV,
+    check_certificate,
     load_model,
     rbf_kernel,
     save_model,
@@ -340,3 +341,21 @@ def test_a_fitted_threshold_has_as_many_positives_as_there_are():
     assert (moved[0, :, 0] > 0).sum() == 2
     three = np.zeros((1, 4, 3))
     assert with_threshold(three, codes, np.ones(4)) is three
+
+
+def test_one_machine_per_pair_of_classes():
+    X, y = load_iris(return_X_y=True)
+    K = sigmoid_kernel((X - X.mean(0)) / X.std(0), gamma=0.5)
+    model = SpectrumSVCCV(multi_class="ovo").fit(K, y)
+    members = [
+        SpectrumSVC(m["method"], C=m["C"], multi_class="ovo").fit(K, y)
+        for m in model.members_
+    ]
+    mean = np.mean([m.decision_function(K) for m in members], axis=0)
+    np.testing.assert_allclose(model.decision_function(K), mean, atol=1e-8)
+    assert model.score(K, y) > 0.95
+    most_probable = model.classes_[model.predict_proba(K).argmax(axis=1)]
+    np.testing.assert_array_equal(most_probable, model.predict(K))
+    assert check_certificate(
+        SpectrumSVCCV(multi_class="ovo", combine="best").fit(K, y), K, y
+    ).holds

@@ -92,7 +92,7 @@ def svm_rows(
             _solved(
                 _part(trained, items), BalancedBox(upper[items], signs), tol, max_iter,
                 {**options, "n_rows": len(machines)},
-                starts[k] if len(starts) else None,
+                starts[k][items] if len(starts) else None,
             )
             for k, (items, signs) in enumerate(machines)
         ]  # fmt: skip

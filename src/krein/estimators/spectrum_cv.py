@@ -60,6 +60,9 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
     combine : {"average", "best"}
         Average the decision functions of the better half of the settings trained, or
         take the best one.
+    multi_class : {"ovr", "ovo"}
+        With three or more classes: one machine per class against the rest, or one per
+        pair of classes, whose majority decides, as in `SpectrumSVC`.
     n_jobs : int, optional
         Folds that run at the same time (joblib).
     kernel, kernel_params, symmetrize, class_weight, tol, max_iter, random_state
@@ -108,6 +111,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
     Cs: Any = None
     _: KW_ONLY
     scoring: Any = None
+    multi_class: str = "ovr"
 
     _fitted_state: ClassVar[State] = (
         *SPECTRUM_SEARCHED,
@@ -157,14 +161,16 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         spectrum = training.K.spectrum(training.weight)
         signs = np.column_stack(list(target.signs()))
         settings = self._settings(spectrum, signs, screen, groups)
-        values = self._out_of_fold(
-            _classification_path, settings, training, target, folds
-        )
-        landscape = landscape_of(values, [test for _, test in folds])
-        scores = landscape.scores(self.scoring)
+        path = partial(_classification_path, pairs=self.multi_class == "ovo")
+        values = self._out_of_fold(path, settings, training, target, folds)
+        tests = [test for _, test in folds]
+        by_class = [[self.class_values(v, target.n) for v in part] for part in values]
+        scores = landscape_of([*map(np.stack, by_class)], tests).scores(self.scoring)
         fit = partial(self._rows, training, target)
         best = self._take_best(fit, training, settings, spectrum, scores)
-        self.temperature_, self.conformity_ = landscape.combined(best)
+        means = [self.class_values(v[best].mean(axis=0), target.n) for v in values]
+        average = landscape_of([mean[None] for mean in means], tests)
+        self.temperature_, self.conformity_ = average.combined(np.array([0]))
         return self
 
     def _rows(
@@ -182,6 +188,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
             tol=self.tol,
             max_iter=self.max_iter,
             options={},
+            pairs=self.multi_class == "ovo",
             starts=starts,
         )
         return {"C": C}, FittedRows(rows)
@@ -197,14 +204,15 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         -------
         ndarray of shape (n_new, n_classes)
         """
-        return probabilities(self._decision_rows(X), self.temperature_)
+        values = self.class_values(self._decision_rows(X), self.classes_.size)
+        return probabilities(values, self.temperature_)
 
 
 def _classification_path(
-    K: Array, target: Classes, Cs: Array, weight: Array | None
+    K: Array, target: Classes, Cs: Array, weight: Array | None, *, pairs: bool
 ) -> tuple[Array, Array]:
     """Machines of all rows and C."""
-    return loose_machines(K, target, Cs, weight, **loosely(K.shape[0]))
+    return loose_machines(K, target, Cs, weight, pairs, **loosely(K.shape[0]))
 
 
 @declares_parameters
