@@ -62,7 +62,8 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         take the best one.
     multi_class : {"ovr", "ovo"}
         With three or more classes: one machine per class against the rest, or one per
-        pair of classes, whose majority decides, as in `SpectrumSVC`.
+        pair of classes, whose majority decides, as in `SpectrumSVC`. Against the rest
+        has the lower mean error (benchmarks/many_classes.py).
     n_jobs : int, optional
         Folds that run at the same time (joblib).
     kernel, kernel_params, symmetrize, class_weight, tol, max_iter, random_state
