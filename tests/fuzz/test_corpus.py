@@ -30,6 +30,12 @@ from .__main__ import SHARES, one
 CORPUS = (Path(__file__).parent / "corpus.txt").read_text("utf-8").split()
 
 
+@pytest.fixture(autouse=True)
+def limited_memory(monkeypatch):
+    """Set the limit that trials of files set themselves, but for one test only."""
+    monkeypatch.setenv("KREIN_MEMORY_LIMIT", "1GB")
+
+
 @pytest.mark.parametrize("trial", CORPUS)
 def test_trials_that_failed_once(trial):
     kind, seed = trial.split(":")
