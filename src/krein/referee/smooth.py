@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.special import logsumexp, softmax
+from scipy.special import logit, logsumexp, softmax
 
 from krein.methods import Method
 from krein.referee.evidence import (
@@ -25,6 +25,7 @@ from krein.referee.kernel import treat
 # Coefficients of c.p.d. kernels carry the condition of the system they were solved
 # from: differences below this share of the loss at f = 0 count as rounding.
 _FLOOR = 1e-11
+_STEPS = 6  # of Newton's method to a dual point of the logistic loss
 
 
 @np.errstate(over="ignore")  # rounding beyond the largest number is infinite
@@ -228,21 +229,27 @@ def _cpd_evidence(
 def _cpd_gap(
     problem: Problem, f: Array, P: Array, features: tuple[Array, Array], c: Array
 ) -> float:
-    """The least gap from three dual points, each moved to where P'c = 0.
+    """The least gap from several dual points, each moved to where P'c = 0.
 
-    The coefficients themselves, the slopes of the loss, and what would be best if the
-    loss were a parabola: coefficients of an ill-conditioned system are rounded, slopes
-    are not feasible, and a parabola is far off where the loss is flat.
+    The coefficients themselves, the slopes of the loss, and steps of Newton's method
+    from these slopes: coefficients of an ill-conditioned system are rounded, and slopes
+    are not feasible. Every point gives a valid bound.
     """
     (H, h), y, w, s = features, problem.y, problem.w, problem.s
-    slope = problem.loss.slope(problem.short(f))
-    bend = np.maximum(slope * (1 - slope), 1e-200)
-    bend = bend if problem.loss.ends[1] == 1.0 else np.full_like(f, 2.0)
-    unit, half = np.sqrt(2 * w * bend) / s, np.sqrt(s / 2)
-    system = np.vstack([half * H.T * unit, np.eye(w.size)])
-    right = np.append(half * h, np.sqrt(w / (2 * bend)) * y * slope)
-    parabola = y * s / w * unit * np.linalg.lstsq(system, right, rcond=None)[0]
-    points = (s * y * c / w, slope, parabola)
+    z, logistic = problem.short(f), problem.loss.ends[1] == 1.0
+    slope = aim = problem.loss.slope(z)
+    half, points = np.sqrt(s / 2), [s * y * c / w, slope]
+    for _ in range(_STEPS if logistic else 1):
+        bend = np.full_like(f, 2.0)
+        if logistic:
+            near = np.clip(points[-1], 1e-300, 1 - EPS)
+            bend = np.maximum(near * (1 - near), 1e-200)
+            aim = near - bend * (logit(near) - z) if len(points) > 2 else slope
+        unit = np.sqrt(2 * w * bend) / s
+        system = np.vstack([half * H.T * unit, np.eye(w.size)])
+        right = np.append(half * h, np.sqrt(w / (2 * bend)) * y * aim)
+        solved = np.linalg.lstsq(system, right, rcond=None)[0]
+        points.append(y * s / w * unit * solved)
     return min(_gap_near(problem, f, P, features, q) for q in points)
 
 
