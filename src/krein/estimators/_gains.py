@@ -127,7 +127,8 @@ class SpectrumSearch:
         if not random or count <= _FEW:
             return Settings(methods, Cs, np.arange(count))
         scores = [screen(left_out(spectrum, method, Cs, targets)) for method in methods]
-        order = np.argsort(-np.nan_to_num(np.concatenate(scores)), kind="stable")
+        ranked = np.nan_to_num(np.concatenate(scores), nan=-np.inf)  # undefined: last
+        order = np.argsort(-ranked, kind="stable")
         return Settings(methods, Cs, np.sort(order[: ceil(_KEPT * count)]))
 
     def _out_of_fold(
