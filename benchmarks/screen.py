@@ -21,7 +21,6 @@ import numpy as np
 from regret import split_of
 from regret_matrices import cases
 
-from krein.estimators._folds import inner_folds
 from krein.estimators._gains import (
     GAINS,
     Kernels,
@@ -34,7 +33,7 @@ from krein.estimators._gains import (
 from krein.estimators._landscape import Landscape, with_threshold
 from krein.estimators._search import CS
 from krein.estimators._svm_rows import loose_machines
-from krein.estimators._training import Classes, Training, as_labels
+from krein.estimators._training import Classes, Training, as_labels, inner_folds
 from krein.similarity.matrix import Similarities
 
 # Name of a way to choose: share of the settings that the screen keeps, share of these

@@ -264,7 +264,7 @@ def _read_off(values: Values) -> dict[str, Measured]:
 
 
 def _draw_figures(runs: list[Run], path: Path) -> None:
-    from krein.plotting import new_axes
+    from krein.result import new_axes
 
     axes = new_axes(3, figsize=(12, 3.4))
     for run in [run for run in runs if run.task.method in _PRUNING]:

@@ -78,7 +78,7 @@ def _derive_figure2(measured: Means, runs: list[Run]) -> Means:
 
 
 def _draw_figure2(runs: list[Run], path: Path) -> None:
-    from krein.plotting import new_axes
+    from krein.result import new_axes
 
     axes = new_axes(2, figsize=(9, 3.2))
     colours = {"monks1": "#c1121f", "guide1-t": "#2a6f97"}
@@ -148,7 +148,7 @@ def _settled(curve: list[float]) -> float | str:
 
 
 def _draw_figure3(runs: list[Run], path: Path) -> None:
-    from krein.plotting import new_axes
+    from krein.result import new_axes
 
     names = sorted({run.task.dataset for run in runs})
     colours = {"CCCP-GD": "#c1121f", "CCICP-GD": "#2a6f97", "CCICP-SGD": "#3a7d44"}

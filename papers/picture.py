@@ -39,7 +39,7 @@ def numbers(claims: list[Claim]) -> tuple[list[Point], list[Point]]:
 
 def draw_claims(claims: list[Claim], path: Path) -> int:
     """Draw the picture and return the number of points in it."""
-    from krein.plotting import new_axes
+    from krein.result import new_axes
 
     shares, others = numbers(claims)
     axes = new_axes(2, figsize=(11, 5.2))

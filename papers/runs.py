@@ -22,9 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from krein.store.files import atomic_write
-from krein.store.fingerprint import fingerprint
-from krein.store.records import RecordStore, read_record
+from krein.store.files import RecordStore, atomic_write, read_record
+from krein.store.sharing import fingerprint
 
 __all__ = [
     "DivergedError",

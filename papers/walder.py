@@ -354,7 +354,7 @@ def _derive_figure1(measured: Means, runs: list[Run]) -> Means:
 
 
 def _draw_figure1(runs: list[Run], path: Path) -> None:
-    from krein.plotting import new_axes
+    from krein.result import new_axes
 
     X, y = _toy()
     runs = sorted(runs, key=lambda r: float(r.task.method.removeprefix("lambda=")))

@@ -323,7 +323,7 @@ def _derive_figure1(measured: Means, runs: list[Run]) -> Means:
 
 
 def _draw_figure1(runs: list[Run], path: Path) -> None:
-    from krein.plotting import new_axes
+    from krein.result import new_axes
 
     names = sorted({run.task.dataset for run in runs}, reverse=True)
     colours = {"SMM": "#2a6f97", "SPGM": "#c1121f", "ACCPM": "black"}

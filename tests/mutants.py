@@ -26,7 +26,7 @@ class Mutant(NamedTuple):
 
 MUTANTS = [
     # those that outlived the tests of 0.1.0
-    Mutant("machines/_active_set.py", " high &= ~wrong\n", " pass\n",
+    Mutant("machines/box.py", " high &= ~wrong\n", " pass\n",
            "tests/machines/test_active_set.py"),
     Mutant("estimators/_probability.py", "codes == k, weight)", "codes == k, None)",
            "tests/estimators/test_calibration_weights.py"),
@@ -111,7 +111,7 @@ MUTANTS = [
     Mutant("estimators/mkl.py", "w @ (K - views.target) ** 2 @ w for",
            "np.sum((K - views.target) ** 2) for",
            "tests/referee tests/estimators/test_mkl.py"),
-    Mutant("labels.py", "not 1e-290 < total < 1e300", "False",
+    Mutant("items.py", "not 1e-290 < total < 1e300", "False",
            "tests/fuzz/test_corpus.py"),
     # comparison, diagnosis, splitting
     Mutant("comparison/statistics.py", "(1.0 / values.size + test_share)",
@@ -139,7 +139,7 @@ MUTANTS = [
            "__import__('shutil').copyfile(temporary, path)", "tests/store"),
     Mutant("validation.py", "if worst > rtol * largest:", "if worst > 0.1 * largest:",
            "tests/estimators/test_bad_input.py tests/fuzz/test_corpus.py"),
-    Mutant("labels.py", "if _is_missing(value):", "if False:",
+    Mutant("items.py", "if _is_missing(value):", "if False:",
            "tests/fuzz/test_corpus.py"),
     # the referee itself
     Mutant("referee/evidence.py", "measure <= bound * (1 + 1e-9) + rounding",

@@ -22,11 +22,10 @@ from krein import (
     compare,
     sigmoid_kernel,
 )
-from krein.machines import _active_set, _cpd_factor, cpd_columns, libsvm
+from krein.machines import _cpd_factor, box, cpd_columns, libsvm
 from krein.machines.proxy import ProxySVM
 from krein.store import sharing
-from krein.store.fingerprint import fingerprint
-from krein.store.sharing import shared_work
+from krein.store.sharing import fingerprint, shared_work
 
 N = 120
 RECORDED = {
@@ -122,7 +121,7 @@ def test_oracle_calls_of_the_proxy_svm(problem, counter):
     _, K, y = problem
     counter.watch(ProxySVM, "rise_grad")
     counter.watch(ProxySVM, "hessian_block")
-    counter.watch(_active_set, "dpotrf")
+    counter.watch(box, "dpotrf")
     ProxySVC(C=1.0, rho=1.0).fit(K, y)
     within_twice("proxy oracle calls", counter["rise_grad"])
     within_twice("proxy Hessians", counter["hessian_block"])

@@ -6,9 +6,9 @@ import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from krein.arrays import available_memory, parse_bytes
 from krein.methods import METHODS, Method, as_method, power, weighted_flip
 from krein.similarity.matrix import Similarities
-from krein.similarity.memory import available_memory, parse_bytes
 from krein.similarity.spectrum import Spectrum, lowest_eigenvalue
 
 EIGENVALUES = [-3.0, -1.0, -0.2, 0.0, 0.5, 2.0, 7.0]

@@ -1,15 +1,19 @@
-"""What every solver returns: the point, how good it is, and how it got there."""
+"""What every solver returns: the point, how good it is, and how it got there.
+
+Its pictures are here too; matplotlib is imported when one is drawn.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from krein.arrays import Array
+from krein.words import import_optional
 
 Status = Literal["converged", "max_iter", "diverged", "interrupted"]
 
@@ -198,6 +202,151 @@ class Result:
         -------
         ndarray of two matplotlib Axes
         """
-        from krein.plotting import plot_history
+        from krein.result import plot_history
 
         return plot_history(self, x=x, axes=ax)
+
+
+__all__ = ["plot_history", "plot_intervals", "plot_landscape", "plot_spectrum"]
+
+_POSITIVE, _NEGATIVE, _BAND = "#2a6f97", "#c1121f", "#c9c9c9"
+
+
+def new_axes(n_columns: int = 1, **options: Any) -> Any:
+    """Make axes in a new figure; the error names the extra if matplotlib is missing."""
+    plt = import_optional("matplotlib.pyplot", extra="plot", needed_for="plot()")
+    return plt.subplots(1, n_columns, layout="constrained", **options)[1]
+
+
+def plot_spectrum(
+    eigenvalues: Array, noise_edge: float | None = None, ax: Any = None
+) -> Any:
+    """Draw eigenvalues by rank, negative ones marked, with the band of noise.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray
+        In any order.
+    noise_edge : float, optional
+        Radius of the semicircle fitted to the negative part.
+    ax : matplotlib Axes, optional
+        Where to draw; made when not given.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = new_axes() if ax is None else ax
+    values = np.sort(eigenvalues)[::-1]
+    rank = np.arange(1, values.size + 1)
+    if noise_edge is not None:
+        ax.axhspan(-noise_edge, noise_edge, color=_BAND, alpha=0.5, label="noise band")
+    negative = values < 0
+    for part, colour, label in (
+        (~negative, _POSITIVE, "not negative"),
+        (negative, _NEGATIVE, "negative"),
+    ):
+        if part.any():
+            ax.plot(rank[part], values[part], ".", color=colour, label=label)
+    ax.axhline(0.0, color="black", linewidth=0.6)
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > 0:
+        ax.set_yscale("symlog", linthresh=largest * 1e-4)
+    ax.set(xlabel="rank", ylabel="eigenvalue", title="Spectrum of the similarity")
+    ax.legend(frameon=False)
+    return ax
+
+
+def plot_history(result: Any, *, x: str = "iteration", axes: Any = None) -> Any:
+    """Draw objective and bound, and beside them the relative certificate.
+
+    Parameters
+    ----------
+    result : Result
+        With a history.
+    x : {"iteration", "seconds"}
+        What the horizontal axis counts.
+    axes : sequence of two matplotlib Axes, optional
+        Where to draw; made when not given.
+
+    Returns
+    -------
+    ndarray of two matplotlib Axes
+    """
+    if x not in ("iteration", "seconds"):
+        raise ValueError(f"x must be 'iteration' or 'seconds', got {x!r}")
+    history = result.history
+    if history.n_rows == 0:
+        raise ValueError("this result has no history: its solver recorded no steps")
+    axes = new_axes(2, figsize=(9, 3)) if axes is None else axes
+    at = np.arange(history.n_rows) if x == "iteration" else history["seconds"]
+    for column, colour in (("value", _POSITIVE), ("bound", _NEGATIVE)):
+        if column in history:
+            axes[0].plot(at, history[column], color=colour, label=column)
+    axes[0].set(xlabel=x, title="objective")
+    axes[0].legend(frameon=False)
+    axes[1].plot(at, history["relative"], color=_POSITIVE)
+    axes[1].set(xlabel=x, title=f"relative {result.certificate.kind}", yscale="log")
+    return axes
+
+
+def plot_landscape(cv_results: dict[str, Any], ax: Any = None) -> Any:
+    """Draw the scores of a search over methods and C, members of the model marked.
+
+    Parameters
+    ----------
+    cv_results : dict
+        `cv_results_` of `SpectrumSVCCV`.
+    ax : matplotlib Axes, optional
+        Where to draw; made when not given.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = new_axes() if ax is None else ax
+    methods = list(dict.fromkeys(cv_results["param_method"]))
+    Cs = np.unique(cv_results["param_C"])
+    rows = np.array([methods.index(name) for name in cv_results["param_method"]])
+    columns = np.searchsorted(Cs, cv_results["param_C"])
+    scores = np.full((len(methods), Cs.size), np.nan)  # settings not trained stay blank
+    scores[rows, columns] = cv_results["mean_test_score"]
+    image = ax.imshow(scores, aspect="auto", cmap="viridis", interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, label="mean score")
+    used = np.asarray(cv_results["weight"]) > 0
+    ax.plot(columns[used], rows[used], "o", color=_NEGATIVE, label="in the model")
+    ax.set_xticks(range(Cs.size), [f"{C:.3g}" for C in Cs])
+    ax.set_yticks(range(len(methods)), methods)
+    ax.set(xlabel="C", ylabel="method", title="Scores out of fold")
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+    return ax
+
+
+def plot_intervals(
+    rows: Sequence[dict[str, Any]], key: str, title: str, ax: Any = None
+) -> Any:
+    """Draw the mean scores of a table of `Comparison` with their intervals.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Of `Comparison.table`.
+    key, title : str
+        Key of the score, and what it is called.
+    ax : matplotlib Axes, optional
+        Where to draw; made when not given.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    if ax is None:
+        ax = new_axes(figsize=(6, 1 + 0.35 * len(rows)))
+    rows = rows[::-1]
+    means = np.array([row[key] for row in rows])
+    intervals = np.array([row[f"{key}_interval"] for row in rows])
+    errors = np.abs(intervals.T - means)
+    ax.errorbar(means, range(len(rows)), xerr=errors, fmt="o", capsize=3)
+    ax.set_yticks(range(len(rows)), [row["title"] for row in rows])
+    ax.set_xlabel(f"{title}, mean and 95 % interval")
+    return ax

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from krein.arrays import Array, compressed_rows
-from krein.labels import refuse_missing_targets
+from krein.items import refuse_missing_targets
 from krein.validation import check_sparse_rows, refuse_odd_arrays
 
 

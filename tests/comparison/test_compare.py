@@ -35,7 +35,7 @@ from krein.comparison.scores import (
     score_interval,
     shown_columns,
 )
-from krein.estimators._folds import inner_folds
+from krein.estimators._training import inner_folds
 from krein.kernels import KERNELS
 
 

@@ -13,8 +13,14 @@ from krein import (
     SpectrumSVRCV,
     compare,
 )
-from krein.estimators._folds import cv_folds, inner_folds, rare_classes
-from krein.estimators._training import Classes, Training, votes_of_pairs
+from krein.estimators._training import (
+    Classes,
+    Training,
+    cv_folds,
+    inner_folds,
+    rare_classes,
+    votes_of_pairs,
+)
 from krein.similarity.matrix import Similarities
 
 SEARCHES = [

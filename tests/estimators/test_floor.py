@@ -28,8 +28,7 @@ from krein.comparison.yardsticks import (
     SimilarityFeaturesClassifier,
     SimilarityNeighborsClassifier,
 )
-from krein.estimators._folds import inner_folds
-from krein.estimators._training import Values
+from krein.estimators._training import Values, inner_folds
 
 HERE = Path(__file__)
 N = 40

@@ -26,7 +26,7 @@ from krein import (
     save_model,
     sigmoid_kernel,
 )
-from krein.machines.prototypes import (
+from krein.estimators._sparse import (
     as_new_items,
     sparse_expansion,
 )

@@ -26,7 +26,7 @@ from krein.estimators._landscape import (
     with_threshold,
 )
 from krein.estimators._training import Training
-from krein.machines.svm_path import svm_path
+from krein.machines.svm_dual import svm_path
 from krein.methods import METHODS, as_method, power
 from krein.similarity.matrix import Similarities
 from krein.similarity.spectrum import Spectrum

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krein.machines._active_set import QuadraticModel
+from krein.machines.box import QuadraticModel
 
 
 def model_of(seed, n):

@@ -13,8 +13,8 @@ from krein.machines.second_order import second_order
 from krein.published import semi_infinite
 from krein.published.cutting_planes import accpm
 from krein.published.gradient_methods import smm, spgm
-from krein.published.proxy_objective import SmoothedProxySVM
 from krein.published.semi_infinite import restricted_master, siqclp
+from krein.published.solver import SmoothedProxySVM
 from krein.similarity.spectrum import Spectrum
 
 N = 30

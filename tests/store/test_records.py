@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krein.store.files import Owner, _temporary
-from krein.store.records import RecordStore
+from krein.store.files import Owner, RecordStore, _temporary
 
 RECORD = {"method": "flip", "score": 0.1 + 0.2, "predicted": [0, 1], "none": None}
 

@@ -21,10 +21,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array, compressed_rows
-from krein.comparison.answers import ANSWERS, Answer, training_of
 from krein.comparison.methods import TASKS, Method
 from krein.comparison.problem import Problem, Split
-from krein.comparison.scores import score
+from krein.comparison.scores import ANSWERS, Answer, score, training_of
 from krein.estimators._base import KernelModel
 from krein.estimators._probability import sigmoid_probabilities
 from krein.estimators._search import best_candidates, held_out, in_folds

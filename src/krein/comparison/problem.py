@@ -13,13 +13,17 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from krein.arrays import Array
-from krein.estimators._folds import inner_folds, rare_classes, stratified_folds
-from krein.estimators._training import Classes, Values
+from krein.estimators._training import (
+    Classes,
+    Values,
+    inner_folds,
+    rare_classes,
+    stratified_folds,
+)
 from krein.estimators.distances import DistanceTransformer
-from krein.items import take
+from krein.items import check_labels, refuse_missing_targets, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
-from krein.labels import check_labels, refuse_missing_targets
 from krein.splitting import check_splits
 from krein.store.sharing import once
 from krein.validation import (

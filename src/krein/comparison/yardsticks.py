@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LogisticRegression
 
 from krein.arrays import Array
-from krein.estimators._classifier import KernelClassifier
 from krein.estimators._parameters import CONSTRAINTS, COUNT
 from krein.estimators._probability import sigmoid_probabilities
+from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.store.state import RESULTS, State
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from krein.arrays import Array
+from krein.arrays import Array, require_for
 from krein.diagnostics.facts import (
     NegativePart,
     SpectrumFacts,
@@ -22,9 +22,8 @@ from krein.diagnostics.facts import (
     triangle_violations,
 )
 from krein.diagnostics.findings import Confidence, Evidence, Finding, advise, find
+from krein.items import refuse_missing_targets
 from krein.kernels.distances import median_distance
-from krein.labels import refuse_missing_targets
-from krein.similarity.memory import require_for
 from krein.similarity.sparse import SparseSimilarity
 from krein.validation import (
     asymmetry,
@@ -186,7 +185,7 @@ class Diagnosis:
         -------
         matplotlib Axes
         """
-        from krein.plotting import plot_spectrum
+        from krein.result import plot_spectrum
 
         return plot_spectrum(self.eigenvalues, self.negative_part.noise_edge, ax=ax)
 

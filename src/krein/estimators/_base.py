@@ -26,17 +26,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from krein.arrays import Array
+from krein.arrays import Array, require_for_spectral_fit
 from krein.estimators._parameters import Documented, declares_parameters
 from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
-from krein.items import LazyRows, columns_of_rows, take
+from krein.items import LazyRows, check_targets, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
-from krein.labels import check_targets
 from krein.result import DivergedError, Result
 from krein.similarity.matrix import Matrix, Similarities
-from krein.similarity.memory import require_for_spectral_fit
 from krein.similarity.sparse import SparseSimilarity
 from krein.store.state import Fitted, State, without_state
 from krein.validation import (

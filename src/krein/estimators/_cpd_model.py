@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_array
 
-from krein.arrays import Array
+from krein.arrays import Array, require_for
 from krein.estimators._base import KernelModel
 from krein.estimators._parameters import declares_parameters
 from krein.estimators._training import FittedRows, Row, Training, positive_part
@@ -31,7 +31,6 @@ from krein.machines.losses import Loss
 from krein.published.algorithm_1 import as_printed
 from krein.result import Result, Status
 from krein.similarity.matrix import Similarities
-from krein.similarity.memory import require_for
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_similarity, check_square
 

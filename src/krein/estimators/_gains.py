@@ -200,7 +200,7 @@ class SpectrumSearch:
         matplotlib Axes
         """
         check_is_fitted(self, "cv_results_")
-        from krein.plotting import plot_landscape
+        from krein.result import plot_landscape
 
         return plot_landscape(self.cv_results_, ax=ax)  # type: ignore[attr-defined]
 

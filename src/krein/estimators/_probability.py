@@ -13,9 +13,8 @@ import scipy.optimize
 from scipy.special import expit, log_expit
 
 from krein.arrays import Array
-from krein.estimators._folds import inner_folds
 from krein.estimators._search import out_of_fold
-from krein.estimators._training import Classes, Training
+from krein.estimators._training import Classes, Training, inner_folds
 from krein.estimators.conformal import conformity
 
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.estimators._training import Classes
-from krein.machines._warm_up import balanced_ray
 from krein.machines.box import BalancedBox
 from krein.machines.proxy import ProxySVM
-from krein.machines.second_order import second_order
+from krein.machines.second_order import balanced_ray, second_order
 from krein.published.cutting_planes import accpm
 from krein.published.gradient_methods import smm, spgm
 from krein.published.semi_infinite import siqclp

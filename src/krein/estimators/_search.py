@@ -20,10 +20,9 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from krein.arrays import Array, blas_threads
-from krein.estimators._folds import Fold, cv_folds
 from krein.estimators._landscape import Score, scorer
 from krein.estimators._parameters import declares_parameters
-from krein.estimators._training import Classes, Training
+from krein.estimators._training import Classes, Fold, Training, cv_folds
 from krein.store.sharing import shared_work
 from krein.store.state import Fitted, State
 from krein.words import warn_user

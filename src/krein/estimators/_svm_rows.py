@@ -15,7 +15,7 @@ from krein.machines.box import BalancedBox
 from krein.machines.interior_point import linear_svm
 from krein.machines.libsvm import svm_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
-from krein.machines.svm_path import svm_path
+from krein.machines.svm_dual import svm_path
 from krein.result import Result, Status
 from krein.similarity.treated import TreatedKernel
 

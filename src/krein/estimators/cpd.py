@@ -12,9 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
-from krein.estimators._classifier import KernelClassifier
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
-from krein.estimators._folds import inner_folds
 from krein.estimators._parameters import (
     CONSTRAINTS,
     available_when,
@@ -22,14 +20,16 @@ from krein.estimators._parameters import (
 )
 from krein.estimators._probability import calibrated
 from krein.estimators._search import check_grid, out_of_fold
+from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import (
     Classes,
     FittedRows,
     Training,
     as_labels,
+    inner_folds,
     ravel_rows,
 )
-from krein.labels import check_classes_weigh, check_weights
+from krein.items import check_classes_weigh, check_weights
 from krein.machines.losses import LOSSES
 from krein.store.state import Fitted, State, replaces_state
 

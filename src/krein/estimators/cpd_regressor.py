@@ -13,7 +13,7 @@ from krein.arrays import Array
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._parameters import CONSTRAINTS, declares_parameters
 from krein.estimators._training import FittedRows, Training, Values
-from krein.labels import check_weights
+from krein.items import check_weights
 from krein.machines.losses import Squared
 from krein.store.state import replaces_state
 

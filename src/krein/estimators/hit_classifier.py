@@ -25,7 +25,7 @@ from krein.estimators._parameters import (
     declares_parameters,
 )
 from krein.estimators.hits import HitSimilarity
-from krein.labels import check_classes
+from krein.items import check_classes
 from krein.store.state import Fitted, State, replaces_state
 
 

@@ -1,27 +1,44 @@
-"""The Krein SVM: flip, and the coefficients mapped back."""
+"""SVMs of the indefinite kernel itself: the Krein SVM and the DC SVM.
+
+The first flips the spectrum and maps the coefficients back, the second keeps the kernel
+as it is (difference-of-convex algorithms).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
-from krein.estimators._classifier import KernelClassifier
-from krein.estimators._parameters import declares_parameters
-from krein.estimators._sparse import expanded
+from krein.arrays import Array
+from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
+from krein.estimators._search import CS
+from krein.estimators._sparse import as_new_items, expanded
 from krein.estimators._svm_rows import (
     svm_candidates,
     svm_grid,
     svm_rows,
+    unit_of,
     votes_in_pairs,
 )
+from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
-from krein.machines.libsvm import libsvm_options
-from krein.machines.prototypes import as_new_items
+from krein.machines.box import BalancedBox
+from krein.machines.libsvm import libsvm_options, svm_dual
 from krein.methods import weighted_flip
+from krein.published.difference_of_convex import (
+    IndefiniteDual,
+    PrimalDC,
+    dc_primal,
+    tdca,
+)
+from krein.result import Result
 from krein.similarity.treated import TreatedKernel
+from krein.store.state import Fitted, State
 
 # Of sparse=True: a tenth of the margin (benchmarks/sparse.py has others).
 _TOLERANCE = 0.1
@@ -160,3 +177,176 @@ approximation, solver_options, tol, max_iter, random_state, verbose
             for i, row in enumerate(rows)
         ]
         return FittedRows(sparse, facts)
+
+
+# On an indefinite kernel LIBSVM may crawl; blocks go on from where it is.
+_LIBSVM_ITERATIONS = 200_000
+_MAX_ITER = {"tdca": 500, "dc-primal": 300}
+_OPTIONS = {"tdca": ("init", "block", "mu"), "dc-primal": ("published_stop",)}
+
+
+@declares_parameters
+class DCSVC(KernelClassifier):
+    """SVM on the raw indefinite kernel: a certified KKT point, not an optimum.
+
+    ``"tdca"`` works on the dual, whose variables live in a box: KKT points exist, there
+    are many, and the one found depends on the start (LIBSVM's answer by default, which
+    is then improved until the certificate holds). A positive kernel gives the SVC.
+    ``"dc-primal"`` works on the primal with a squared hinge, which can be unbounded
+    below; then `unbounded_` is True, a warning is given, `result_` has the point with
+    the smallest gradient, and asking for predictions is an error.
+
+    The dual is ``max over a of sum_i a_i - v'Kv / 2``, ``0 <= a_i <= C w_i``,
+    ``y'a = 0``, v = y * a, with the raw K; the primal of ``"dc-primal"`` is
+    ``x'Mx / (2 C) + sum_i max(0, e_i - y_i (Mx + e b)_i)^2 / 2`` with
+    ``M = W^1/2 K W^1/2``, e = sqrt(w) and coefficients ``W^1/2 x``.
+
+    Parameters
+    ----------
+    C : float
+        Upper bound of the dual variables; 1 / gamma for ``"dc-primal"``.
+    solver : {"tdca", "dc-primal"}
+        TDCASVM of Akoa (2008), or IKSVM-DC of Xu et al. (2017).
+    kernel, kernel_params, symmetrize, class_weight, probability, random_state, verbose
+        As in `SpectrumSVC`.
+    solver_options : dict, optional
+        tdca: ``init`` ("libsvm" or "zeros"), ``block`` (size of the working set),
+        ``mu`` (added convexity). dc-primal: ``published_stop``.
+    tol : float
+        On `kkt_gap_`; for dc-primal relative to the gradient at the origin.
+    max_iter : int, optional
+        Blocks after LIBSVM (500) or DCA steps (300, as published).
+
+    Attributes
+    ----------
+    kkt_gap_ : ndarray of shape (n_rows,)
+        Maximal violating pair of the KKT conditions; dc-primal: norm of the gradient.
+    unbounded_ : ndarray of bool of shape (n_rows,)
+        The objective was found to be unbounded below; never for tdca.
+    alpha_ : ndarray of shape (n_rows, n_train)
+        Variables in the box (tdca only).
+    classes_, dual_coef_, intercept_, support_, result_
+        As in `SpectrumSVC`.
+
+    References
+    ----------
+    Akoa (2008), IEEE TNN 19; Xu, Xue, Chen, Wang (2017), AAAI.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from krein import DCSVC
+    >>> K = np.array([[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]])
+    >>> model = DCSVC(C=10.0).fit(K, ["a", "a", "b"])
+    >>> model.predict(K), bool(model.kkt_gap_[0] <= 1e-4)
+    (array(['a', 'a', 'b'], dtype='<U1'), True)
+    """
+
+    C: float = 1.0
+    _: KW_ONLY
+    solver: str = "tdca"
+    probability: bool = False
+    solver_options: dict | None = None
+    max_iter: Any = None
+
+    _fitted_state: ClassVar[State] = (
+        Fitted("kkt_gap_", "numbers", "r"),
+        Fitted("unbounded_", "flags", "r"),
+    )
+
+    _parameter_constraints = CONSTRAINTS | {
+        "solver": [StrOptions(set(_MAX_ITER))],
+        "max_iter": [COUNT, None],
+    }
+
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Fit all rows on the raw kernel; see `KernelModel.fit_rows`."""
+        options = self._checked_options()
+        fit = self._fit_dual if self.solver == "tdca" else self._fit_primal
+        rows = [fit(dict(options), training, signs) for signs in target.signs()]
+        results = [row.result for row in rows if row.result is not None]
+        facts = {
+            "kkt_gap_": np.array([r.certificate.value for r in results]),
+            "unbounded_": np.array([r.status == "diverged" for r in results]),
+        }
+        return FittedRows(rows, facts)
+
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """Values of C in units of the similarity; see `KernelModel.grid`."""
+        unit = unit_of(training.K.treated("none"), training.weight)
+        return [{"C": C / unit} for C in CS[:4]]
+
+    def _checked_options(self) -> dict[str, Any]:
+        options = dict(self.solver_options or {})
+        for name in options:
+            if name not in _OPTIONS[self.solver]:
+                raise ValueError(
+                    f"solver_options has {name!r}, which solver={self.solver!r} does "
+                    f"not know; it knows {', '.join(_OPTIONS[self.solver])}"
+                )
+        if options.get("init", "libsvm") not in ("libsvm", "zeros"):
+            raise ValueError(
+                "solver_options['init'] must be 'libsvm' or 'zeros', got "
+                f"{options['init']!r}"
+            )
+        mu = options.get("mu", 1.0)
+        if not (isinstance(mu, Real) and 0.0 < float(mu) < np.inf):
+            raise ValueError(
+                f"solver_options['mu'] must be a positive number, got {mu!r}"
+            )
+        block = options.get("block", 2)
+        if not (isinstance(block, Integral) and int(block) >= 2):
+            raise ValueError(
+                "solver_options['block'] must be an integer of 2 or more, got "
+                f"{block!r}"
+            )
+        return {
+            **options,
+            "tol": self.tol,
+            "max_iter": self.max_iter or _MAX_ITER[self.solver],
+        }
+
+    def _fit_primal(self, options: dict[str, Any], training: Training, y: Array) -> Row:
+        problem = PrimalDC(training.K.dense(), y, 1.0 / self.C, training.weight)
+        result = dc_primal(problem, **options)
+        return Row(problem.root * result.x[:-1], float(result.x[-1]), result)
+
+    def _fit_dual(self, options: dict[str, Any], training: Training, y: Array) -> Row:
+        domain = BalancedBox(training.upper(self.C), y)
+        K = training.K.dense()
+        problem = IndefiniteDual(K, domain)
+        start, before = None, 0
+        if options.pop("init", "libsvm") == "libsvm":
+            # A tenth of the tolerance: LIBSVM judges by a slightly stale gradient.
+            found, _ = svm_dual(
+                K,
+                domain,
+                tol=0.1 * self.tol,
+                max_iter=_LIBSVM_ITERATIONS,
+                psd=False,
+            )
+            start, before = domain.project(found.x), found.n_iter
+        result = tdca(problem, start, **options)
+        result = replace(result, n_iter=before + result.n_iter)
+        coef = y * result.x
+        outputs = y * (1.0 - problem.gradient(result.x))
+        return Row(coef, domain.intercept(result.x, outputs), result, result.x)
+
+    def _complaints(self, results: Sequence[Result]) -> list[str]:
+        said = []
+        unbounded = sum(result.status == "diverged" for result in results)
+        if unbounded:
+            said.append(
+                f"DCSVC(solver={self.solver!r}): the objective is unbounded below for "
+                f"{unbounded} of {len(results)} rows, so this is not a model. Use "
+                "solver='tdca' or a smaller C"
+            )
+        bad = [result for result in results if result.status == "max_iter"]
+        if bad:
+            worst = max(bad, key=lambda result: result.certificate.relative)
+            said.append(
+                f"DCSVC(solver={self.solver!r}) did not reach tol={self.tol:g}: "
+                f"certificate {worst.certificate.relative:.2g} after {worst.n_iter} "
+                "steps. Raise max_iter or tol"
+            )
+        return said

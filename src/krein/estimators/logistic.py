@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
-from krein.estimators._classifier import KernelClassifier
 from krein.estimators._logistic_plan import (
     MAX_ITER,
     PAPER,
@@ -26,6 +25,7 @@ from krein.estimators._logistic_plan import (
 )
 from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._svm_rows import unit_of
+from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.machines.logistic import (
     IndefiniteLogistic,

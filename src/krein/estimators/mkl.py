@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from krein.arrays import Array
-from krein.estimators._classifier import KernelClassifier
 from krein.estimators._parameters import CONSTRAINTS, NOT_NEGATIVE
+from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import (
     Classes,
     FittedRows,

@@ -11,9 +11,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._classifier import KernelClassifier
 from krein.estimators._parameters import CONSTRAINTS, declares_parameters
 from krein.estimators._proxy_options import SOLVERS, default_grid, split_options
+from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import (
     Classes,
     FittedRows,

@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._classifier import KernelClassifier
 from krein.estimators._landscape import Score, scorer
 from krein.estimators._parameters import CONSTRAINTS, declares_parameters
 from krein.estimators._search import Searched, deprecated, split_scores
+from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes
 from krein.estimators.cpd import CPDSVC, CPDClassifier
 from krein.estimators.logistic import KreinLogisticRegression, LogisticModel

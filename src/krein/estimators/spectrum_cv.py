@@ -10,8 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from krein.arrays import Array
-from krein.estimators._classifier import KernelClassifier
-from krein.estimators._folds import cv_folds
 from krein.estimators._gains import (
     SPECTRUM_SEARCHED,
     SpectrumSearch,
@@ -19,11 +17,18 @@ from krein.estimators._gains import (
 )
 from krein.estimators._landscape import Landscape, probabilities, with_threshold
 from krein.estimators._parameters import declares_parameters
-from krein.estimators._regressor import KernelRegressor
 from krein.estimators._svm_rows import loose_machines, svm_rows
-from krein.estimators._training import Classes, FittedRows, Row, Training, Values
+from krein.estimators._tasks import KernelClassifier, KernelRegressor
+from krein.estimators._training import (
+    Classes,
+    FittedRows,
+    Row,
+    Training,
+    Values,
+    cv_folds,
+)
 from krein.machines.libsvm import svr_dual
-from krein.machines.svm_path import svm_path
+from krein.machines.svm_dual import svm_path
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State, replaces_state
 

@@ -26,9 +26,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from krein.arrays import available_memory
 from krein.files.cells import How, Named
 from krein.files.text import FormatError, TooLargeError, require_room
-from krein.similarity.memory import available_memory
 
 _MATRIX_KEYS = ("K", "X", "S", "D", "data")
 _UNREADABLE = (

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from krein.arrays import available_memory
 from krein.files.cells import (
     MISSING,
     How,
@@ -42,7 +43,6 @@ from krein.files.text import (
     whole_lines,
     without_comments,
 )
-from krein.similarity.memory import available_memory
 
 _ATTRIBUTE = re.compile(
     r"""@attribute\s+(?:'(.*?)'|"(.*?)"|([^\s{]+))\s*(.*)""", re.IGNORECASE

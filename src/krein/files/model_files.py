@@ -27,12 +27,12 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 import krein
+from krein.arrays import require_memory
 from krein.files import model_contents as known
 from krein.files.binary import load_array
 from krein.files.model_contents import ARRAY_KINDS, TAG
 from krein.kernels.registry import Kernel
 from krein.result import History
-from krein.similarity.memory import require_memory
 from krein.store.files import atomic_write
 from krein.store.state import faults_of
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from krein.arrays import available_memory
 from krein.files.cells import (
     MISSING,
     Named,
@@ -24,7 +25,6 @@ from krein.files.cells import (
     with_decimal_point,
 )
 from krein.files.text import FormatError, Place, TooLargeError, file_head, text_lines
-from krein.similarity.memory import available_memory
 from krein.words import did_you_mean
 
 _SAMPLE = 100  # lines by which the separator is found

@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from krein.similarity.memory import available_memory, require_memory
+from krein.arrays import available_memory, require_memory
 from krein.words import import_optional, printable
 
 _BLOCK = 1 << 21  # bytes that fit into the caches of a processor

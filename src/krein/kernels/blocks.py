@@ -21,15 +21,14 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 import krein
-from krein.arrays import real_numbers
+from krein.arrays import available_memory, parse_bytes, real_numbers
 from krein.items import take
 from krein.kernels.distances import check_items, same_items
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.progress import progress_bar
-from krein.similarity.memory import available_memory, parse_bytes
 from krein.store.blocks import Block, BlockStore, Tiling, described
 from krein.store.files import check_writable, locked
-from krein.store.fingerprint import fingerprint
+from krein.store.sharing import fingerprint
 
 # Per job: one block in work with temporaries of the kernel, two waiting to be written.
 _BLOCKS_PER_JOB = 6

@@ -25,8 +25,8 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.machines._corner import FeaturePoint, corner_near
 from krein.machines._loop import Iterate, run
+from krein.machines._svm_interior import FeaturePoint, corner_near
 from krein.machines.box import BalancedBox
 from krein.result import Certificate, Result, Status
 from krein.similarity.tiles import TiledMatrix

@@ -20,9 +20,8 @@ import numpy as np
 from sklearn.svm import _libsvm
 
 from krein.arrays import Array
-from krein.machines._active_set import QuadraticModel
 from krein.machines._svm_interior import interior_points
-from krein.machines.box import BalancedBox
+from krein.machines.box import BalancedBox, QuadraticModel
 from krein.machines.svm_dual import SVMDual, SVMPoint
 from krein.result import Certificate, History, Result, Status
 

@@ -24,7 +24,7 @@ from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox
 from krein.machines.proxy import ProxySVM
-from krein.published.proxy_objective import (
+from krein.published.solver import (
     Domain,
     Oracle,
     SmoothedProxySVM,

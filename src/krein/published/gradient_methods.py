@@ -25,7 +25,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.proxy import ProxySVM
-from krein.published.proxy_objective import Oracle, proxy_solver
+from krein.published.solver import Oracle, proxy_solver
 
 Constant = Literal["printed", "sharp"]
 

@@ -24,7 +24,7 @@ from krein.machines._loop import Iterate
 from krein.machines.libsvm import svm_dual
 from krein.machines.mkl import MKLWeights, kernel_weights
 from krein.machines.proxy import ProxySVM
-from krein.published.proxy_objective import Domain, certified, on_domain, proxy_solver
+from krein.published.solver import Domain, certified, on_domain, proxy_solver
 from krein.words import import_optional
 
 _MASTER_TOL = 1e-7  # of the master problem, relative to f - f(0)

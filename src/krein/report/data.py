@@ -18,8 +18,8 @@ import numpy as np
 import krein
 from krein.arrays import Array
 from krein.diagnostics import Diagnosis, diagnose
-from krein.report.items import mistakes, unsure_items
 from krein.report.recipe import recipe
+from krein.report.tables import mistakes, unsure_items
 from krein.similarity.sparse import as_matrix
 from krein.similarity.spectrum import Spectrum
 from krein.words import digits

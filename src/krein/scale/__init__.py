@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from krein.arrays import Array
+from krein.arrays import Array, parse_bytes, require_memory
 from krein.files import Named
 from krein.files import hit_table as tables
 from krein.items import LazyRows, take
 from krein.scale.client import as_client, map_in_order
 from krein.scale.tiles import stored_columns
-from krein.similarity.memory import parse_bytes, require_memory
 from krein.similarity.tiles import row_slices
 from krein.store.files import locked
 from krein.store.state import replaces_state

@@ -11,10 +11,9 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils.validation import _num_samples
 
-from krein.arrays import Array, real_numbers
+from krein.arrays import ONE_SIDED_ABOVE, Array, real_numbers
 from krein.items import take
 from krein.methods import as_method
-from krein.similarity.memory import ONE_SIDED_ABOVE
 from krein.similarity.one_sided import one_sided
 from krein.similarity.spectrum import Spectrum, lowest_eigenvalue
 from krein.similarity.treated import TreatedKernel, by_spectrum

@@ -20,9 +20,8 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import cython_lapack, lapack
 
-from krein.arrays import Array, power_of_two
+from krein.arrays import Array, power_of_two, require_for
 from krein.methods import Method
-from krein.similarity.memory import require_for
 from krein.similarity.spectrum import add_outer, most_common_factor, weighted_product
 from krein.similarity.treated import TreatedKernel
 

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from krein.arrays import Array, compressed_rows
+from krein.arrays import Array, compressed_rows, require_memory
 from krein.methods import as_method
 from krein.similarity.matrix import Matrix, Similarities
-from krein.similarity.memory import require_memory
 from krein.similarity.nonpositive import NonPositivePart, nonpositive_part
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel
-from krein.store.fingerprint import fingerprint
-from krein.store.sharing import once
+from krein.store.sharing import fingerprint, once
 from krein.words import warn_user
 
 LARGEST_DENSE = 10_000  # items; more are never made dense

@@ -16,10 +16,8 @@ import scipy.linalg
 import scipy.sparse.linalg
 from scipy.linalg import blas
 
-from krein.arrays import Array, power_of_two
-from krein.similarity.memory import require_for
-from krein.store.fingerprint import fingerprint
-from krein.store.sharing import digest, is_sharing, once
+from krein.arrays import Array, power_of_two, require_for
+from krein.store.sharing import digest, fingerprint, is_sharing, once
 
 _EPS = float(np.finfo(np.float64).eps)
 _DENSE_EIGENVALUES = 1000

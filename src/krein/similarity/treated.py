@@ -33,8 +33,7 @@ from krein.arrays import Array
 from krein.methods import Method
 from krein.similarity.spectrum import Spectrum, add_outer, most_common_factor, rescale
 from krein.similarity.tiles import TiledMatrix
-from krein.store.fingerprint import fingerprint
-from krein.store.sharing import digest, once
+from krein.store.sharing import digest, fingerprint, once
 
 _ROWS = 512  # of a dense kernel that sparse eigenpairs are added to at once
 _EPS = float(np.finfo(np.float64).eps)

@@ -20,8 +20,14 @@ from typing import IO, Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.store.files import HOLDER, LOCK, atomic_write, replace_file
-from krein.store.records import RecordStore, read_record
+from krein.store.files import (
+    HOLDER,
+    LOCK,
+    RecordStore,
+    atomic_write,
+    read_record,
+    replace_file,
+)
 
 Block = tuple[slice, slice]
 _FORMAT = 3
@@ -106,7 +112,7 @@ class BlockStore:
     tiling : Tiling
         Blocks; a store of the same work in other blocks is replaced.
     key : str
-        What the matrix is computed from, see `krein.store.fingerprint`.
+        What the matrix is computed from, see `krein.store.sharing`.
     replace : bool
         Take the folder over from other work instead of refusing it.
 
