@@ -327,6 +327,18 @@ def test_the_screen_keeps_good_settings(n_classes, rng):
     assert screened.best_score_ >= whole.best_score_ - 0.02
 
 
+def test_settings_without_a_screened_score_rank_last(problem):
+    K, y = problem
+    spectrum = Similarities(K).spectrum(None)
+
+    def screen(values):  # a score below 0, and none for two of six C
+        return np.array([np.nan, -1.0, -2.0, -3.0, np.nan, -4.0])
+
+    model = SpectrumSVCCV()
+    settings = model._settings(spectrum, np.ones((len(y), 1)), screen, None)
+    assert set(settings.kept % 6) == {1, 2}
+
+
 def test_nothing_is_screened_where_samples_have_groups(problem, rng):
     K, y = problem
     groups = np.arange(len(y)) // 4
