@@ -36,14 +36,15 @@ from krein.estimators._svm_rows import loose_machines
 from krein.estimators._training import Classes, Training, as_labels, inner_folds
 from krein.similarity.matrix import Similarities
 
-# Name of a way to choose: share of the settings that the screen keeps, share of these
-# that is averaged.
+# Name of a way to choose: number of methods and share of the settings that the screen
+# keeps, share of these that is averaged.
 WAYS = {
-    "no screen, 30 % averaged": (1.0, 0.3),
-    "a half kept, a half of it averaged": (0.5, 0.5),
-    "a third kept, a half of it averaged": (1 / 3, 0.5),
-    "a quarter kept, a half of it averaged": (0.25, 0.5),
-    "a quarter kept, all of it averaged": (0.25, 1.0),
+    "no screen, 30 % averaged": (12, 1.0, 0.3),
+    "all methods, a quarter kept, a half of it averaged": (12, 0.25, 0.5),
+    "all methods, a quarter kept, a quarter of it averaged": (12, 0.25, 0.25),
+    "five methods, a quarter kept, a half of it averaged": (5, 0.25, 0.5),
+    "five methods, a quarter kept, a quarter of it averaged": (5, 0.25, 0.25),
+    "five methods, a sixth kept, a half of it averaged": (5, 1 / 6, 0.5),
 }
 
 
@@ -91,8 +92,10 @@ def errors(case, split):
     known, new = K[np.ix_(train, train)], K[np.ix_(test, train)]
     scores, screen, outputs = all_machines(known, codes[train], n_classes, new)
     found = {}
-    for name, (kept, averaged) in WAYS.items():
-        some = np.argsort(-screen, kind="stable")[: ceil(kept * screen.size)]
+    order = np.argsort(-screen, kind="stable")
+    for name, (n_methods, kept, averaged) in WAYS.items():
+        methods = list(dict.fromkeys(order // len(CS)))[:n_methods]
+        some = order[np.isin(order // len(CS), methods)][: ceil(kept * screen.size)]
         best = some[np.argsort(-scores[some], kind="stable")]
         mean = outputs[best[: ceil(averaged * some.size)]].mean(axis=0)
         wrong = as_labels(mean, np.arange(n_classes)) != codes[test]

@@ -140,7 +140,7 @@ def test_the_average_is_that_of_its_members(classes):
     K = sigmoid_kernel((X - X.mean(0)) / X.std(0), gamma=0.5)
     model = SpectrumSVCCV().fit(K, y)
     members = [SpectrumSVC(m["method"], C=m["C"]).fit(K, y) for m in model.members_]
-    assert len(members) == np.ceil(0.5 * len(model.cv_results_["params"]))
+    assert len(members) == np.ceil(0.25 * len(model.cv_results_["params"]))
     mean = np.mean([m.decision_function(K) for m in members], axis=0)
     np.testing.assert_allclose(model.decision_function(K), mean, atol=1e-8)
     rows = K @ model.dual_coef_.T + model.intercept_
@@ -336,7 +336,7 @@ def test_settings_without_a_screened_score_rank_last(problem):
 
     model = SpectrumSVCCV()
     settings = model._settings(spectrum, np.ones((len(y), 1)), screen, None)
-    assert set(settings.kept % 6) == {1, 2}
+    assert set(settings.kept % 6) == {1, 2, 3, 5}
 
 
 def test_nothing_is_screened_where_samples_have_groups(problem, rng):

@@ -39,10 +39,10 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
 
     Clip, flip and square are three points of one family, ``|l|^p`` for positive and
     ``w |l|^p`` for negative eigenvalues l. All of them, with all C, are ranked by least
-    squares, whose leave-one-out values have a closed form; machines of the best quarter
-    are trained on folds, with one eigendecomposition per fold. Every machine is linear
-    in the raw similarities, so the average of the near-best ones is again one
-    `dual_coef_` and one `intercept_`: it costs nothing at prediction, and is
+    squares, whose leave-one-out values have a closed form. A quarter of them, of the
+    five best methods, is trained on folds, with one eigendecomposition per fold. Every
+    machine is linear in the raw similarities, so the average of the near-best ones is
+    again one `dual_coef_` and one `intercept_`: it costs nothing at prediction, and is
     steadier than the best alone.
 
     Parameters
@@ -63,7 +63,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         As in `GridSearchCV`. By default the log-loss of probabilities calibrated on
         the folds, which tells settings apart where accuracy cannot.
     combine : {"average", "best"}
-        Average the decision functions of the better half of the settings trained, or
+        Average the decision functions of the best quarter of the settings trained, or
         take the best one.
     multi_class : {"ovr", "ovo"}
         With three or more classes: one machine per class against the rest, or one per

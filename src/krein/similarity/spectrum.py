@@ -213,7 +213,8 @@ def add_outer(M: Array, U: Array, d: Array, root: Array | None = None) -> None:
             del B  # before the next one is made
     for i in range(0, M.shape[0], _COLUMNS):  # what is below the diagonal is mirrored
         rows, after = slice(i, i + _COLUMNS), slice(i + _COLUMNS, None)
-        M[rows, rows] = np.triu(M[rows, rows]) + np.triu(M[rows, rows], 1).T
+        square = M[rows, rows]
+        np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=bool))
         M[after, rows] = M[rows, after].T
 
 
