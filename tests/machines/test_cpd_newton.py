@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein.kernels.splines import monomials, thin_plate_kernel, thin_plate_order
-from krein.machines._cpd_factor import Factor
-from krein.machines.cpd import CPDProblem
+from krein.machines._cpd_systems import Factor
+from krein.machines.cpd import CPDProblem, cpd_newton
 from krein.machines.cpd_columns import DenseColumns
-from krein.machines.cpd_newton import cpd_newton
 from krein.machines.cpd_space import (
     Polynomials,
     centred_space,

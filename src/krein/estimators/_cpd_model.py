@@ -17,8 +17,7 @@ from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
-from krein.machines.cpd import CPDProblem
-from krein.machines.cpd_newton import cpd_newton
+from krein.machines.cpd import CPDProblem, cpd_newton
 from krein.machines.cpd_space import (
     Polynomials,
     Space,

@@ -1,29 +1,36 @@
-"""Conjugate gradients for the Newton systems of a c.p.d. problem with many violators.
+"""Newton systems of a c.p.d. problem: a Cholesky factor, or conjugate gradients.
 
 A system ``[diag(shift) + K, Q; Q', 0] [c; b] = [target; 0]`` becomes, with
 ``R = diag(shift)^-1/2``, ``c = R u`` and P the projection on ``(RQ)'u = 0``,
 
     P H P u = P R target,    H = I + R K R,
 
-and b is a least-squares fit of what is left. A residual r leaves a gap of ``lam |r|^2``
-in the objective of these samples. H is the identity plus few large eigenvalues where
-alpha is not small, so that the columns of few samples J make a preconditioner:
-``M = I + C A^-1 C'`` with ``C = P R K_J R_J``, ``A = R_J K_JJ R_J`` and
-``M^-1 = I - C (A + C'C)^-1 C'`` (Nystroem; Woodbury).
+and b is a least-squares fit of what is left. `Factor` keeps a Cholesky factor of H as
+the violators change (Walder, Chapelle, 2007, Appendix B). `Gradients` is for many
+violators: a residual r leaves a gap of ``lam |r|^2`` in the objective of these samples.
+H is the identity plus few large eigenvalues where alpha is not small, so that the
+columns of few samples J make a preconditioner: ``M = I + C A^-1 C'`` with
+``C = P R K_J R_J``, ``A = R_J K_JJ R_J`` and ``M^-1 = I - C (A + C'C)^-1 C'``
+(Nystroem; Woodbury).
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from sklearn.exceptions import ConvergenceWarning
 
 from krein.arrays import Array
 from krein.machines.cpd_columns import Columns
+from krein.machines.cpd_space import NOT_CPD
 
+# Samples that left the active set stay in the factor up to this share of it.
+_GONE = 0.1
 # From this many violators on; below, a factor is as fast.
 _MANY = 700
 # A factor of m violators takes as long as m / _WORTH products with their matrix.
@@ -70,6 +77,120 @@ class System:
             np.array_equal(getattr(self, name), getattr(other, name))
             for name in ("s", "shift", "target")
         )
+
+
+class Factor:
+    """Cholesky factor of ``I + R K_ss R``, kept while the set s changes.
+
+    Samples that come are bordered by their Schur complement. Samples that go stay in
+    the factor, few as they are, and are held at zero by projection: with Z a basis of
+    ``L^-1 E``, E their unit vectors, ``L^-T (I - ZZ') L^-1`` is the inverse of what is
+    left. When they are many, or the scaling R changed, the part of the factor before
+    the first of them stays and the rest is bordered; those likely to go stand last.
+    (Appendix B of the paper updates and downdates; with p_a = 0 its block A equals H
+    itself, so that plain bordering is all there is to do.)
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.order = np.empty(0, dtype=int)
+        self.scale = np.empty(0)
+        self.L = np.empty((0, 0))
+        self.Z = np.empty((0, 0))
+
+    def update(self, s: np.ndarray, root: Array) -> np.ndarray:
+        """Factor the matrix of the samples s; return its order, gone samples in it.
+
+        `root` is the diagonal of R, positive on s and zero elsewhere.
+        """
+        now = root[self.order]
+        gone = np.flatnonzero(now == 0.0)
+        p = self.order.size
+        if gone.size > _GONE * p or np.any((now != self.scale) & (now > 0.0)):
+            stays = now == self.scale
+            p, gone = int(np.argmin(stays)), gone[:0]
+        placed = np.zeros(root.size, dtype=bool)
+        placed[self.order[:p]] = True
+        tail = s[~placed[s]]
+        if tail.size or p < self.order.size:
+            self._border(p, tail, root[tail])
+        unit = np.zeros((self.order.size, gone.size), order="F")
+        unit[gone, np.arange(gone.size)] = 1.0
+        self.Z = (
+            np.linalg.qr(dtrtrs(self.L, unit, lower=1)[0])[0] if gone.size else unit
+        )
+        return self.order
+
+    def _border(self, p: int, tail: np.ndarray, root: Array) -> None:
+        """Keep the first p samples of the factor and append those of the tail."""
+        head, scale = self.order[:p], self.scale[:p]
+        corner = self.columns.block(tail, tail)
+        corner *= root[:, None]
+        corner *= root
+        corner[np.diag_indices(tail.size)] += 1.0
+        size = float(np.trace(corner))
+        if p:
+            side = self.columns.block(head, tail)
+            side *= scale[:, None]
+            side *= root
+            side, _ = dtrtrs(self.L[:p, :p], side, lower=1)
+            corner -= side.T @ side
+            L = np.zeros((p + tail.size, p + tail.size), order="F")
+            L[:p, :p] = self.L[:p, :p]
+            L[p:, :p] = side.T
+            L[p:, p:] = _cholesky(corner, size)
+            self.L = L
+        else:
+            self.L = _cholesky(corner, size)
+        self.order = np.concatenate([head, tail])
+        self.scale = np.concatenate([scale, root])
+
+    def solve(self, right: Array) -> Array:
+        """Solve with L, and project the samples that are gone out."""
+        solved, _ = dtrtrs(self.L, right, lower=1)
+        return solved - self.Z @ (self.Z.T @ solved)
+
+    def solve_transposed(self, right: Array) -> Array:
+        """Solve with the transpose of L."""
+        return dtrtrs(self.L, right, lower=1, trans=1)[0]
+
+
+def _cholesky(A: Array, size: float) -> Array:
+    """Cholesky factor in the place of A; rounding gets a ridge and a warning.
+
+    More than rounding is an error. Above its diagonal the factor holds what A did.
+
+    A is the identity plus a positive semidefinite matrix, or a Schur complement of such
+    a matrix, of trace `size`: it can only fail when its norm exceeds 1 / eps, or when
+    the kernel is not c.p.d.
+    """
+    if A.shape[0] == 0:
+        return A
+    if not A.flags.f_contiguous:
+        A = A.T  # symmetric: LAPACK takes this one as it is
+    diagonal = A.diagonal().copy()
+    L, failed = dpotrf(A, lower=1, clean=0, overwrite_a=1)
+    if not failed:
+        return L
+    upper = np.triu(A, 1)
+    for ridge in (4 * np.finfo(float).eps * size, 1e-10 * size, 1e-7 * size):
+        A = upper + upper.T + np.diag(diagonal + ridge)
+        L, failed = dpotrf(A, lower=1, clean=0)
+        if failed:
+            continue
+        warnings.warn(
+            "alpha is below the rounding error of the kernel matrix; a ridge of "
+            f"{ridge:.2g} times alpha was added. Choose a larger alpha",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        return L
+    if size * np.finfo(float).eps > 1.0:
+        raise ValueError(
+            f"alpha is {size:.2g} times smaller than the kernel, whose rounding errors "
+            "then decide; choose a larger alpha, or divide the kernel by its size"
+        )
+    raise ValueError(NOT_CPD)
 
 
 class Gradients:
