@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from krein.kernels.splines import monomials, thin_plate_kernel, thin_plate_order
 from krein.machines._cpd_systems import Factor
-from krein.machines.cpd import CPDProblem, cpd_newton
+from krein.machines.cpd import CPDProblem, cpd_limit, cpd_newton
 from krein.machines.cpd_columns import DenseColumns
 from krein.machines.cpd_space import (
     Polynomials,
@@ -15,7 +15,7 @@ from krein.machines.cpd_space import (
     subspace,
 )
 from krein.machines.losses import LOSSES, SquaredHinge
-from tests.reference.cpd import squared_hinge_optimum
+from tests.reference.cpd import hard_margin_optimum, squared_hinge_optimum
 
 
 def _blocks(Phi):
@@ -106,6 +106,31 @@ def test_optimum_is_that_of_clarabel(kind, n, d, exponent, polynomial):
         # A gap that bounds the distance from the true optimum.
         assert result.certificate.value >= -1e-12
         assert result.value - wanted <= result.certificate.value + 1e-7 * scale
+
+
+@pytest.mark.parametrize("polynomial", ["free", "zero"])
+@pytest.mark.parametrize(("kind", "n", "d", "exponent"), _CONFIGURATIONS)
+def test_limit_is_the_hard_margin_of_clarabel(kind, n, d, exponent, polynomial):
+    rng = np.random.default_rng([n, d, exponent])
+    X, y = _make(kind, n, d, rng)
+    X /= np.sqrt((X**2).sum(axis=1).mean())
+    if kind == "duplicates":
+        y[n // 2 :] = y[: n - n // 2]
+    Phi = thin_plate_kernel(X, exponent=exponent)
+    P = monomials(X, thin_plate_order(exponent) - 1)
+    free = polynomial == "free"
+    space = (centred_space if free else subspace)(_blocks(Phi), Polynomials.fit(P))
+    loss = SquaredHinge(y, rng.uniform(0.1, 3, n))
+    problem = CPDProblem(space.columns, space.null, loss, 0.0)
+    wanted, status = hard_margin_optimum(Phi, P, y, free=free)
+    if status == "PrimalInfeasible":
+        assert not free  # Lemma 4.3
+        with pytest.raises(ValueError, match="none was found"):
+            cpd_limit(problem)
+        return
+    a, p = space.expand(*(cpd_limit(problem).info[key] for key in "cb"))
+    assert a @ Phi @ a == pytest.approx(wanted, rel=1e-5, abs=1e-6)
+    assert np.min(y * (Phi @ a + P @ p)) >= 1 - 1e-6
 
 
 def _random_problem(seed, loss, lam=None):

@@ -22,10 +22,12 @@ from functools import cached_property
 from itertools import count
 
 import numpy as np
+from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 from sklearn.exceptions import ConvergenceWarning
 
 from krein.arrays import Array
+from krein.kernels.splines import orthonormal_range
 from krein.machines.cpd_columns import Columns
 from krein.machines.cpd_space import NOT_CPD
 
@@ -307,3 +309,30 @@ def _solve(
     Q = system.null[system.system.s]
     rest = right - Hu - system.root * (Q @ point.b)
     return system.root * u, point.b + coefficients @ (W.T @ rest), gap <= fine
+
+
+def interpolant(
+    columns: Columns, null: Array, y: Array, s: np.ndarray, b: Array
+) -> tuple[Array, Array]:
+    """Return c on s, and b nearest to the given one, with f = y on s: equation (20).
+
+    ``[K_ss, W; W', 0] [c; v] = [y; 0]``, W an orthonormal basis of Q_s, Q_s b = W v.
+    A ridge at the level of rounding settles samples that coincide; three refinements
+    take its influence away.
+    """
+    c, m = np.zeros(y.size), s.size
+    if m == 0:
+        return c, b
+    W, G = orthonormal_range(null[s])
+    system = np.zeros((m + W.shape[1], m + W.shape[1]))
+    system[:m, :m], system[:m, m:], system[m:, :m] = columns.block(s, s), W, W.T
+    ridge = 4 * _EPS * float(np.trace(system)) + np.finfo(float).tiny
+    shifted = system + np.diag(np.where(np.arange(len(system)) < m, ridge, 0.0))
+    right = np.append(y[s], np.zeros(W.shape[1]))
+    x = np.zeros_like(right)
+    with np.errstate(all="ignore"):  # a system without solution leaves float64
+        factor = lu_factor(shifted, check_finite=False)
+        for _ in range(3):
+            x = x + lu_solve(factor, right - system @ x, check_finite=False)
+        c[s] = x[:m]
+        return c, b + G @ (x[m:] - W.T @ (null[s] @ b))

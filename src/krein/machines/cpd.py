@@ -18,16 +18,22 @@ proportion to its size, not only its violators. The line search is exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines._cpd_systems import Factor, Gradients, Point, System
+from krein.machines._cpd_systems import (
+    Factor,
+    Gradients,
+    Point,
+    System,
+    interpolant,
+)
 from krein.machines._loop import Iterate, run
 from krein.machines.cpd_columns import Columns
-from krein.machines.losses import Loss
+from krein.machines.losses import Loss, Squared
 from krein.result import Certificate, Result
 
 # An optimum below this share of the objective at f = 0 counts as zero.
@@ -44,6 +50,9 @@ _ROUNDING = 1e-9
 _FARTHEST = 10.0  # longest step along a path, in units of the last one
 # Conjugate gradients leave this share of the gap, or of `tol` where it is small.
 _COARSE, _NEAR, _FINE = 1e-6, 1e-5, 1e-6
+# To the limit of small lam: its fall from round to round and its least value, as a
+# share of the mean diagonal entry of K, and points that are looked at.
+_FALL, _LEAST, _POINTS = 1e-2, 1e-10, 36
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,7 @@ class CPDProblem:
     loss : Loss
         Holds labels and weights.
     lam : float
-        Regularisation.
+        Regularisation; 0 is for `cpd_limit`.
     """
 
     columns: Columns
@@ -71,7 +80,7 @@ class CPDProblem:
         least, most = self.loss.weight.min(), self.loss.weight.max()
         with np.errstate(all="ignore"):
             ends = self.lam / most, self.lam / least
-        if not np.finfo(float).tiny <= ends[0] <= ends[1] < np.inf:
+        if self.lam and not np.finfo(float).tiny <= ends[0] <= ends[1] < np.inf:
             raise ValueError(
                 f"alpha = {self.lam:.3g} over sample weights from {least:.3g} to "
                 f"{most:.3g} leaves the range of floating-point numbers: divide the "
@@ -215,7 +224,7 @@ def _steps(problem: CPDProblem, point: Point, tol: float) -> Iterator[Iterate]:
     settled, exact, stuck = False, True, False
     while True:
         system = System(*problem.loss.system(point.f, problem.lam))
-        now = _iterate(problem, point, bound, system)
+        now = _iterate(problem, point, bound, system.s.size)
         # A rough step that would end the run, or is no use, is made sharp first.
         sharp = not exact and (now.certificate.relative <= tol or stuck)
         if not sharp:
@@ -243,15 +252,13 @@ def _steps(problem: CPDProblem, point: Point, tol: float) -> Iterator[Iterate]:
         point = new
 
 
-def _iterate(
-    problem: CPDProblem, point: Point, bound: float, system: System
-) -> Iterate:
+def _iterate(problem: CPDProblem, point: Point, bound: float, size: int) -> Iterate:
     return Iterate(
-        x=np.concatenate([point.c, point.b]),
-        value=point.value,
+        np.concatenate([point.c, point.b]),
+        point.value,
         certificate=problem.certificate(point.value, bound),
         bound=bound,
-        facts={"size": system.s.size},
+        facts={"size": size},
         info={"c": point.c, "b": point.b, "f": point.f},
     )
 
@@ -320,3 +327,73 @@ def _full_step(
         u = u - UQ @ b
     c[order] = scale * factor.solve_transposed(u)
     return c, b
+
+
+def cpd_limit(
+    problem: CPDProblem,
+    *,
+    tol: float = 1e-10,
+    max_iter: int = 100,
+    start: Sequence[tuple[Array, ...]] = (),
+) -> Result:
+    """Solve for lam = 0, the limit of small lam: least norm among functions of no loss.
+
+        minimise c'K c   subject to   f_i = y_i,  or  y_i f_i >= 1 for the hinge.
+
+    The solution interpolates the labels of its support (all samples, without a hinge),
+    which Lemma 4.3 of the paper makes possible. The support is found by the method of
+    multipliers (Hestenes, 1969; Powell, 1969): solutions for ``y + lam c``, c the last
+    one. Parameters and result are those of `cpd_newton`; the gap is the loss left.
+    """
+    if not isinstance(problem.loss, Squared):
+        raise ValueError(
+            "alpha=0 is for loss='squared_hinge' and loss='squared': this loss has no "
+            "minimum where a function separates the classes. Use alpha > 0"
+        )
+    points = _multipliers(problem, max_iter, start)
+    result = run(points, tol=tol, max_iter=_POINTS)
+    if not result.certificate.relative <= 1.0:
+        raise ValueError(
+            "alpha=0 asks for a function without loss on the training items, and none "
+            "was found: equal items may have different targets, polynomial='zero' "
+            "(which 'auto' tries) and n_basis leave functions out, and so do rounding "
+            "errors for items that nearly coincide. Use alpha > 0"
+        )
+    return result
+
+
+def _multipliers(
+    problem: CPDProblem, max_iter: int, start: Sequence[tuple[Array, ...]]
+) -> Iterator[Iterate]:
+    """Yield the polynomial of each round, its point, the interpolant of its support."""
+    n, y = problem.n, problem.loss.y
+    loss = replace(problem.loss, weight=np.ones(n))  # no weight matters without loss
+    some = np.linspace(0, n - 1, min(n, 100)).astype(int)
+    size = abs(np.trace(problem.columns.block(some, some))) / some.size or 1.0
+    c, lam, support = np.zeros(n), size, np.arange(n)
+    while True:
+        lam = max(_FALL * lam, _LEAST * size)
+        moved = replace(loss, y=y + lam * loss.clip(c, lam))
+        inner = replace(problem, loss=moved, lam=lam)
+        info = cpd_newton(inner, max_iter=max_iter, start=start).info
+        c, b = info["c"], info["b"]
+        yield _without_loss(problem, np.zeros(n), b)
+        yield _without_loss(problem, c, b)
+        s = np.flatnonzero(loss.clip(c, lam))
+        exact = interpolant(problem.columns, problem.null, y, s, b)
+        last = _without_loss(problem, *exact)
+        yield last
+        if last.certificate.relative <= 1.0 and np.array_equal(s, support):
+            return  # what is left is rounding
+        start, support = [(c, b, info["f"])], s
+
+
+def _without_loss(problem: CPDProblem, c: Array, b: Array) -> Iterate:
+    """Certify by the loss; `tol` also asks for f = y on the support, of right signs."""
+    loss, inside = problem.loss, problem._feasible(problem.loss, c, problem.null)
+    point = _point(problem, c if inside is None else inside, b)
+    s = np.flatnonzero(point.c)
+    off = max(point.value, float(loss.weight[s] @ (loss.y - point.f)[s] ** 2))
+    relative = np.inf if inside is None else off / max(problem._zero, 1e-300)
+    now = _iterate(problem, point, 0.0, s.size)
+    return replace(now, certificate=replace(now.certificate, relative=relative))
