@@ -308,6 +308,8 @@ def test_equal_items_of_different_labels_have_no_interpolant(moons):
         CPDSVC(0).fit(np.r_[X, X[:1]], np.r_[y, 1 - y[0]])
     with pytest.raises(ValueError, match="none was found"):
         CPDRegressor(0).fit(np.r_[X, X[:1]], np.r_[y, 1 - y[0]])
+    with pytest.raises(ValueError, match="none was found"):
+        CPDSVC(0, kernel="precomputed").fit(np.zeros((150, 150)), y)
     with pytest.raises(ValueError, match="not conditionally positive definite"):
         CPDSVC(0, kernel="precomputed").fit(-thin_plate_kernel(X, exponent=1), y)
 

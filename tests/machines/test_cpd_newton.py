@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein.kernels.splines import monomials, thin_plate_kernel, thin_plate_order
-from krein.machines._cpd_systems import Factor
+from krein.machines._cpd_systems import Factor, interpolant
 from krein.machines.cpd import CPDProblem, cpd_limit, cpd_newton
 from krein.machines.cpd_columns import DenseColumns
 from krein.machines.cpd_space import (
@@ -131,6 +132,22 @@ def test_limit_is_the_hard_margin_of_clarabel(kind, n, d, exponent, polynomial):
     a, p = space.expand(*(cpd_limit(problem).info[key] for key in "cb"))
     assert a @ Phi @ a == pytest.approx(wanted, rel=1e-5, abs=1e-6)
     assert np.min(y * (Phi @ a + P @ p)) >= 1 - 1e-6
+
+
+def test_an_interpolant_keeps_the_polynomial_that_its_samples_do_not_see(rng):
+    X, y = rng.standard_normal((30, 2)), rng.standard_normal(30)
+    X[:20, 1] = 0.5
+    polynomials = Polynomials.fit(monomials(X, 1))
+    space = centred_space(_blocks(thin_plate_kernel(X)), polynomials)
+    s, old = np.arange(20), rng.standard_normal(3)
+    c, b = interpolant(space.columns, space.null, y, s, old)
+    np.testing.assert_allclose(
+        (space.columns.product(s, c[s]) + space.null @ b)[s], y[s], atol=1e-9
+    )
+    assert np.abs(space.null.T @ c).max() <= 1e-9 * np.abs(c).max()
+    (unseen,) = scipy.linalg.null_space(space.null[s], rcond=1e-10).T
+    assert unseen @ b == pytest.approx(unseen @ old)
+    assert not c[20:].any()
 
 
 def _random_problem(seed, loss, lam=None):

@@ -323,16 +323,20 @@ def interpolant(
     c, m = np.zeros(y.size), s.size
     if m == 0:
         return c, b
-    W, G = orthonormal_range(null[s])
+    Q = null[s]
+    W, _ = orthonormal_range(Q)
     system = np.zeros((m + W.shape[1], m + W.shape[1]))
     system[:m, :m], system[:m, m:], system[m:, :m] = columns.block(s, s), W, W.T
-    ridge = 4 * _EPS * float(np.trace(system)) + np.finfo(float).tiny
-    shifted = system + np.diag(np.where(np.arange(len(system)) < m, ridge, 0.0))
+    shifted = system.copy()
+    shifted[range(m), range(m)] += 4 * _EPS * np.trace(system) or 1.0
     right = np.append(y[s], np.zeros(W.shape[1]))
     x = np.zeros_like(right)
     with np.errstate(all="ignore"):  # a system without solution leaves float64
         factor = lu_factor(shifted, check_finite=False)
         for _ in range(3):
             x = x + lu_solve(factor, right - system @ x, check_finite=False)
-        c[s] = x[:m]
-        return c, b + G @ (x[m:] - W.T @ (null[s] @ b))
+    if not np.isfinite(x).all():
+        return c, b
+    c[s] = x[:m]
+    step, *_ = np.linalg.lstsq(Q, W @ x[m:] - Q @ b, rcond=1e-12)
+    return c, b + step

@@ -220,7 +220,7 @@ def _cpd_evidence(
     if problem.s:
         gap = min(gap, _cpd_gap(problem, f, P if free else P[:, :0], features, c))
     else:
-        unit = np.full_like(w, np.abs(phi).mean())
+        unit = np.full_like(w, np.abs(phi).mean() or 1.0)
         least = not whole or _least_norm(problem, f, c)
     noise = 16 * fit.spread * (np.abs(problem.target) + np.abs(f)) / unit
     excess = np.abs(P.T @ c) - np.abs(P).T @ (1e-8 * np.abs(c) + noise)
