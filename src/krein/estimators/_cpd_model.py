@@ -96,9 +96,9 @@ class CPDTraining(Training):
     """
 
     P: Array
-    vectors: Array | None
-    checked: bool
-    definite: bool
+    vectors: Array | None = None
+    checked: bool = True
+    definite: bool = False
 
     @property
     def weights(self) -> Array:
@@ -237,12 +237,10 @@ class CPDModel(KernelModel):
         free = polynomial == "free"
         if Q.Q.shape[1] == training.size:
             if not free:
-                only = (
-                    f"only f = 0 on {training.size} samples, no more than polynomials"
-                )
-                advice = "use more samples, exponent=1 or polynomial='free'"
                 warnings.warn(
-                    f"polynomial='zero' leaves {only}: {advice}", stacklevel=2
+                    f"polynomial='zero' leaves only f = 0 on {training.size} samples: "
+                    "use more samples than monomials, exponent=1 or polynomial='free'",
+                    stacklevel=2,
                 )
             return polynomial_space(Q, free=free)
         if self.n_basis is not None and self.n_basis < training.size:
@@ -284,17 +282,7 @@ def _precomputed_training(
     matrix = Similarities(K)
     if kept is not None:
         matrix, P = matrix.subset(kept), P[kept]
-    return CPDTraining(
-        matrix,
-        weight,
-        kept,
-        n,
-        facts=facts,
-        P=P,
-        vectors=None,
-        checked=True,
-        definite=False,
-    )
+    return CPDTraining(matrix, weight, kept, n, facts=facts, P=P)
 
 
 def _placing(X: Array, weight: Array, scaled: bool) -> tuple[Array, float]:

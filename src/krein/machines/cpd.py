@@ -350,8 +350,7 @@ def cpd_limit(
             "alpha=0 is for loss='squared_hinge' and loss='squared': this loss has no "
             "minimum where a function separates the classes. Use alpha > 0"
         )
-    points = _multipliers(problem, max_iter, start)
-    result = run(points, tol=tol, max_iter=_POINTS)
+    result = run(_multipliers(problem, max_iter, start), tol=tol, max_iter=_POINTS)
     if not result.certificate.relative <= 1.0:
         raise ValueError(
             "alpha=0 asks for a function without loss on the training items, and none "
@@ -381,8 +380,7 @@ def _multipliers(
         yield _without_loss(problem, c, b)
         s = np.flatnonzero(loss.clip(c, lam))
         exact = interpolant(problem.columns, problem.null, y, s, b)
-        last = _without_loss(problem, *exact)
-        yield last
+        yield (last := _without_loss(problem, *exact))
         if last.certificate.relative <= 1.0 and np.array_equal(s, support):
             return  # what is left is rounding
         start, support = [(c, b, info["f"])], s
