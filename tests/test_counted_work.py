@@ -22,7 +22,7 @@ from krein import (
     compare,
     sigmoid_kernel,
 )
-from krein.machines import _cpd_factor, box, cpd_columns, libsvm
+from krein.machines import _cpd_systems, box, cpd_columns, libsvm
 from krein.machines.proxy import ProxySVM
 from krein.store import sharing
 from krein.store.sharing import fingerprint, shared_work
@@ -151,14 +151,14 @@ def test_cholesky_factorisations_of_logistic_regression(problem, counter):
 
 def test_cholesky_factorisations_of_the_thin_plate_svm(problem, counter):
     X, _, y = problem
-    counter.watch(_cpd_factor, "dpotrf")
+    counter.watch(_cpd_systems, "dpotrf")
     CPDSVC(alpha=0.01).fit(X, y)
     within_twice("cpd Cholesky", counter["dpotrf"])
 
 
 def test_warm_starts_along_a_path_of_alphas(problem, counter):
     X, _, y = problem
-    counter.watch(_cpd_factor, "dpotrf")
+    counter.watch(_cpd_systems, "dpotrf")
     CPDSVCCV(alphas=np.logspace(1, -4, 11), cv=3).fit(X, y)
     within_twice("cpd path Cholesky", counter["dpotrf"])
 
@@ -167,7 +167,7 @@ def test_products_of_the_thin_plate_svm_with_many_violators(counter, rng):
     """By conjugate gradients: a few products a step, no factor of so many."""
     X = rng.standard_normal((1200, 2))
     y = X[:, 0] + rng.standard_normal(1200) > 0
-    counter.watch(_cpd_factor, "dpotrf", size=700)
+    counter.watch(_cpd_systems, "dpotrf", size=700)
     counter.watch(cpd_columns.LazyColumns, "within")
     model = CPDSVC(alpha=1.0).fit(X, y)
     assert model.support_.size >= 700

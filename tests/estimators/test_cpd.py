@@ -5,12 +5,20 @@ import pandas as pd
 import pytest
 from scipy.interpolate import RBFInterpolator
 from scipy.stats import ortho_group
+from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.svm import SVC, LinearSVC
 
-from krein import CPDSVC, CPDSVCCV, CPDRegressor, Kernel, thin_plate_kernel
+from krein import (
+    CPDSVC,
+    CPDSVCCV,
+    CPDRegressor,
+    Kernel,
+    check_certificate,
+    thin_plate_kernel,
+)
 from krein.estimators._search import split_scores
 from krein.kernels import rbf_kernel
 
@@ -161,8 +169,10 @@ def test_decision_is_kernel_plus_polynomial(three_classes):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        (dict(alpha=0.0), "alpha"),
         (dict(alpha=-1.0), "alpha"),
+        (dict(alpha=0.0, loss="logistic"), "no minimum where .* Use alpha > 0"),
+        (dict(alpha=0.0, solver="published"), "needs alpha > 0"),
+        (dict(alpha=0.0, loss="squared", polynomial="zero"), "none was found"),
         (dict(degree=0), "degree=0 is too small"),
         (dict(kernel=Kernel("thin_plate", exponent=5), degree=1), "degree=1 is too"),
         (dict(loss="hinge"), "loss"),
@@ -173,12 +183,135 @@ def test_bad_parameters_are_named(moons, params, message):
         CPDSVC(**params).fit(*moons)
 
 
-def test_too_many_polynomials_name_the_remedy(rng):
-    X = rng.standard_normal((10, 20))
-    for polynomial in ("free", "zero"):
-        with pytest.raises(ValueError, match="exponent=1"):
-            CPDSVC(polynomial=polynomial).fit(X, np.arange(10) % 2)
-    CPDSVC(exponent=1).fit(X, np.arange(10) % 2)
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("shape", [(10, 20), (10, 9), (62, 70)])
+def test_no_more_samples_than_polynomials(rng, shape, alpha):
+    """A polynomial interpolates, with coefficients of least norm on scaled columns."""
+    X = rng.standard_normal(shape)
+    y, signs = np.arange(shape[0]) % 2, 2.0 * (np.arange(shape[0]) % 2) - 1
+    model = CPDSVC(alpha).fit(X, y)
+    assert not model.dual_coef_.any()
+    P = model.kernel_.polynomials(X)
+    scale = np.linalg.norm(P, axis=0)
+    wanted = np.linalg.pinv(P / scale) @ signs
+    np.testing.assert_allclose(model.poly_coef_[0] * scale, wanted, atol=1e-8)
+    assert model.objective_[0] <= model.duality_gap_[0] < 1e-15
+    assert check_certificate(model, X, y).holds
+    assert np.array_equal(model.predict(X), y)
+    values = CPDRegressor(alpha).fit(X, X[:, 0] ** 2).predict(X)
+    np.testing.assert_allclose(values, X[:, 0] ** 2, atol=1e-9)
+
+
+def test_no_room_for_the_kernel_names_the_remedy(rng):
+    X, y = rng.standard_normal((10, 20)), np.arange(10) % 2
+    with pytest.warns(UserWarning, match="leaves only f = 0 on 10 samples.*exponent=1"):
+        model = CPDSVC(polynomial="zero").fit(X, y)
+    assert not model.decision_function(X).any()
+    assert model.objective_[0] == 10.0
+    assert check_certificate(model, X, y).holds
+    X = rng.standard_normal((40, 20))
+    with pytest.raises(
+        ValueError, match=r"dimensions of 8 basis points.*raise n_basis"
+    ):
+        CPDSVC(n_basis=8).fit(X, np.arange(40) % 2)
+
+
+@pytest.mark.filterwarnings("ignore:polynomial='zero' leaves only")
+@pytest.mark.parametrize("model", [CPDSVC(), CPDSVCCV([1.0, 0.1])], ids=["one", "cv"])
+def test_auto_with_fewer_samples_in_a_fold_than_polynomials(rng, model):
+    X = rng.standard_normal((62, 60))
+    y = np.where(X[:, 0] > 0, 1, 0)
+    model = clone(model).set_params(polynomial="auto", random_state=0).fit(X, y)
+    assert model.polynomial_ == "free"
+    assert np.array_equal(model.predict(X), y)
+
+
+def test_published_answers_auto_by_the_rule_of_the_paper(moons):
+    """Polynomials are left out where they alone separate the classes (Section 7)."""
+    X, y = moons
+    model = CPDSVC(0.1, polynomial="auto", solver="published")
+    assert model.fit(X, y).polynomial_ == "free"
+    assert model.fit(X, X[:, 0] > 0.5).polynomial_ == "zero"
+
+
+# --------------------------------------------------------------------------- alpha = 0
+
+
+@pytest.mark.parametrize(
+    ("exponent", "name"),
+    [(1, "linear"), (2, "thin_plate_spline"), (3, "cubic"), (5, "quintic")],
+)
+def test_interpolant_solves_equation_20(rng, exponent, name):
+    X, y = rng.uniform(size=(60, 2)), rng.standard_normal(60)
+    model = CPDRegressor(0, exponent=exponent, scale=False)
+    model.fit(X, y, sample_weight=rng.uniform(0.1, 3, 60))
+    P = model.kernel_.polynomials(X)
+    Phi, r = thin_plate_kernel(X, exponent=exponent), P.shape[1]
+    system = np.block([[Phi, P], [P.T, np.zeros((r, r))]])
+    wanted = np.linalg.solve(system, np.append(y, np.zeros(r)))
+    np.testing.assert_allclose(model.dual_coef_[0], wanted[:60], rtol=1e-5)
+    new = rng.uniform(size=(20, 2))
+    scipys = RBFInterpolator(X, y, kernel=name)(new)
+    np.testing.assert_allclose(model.predict(new), scipys, atol=1e-6)
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+def test_zero_is_the_limit_of_small_alpha(moons, loss):
+    X, y = moons
+    limit = CPDSVC(0, exponent=1, loss=loss).fit(X, y)
+    wanted = limit.decision_function(NEW)
+    far = [
+        np.abs(
+            CPDSVC(a, exponent=1, loss=loss).fit(X, y).decision_function(NEW) - wanted
+        )
+        for a in (1e-5, 1e-7)
+    ]
+    assert far[1].max() < min(1e-4, 0.02 * far[0].max())
+    margins = (2 * y - 1) * limit.decision_function(X)
+    assert margins.min() == pytest.approx(1.0, abs=1e-9)
+    assert (margins.max() > 1.5) == (loss == "squared_hinge")
+
+
+def test_hard_margin_is_invariant_under_dilation(three_classes):
+    """Without alpha nothing has to follow the scale (Section 3 of the paper)."""
+    X, y = three_classes
+    one, grown = (CPDSVC(0, scale=False).fit(size * X, y) for size in (1.0, 4.3))
+    wanted, found = one.decision_function(NEW), grown.decision_function(4.3 * NEW)
+    np.testing.assert_allclose(found, wanted, atol=1e-6 * np.abs(wanted).max())
+    weight = np.random.default_rng(0).integers(1, 4, len(y))
+    again = CPDSVC(0, scale=False).fit(np.repeat(X, weight, 0), np.repeat(y, weight))
+    found = again.decision_function(NEW)
+    np.testing.assert_allclose(found, wanted, atol=1e-6 * np.abs(wanted).max())
+
+
+def test_certificate_of_alpha_zero(moons):
+    X, y = moons
+    for options in ({}, {"loss": "squared"}, {"exponent": 1}, {"polynomial": "zero"}):
+        model = CPDSVC(0, **options).fit(X, y)
+        assert model.duality_gap_[0] == model.objective_[0] < 1e-15
+        report = check_certificate(model, X, y)
+        assert report.holds, report
+        assert ("not that the norm is least" in str(report)) == (
+            "polynomial" in options
+        )
+    # An interpolant has no loss, and is not the hard margin.
+    model = CPDSVC(0, loss="squared").fit(X, y).set_params(loss="squared_hinge")
+    assert "norm of f is not the least" in str(check_certificate(model, X, y))
+    model.poly_coef_[0, 0] += 1e-3
+    assert "objective_ says" in str(check_certificate(model, X, y))
+
+
+def test_equal_items_of_different_labels_have_no_interpolant(moons):
+    X, y = moons
+    with pytest.raises(ValueError, match=r"none was found.* Use alpha > 0"):
+        CPDSVC(0).fit(np.r_[X, X[:1]], np.r_[y, 1 - y[0]])
+    with pytest.raises(ValueError, match="none was found"):
+        CPDRegressor(0).fit(np.r_[X, X[:1]], np.r_[y, 1 - y[0]])
+    with pytest.raises(ValueError, match="none was found"):
+        CPDSVC(0, kernel="precomputed").fit(np.zeros((150, 150)), y)
+    with pytest.raises(ValueError, match="not conditionally positive definite"):
+        CPDSVC(0, kernel="precomputed").fit(-thin_plate_kernel(X, exponent=1), y)
 
 
 def test_wrong_sign_is_an_error(moons):

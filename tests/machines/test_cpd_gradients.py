@@ -9,14 +9,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from krein import CPDSVC, Kernel, check_certificate
 from krein.kernels.splines import monomials, thin_plate_kernel
-from krein.machines import _cpd_factor, _cpd_gradients, cpd_newton
+from krein.machines import _cpd_systems, cpd
 from krein.machines.cpd import CPDProblem
 from krein.machines.cpd_columns import DenseColumns
 from krein.machines.cpd_space import Polynomials, centred_space
 from krein.machines.losses import LOSSES
 
 N = 1000
-solve = cpd_newton.cpd_newton
+solve = cpd.cpd_newton
 
 
 @pytest.fixture
@@ -29,14 +29,14 @@ def data(rng):
 @pytest.fixture
 def large_factors(monkeypatch):
     """Sizes of the factors of at least 700 violators."""
-    sizes, original = [], _cpd_factor.dpotrf
+    sizes, original = [], _cpd_systems.dpotrf
 
     def counting(A, **options):
         if A.shape[0] >= 700:
             sizes.append(A.shape[0])
         return original(A, **options)
 
-    monkeypatch.setattr(_cpd_factor, "dpotrf", counting)
+    monkeypatch.setattr(_cpd_systems, "dpotrf", counting)
     return sizes
 
 
@@ -87,8 +87,8 @@ def test_a_small_alpha_goes_to_the_factor(data, large_factors):
 def test_steps_that_are_too_rough_are_made_sharp(data, large_factors, monkeypatch):
     """Steps so rough that they lead nowhere cost time, not the optimum."""
     wanted = solve(make(data, "squared_hinge", 1.0, True))
-    monkeypatch.setattr(cpd_newton, "_COARSE", 1e3)
-    monkeypatch.setattr(cpd_newton, "_NEAR", 0.0)
+    monkeypatch.setattr(cpd, "_COARSE", 1e3)
+    monkeypatch.setattr(cpd, "_NEAR", 0.0)
     found = solve(make(data, "squared_hinge", 1.0, True))
     assert found.status == "converged"
     assert found.value == pytest.approx(wanted.value, rel=1e-12)
@@ -96,9 +96,9 @@ def test_steps_that_are_too_rough_are_made_sharp(data, large_factors, monkeypatc
 
 
 def test_the_referee_agrees(data, monkeypatch):
-    monkeypatch.setattr(_cpd_gradients, "_MANY", 100)
-    monkeypatch.setattr(_cpd_gradients, "_WORTH", 4)
-    monkeypatch.setattr(_cpd_factor, "dpotrf", None)
+    monkeypatch.setattr(_cpd_systems, "_MANY", 100)
+    monkeypatch.setattr(_cpd_systems, "_WORTH", 4)
+    monkeypatch.setattr(_cpd_systems, "_cholesky", None)
     X, y, weight = (part[:250] for part in data)
     for loss in ("squared_hinge", "logistic"):
         model = CPDSVC(alpha=10.0, loss=loss).fit(X, y, sample_weight=weight)

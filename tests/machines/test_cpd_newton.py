@@ -2,21 +2,21 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein.kernels.splines import monomials, thin_plate_kernel, thin_plate_order
-from krein.machines._cpd_factor import Factor
-from krein.machines.cpd import CPDProblem
+from krein.machines._cpd_systems import Factor, interpolant
+from krein.machines.cpd import CPDProblem, cpd_limit, cpd_newton
 from krein.machines.cpd_columns import DenseColumns
-from krein.machines.cpd_newton import cpd_newton
 from krein.machines.cpd_space import (
     Polynomials,
     centred_space,
     subspace,
 )
 from krein.machines.losses import LOSSES, SquaredHinge
-from tests.reference.cpd import squared_hinge_optimum
+from tests.reference.cpd import hard_margin_optimum, squared_hinge_optimum
 
 
 def _blocks(Phi):
@@ -107,6 +107,47 @@ def test_optimum_is_that_of_clarabel(kind, n, d, exponent, polynomial):
         # A gap that bounds the distance from the true optimum.
         assert result.certificate.value >= -1e-12
         assert result.value - wanted <= result.certificate.value + 1e-7 * scale
+
+
+@pytest.mark.parametrize("polynomial", ["free", "zero"])
+@pytest.mark.parametrize(("kind", "n", "d", "exponent"), _CONFIGURATIONS)
+def test_limit_is_the_hard_margin_of_clarabel(kind, n, d, exponent, polynomial):
+    rng = np.random.default_rng([n, d, exponent])
+    X, y = _make(kind, n, d, rng)
+    X /= np.sqrt((X**2).sum(axis=1).mean())
+    if kind == "duplicates":
+        y[n // 2 :] = y[: n - n // 2]
+    Phi = thin_plate_kernel(X, exponent=exponent)
+    P = monomials(X, thin_plate_order(exponent) - 1)
+    free = polynomial == "free"
+    space = (centred_space if free else subspace)(_blocks(Phi), Polynomials.fit(P))
+    loss = SquaredHinge(y, rng.uniform(0.1, 3, n))
+    problem = CPDProblem(space.columns, space.null, loss, 0.0)
+    wanted, status = hard_margin_optimum(Phi, P, y, free=free)
+    if status == "PrimalInfeasible":
+        assert not free  # Lemma 4.3
+        with pytest.raises(ValueError, match="none was found"):
+            cpd_limit(problem)
+        return
+    a, p = space.expand(*(cpd_limit(problem).info[key] for key in "cb"))
+    assert a @ Phi @ a == pytest.approx(wanted, rel=1e-5, abs=1e-6)
+    assert np.min(y * (Phi @ a + P @ p)) >= 1 - 1e-6
+
+
+def test_an_interpolant_keeps_the_polynomial_that_its_samples_do_not_see(rng):
+    X, y = rng.standard_normal((30, 2)), rng.standard_normal(30)
+    X[:20, 1] = 0.5
+    polynomials = Polynomials.fit(monomials(X, 1))
+    space = centred_space(_blocks(thin_plate_kernel(X)), polynomials)
+    s, old = np.arange(20), rng.standard_normal(3)
+    c, b = interpolant(space.columns, space.null, y, s, old)
+    np.testing.assert_allclose(
+        (space.columns.product(s, c[s]) + space.null @ b)[s], y[s], atol=1e-9
+    )
+    assert np.abs(space.null.T @ c).max() <= 1e-9 * np.abs(c).max()
+    (unseen,) = scipy.linalg.null_space(space.null[s], rcond=1e-10).T
+    assert unseen @ b == pytest.approx(unseen @ old)
+    assert not c[20:].any()
 
 
 def _random_problem(seed, loss, lam=None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
@@ -17,14 +18,14 @@ from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
-from krein.machines.cpd import CPDProblem
-from krein.machines.cpd_newton import cpd_newton
+from krein.machines.cpd import CPDProblem, cpd_limit, cpd_newton
 from krein.machines.cpd_space import (
     Polynomials,
     Space,
     basis_space,
     centred_space,
     leverage,
+    polynomial_space,
     subspace,
 )
 from krein.machines.losses import Loss
@@ -36,6 +37,7 @@ from krein.validation import check_similarity, check_square
 
 # Name of a solver -> solver(problem, *, tol, max_iter, start).
 _SOLVERS = {"newton": cpd_newton, "published": as_printed}
+_WORK = "a conditionally positive definite fit"
 # Kernels of so many samples are evaluated once more for their certificate.
 _SMALL = 500
 
@@ -90,17 +92,12 @@ class CPDTraining(Training):
         The kernel is known to be symmetric, so columns may be computed alone.
     definite : bool
         The kernel is known to be c.p.d.: its factors need not show it.
-    given : int
-        Number of samples before those of zero weight were dropped: they count when
-        polynomials are refused for filling all dimensions, so that a weighted fit is
-        refused exactly when the fit on repeated samples is.
     """
 
     P: Array
-    vectors: Array | None
-    checked: bool
-    definite: bool
-    given: int
+    vectors: Array | None = None
+    checked: bool = True
+    definite: bool = False
 
     @property
     def weights(self) -> Array:
@@ -109,7 +106,7 @@ class CPDTraining(Training):
 
     def dense(self) -> CPDTraining:
         """Compute the kernel matrix once; folds are cut from it."""
-        require_for("a conditionally positive definite fit", self.size, "Use n_basis.")
+        require_for(_WORK, self.size, "Use n_basis.")
         K = np.asarray(self.K.dense(), dtype=float)
         if not self.checked:
             K = check_similarity(K, name="kernel(X, X)")
@@ -120,7 +117,6 @@ class CPDTraining(Training):
         return replace(
             super().subset(rows),
             P=self.P[rows],
-            given=rows.size,
             vectors=None if self.vectors is None else self.vectors[rows],
         )
 
@@ -230,20 +226,27 @@ class CPDModel(KernelModel):
             P=placing.polynomials(items),
             vectors=None if center is None else placed,
             checked=isinstance(kernel, Kernel),
-            definite=_known_definite(kernel),
-            given=_num_samples(X),
+            definite=isinstance(kernel, Kernel)
+            and kernel.facts.definiteness in ("pd", "cpd"),
         )
 
     def _space(self, training: CPDTraining, polynomial: str) -> Space:
         """Build the function space of the samples."""
         phi, Q = training.K.block, Polynomials.fit(training.P, training.weights)
+        free = polynomial == "free"
+        if Q.Q.shape[1] == training.size:
+            if not free:
+                warnings.warn(
+                    f"polynomial='zero' leaves only f = 0 on {training.size} samples: "
+                    "use more samples than monomials, exponent=1 or polynomial='free'",
+                    stacklevel=2,
+                )
+            return polynomial_space(Q, free=free)
         if self.n_basis is not None and self.n_basis < training.size:
             basis = _choose_basis(training, self.n_basis, self.basis, self.random_state)
-            return basis_space(phi, Q, basis, free=polynomial == "free")
-        Q.require_room(training.given)
-        if polynomial == "zero":
-            work = "a conditionally positive definite fit"
-            require_for(work, training.size, "Use n_basis.")
+            return basis_space(phi, Q, basis, free=free)
+        if not free:
+            require_for(_WORK, training.size, "Use n_basis.")
             return subspace(phi, Q, definite=training.definite)
         if not training.checked:
             phi = training.dense().K.block
@@ -278,22 +281,7 @@ def _precomputed_training(
     matrix = Similarities(K)
     if kept is not None:
         matrix, P = matrix.subset(kept), P[kept]
-    return CPDTraining(
-        matrix,
-        weight,
-        kept,
-        n,
-        facts=facts,
-        P=P,
-        vectors=None,
-        checked=True,
-        definite=False,
-        given=n,
-    )
-
-
-def _known_definite(kernel: Any) -> bool:
-    return isinstance(kernel, Kernel) and kernel.facts.definiteness in ("pd", "cpd")
+    return CPDTraining(matrix, weight, kept, n, facts=facts, P=P)
 
 
 def _placing(X: Array, weight: Array, scaled: bool) -> tuple[Array, float]:
@@ -360,11 +348,16 @@ def solve_path(
 
     Results come in the order of `alphas`.
     """
+    if 0.0 in alphas:
+        require_for(_WORK, training.size, "Use alpha > 0.")
+        if solver == "published":
+            raise ValueError("solver='published' needs alpha > 0: use solver='newton'")
     results: dict[int, Result] = {}
     start: list[tuple[Array, ...]] = []
     for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
         problem = CPDProblem(space.columns, space.null, loss, float(alphas[i]))
-        result = _SOLVERS[solver](problem, tol=tol, max_iter=max_iter, start=start)
+        solve = _SOLVERS[solver] if problem.lam else cpd_limit
+        result = solve(problem, tol=tol, max_iter=max_iter, start=start)
         start = [*start[-1:], tuple(result.info[key] for key in ("c", "b", "f"))]
         results[int(i)] = _on_raw_kernel(problem, result, space, training, tol)
     return [results[i] for i in range(len(results))]

@@ -15,6 +15,7 @@ from krein.arrays import Array
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._parameters import (
     CONSTRAINTS,
+    NOT_NEGATIVE,
     available_when,
     declares_parameters,
 )
@@ -31,6 +32,7 @@ from krein.estimators._training import (
 )
 from krein.items import check_classes_weigh, check_weights
 from krein.machines.losses import LOSSES
+from krein.published.algorithm_1 import separable
 from krein.store.state import Fitted, State, replaces_state
 
 # Models that only score a fold are solved to this relative gap.
@@ -51,6 +53,7 @@ class CPDClassifier(CPDModel, KernelClassifier):
 
     _fitted_state: ClassVar[State] = (Fitted("polynomial_", "text"),)
     _parameter_constraints = CONSTRAINTS | {
+        "alpha": [NOT_NEGATIVE],
         "loss": [StrOptions(LOSSES.keys())],  # a view: losses may be added
         "solver": [StrOptions({"newton", "published"})],
     }
@@ -146,9 +149,15 @@ class CPDClassifier(CPDModel, KernelClassifier):
         return out_of_fold(self.candidate(loose), training.dense(), target, folds)
 
     def _choose_polynomial(self, training: CPDTraining, target: Classes) -> str:
-        """Answer "auto" by out-of-fold accuracy; free in case of a tie."""
+        """Answer "auto" by out-of-fold accuracy; free in case of a tie.
+
+        With ``solver="published"`` by the paper's rule, Section 7.
+        """
         if self.polynomial != "auto":
             return self.polynomial
+        if getattr(self, "solver", "newton") == "published":
+            rows = (separable(training.P, signs) for signs in target.signs())
+            return "zero" if any(rows) else "free"
         classes, scores = np.arange(target.n), {}
         for kind in _KINDS:
             values = self._out_of_fold(training, target, kind, "polynomial='auto'")
@@ -214,17 +223,23 @@ class CPDSVC(CPDClassifier):
     Minimises ``alpha a'Phi a + sum_i w_i max(0, 1 - y_i f(x_i))^2`` over
     ``f = Phi a + P b`` with ``P'a = 0``: one parameter, no length scale. Rotating or
     moving the data does not change the classifier, dilating them by s is the same as
-    ``alpha -> alpha s^exponent``.
+    ``alpha -> alpha s^exponent`` (not for ``exponent=2`` with ``polynomial="zero"``:
+    r^2 log(s r) has a term in r^2 that only free polynomials take up).
 
     The method has no length scale to tune, so it is at its best where a Gaussian kernel
     would need one length for all directions. It fails where the polynomials alone
-    separate the classes (many features, few samples): nothing is regularised then.
-    Use ``polynomial="zero"`` or ``"auto"`` there, or ``exponent=1``.
+    separate the classes (many features, few samples): nothing is regularised then, and
+    with no more samples than polynomial terms a polynomial interpolates the labels. Use
+    ``polynomial="zero"`` or ``"auto"`` there, or ``exponent=1``.
 
     Parameters
     ----------
     alpha : float
         Regularisation, the paper's lambda; it acts on scaled data if ``scale=True``.
+        0 is the limit of small alpha, least a'Phi a among functions without loss: the
+        hard margin ``y_i f(x_i) >= 1`` for the squared hinge, the interpolant of labels
+        -1 / +1 for the squared loss (Lemma 4.3 of the paper: both exist for items that
+        differ); the logistic loss has no such limit.
     kernel : "thin_plate", str, Kernel, callable or "precomputed"
         A registered kernel, positive definite ones (order 0) included; a callable
         ``k(X, Y)``, whose attribute ``order`` declares its order (0 if it has none); or
@@ -236,8 +251,9 @@ class CPDSVC(CPDClassifier):
     polynomial : {"free", "zero", "auto"}
         Polynomials free, left out (the paper's beta = 0, which needs the whole kernel
         matrix and its Cholesky factor), or the better of the two by five-fold
-        cross-validation. (The paper goes by linear separability, which costs 160 of
-        2007 digits on USPS.)
+        cross-validation. (The paper leaves them out where they alone separate the
+        classes, which costs 160 of 2007 digits on USPS; ``solver="published"`` answers
+        "auto" by this rule.)
     n_basis : int, optional
         Expand on this many training points only; all when not given.
     basis : {"random", "kmeans", "leverage"}
@@ -271,7 +287,8 @@ class CPDSVC(CPDClassifier):
     polynomial_ : str
         "free" or "zero", as used.
     objective_, duality_gap_ : ndarray of shape (n_rows,)
-        Objective and a certified bound of its distance from the optimum.
+        Objective and a certified bound of its distance from the optimum; with
+        ``alpha=0`` the loss that is left, of which zero is the optimum.
     support_, n_iter_, result_
         As in `SpectrumSVC`.
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
-from krein.estimators._parameters import CONSTRAINTS, declares_parameters
+from krein.estimators._parameters import CONSTRAINTS, NOT_NEGATIVE, declares_parameters
 from krein.estimators._training import FittedRows, Training, Values
 from krein.items import check_weights
 from krein.machines.losses import Squared
@@ -30,7 +30,8 @@ class CPDRegressor(RegressorMixin, CPDModel):
     Parameters
     ----------
     alpha : float
-        Smoothing; it acts on scaled data if ``scale=True``.
+        Smoothing; it acts on scaled data if ``scale=True``. 0 interpolates: the
+        function of least a'Phi a with f(x_i) = y_i (Lemma 4.3 of Walder and Chapelle).
     polynomial : {"free", "zero"}
         Polynomials free or left out.
     kernel, exponent, degree, n_basis, basis, scale, kernel_params, symmetrize, tol, \
@@ -61,6 +62,7 @@ n_iter_, result_
     alpha: float = 1.0
 
     _parameter_constraints = CONSTRAINTS | {
+        "alpha": [NOT_NEGATIVE],
         "polynomial": [StrOptions({"free", "zero"})],
     }
 

@@ -88,15 +88,20 @@ class Polynomials:
         """Coefficients of the zero polynomial."""
         return np.zeros(self.P.shape[1])
 
-    def require_room(self, n: int) -> None:
-        """Raise if the polynomials reach every function on n samples."""
-        rank = self.Q.shape[1]
-        if rank >= n:
-            raise ValueError(
-                f"the polynomials take up all dimensions of {n} samples (rank {rank}), "
-                "so that nothing is left for the kernel: use exponent=1 (polynomials "
-                "of degree 0), a smaller degree, or more samples"
-            )
+
+def polynomial_space(polynomials: Polynomials, *, free: bool) -> Space:
+    """Polynomials without the kernel, for samples on which they reach every function.
+
+    Then ``P'a = 0`` leaves a = 0: free polynomials interpolate with coefficients of
+    least norm, and without them f = 0 is all there is.
+    """
+    n = polynomials.Q.shape[0]
+
+    def expand(c: Array, b: Array) -> tuple[Array, Array]:
+        return np.zeros(n), polynomials.G @ b if free else polynomials.zero
+
+    Q = polynomials.Q if free else np.empty((n, 0))
+    return Space(FeatureColumns(np.empty((n, 0))), Q, expand)
 
 
 def centred_space(
@@ -253,8 +258,13 @@ def basis_space(
     """
     n = polynomials.Q.shape[0]
     inside = Polynomials.fit(polynomials.P[basis])
-    inside.require_room(basis.size)
     QJ = inside.Q
+    if QJ.shape[1] == basis.size:
+        raise ValueError(
+            f"the polynomials take up all dimensions of {basis.size} basis points, so "
+            "that nothing is left for the kernel: raise n_basis, or use exponent=1 "
+            "(polynomials of degree 0) or a smaller degree"
+        )
     core = phi(basis, basis)
     image = core @ QJ
     V = image - 0.5 * (QJ @ (QJ.T @ image))

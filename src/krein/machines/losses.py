@@ -73,65 +73,6 @@ class Loss(ABC):
 
 
 @dataclass(frozen=True)
-class SquaredHinge(Loss):
-    """``sum_i w_i max(0, 1 - y_i f_i)^2`` with labels y = -1 / +1, equation (14).
-
-    Dual value: ``2 lam y'a - lam a'K a - lam^2 sum_i a_i^2 / w_i`` for
-    ``y_i a_i >= 0``, ``Q'a = 0``; at the optimum a = c and both equal lam y'a.
-    """
-
-    def value(self, f: Array) -> float:
-        """Weighted sum of the loss."""
-        slack = np.maximum(1.0 - self.y * f, 0.0)
-        return float(self.weight @ (slack * slack))
-
-    def system(self, f: Array, lam: float) -> tuple[np.ndarray, Array, Array]:
-        """Violators, the largest violation first (they leave the set last)."""
-        slack = 1.0 - self.y * f
-        s = np.flatnonzero(slack > 0.0)
-        s = s[np.argsort(-slack[s], kind="stable")]
-        return s, lam / self.weight[s], self.y[s]
-
-    def search(self, f: Array, df: Array, linear: float, square: float) -> float:
-        """Exact: the derivative is piecewise linear and grows with t."""
-        slack, slope = 1.0 - self.y * f, -self.y * df
-        active = (slack > 0) | ((slack == 0) & (slope > 0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            at = -slack / slope
-        bends = np.flatnonzero((at > 0) & np.isfinite(at))
-        bends = bends[np.argsort(at[bends])]
-        # A sample leaves the sums at its bend if its slack falls, enters if it grows.
-        sign = np.where(slope[bends] < 0, -1.0, 1.0) * self.weight[bends]
-        w = self.weight[active]
-        A = linear / 2 + w @ (slack[active] * slope[active])
-        B = square + w @ slope[active] ** 2
-        A = np.concatenate([[A], A + np.cumsum(sign * slack[bends] * slope[bends])])
-        B = np.concatenate([[B], B + np.cumsum(sign * slope[bends] ** 2)])
-        ends = np.append(at[bends], np.inf)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            roots = -A / B
-        inside = np.flatnonzero(roots <= ends)
-        if inside.size == 0:
-            return float(ends[-2]) if bends.size else 0.0
-        k = inside[0]
-        start = at[bends[k - 1]] if k else 0.0
-        return float(max(roots[k], start))
-
-    def clip(self, a: Array, lam: float) -> Array:
-        """Wrong signs become zero."""
-        return np.where(a * self.y > 0, a, 0.0)
-
-    def room(self, a: Array, lam: float) -> Array:
-        """Distance to zero."""
-        return np.abs(a)
-
-    def conjugate(self, a: Array, lam: float) -> float:
-        """Dual part of the loss."""
-        u = lam * a
-        return float(2 * (self.y @ u) - np.sum(u * u / self.weight))
-
-
-@dataclass(frozen=True)
 class Squared(Loss):
     """``sum_i w_i (y_i - f_i)^2``: the smoothing spline, Wahba (1990)."""
 
@@ -162,6 +103,64 @@ class Squared(Loss):
         """Dual part of the loss."""
         u = lam * a
         return float(2 * (self.y @ u) - np.sum(u * u / self.weight))
+
+
+@dataclass(frozen=True)
+class SquaredHinge(Squared):
+    """``sum_i w_i max(0, 1 - y_i f_i)^2`` with labels y = -1 / +1, equation (14).
+
+    Labels of another size stand for another margin: ``max(0, |y_i| - sign(y_i) f_i)``.
+    Dual value: ``2 lam y'a - lam a'K a - lam^2 sum_i a_i^2 / w_i`` for
+    ``y_i a_i >= 0``, ``Q'a = 0``; at the optimum a = c and both equal lam y'a.
+    """
+
+    def _slack(self, f: Array) -> Array:
+        return np.sign(self.y) * (self.y - f)
+
+    def value(self, f: Array) -> float:
+        """Weighted sum of the loss."""
+        slack = np.maximum(self._slack(f), 0.0)
+        return float(self.weight @ (slack * slack))
+
+    def system(self, f: Array, lam: float) -> tuple[np.ndarray, Array, Array]:
+        """Violators, the largest violation first (they leave the set last)."""
+        slack = self._slack(f)
+        s = np.flatnonzero(slack > 0.0)
+        s = s[np.argsort(-slack[s], kind="stable")]
+        return s, lam / self.weight[s], self.y[s]
+
+    def search(self, f: Array, df: Array, linear: float, square: float) -> float:
+        """Exact: the derivative is piecewise linear and grows with t."""
+        slack, slope = self._slack(f), -np.sign(self.y) * df
+        active = (slack > 0) | ((slack == 0) & (slope > 0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at = -slack / slope
+        bends = np.flatnonzero((at > 0) & np.isfinite(at))
+        bends = bends[np.argsort(at[bends])]
+        # A sample leaves the sums at its bend if its slack falls, enters if it grows.
+        sign = np.where(slope[bends] < 0, -1.0, 1.0) * self.weight[bends]
+        w = self.weight[active]
+        A = linear / 2 + w @ (slack[active] * slope[active])
+        B = square + w @ slope[active] ** 2
+        A = np.concatenate([[A], A + np.cumsum(sign * slack[bends] * slope[bends])])
+        B = np.concatenate([[B], B + np.cumsum(sign * slope[bends] ** 2)])
+        ends = np.append(at[bends], np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            roots = -A / B
+        inside = np.flatnonzero(roots <= ends)
+        if inside.size == 0:
+            return float(ends[-2]) if bends.size else 0.0
+        k = inside[0]
+        start = at[bends[k - 1]] if k else 0.0
+        return float(max(roots[k], start))
+
+    def clip(self, a: Array, lam: float) -> Array:
+        """Wrong signs become zero."""
+        return np.where(a * self.y > 0, a, 0.0)
+
+    def room(self, a: Array, lam: float) -> Array:
+        """Distance to zero."""
+        return np.abs(a)
 
 
 @dataclass(frozen=True)

@@ -164,10 +164,11 @@ def judge_cpd(fit: Fit) -> Iterator[Evidence]:
 
     The penalty is |h|^2 with f = H h + P p. For coefficients c of all items with P'c =
     0 the gap is the sum of Fenchel and Young, and half the squared distance of h from
-    H'c: with a subset of basis points h is not of this form.
+    H'c: with a subset of basis points h is not of this form. With alpha = 0 the loss
+    is the gap, and the norm is least if c'(y - f) = 0 and y c >= 0 for the hinge.
     """
     model, P, J = fit.model, fit.polynomials(), np.arange(fit.n)
-    if model.n_basis is not None and model.n_basis < fit.n:
+    if model.n_basis is not None and model.n_basis < fit.n and model.support_.size:
         J = np.flatnonzero(np.isin(fit.kept, model.support_))
     H, back, lowest = _features(fit.dense(), P, J)
     name, target = getattr(model, "loss", "squared"), fit.y.astype(float)
@@ -214,16 +215,33 @@ def _cpd_evidence(
     zero = float(w @ problem.loss.value(problem.target))
     slack = 2 * slack + fit.spread * value + 2 * _FLOOR * zero
     free = getattr(model, "polynomial_", model.polynomial) == "free"
-    gap = min(value, _cpd_gap(problem, f, P if free else P[:, :0], features, c))
-    noise = 16 * fit.spread * w * (np.abs(problem.target) + np.abs(f)) / problem.s
+    whole = free and (model.n_basis or fit.n) >= fit.n  # then c are multipliers
+    gap, unit, least = value, problem.s / w, True
+    if problem.s:
+        gap = min(gap, _cpd_gap(problem, f, P if free else P[:, :0], features, c))
+    else:
+        unit = np.full_like(w, np.abs(phi).mean() or 1.0)
+        least = not whole or _least_norm(problem, f, c)
+    noise = 16 * fit.spread * (np.abs(problem.target) + np.abs(f)) / unit
     excess = np.abs(P.T @ c) - np.abs(P).T @ (1e-8 * np.abs(c) + noise)
     evidence = Evidence((value, slack), (gap, slack), unit=max(value, 1e-8 * zero))
+    if not (whole or problem.s):
+        text = "alpha=0: the loss is checked, not that the norm is least"
+        evidence.notes.append(text)
     evidence.faults += faults_of(
         (np.all(excess <= 0.0), "P'a = 0 is violated"),
+        (least, "alpha=0, but the norm of f is not the least"),
         (b == 0.0, "intercept_ is not zero: poly_coef_ has the constant"),
         (free or not np.any(p), "poly_coef_ is not zero with polynomial='zero'"),
     )
     return evidence
+
+
+def _least_norm(problem: Problem, f: Array, c: Array) -> bool:
+    """Tell whether c are multipliers of the constraints of no loss, for alpha = 0."""
+    a, z = problem.y * c, np.abs(problem.short(f))
+    signs = np.all(a >= problem.loss.ends[0])
+    return bool(signs and np.abs(a) @ z <= 1e-3 * (np.abs(a) @ np.abs(problem.target)))
 
 
 def _cpd_gap(
