@@ -28,7 +28,6 @@ from krein.estimators._gains import (
     distinct_methods,
     fold_values,
     left_out,
-    loosely,
 )
 from krein.estimators._landscape import Landscape, with_threshold
 from krein.estimators._search import CS
@@ -49,7 +48,7 @@ WAYS = {
 
 
 def path(K, target, Cs, weight):
-    return loose_machines(K, target, Cs, weight, **loosely(K.shape[0]))
+    return loose_machines(K, target, Cs, weight)
 
 
 def landscape(values, parts):
@@ -73,7 +72,7 @@ def all_machines(K, y, n_classes, K_new):
         seen = with_threshold(left_out(spectrum, method, Cs, signs), y, np.ones(y.size))
         screen.append(landscape([seen], [y]).scores()[:, 0])
         trained, scale = kernels.unit(method)
-        coef, b = loose_machines(trained.kernel() / scale, target, Cs, None)
+        coef, b = loose_machines(trained.kernel() / scale, target, Cs, None, tol=1e-3)
         raw = trained.to_raw(coef.reshape(-1, y.size).T) / scale
         new = (K_new @ raw).reshape(K_new.shape[0], *b.shape) + b
         outputs.append(new.transpose(1, 0, 2))

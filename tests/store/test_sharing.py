@@ -7,7 +7,7 @@ import scipy.linalg
 from krein import KreinSVC, SpectrumSVC, compare, sigmoid_kernel
 from krein.comparison.methods import select_methods
 from krein.similarity.spectrum import Spectrum
-from krein.store.sharing import digest, fingerprint, once, shared_work
+from krein.store.sharing import digest, once, shared_work
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_matrix_that_can_change_is_looked_at_again(problem):
         assert digest(K) != first[0]
         assert digest(view) != first[1]
         K.flags.writeable = False
-        assert digest(K) == digest(K) == fingerprint(K)
+        assert digest(K) == digest(K) != digest(K.copy())
 
 
 def test_shared_arrays_cannot_be_changed():

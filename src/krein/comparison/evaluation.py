@@ -50,6 +50,8 @@ def evaluate_split(
     if scipy.sparse.issparse(similarity):
         similarity = compressed_rows(similarity)
     inputs = {"similarity": similarity[train]}
+    if isinstance(similarity, np.ndarray):
+        inputs["similarity"].flags.writeable = False  # all methods share its parts
     new = {"similarity": similarity[test]}
     if problem.vectors is not None:
         inputs["vectors"], new["vectors"] = (problem.vectors[i] for i in (train, test))

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
-import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.linear_model import LogisticRegression
 
 from krein.arrays import Array
 from krein.estimators._parameters import CONSTRAINTS, COUNT
 from krein.estimators._probability import sigmoid_probabilities
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
+from krein.machines.logistic import IndefiniteLogistic
+from krein.machines.newton_logistic import newton_logistic
 from krein.store.state import RESULTS, State
 
 __all__ = ["SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier"]
@@ -106,8 +106,7 @@ class SimilarityFeaturesClassifier(_Yardstick):
         self, training: Training, target: Classes, grid: Sequence[dict]
     ) -> list[FittedRows]:
         """Fit along C, each from the one before; see `KernelModel.fit_path`."""
-        with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
-            return self._path(training, target, [c["C"] for c in grid], tol=_LOOSE)
+        return self._path(training, target, [c["C"] for c in grid], tol=_LOOSE)
 
     def _path(
         self, training: Training, target: Classes, Cs: Sequence[float], tol: float
@@ -115,15 +114,18 @@ class SimilarityFeaturesClassifier(_Yardstick):
         K = training.K.dense()
         mean, scale = standard_columns(K, training.weight)
         Z = (K - mean) / scale
+        products = Z @ Z.T  # n x n once; the features' own system is one per step
         rows: list[list[Row]] = [[] for _ in Cs]
         for signs in target.signs():
-            model = LogisticRegression(
-                tol=tol, solver="newton-cholesky", warm_start=True
-            )
+            targets, start = 0.5 * (signs[:, None] + 1.0), None
             for found, C in zip(rows, Cs, strict=True):
-                model.set_params(C=C).fit(Z, signs, training.weight)
-                coef = model.coef_[0] / scale
-                found.append(Row(coef, float(model.intercept_[0] - mean @ coef)))
+                alpha = 1.0 / (C * training.total_weight)
+                problem = IndefiniteLogistic(products, targets, alpha, training.weight)
+                result = newton_logistic(problem, start, tol=tol)
+                start = result.x
+                coef = (start[:, 0] @ Z) / scale
+                b = float(result.info["intercept"][0]) - float(mean @ coef)
+                found.append(Row(coef, b))
         return [FittedRows(found) for found in rows]
 
 

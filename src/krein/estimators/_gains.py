@@ -45,7 +45,6 @@ _SAME = 1e-13  # relative difference of two targets that are one
 # not random, nothing is left out unseen.
 _METHODS, _KEPT, _SHARE_OF_KEPT, _SHARE = 5, 0.25, 0.25, 0.3
 _FEW = 12  # so many settings are all trained
-_TOL, _STEPS = 1e-1, 3  # of LIBSVM in the search: in units of the margin; per sample
 
 # path(K, target, Cs, weight): coefficients (n_C, n_rows, n) and intercepts (n_C,
 # n_rows) on a kernel of mean diagonal one, solved well enough for an order of them.
@@ -271,11 +270,6 @@ def by_half(methods: Sequence[Method], spectrum: Spectrum) -> list[int]:
         target, _ = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
         groups.setdefault(np.where(above, target, 0.0).tobytes(), []).append(m)
     return [m for group in groups.values() for m in group]
-
-
-def loosely(n: int) -> dict[str, Any]:
-    """Limits of LIBSVM for ranking settings only; more steps do not change the rank."""
-    return {"tol": _TOL, "max_iter": _STEPS * n}
 
 
 def left_out(spectrum: Spectrum, method: Method, Cs: Array, targets: Array) -> Array:

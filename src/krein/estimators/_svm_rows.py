@@ -25,6 +25,7 @@ _GAP_PER_VIOLATION = 1e-2
 # Up to this many items a sparse kernel is formed and solved to rounding, so that
 # results do not depend on whether the similarity was given as a sparse array.
 _DENSE_ITEMS = 2000
+_TOL, _STEPS = 1e-1, 3  # of LIBSVM in a search: in units of the margin; per sample
 
 
 def machines_of(
@@ -186,6 +187,11 @@ def svm_grid(trained: TreatedKernel, weight: Array | None) -> list[dict[str, flo
     return [{"C": C / unit} for C in CS]
 
 
+def loosely(n: int) -> dict[str, Any]:
+    """Limits of LIBSVM for ranking settings only; more steps do not change the rank."""
+    return {"tol": _TOL, "max_iter": _STEPS * n}
+
+
 def loose_machines(
     kernel: Array,
     target: Classes,
@@ -196,10 +202,10 @@ def loose_machines(
 ) -> tuple[Array, Array]:
     """Coefficients (n_C, n_rows, n) and intercepts (n_C, n_rows) for ascending C.
 
-    Fitted loosely, for ranking candidates only; `limits` as in `svm_path`. The kernel
-    has entries of order one.
+    For ranking candidates only, unless `limits`, as in `svm_path`, say more. The
+    kernel has entries of order one.
     """
-    rows = []
+    rows, limits = [], limits or loosely(kernel.shape[0])
     for items, signs in machines_of(target, pairs):
         part = kernel if isinstance(items, slice) else kernel[np.ix_(items, items)]
         w = None if weight is None else weight[items]

@@ -13,11 +13,10 @@ from krein.arrays import Array
 from krein.estimators._gains import (
     SPECTRUM_SEARCHED,
     SpectrumSearch,
-    loosely,
 )
 from krein.estimators._landscape import Landscape, probabilities, with_threshold
 from krein.estimators._parameters import declares_parameters
-from krein.estimators._svm_rows import loose_machines, svm_rows
+from krein.estimators._svm_rows import loose_machines, loosely, svm_rows
 from krein.estimators._tasks import KernelClassifier, KernelRegressor
 from krein.estimators._training import (
     Classes,
@@ -218,7 +217,7 @@ def _classification_path(
     K: Array, target: Classes, Cs: Array, weight: Array | None, *, pairs: bool
 ) -> tuple[Array, Array]:
     """Machines of all rows and C."""
-    return loose_machines(K, target, Cs, weight, pairs, **loosely(K.shape[0]))
+    return loose_machines(K, target, Cs, weight, pairs)
 
 
 @declares_parameters

@@ -17,7 +17,7 @@ from krein.methods import as_method
 from krein.similarity.one_sided import one_sided
 from krein.similarity.spectrum import Spectrum, lowest_eigenvalue
 from krein.similarity.treated import TreatedKernel, by_spectrum
-from krein.store.sharing import is_sharing
+from krein.store.sharing import can_change, digest, is_sharing, once
 
 
 class Matrix(ABC):
@@ -154,11 +154,22 @@ class Similarities(Matrix):
 
     def subset(self, indices: np.ndarray) -> Similarities:
         """Return the similarities of the items at `indices`."""
-        if self.kernel is None:
-            part = self.items[np.ix_(indices, indices)]
-            part.flags.writeable = False  # so that sharing need not look at it again
-            return Similarities(part)
-        return Similarities(take(self.items, indices), self.kernel)
+        if self.kernel is not None:
+            return Similarities(take(self.items, indices), self.kernel)
+        if can_change(self.items):
+            return Similarities(self._cut(indices))
+        # Methods that are fitted on one part of the items get one matrix.
+        return Similarities(
+            once(
+                lambda: ("part", digest(self.items), indices.tobytes()),
+                lambda: self._cut(indices),
+            )
+        )
+
+    def _cut(self, indices: np.ndarray) -> Array:
+        part = self.items[np.ix_(indices, indices)]
+        part.flags.writeable = False  # so that sharing need not look at its numbers
+        return part
 
     @property
     def vectors(self) -> Array | None:

@@ -1,9 +1,9 @@
 """Work on one matrix is done once, while several models are fitted on it.
 
 Inside ``with shared_work():`` an eigendecomposition (and a matrix built from it) that
-was computed before is used again, whichever estimator asks. Matrices are recognised
-by a fingerprint of their contents, which costs O(n^2) against the O(n^3) saved; of a
-matrix that cannot change it is made once in a block, for a search asks a hundred times.
+was computed before is used again, whichever estimator asks. Matrices that cannot change
+are known by themselves, others by a fingerprint of their contents, which costs O(n^2)
+against the O(n^3) saved.
 Outside of the block nothing is kept. See docs/decisions/0014.
 """
 
@@ -284,8 +284,8 @@ class SharedWork:
     def __init__(self) -> None:
         self.saved = 0.0
         self._done: dict[Hashable, tuple[Any, float]] = {}
-        # By number, with the array itself: so no other one gets its number.
-        self._digests: dict[int, tuple[np.ndarray, str]] = {}
+        # Arrays that cannot change, by number: kept, so no other one gets it.
+        self._fixed: dict[int, np.ndarray] = {}
 
     def get(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return ``compute()``, or what it returned before for this key."""
@@ -300,11 +300,10 @@ class SharedWork:
         self._done[key] = (result, perf_counter() - start)
         return result
 
-    def digest(self, array: np.ndarray) -> str:
-        """Return the fingerprint of an array that cannot change."""
-        if id(array) not in self._digests:
-            self._digests[id(array)] = array, fingerprint(array)
-        return self._digests[id(array)][1]
+    def name(self, array: np.ndarray) -> str:
+        """Return what tells an array that cannot change from others."""
+        self._fixed[id(array)] = array
+        return f"array {id(array)}"
 
 
 _ACTIVE: ContextVar[SharedWork | None] = ContextVar("active", default=None)
@@ -347,12 +346,17 @@ def once(key: Callable[[], Hashable], compute: Callable[[], T]) -> T:
 
 
 def digest(array: Array | None) -> str:
-    """Fingerprint of an array, for the key of `once`.
+    """What tells an array from others, for the key of `once`.
 
-    One that owns its numbers and is read-only is looked at once inside of
-    `shared_work`; any other may have been changed since.
+    One that owns its numbers and is read-only is known by itself inside of
+    `shared_work`, any other by its contents: it may have been changed since.
     """
     work = _ACTIVE.get()
-    if work is None or array is None or array.base is not None:
+    if work is None or array is None or can_change(array):
         return fingerprint(array)
-    return fingerprint(array) if array.flags.writeable else work.digest(array)
+    return work.name(array)
+
+
+def can_change(array: Array) -> bool:
+    """False for an array that owns its numbers and is read-only."""
+    return array.base is not None or array.flags.writeable
