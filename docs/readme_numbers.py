@@ -37,7 +37,7 @@ NUMBERS = r"(?s)(?<=<!-- numbers -->\n).*?(?=<!-- end of numbers -->)"
 
 
 def errors(K, y, C):
-    """Error in percent of each treatment with a fixed C (docs/guide/choosing.md)."""
+    """Error in percent of each fix with a given C (docs/guide/choosing.md)."""
     return {
         method: 100
         * (1 - cross_val_score(SpectrumSVC(method, C=C), K, y, cv=FOLDS).mean())

@@ -185,7 +185,7 @@ def test_the_page_of_results_is_what_its_table_gives():
 
 
 def test_the_claim_about_all_similarities_holds():
-    """Choosing says: lower error than any fixed treatment, averaged over all."""
+    """Choosing says: lower error than any single fix, averaged over all."""
     page = results_page()
     _, errors, _ = page["read"]()
     means = dict(zip(page["STRATEGIES"], errors.mean(axis=0), strict=True))
