@@ -17,7 +17,8 @@ import numpy as np
 from scipy.stats import binomtest, rankdata, studentized_range
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide"
-FIXED = ("svc", "clip", "flip", "square", "shift", "krein", "neighbors", "features")
+FIXED = ("svc", "clip", "flip", "square", "shift", "krein", "neighbors", "features",
+         "random_objects")  # fmt: skip
 CHOSEN = ("average", "best", "recommended")
 STRATEGIES = (*FIXED, *CHOSEN)
 TITLES = {
@@ -29,6 +30,7 @@ TITLES = {
     "krein": "KreinSVC",
     "neighbors": "nearest neighbours",
     "features": "rows as features",
+    "random_objects": "random objects (D2KE)",
     "average": "SpectrumSVCCV()",
     "best": 'SpectrumSVCCV(combine="best")',
     "recommended": "what compare recommends",

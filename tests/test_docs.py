@@ -189,7 +189,22 @@ def test_the_claim_about_all_similarities_holds():
     page = results_page()
     _, errors, _ = page["read"]()
     means = dict(zip(page["STRATEGIES"], errors.mean(axis=0), strict=True))
-    assert means["average"] < min(means[name] for name in page["FIXED"])
+    fixes = ("svc", "clip", "flip", "square", "shift", "krein")
+    assert means["average"] < min(means[name] for name in fixes)
+
+
+def test_random_objects_win_by_the_sigmoid_kernels():
+    """The page of results says: the lowest mean error, but not without these six."""
+    page = results_page()
+    rows, errors, _ = page["read"]()
+    places = [page["STRATEGIES"].index(name) for name in ("random_objects", "average")]
+    assert errors.mean(axis=0).argmin() == places[0]
+    others = ["sigmoid" not in row["similarity"] for row in rows]
+    assert others.count(False) == 6
+    objects, average = errors[others][:, places].mean(axis=0)
+    assert average < objects
+    ranks = page["data_set_ranks"](rows, errors).mean(axis=0)
+    assert ranks.argmin() == places[1]
 
 
 def test_ranks_that_differ_by_less_than_the_critical_difference_form_a_group():
