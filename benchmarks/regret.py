@@ -25,7 +25,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from regret_matrices import FORMS, cases, median
+from regret_matrices import FORMS, cases, exponential, median
 from results_page import FIXED, STRATEGIES
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
@@ -137,12 +137,14 @@ def run(case, split, folder):
     K = 0.5 * (K + K.T)
     missing = [METHODS[name] for name in FIXED if name in METHODS and name not in found]
     found.update(fixed_errors(K, codes, train, test, missing))
+    D = distances(case, items, K)
     if "random_objects" not in found:
-        D = distances(case, items, K)
         found.update(fixed_errors(D, codes, train, test, [RANDOM_OBJECTS]))
-    for name in ("average", "best"):
+    S = exponential(D, train)
+    for name, similarity in (("average", K), ("best", K), ("converted", S)):
         if name not in found:
-            found[name] = searched_error(name, K, codes, train, test)
+            combine = "best" if name == "best" else "average"
+            found[name] = searched_error(combine, similarity, codes, train, test)
     if "recommended" not in found:
         answer = compared(K, codes, train)
         found["recommended"] = {"error": found[answer["method"]]["error"], **answer}

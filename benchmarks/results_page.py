@@ -19,7 +19,7 @@ from scipy.stats import rankdata, studentized_range
 GUIDE = Path(__file__).parents[1] / "docs" / "guide"
 FIXED = ("svc", "clip", "flip", "square", "shift", "krein", "neighbors", "features",
          "random_objects")  # fmt: skip
-CHOSEN = ("average", "best", "recommended")
+CHOSEN = ("average", "best", "recommended", "converted")
 STRATEGIES = (*FIXED, *CHOSEN)
 TITLES = {
     "svc": "SVC on the raw matrix",
@@ -34,6 +34,7 @@ TITLES = {
     "average": "SpectrumSVCCV()",
     "best": 'SpectrumSVCCV(combine="best")',
     "recommended": "what compare recommends",
+    "converted": "SpectrumSVCCV() on distances",
 }
 LEVEL = 0.05
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
