@@ -1,14 +1,14 @@
 """What `nearest_psd` costs and how near it comes.
 
-    KREIN_DATA=... python benchmarks/repair.py CACHE [--large 2000] [--treatment SPLITS]
+    KREIN_DATA=... python benchmarks/repair.py CACHE [--large 2000] [--fix SPLITS]
 
 Prints, for noisy correlations, kernels of a simulated quantum computer (finitely many
 shots) and every similarity of `regret_matrices.py` with a unit diagonal: the number of
 eigendecompositions to a relative gap of 1e-12, the distance, and how much farther
 statsmodels' `corr_nearest` and `corr_clipped` end (made positive semidefinite with a
 unit diagonal to rounding, which the former is not); then the seconds at n = 2000 in
-units of one `eigh`. `--treatment` compares the repair as a treatment of a classifier's
-kernel with clip and flip on held-out items.
+units of one `eigh`. `--fix` compares the repair as a fix of a classifier's kernel
+with clip and flip on held-out items.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def large(n):
     )
 
 
-# --------------------------------------------------------------------------- treatment
+# ------------------------------------------------------------------------------- fixes
 
 
 def repaired_rows(K, new):
@@ -161,7 +161,7 @@ def treated_rows(method):
     return rows
 
 
-TREATMENTS = {
+FIXES = {
     "clip": treated_rows("clip"),
     "flip": treated_rows("flip"),
     "unit-diagonal repair": repaired_rows,
@@ -175,8 +175,8 @@ def error(rows, K, y, train, test):
     return 1.0 - search.fit(trained, y[train]).score(new, y[test])
 
 
-def treatment(cache, splits):
-    print(f"| similarity | {' | '.join(TREATMENTS)} |")
+def compare_fixes(cache, splits):
+    print(f"| similarity | {' | '.join(FIXES)} |")
     print("|---|---|---|---|")
     means = []
     for case in cases(cache):
@@ -186,7 +186,7 @@ def treatment(cache, splits):
         y = np.unique(case.items()[1], return_inverse=True)[1]
         cut = StratifiedShuffleSplit(splits, train_size=0.6, random_state=0)
         found = [
-            [error(rows, K, y, train, test) for rows in TREATMENTS.values()]
+            [error(rows, K, y, train, test) for rows in FIXES.values()]
             for train, test in cut.split(y, y)
         ]
         means.append(100 * np.mean(found, axis=0))
@@ -194,7 +194,7 @@ def treatment(cache, splits):
     means = np.round(means, 9)
     mean = " | ".join(f"{e:.2f}" for e in means.mean(axis=0))
     print(f"| **mean of {len(means)}** | {mean} |")
-    for k, name in enumerate(TREATMENTS):
+    for k, name in enumerate(FIXES):
         if k < 2:
             better = int((means[:, 2] < means[:, k]).sum())
             worse = int((means[:, 2] > means[:, k]).sum())
@@ -208,11 +208,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cache", type=Path, help="folder for computed distances")
     parser.add_argument("--large", type=int, default=2000)
-    parser.add_argument("--treatment", type=int, default=0, metavar="SPLITS")
+    parser.add_argument("--fix", type=int, default=0, metavar="SPLITS")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    if args.treatment:
-        treatment(args.cache, args.treatment)
+    if args.fix:
+        compare_fixes(args.cache, args.fix)
         return
     repairs(args.cache)
     large(args.large)

@@ -37,7 +37,7 @@ NUMBERS = r"(?s)(?<=<!-- numbers -->\n).*?(?=<!-- end of numbers -->)"
 
 
 def errors(K, y, C):
-    """Error in percent of each treatment with a fixed C (docs/guide/choosing.md)."""
+    """Error in percent of each fix with a given C (docs/guide/choosing.md)."""
     return {
         method: 100
         * (1 - cross_val_score(SpectrumSVC(method, C=C), K, y, cv=FOLDS).mean())
@@ -111,14 +111,14 @@ def draw_spectrum(ax, eigenvalues):
     ax.set(title="Eigenvalues of the similarity", xlabel="rank")
     ax.set_yticks([-1, 0, 1, 10, 100], ["-1", "0", "1", "10", "100"])
     note = {"color": RED, "ha": "right", "transform": ax.transAxes}
-    ax.text(0.7, 0.1, "negative: no inner product", **note)
+    ax.text(0.82, 0.1, "negative: no inner product", **note)
 
 
 def draw_errors(ax, found):
     names, values = list(found), list(found.values())
     colours = [BLUE if name == "SpectrumSVCCV" else GREY for name in names]
     bars = ax.barh(names[::-1], values[::-1], color=colours[::-1])
-    ax.bar_label(bars, fmt=" %.1f %%")
+    ax.bar_label(bars, fmt="%.1f %%", padding=4)
     ax.set(title="Error on held-out items", xlim=(0, 1.25 * max(values)))
     ax.xaxis.set_visible(False)
 

@@ -53,7 +53,7 @@ def test_the_answer_is_on_the_first_screen():
 def test_the_picture_has_the_numbers_of_the_table():
     picture = (REPOSITORY / "docs/picture.svg").read_text("utf-8")
     for this, _ in printed_errors().values():
-        assert f" {this:.1f} %" in picture
+        assert f">{this:.1f} %<" in picture
 
 
 def test_the_picture_of_the_report_is_small():

@@ -27,7 +27,7 @@ THEMES = (
     ),
     (
         "Regression and novelty",
-        "The same treatment of new items for numbers as targets, and for none.",
+        "The same map of new items for numbers as targets, and for none.",
         lambda name, thing: hasattr(thing, "fit") and hasattr(thing, "predict"),
     ),
     (

@@ -4,7 +4,7 @@ From a distance to a similarity
 
 The same distance can be turned into a similarity in several ways. The choice changes
 how indefinite the result is, and the error more than most fixes do. Two distances of
-digit shapes, five forms, four treatments: the longest way (Hausdorff) and the mean way
+digit shapes, five forms, four fixes: the longest way (Hausdorff) and the mean way
 from ink to ink.
 """
 

@@ -237,11 +237,11 @@ def test_on_a_definite_similarity_nothing_is_treated(rng):
     scores = {"svc": plain, "clip": plain, "average": plain + 0.01 * noise}
     found = made_up(scores, smallest=0.0).recommendation
     assert found.method == "average"
-    assert "nothing to treat, and SVM on raw matrix is right as well" in found.text
+    assert "nothing to fix, and SVM on raw matrix is right as well" in found.text
     del scores["average"]
     found = made_up(scores, smallest=0.0).recommendation
     assert found.method == "svc"
-    assert found.text.endswith("there is nothing to treat.")
+    assert found.text.endswith("there is nothing to fix.")
     assert made_up(scores).recommendation.method == "clip"
     better = {**scores, "features": plain + 0.06 + 0.1 * noise}
     found = made_up(better, smallest=0.0).recommendation
@@ -271,14 +271,14 @@ def test_a_clear_winner_is_named(rng):
     assert answer.method == "flip"
     assert answer.clear
     assert answer.text.startswith("Use SVM with flip")
-    assert "the treatment matters" in answer.text
+    assert "the spectrum fix matters" in answer.text
 
 
 def test_indefiniteness_is_not_blamed_where_there_is_none(rng):
     noise = 0.01 * rng.standard_normal(10)
     scores = {"svc": 0.7 + noise, "square": 0.9 - noise}
     text = made_up(scores, smallest=0.0).recommendation.text
-    assert "nothing to treat" in text
+    assert "nothing to fix" in text
     assert "matters" not in text
     yardstick = {"svc": 0.7 + noise, "clip": 0.7 + noise, "features": 0.9 - noise}
     assert "makes no difference" in made_up(yardstick).recommendation.text
@@ -345,8 +345,8 @@ def test_definite_similarities_are_never_blamed(problem):
     X, y = problem
     comparison = compare(X @ X.T, y, methods=["svc", "clip", "neighbors"], cv=3)
     assert not comparison.indefinite
-    assert "there is nothing to treat" in comparison.recommendation.text
-    assert "treatment matters" not in comparison.recommendation.text
+    assert "there is nothing to fix" in comparison.recommendation.text
+    assert "fix matters" not in comparison.recommendation.text
 
 
 def test_intervals_stay_between_the_bounds_of_a_score(problem):

@@ -94,5 +94,5 @@ def test_compare_does_not_contradict_diagnose(name):
             mine, theirs = found.scores(advice), found.scores(other)
             assert not surely_beats(theirs, mine, found.test_share), diagnosis.advice
     if diagnosis.verdict == "psd":
-        assert "there is nothing to treat" in found.recommendation.text
-        assert "the treatment matters" not in found.recommendation.text
+        assert "there is nothing to fix" in found.recommendation.text
+        assert "the spectrum fix matters" not in found.recommendation.text

@@ -96,8 +96,8 @@ def test_indefiniteness_is_not_blamed_on_a_psd_matrix(tmp_path, krein):
         "compare", "K.npz", "--methods", "svc,square,neighbors", "--folds", "5",
         cwd=tmp_path,
     )  # fmt: skip
-    assert "treatment" not in ended.out
-    assert "positive semidefinite: there is nothing to treat" in ended.out
+    assert "the spectrum fix matters" not in ended.out
+    assert "positive semidefinite: there is nothing to fix" in ended.out
 
 
 def test_distances_must_be_named(distances, krein):

@@ -111,7 +111,7 @@ def _nothing(K: Array) -> list[dict[str, Any]]:
 # ----------------------------------------------------------------------------- registry
 
 
-_AVERAGED = "Many treatments of the spectrum and many C; the near-best are averaged."
+_AVERAGED = "Many fixes of the spectrum and many C; the near-best are averaged."
 
 
 def _spectral(method: str, about: str, simplicity: int) -> Method:

@@ -261,7 +261,7 @@ def _reason(comparison: Any, chosen: str) -> str:
 
 
 def _about_raw(comparison: Any, chosen: str, said: bool) -> str:
-    """Say whether the treatment matters; `said`: that the raw matrix does as well."""
+    """Say whether the fix matters; `said`: that the raw matrix does as well."""
     treated = [m for m in comparison.ranking if m not in _UNTREATED]
     if "svc" not in comparison.ranking or not treated:
         return ""
@@ -280,13 +280,13 @@ def _about_raw(comparison: Any, chosen: str, said: bool) -> str:
     behind = f" {raw} is behind {comparison.title(best)} by {gain:.3f}"
     p_value = comparison.p_value(best, "svc")
     if p_value > LEVEL:
-        return f"{behind}; the data are too few to be sure that the treatment matters."
-    return f"{behind} (p = {p_value:.2g}): the treatment matters."
+        return f"{behind}; the data are too few to be sure that the fix matters."
+    return f"{behind} (p = {p_value:.2g}): the spectrum fix matters."
 
 
 def _nothing_to_treat(comparison: Any, chosen: str, raw: str) -> str:
     """Say of a definite similarity how the raw matrix does beside what is chosen."""
-    text = " The similarity is positive semidefinite: there is nothing to treat"
+    text = " The similarity is positive semidefinite: there is nothing to fix"
     if chosen == "svc":
         return f"{text}."
     gain = float((comparison.scores(chosen) - comparison.scores("svc")).mean())

@@ -1,4 +1,4 @@
-"""The demo: one similarity where the treatment matters, and one where it does not.
+"""The demo: one similarity where the fix matters, and one where it does not.
 
 Both need nothing but numpy, scipy and scikit-learn, so that the verdicts are the same
 whichever extras are installed.
@@ -62,7 +62,7 @@ def demo_report(*, show: bool = False) -> dict[str, Any]:
         "headline": f"{cases[0]['title']}: {cases[0]['headline']}",
         "intro": (
             "Two similarities on real data. A support vector machine expects a "
-            "positive semidefinite similarity. The first one is not, and treating its "
+            "positive semidefinite similarity. The first one is not, and fixing its "
             "negative eigenvalues avoids many mistakes; the second one is, and nothing "
             "has to be done."
         ),
