@@ -92,7 +92,9 @@ def test_projection():
     upper = rng.uniform(0.1, 2.0, 40)
     V = 3.0 * rng.standard_normal((40, 6))
     low, high = np.minimum(Y, 0) * upper[:, None], np.maximum(Y, 0) * upper[:, None]
-    found = _projected(V, low, high)
-    for k in range(6):
-        expected = BalancedBox(upper, Y[:, k]).project(Y[:, k] * V[:, k])
-        assert_allclose(found[:, k], Y[:, k] * expected, atol=1e-12)
+    for start in (np.zeros(6), rng.standard_normal(6)):
+        found, tau = _projected(V, low, high, start)
+        assert_allclose(found, np.clip(V - tau, low, high))
+        for k in range(6):
+            expected = BalancedBox(upper, Y[:, k]).project(Y[:, k] * V[:, k])
+            assert_allclose(found[:, k], Y[:, k] * expected, atol=1e-12)

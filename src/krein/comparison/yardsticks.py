@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from krein.arrays import Array
 from krein.estimators._parameters import CONSTRAINTS, COUNT
 from krein.estimators._probability import sigmoid_probabilities
+from krein.estimators._search import RANKED
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.machines.logistic import IndefiniteLogistic
@@ -21,7 +22,6 @@ from krein.store.state import RESULTS, State
 
 __all__ = ["SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier"]
 
-_LOOSE = 1e-4  # gradient of a logistic regression that is only ranked
 _TILE = 4_000_000  # numbers of a sparse similarity that are made dense at once
 
 
@@ -106,7 +106,7 @@ class SimilarityFeaturesClassifier(_Yardstick):
         self, training: Training, target: Classes, grid: Sequence[dict]
     ) -> list[FittedRows]:
         """Fit along C, each from the one before; see `KernelModel.fit_path`."""
-        return self._path(training, target, [c["C"] for c in grid], tol=_LOOSE)
+        return self._path(training, target, [c["C"] for c in grid], tol=RANKED)
 
     def _path(
         self, training: Training, target: Classes, Cs: Sequence[float], tol: float

@@ -32,6 +32,8 @@ Candidate = dict[str, Any]
 # C of support vector machines on a kernel whose mean diagonal entry is one.
 CS = tuple(float(c) for c in 10.0 ** np.array([-1.0, -0.25, 0.5, 1.25, 2.0, 2.75]))
 
+RANKED = 1e-4  # gap or residual of candidates that are only put into an order
+
 
 def in_folds(
     ask: Callable[[np.ndarray, np.ndarray], Any],

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from krein.arrays import Array
 from krein.estimators._parameters import CONSTRAINTS, declares_parameters
 from krein.estimators._proxy_options import SOLVERS, default_grid, split_options
+from krein.estimators._search import RANKED
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import (
     Classes,
@@ -206,7 +207,8 @@ class ProxySVC(KernelClassifier):
             options = dict(self.solver_options or {})
             if start is not None:
                 options["init"] = start
-            model = self.candidate({"C": C, "rho": rho, "solver_options": options})
+            given = {"C": C, "rho": rho, "solver_options": options}
+            model = self.candidate({**given, "tol": max(self.tol, RANKED)})
             found[i] = model.fit_rows(training, target)
             below[rho] = near = found[i].alpha
         return [found[i] for i in range(len(grid))]

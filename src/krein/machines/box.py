@@ -144,6 +144,13 @@ class BalancedBox:
     def _total_positive(self) -> float:
         return float(self.upper[self.y > 0].sum())
 
+    @cached_property
+    def _equal(self) -> int | None:
+        """Place of the multiplier where bounds are equal: that of every gradient."""
+        if self.upper.min() < self.upper.max():
+            return None
+        return self._pivot(np.zeros(self.n))[2]
+
     def _pivot(self, gradient: Array) -> tuple[float, np.ndarray, int]:
         """Multiplier, the order of ``y_i g_i``, and the place of the multiplier."""
         signed = self.y * gradient
@@ -155,7 +162,9 @@ class BalancedBox:
 
     def multiplier(self, gradient: Array) -> float:
         """Return the multiplier of the equality row alone, see `maximise`."""
-        return self._pivot(gradient)[0]
+        if self._equal is None:
+            return self._pivot(gradient)[0]
+        return float(np.partition(self.y * gradient, self._equal)[self._equal])
 
     def maximise(self, gradient: Array) -> tuple[Array, float]:
         """Return the vertex b of Q that maximises ``gradient'b``, and the multiplier.
@@ -291,20 +300,11 @@ class QuadraticModel:
     def maximise(self, x: Array, g: Array) -> Array:
         """Step h that maximises the model from x, or at least improves it.
 
-        Parameters
-        ----------
-        x : ndarray of shape (m,)
-            Current point, in the box.
-        g : ndarray of shape (m,)
-            Gradient of the objective there, less the multiplier of the equality row
-            times y: the first active set is read off its signs.
-
-        Notes
-        -----
-        The primal-dual method of Hintermueller, Ito and Kunisch (2002) changes all sets
-        at once and ends after a few of them as a rule. Where it does not (curvatures
-        that differ by many orders), a feasible active-set method climbs one bound at a
-        time.
+        The gradient g of the objective at x is less the multiplier of the equality row
+        times y: the first active set is read off its signs. The primal-dual method of
+        Hintermueller, Ito and Kunisch (2002) changes all sets at once and ends after a
+        few of them as a rule. Where it does not (curvatures that differ by many
+        orders), a feasible active-set method climbs one bound at a time.
         """
         slack = 1e-9 * np.minimum(self.upper, float(x.max(initial=0.0)))
         low = (x <= slack) & (g <= 0.0)

@@ -32,7 +32,8 @@ from krein.machines.logistic import (
 from krein.result import Result
 from krein.similarity.matrix import FeatureKernel
 
-_CHOLESKY_SIZE = 1000
+_CHOLESKY_SIZE = 300
+_EITHER_SIZE, _FEW = 1000, 6  # up to this size gradients have n / 6 steps
 _DAMPING = (1.0, 0.5, 0.2, 0.05, 0.01, 0.001, 0.0)
 _ARMIJO = 1e-4
 _SINGULAR = 1e8  # a step so much longer than the defect is no step
@@ -65,8 +66,9 @@ def newton_logistic(
     max_iter : int
         Newton steps.
     linear : {"auto", "cholesky", "cg"}
-        How the systems are solved; auto takes Cholesky's factors for two classes and
-        up to 1000 samples, else conjugate gradients; features have their own.
+        How the systems are solved; auto takes conjugate gradients and, for two classes,
+        Cholesky's factors up to 300 samples, or up to 1000 where gradients need many
+        steps; features have their own.
     callback : callable, optional
         See `krein.machines._loop.run`.
 
@@ -149,9 +151,11 @@ def _linear_solver(problem: IndefiniteLogistic, linear: LinearSolver) -> NewtonS
         return solve_by_features
     if problem.n_columns > 1:
         return _by_conjugate_gradients
-    small = problem.targets.shape[0] <= _CHOLESKY_SIZE
-    direct = linear == "cholesky" or (linear == "auto" and small)
-    return _by_cholesky if direct else _by_conjugate_gradients
+    n = problem.targets.shape[0]
+    if linear == "cholesky" or (linear == "auto" and n <= _CHOLESKY_SIZE):
+        return _by_cholesky
+    small = linear == "auto" and n <= _EITHER_SIZE
+    return _by_either if small else _by_conjugate_gradients
 
 
 def _newton(
@@ -263,11 +267,25 @@ def _by_cholesky(
     return direction, -float(right[:, 0] @ u)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # the sum of products is looked at
-def _by_conjugate_gradients(
+def _by_either(
     problem: IndefiniteLogistic, curvature: Curvature, defect: Array
 ) -> tuple[Array, float] | None:
-    """Conjugate gradients on S, stopped by the error of dH; None if S is not definite.
+    """Conjugate gradients where few steps are enough, else factor S."""
+    few = defect.shape[0] // _FEW
+    step = _by_conjugate_gradients(problem, curvature, defect, few)
+    return _by_cholesky(problem, curvature, defect) if step is None else step
+
+
+@np.errstate(over="ignore", invalid="ignore")  # the sum of products is looked at
+def _by_conjugate_gradients(
+    problem: IndefiniteLogistic,
+    curvature: Curvature,
+    defect: Array,
+    most: int | None = None,
+) -> tuple[Array, float] | None:
+    """Conjugate gradients on S, stopped by the error of dH.
+
+    None if S is not definite, or if `most` steps are not enough.
 
     With the residual r of S U = -L'R the step dH misses its equation by K L r. The
     recursion is arranged around the product K L r (that with the search direction
@@ -282,7 +300,7 @@ def _by_conjugate_gradients(
     KLU = np.zeros_like(residual)
     P, SP, KLP = U, U, U
     energy, beta = float(np.sum(residual**2)), 0.0
-    for _ in range(residual.size + 50):
+    for _ in range(residual.size + 50 if most is None else most):
         KLr = problem.K @ curvature.left(residual)
         if energy == 0.0 or float(np.abs(KLr).max()) <= max(goal, 1e-15):
             break
@@ -296,6 +314,9 @@ def _by_conjugate_gradients(
         residual = residual - length * SP
         new = float(np.sum(residual**2))
         energy, beta = new, new / energy
+    else:
+        if most is not None:
+            return None
     return -defect - KLU, -float(np.sum(right * U))
 
 

@@ -180,9 +180,9 @@ class _Block:
 
     def _gradient_steps(self) -> None:
         c = self.columns
-        Z, KZ, t = c.V, c.F, np.ones(c.V.shape[1])
+        Z, KZ, t, tau = c.V, c.F, np.ones(c.V.shape[1]), np.zeros(c.V.shape[1])
         for _ in range(_STEPS):
-            V = _projected(Z + (c.Y - KZ) / self.norm, c.low, c.high)
+            V, tau = _projected(Z + (c.Y - KZ) / self.norm, c.low, c.high, tau)
             F = self.multiply(V)
             uphill = ((Z - V) * (V - c.V)).sum(axis=0) > 0.0
             t = np.where(uphill, 1.0, t)
@@ -214,7 +214,7 @@ class _Block:
             new = np.where(running, (R * R).sum(axis=0), 0.0)
             P = R + np.where(running, new / np.where(running, size, 1.0), 0.0) * P
             size = new
-        V = _projected(V, c.low, c.high)
+        V, _ = _projected(V, c.low, c.high, np.zeros(V.shape[1]))
         F = self.multiply(V)
         better = (V * (c.Y - 0.5 * F)).sum(axis=0) > c.values()
         c.V, c.F = np.where(better, V, c.V), np.where(better, F, c.F)
@@ -256,38 +256,35 @@ def _centred(R: Array, free: np.ndarray, count: np.ndarray) -> Array:
     return np.where(free, inside - inside.sum(axis=0) / count, 0.0)
 
 
-def _projected(V: Array, low: Array, high: Array) -> Array:
-    """Nearest columns within their bounds and of sum zero: ``clip(V - tau)``.
+def _projected(V: Array, low: Array, high: Array, tau: Array) -> tuple[Array, Array]:
+    """Nearest columns within their bounds and of sum zero, ``clip(V - tau)``, and tau.
 
-    The sum falls in tau and is piecewise linear: Newton's method within brackets, on
-    the columns that are not done.
+    The sum falls in tau and is piecewise linear: Newton's method within brackets from
+    the tau given, on the columns that are not done.
     """
-    clipped = _clip(V, low, high)
+    clipped, tau = _clip(V - tau, low, high), tau.copy()
+    excess = clipped.sum(axis=0)
     enough = _EPS * (4.0 + np.sqrt(V.shape[0])) * (np.abs(V).sum(axis=0) + 1e-300)
-    k = np.flatnonzero(np.abs(clipped.sum(axis=0)) > enough)
-    if not k.size:
-        return clipped
-    V, low, high, inside = V[:, k], low[:, k], high[:, k], clipped[:, k]
-    least, most = (V - high).min(axis=0), (V - low).max(axis=0)
-    tau = np.zeros(k.size)
+    least, most = V.min(axis=0) - high.max(axis=0), V.max(axis=0) - low.min(axis=0)
+    inside, k = clipped, np.arange(tau.size)  # the columns looked at
     for _ in range(100):
-        excess = inside.sum(axis=0)
-        least = np.where(excess > 0, tau, least)
-        most = np.where(excess < 0, tau, most)
-        slope = ((inside > low) & (inside < high)).sum(axis=0)
-        newton = tau + excess / np.maximum(slope, 1)
-        usable = (slope > 0) & (newton > least) & (newton < most)
-        tau = np.where(usable, newton, 0.5 * (least + most))
-        inside = _clip(V - tau, low, high)
-        clipped[:, k] = inside
-        left = np.abs(inside.sum(axis=0)) > enough[k]
+        left = np.abs(excess) > enough[k]
         if not left.any():
             break
-        if 2 * left.sum() <= k.size:
-            k, tau, least, most = k[left], tau[left], least[left], most[left]
+        if 2 * np.count_nonzero(left) <= k.size:
+            k, excess, inside = k[left], excess[left], inside[:, left]
             V, low, high = V[:, left], low[:, left], high[:, left]
-            inside = inside[:, left]
-    return clipped
+            least, most, left = least[left], most[left], left[left]
+        least = np.where(excess > 0, tau[k], least)
+        most = np.where(excess < 0, tau[k], most)
+        slope = ((inside > low) & (inside < high)).sum(axis=0)
+        newton = tau[k] + excess / np.maximum(slope, 1)
+        usable = (slope > 0) & (newton > least) & (newton < most)
+        new = np.where(usable, newton, 0.5 * (least + most))
+        tau[k] = np.where(left, new, tau[k])  # bisection would move what is done
+        clipped[:, k] = inside = _clip(V - tau[k], low, high)
+        excess = inside.sum(axis=0)
+    return clipped, tau
 
 
 def _clip(V: Array, low: Array, high: Array) -> Array:
