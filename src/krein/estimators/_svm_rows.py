@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from krein.arrays import Array
 from krein.estimators._search import CS
@@ -89,14 +90,15 @@ def svm_rows(
     else:
         if trained.features is None:
             trained = replace(trained, ready=trained.kernel())  # once for all rows
-        solved = [
-            _solved(
-                _part(trained, items), BalancedBox(upper[items], signs), tol, max_iter,
-                {**options, "n_rows": len(machines)},
-                starts[k][items] if len(starts) else None,
-            )
-            for k, (items, signs) in enumerate(machines)
-        ]  # fmt: skip
+        solved = []
+        for k, (items, signs) in enumerate(machines):
+            if k == 1 and not pairs and _is_free(solved[0][0].x, upper):
+                starts = unbounded_rows(trained, [signs for _, signs in machines])
+            given = {**options, "n_rows": len(machines)}
+            if len(starts) and _is_inside(starts[k][items], upper[items]):
+                given["start"] = starts[k][items]
+            box = BalancedBox(upper[items], signs)
+            solved.append(_solved(_part(trained, items), box, tol, max_iter, given))
     V, alphas = np.zeros((2, upper.size, len(machines)))
     for k, ((items, signs), (result, _)) in enumerate(
         zip(machines, solved, strict=True)
@@ -113,6 +115,34 @@ def svm_rows(
     ]  # fmt: skip
 
 
+def _is_inside(a: Array, upper: Array) -> bool:
+    return bool(np.all((a >= 0.0) & (a <= upper)))
+
+
+def _is_free(a: Array, upper: Array) -> bool:
+    return bool(np.all((a > 0.0) & (a < upper)))
+
+
+def unbounded_rows(trained: TreatedKernel, rows: Sequence[Array]) -> Sequence[Array]:
+    """Solutions y (f + b) = 1 on all items, of all rows by one factor; none: no factor.
+
+    Where kernels are nearly diagonal no bound holds, and these are the machines.
+    """
+    if trained.features is not None or not trained.psd:
+        return ()
+    K, Y = trained.kernel(), np.column_stack(rows)
+    try:
+        factor = scipy.linalg.cho_factor(K, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return ()
+    one = scipy.linalg.cho_solve(factor, np.ones(K.shape[0]), check_finite=False)
+    V = np.zeros_like(Y)
+    for _ in range(3):  # the first solution, refined twice
+        V += scipy.linalg.cho_solve(factor, Y - K @ V, check_finite=False)
+        V -= np.outer(one, V.sum(axis=0) / one.sum())
+    return list((V * Y).T)
+
+
 def _part(trained: TreatedKernel, items: np.ndarray | slice) -> TreatedKernel:
     if isinstance(items, slice):
         return trained
@@ -125,7 +155,6 @@ def _solved(
     tol: float,
     max_iter: int,
     options: dict[str, Any],
-    start: Array | None = None,
 ) -> tuple[Result, float]:
     """Solve one row, by LIBSVM where the kernel is formed, else on its features."""
     if trained.features is None or trained.ready is not None:
@@ -135,7 +164,6 @@ def _solved(
             tol=tol,
             max_iter=max_iter,
             psd=trained.psd,
-            start=start,
             **options,
         )
     gap = tol * _GAP_PER_VIOLATION

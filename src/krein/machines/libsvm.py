@@ -232,7 +232,7 @@ def _attempts(
     """Yield points, whether active sets found nothing to change, and steps so far."""
     if start is not None:
         point = unit.at(start)
-        if not _restless(unit, point).any():
+        if not _restless(unit, point).any() or is_enough(point, unit.domain.n):
             yield point, True, 0
             return
     if unit.domain.balance >= float(unit.domain.upper.sum()):  # one point is feasible
