@@ -229,6 +229,9 @@ def test_what_cannot_be_checked_is_said(rng):
         check_certificate(SimilarityNeighborsClassifier(), X, y)
     with pytest.raises(ValueError, match="KreinSVC is not fitted"):
         check_certificate(KreinSVC(), X, y)
+    model = CPDSVC().fit(X, y).set_params(loss="own")
+    with pytest.raises(TypeError, match=r"knows the losses .* got 'own'"):
+        check_certificate(model, X, y)
 
 
 def test_other_data_do_not_pass(rng):

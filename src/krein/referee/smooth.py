@@ -174,6 +174,9 @@ def judge_cpd(fit: Fit) -> Iterator[Evidence]:
     name, target = getattr(model, "loss", "squared"), fit.y.astype(float)
     if hasattr(model, "classes_"):
         target = np.full(fit.n, 0.0 if name == "logistic" else 1.0)
+    if name not in LOSSES:
+        known = ", ".join(LOSSES)
+        raise TypeError(f"check_certificate knows the losses {known}, got {name!r}")
     for row, y in enumerate(fit.signs()):
         problem = Problem(LOSSES[name], y, target, fit.weight, 2 * float(fit["alpha"]))
         c = fit.row("dual_coef_", row)
