@@ -10,6 +10,7 @@ import pytest
 
 import krein.referee
 from krein import (
+    CPDSVC,
     KreinNystroem,
     KreinSVC,
     SimilarityNeighborsClassifier,
