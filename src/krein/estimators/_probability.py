@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 from scipy.special import expit, log_expit
 
 from krein.arrays import Array
@@ -101,12 +100,26 @@ def fit_sigmoid(
     scale = float(np.abs(scores).max()) or 1.0
     s = scores / scale
 
-    def loss(theta: Array) -> tuple[float, Array]:
-        z = theta[0] * s + theta[1]
-        value = -(w * (target * log_expit(z) + (1 - target) * log_expit(-z))).sum()
-        slope = w * (expit(z) - target)
-        return float(value), np.array([slope @ s, slope.sum()])
+    A = np.column_stack([s, np.ones_like(s)])
 
-    start = np.array([1.0, np.log((n_pos + 1) / (n_neg + 1))])
-    found = scipy.optimize.minimize(loss, start, jac=True, method="BFGS")
-    return float(found.x[0]) / scale, float(found.x[1])
+    def loss(theta: Array) -> float:
+        z = A @ theta
+        return -float(w @ (target * log_expit(z) + (1 - target) * log_expit(-z)))
+
+    theta = np.array([1.0, np.log((n_pos + 1) / (n_neg + 1))])
+    value = loss(theta)
+    for _ in range(100):  # Newton's method with steps that are halved
+        p = expit(A @ theta)
+        gradient = A.T @ (w * (p - target))
+        if np.abs(gradient).max() <= 1e-8 * float(w.sum()):
+            break
+        curvature = A.T @ ((w * p * (1.0 - p))[:, None] * A)
+        step = np.linalg.solve(curvature + 1e-12 * np.eye(2), gradient)
+        for length in 0.5 ** np.arange(40.0):
+            new = loss(theta - length * step)
+            if new <= value - 1e-4 * length * float(gradient @ step):
+                break
+        if new >= value:
+            break
+        theta, value = theta - length * step, new
+    return float(theta[0]) / scale, float(theta[1])
