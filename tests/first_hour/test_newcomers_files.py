@@ -282,6 +282,7 @@ def test_a_dist_of_r_as_a_triangle(tmp_path, diagonal, header, names, fill):
     np.testing.assert_array_equal(read.data, D)
     assert read.names == (LETTERS if names else None)
     assert read.columns is None
+    assert read.notes[0].startswith("read 4 x 4 numbers, ")
     assert ("diagonal-filled" in read.alerts) == (not diagonal)
 
 

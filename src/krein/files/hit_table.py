@@ -363,7 +363,7 @@ def kind_of_hits(path: Path) -> str:
         with zipfile.ZipFile(path) as members:
             return "sparse" if "indptr.npy" in members.namelist() else "none"
     first, text = next(table_blocks(path), (Place(path), b""))
-    lines = [content for _, content in data_lines(text, first)[:20]]
+    lines = [content for _, content in data_lines(text, first, most=20)]
     if not lines or not (b"# Fields:" in text or is_pair_list(lines)):
         return "none"
     head = find_columns(path).head
