@@ -6,7 +6,7 @@ one is a reader and a line there. Data sets by name (`krein.files.data_sets`) an
 files (`krein.files.model_files`) need scikit-learn.
 """
 
-from krein.files.cells import Named, as_separator, check_names, missing_labels
+from krein.files.cells import Named, as_separator, check_names
 from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
 from krein.files.matching import align_columns, read_labels
@@ -30,7 +30,6 @@ __all__ = [
     "check_names",
     "file_head",
     "kind_of_hits",
-    "missing_labels",
     "read_hits",
     "read_items",
     "read_labels",
