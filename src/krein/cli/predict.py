@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
-from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score
+from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.utils.validation import _num_samples
 
 from krein import DistanceTransformer, PCoA, load_model
@@ -119,7 +119,10 @@ def _scores_of_numbers(true: Any, predicted: list[float]) -> dict[str, Any]:
 
 def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
     labels = sorted({*true, *predicted})
-    counts = confusion_matrix(true, predicted, labels=labels)
+    # scikit-learn's confusion_matrix warns where all items are of one class.
+    counts = np.zeros((len(labels), len(labels)), dtype=int)
+    for pair in zip(true, predicted, strict=True):
+        counts[tuple(map(labels.index, pair))] += 1
     right, sizes = counts.diagonal(), counts.sum(axis=1)
     return {
         "items": len(predicted),
