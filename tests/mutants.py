@@ -32,7 +32,7 @@ MUTANTS = [
            "tests/estimators/test_calibration_weights.py"),
     Mutant("comparison/scores.py", "state.out_of_fold[state.best]",
            "state.out_of_fold[0]", "tests/comparison/test_calibration.py"),
-    Mutant("cli/parser.py", '"learning", "kernel")', '"learning")',
+    Mutant("cli/__init__.py", '"learning", "kernel")', '"learning")',
            "tests/cli/test_repeat.py"),
     # methods and transforms
     Mutant("methods.py", "np.where(values > tol, values, 0.0)",
@@ -164,7 +164,7 @@ MUTANTS = [
            "tests/first_hour/test_newcomers_files.py"),
     Mutant("files/square.py", "np.count_nonzero(given) != seen", "False",
            "tests/files/test_fast_paths.py tests/files/test_binary.py"),
-    Mutant("files/item_files.py", ".translate(None, _LETTERS):", "[:0]:",
+    Mutant("files/item_files.py", ".translate(None, _LETTERS)", "[:0]",
            "tests/files/test_fast_paths.py"),
     Mutant("words.py", "\\x7f-\\x9f", "\\x7f",
            "tests/first_hour/test_newcomers_files.py"),

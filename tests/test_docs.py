@@ -24,7 +24,7 @@ EXAMPLES = sorted((REPOSITORY / "examples").rglob("plot_*.py"))
 # Its blocks are parts of krein's own files; tests/files/test_new_format.py follows it.
 NOT_RUN = {"howto/format"}
 # Words of blocks that need a cluster; tests/scale/test_elsewhere.py runs the last ones.
-CLUSTER = ("Client(", "joblib", "mapInPandas")
+CLUSTER = ("Client(", "joblib", "map_batches", "mapInPandas")
 # Pages of the guide that are tables of commands, or written from stored results.
 WITHOUT_EXAMPLE = {"guide/index", "guide/command_line", "guide/papers", "guide/results"}
 # What a test below keeps out of the docs, not unfinished work of its own: krein speaks

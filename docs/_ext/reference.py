@@ -11,7 +11,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 import krein
 from krein.cli import COMMANDS, build_parser, main
-from krein.cli.values import kernel_parameters
+from krein.cli.terminal import kernel_parameters
 from krein.kernels.registry import KERNELS
 
 __all__ = ["setup", "themes"]

@@ -217,7 +217,7 @@ def test_too_few_large_classes(table):
     path, _ = table
     read = read_if_hits(str(path), None)
     y = np.repeat(np.arange(len(SIZES)), SIZES)
-    inputs = Inputs(read.data, read.names, y)
+    inputs = Inputs(read.data, read.names, target=y)
     with pytest.raises(ValueError, match="Choose a smaller --min-members"):
         leave_out_rare(inputs, Namespace(min_members=61))
     assert leave_out_rare(inputs, Namespace(min_members=2)) is inputs

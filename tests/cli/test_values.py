@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import krein
-from krein.cli.values import as_value, check_settings, kernel_parameters, make_kernel
+from krein.cli.terminal import as_value, check_settings, kernel_parameters, make_kernel
 from krein.kernels import KERNELS as FACTS
 
 KERNELS = krein.list_kernels()

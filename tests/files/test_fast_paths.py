@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krein import FormatError, read_items, read_matrix
-from krein.files import item_files, square
+from krein.files import item_files, line_blocks, square
 
 # ------------------------------------------------------------------------------ FASTA
 
@@ -148,3 +148,19 @@ def test_ordinary_matrices_are_read_fast(tmp_path, monkeypatch, head):
     path.write_text(text)
     monkeypatch.setattr(square, "careful_numbers", None)  # is not called
     np.testing.assert_array_equal(read_matrix(path).data, K)
+
+
+def test_long_numbers_are_the_nearest_doubles():
+    """Also halfway between two doubles, beyond 64 bits, and in other notations."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 1 << 53, 5000)
+    halfway = [f"{2 * k + 1}" for k in (bits | 1 << 52).tolist()]  # 54 bits
+    texts = [repr(x) for x in rng.random(5000).tolist()]
+    texts += [f"{x:.17f}" for x in rng.random(5000).tolist()]
+    texts += [f"{k[:-5]}.{k[-5:]}" for k in halfway] + halfway
+    texts += ["0.000000000000000000001", "99999999999999999999", "-1.5e-300", "+.25"]
+    text = "".join(f"{word}\n" for word in texts).encode()
+    found = line_blocks.fast_numbers(text, 0, 1)
+    assert found[:, 0].tolist() == [float(word) for word in texts]
+    for odd in ("1_0.00000000", "..123456789", "0x1234567890", "nan", "."):
+        assert line_blocks.fast_numbers(f"{odd}\n".encode(), 0, 1) is None

@@ -175,7 +175,7 @@ def test_a_pipe_gets_a_line_now_and_then(show):
 
 WARNS = """
 import sys, warnings
-import krein.cli.without_files as command
+import krein.cli.kernel as command
 def run(args):
     warnings.warn("look out\\nhere")
     warnings.warn("look out\\nhere")

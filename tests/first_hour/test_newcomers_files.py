@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from krein import FormatError, read_hits, read_items, read_labels, read_matrix
-from krein.files import keep_labelled
 
 NAMES = [f"p{k}" for k in range(12)]
 PLACES = np.concatenate([np.arange(6.0), 40 + np.arange(6.0)])
@@ -141,9 +140,8 @@ def test_items_that_have_no_label_are_left_out(tmp_path):
     with pytest.raises(FormatError, match=r"no label for 'b' .*--skip-unlabelled"):
         read_labels(path, names=matrix.names)
     labels = read_labels(path, names=matrix.names, skip_unlabelled=True)
-    kept = keep_labelled(matrix, labels, pairwise=True)
-    assert (kept.names, kept.target.tolist()) == (["a", "c"], ["x", "y"])
-    np.testing.assert_array_equal(kept.data, DISTANCES[np.ix_([0, 2], [0, 2])])
+    assert (labels.names, labels.data.tolist()) == (["a", "c"], ["x", "y"])
+    assert labels.labelled.tolist() == [0, 2]
     with pytest.raises(FormatError, match="no label for 'q'"):
         read_labels(path, names=["q", "r"], skip_unlabelled=True)
 
@@ -282,6 +280,7 @@ def test_a_dist_of_r_as_a_triangle(tmp_path, diagonal, header, names, fill):
     np.testing.assert_array_equal(read.data, D)
     assert read.names == (LETTERS if names else None)
     assert read.columns is None
+    assert read.notes[0].startswith("read 4 x 4 numbers, ")
     assert ("diagonal-filled" in read.alerts) == (not diagonal)
 
 

@@ -17,8 +17,7 @@ from krein import (
     SpectrumTransformer,
     compare,
 )
-from krein.cli import main
-from krein.cli.parser import declared_options
+from krein.cli import declared_options, main
 from krein.comparison.comparison import Comparison
 from krein.comparison.problem import make_problem
 from krein.comparison.scores import item_test

@@ -14,6 +14,7 @@ from krein import (
     gower_kernel,
     kernel_matrix,
     load_model,
+    read_items,
     save_model,
     tanimoto_kernel,
 )
@@ -194,6 +195,17 @@ def test_estimators_know_the_columns_by_name(patients):
         model.predict(frame[frame.columns[::-1]])
     rows = list(zip(*plain(frame).values(), strict=True))
     assert not hasattr(model.fit(rows, y), "feature_names_in_")
+
+
+def test_a_column_of_identifiers_is_named_in_a_warning(patients, tmp_path):
+    frame, y = patients
+    frame = frame.assign(code=[f"P{k}" for k in range(len(frame))])
+    frame.loc[3, "code"] = None
+    with pytest.warns(UserWarning, match="'code' has another text in each of 59 rows"):
+        SpectrumSVC(kernel="gower").fit(frame, y)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    with pytest.warns(UserWarning, match="column 'code'"):
+        read_items(tmp_path / "table.csv", format="table")
 
 
 def test_compare_takes_a_frame(patients):

@@ -53,10 +53,10 @@ def test_search_on_dask(names):
     assert names["search"].best_score_ > 0.9
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def ray():
     ray = pytest.importorskip("ray", reason="Ray is not installed")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False)
     yield ray
     ray.shutdown()
 
@@ -65,6 +65,13 @@ def test_search_on_ray(ray, names):
     search = GridSearchCV(names["model"], {"C": [1, 10]}, n_jobs=2)
     run('"ray"', names | {"joblib": joblib, "search": search})
     assert search.best_score_ > 0.9
+
+
+def test_predictions_on_ray(ray, names, tmp_path):
+    data = pytest.importorskip("ray.data", reason="Ray Data is not installed")
+    names["frame"] = data.from_pandas(names["X"]).repartition(4)
+    run("map_batches", names, tmp_path)
+    assert_labelled(names["labelled"].to_pandas(), names["model"])
 
 
 def test_predictions_on_spark(names, tmp_path, monkeypatch):

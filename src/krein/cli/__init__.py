@@ -6,6 +6,7 @@ dict that ``--json`` prints as it is and ``show_name`` prints for people. Summar
 examples and options of all commands stand in options.toml. The module of a command is
 imported when the command is run.
 
+Only the standard library is imported here: ``krein --help`` must not pay for numpy.
 Results go to standard output; notes, warnings and progress to standard error.
 Exit codes: 0, 1 (failed), 2 (bad usage or input).
 """
@@ -16,23 +17,29 @@ import argparse
 import importlib
 import json
 import os
+import re
+import shlex
 import sys
+import tomllib
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
 
-from krein.cli.parser import build_parser, declared_options, parse
-from krein.words import printable
+from krein.words import did_you_mean, printable
 
-COMMANDS = tuple(declared_options()["command"])
+_TYPES = {"int": int, "float": float}
+_FIRST = ("input", "new_items")  # groups of positional arguments
+_REPEATED = ("reading", "labels", "learning", "kernel")
 # Modules of commands that do not have one of their own.
 _MODULES = {
-    "completion": "without_files",
-    "datasets": "without_files",
-    "demo": "without_files",
-    "embed": "matrices",
+    "completion": "kernel",
+    "datasets": "kernel",
+    "demo": "kernel",
+    "embed": "fit",
     "inspect": "compare",
-    "repair": "matrices",
+    "repair": "fit",
     "score": "predict",
 }
 # What is wrong with a path that the user gave; other OSErrors are failures.
@@ -42,6 +49,16 @@ _BAD_PATHS = (
     IsADirectoryError,
     NotADirectoryError,
 )
+
+
+@cache
+def declared_options() -> dict[str, Any]:
+    """The content of options.toml: ``methods``, ``group`` and ``command``."""
+    # Not by importlib.resources, which loads zipfile and more for every --help.
+    return tomllib.loads(Path(__file__).with_name("options.toml").read_text("utf-8"))
+
+
+COMMANDS = tuple(declared_options()["command"])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -130,3 +147,150 @@ def _failed(name: str, error: object, code: int) -> int:
     text = " ".join(str(error).split()) or type(error).__name__
     print(printable(f"{name}: error: {text}"), file=sys.stderr)
     return code
+
+
+# ------------------------------------------------------------------- options.toml
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors say what may have been meant."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a wrong choice, with the nearest right one."""
+        if action.choices is None or value in action.choices:
+            return
+        known = list(map(str, action.choices))
+        what = "command" if action.dest == "command" else "choice"
+        raise argparse.ArgumentError(
+            None if what == "command" else action,
+            f"{value!r} is not a {what}{did_you_mean(str(value), known)} "
+            f"(there are {', '.join(known)})",
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage of this command and the message; exit with 2."""
+        unknown = re.search(r"unrecognized arguments: (-\S+)", message)
+        if unknown:
+            options = [word for a in self._actions for word in a.option_strings]
+            message += did_you_mean(unknown[1].partition("=")[0], options)
+        self.print_usage(sys.stderr)
+        self.exit(2, printable(f"{self.prog}: error: {message}") + "\n")
+
+
+class Help(argparse.Action):
+    """``--help``, or the page of a kernel where one was named before it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(nargs=0, **options)
+
+    def __call__(self, parser, namespace, values, option=None) -> None:
+        """Print and exit."""
+        name = getattr(namespace, "name", None)
+        if parser.prog.endswith(" kernel") and name not in (None, "list"):
+            try:
+                importlib.import_module("krein.cli.kernel").show_page(name)
+            except ValueError as error:
+                parser.error(str(error))
+        else:
+            parser.print_help()
+        parser.exit()
+
+
+def build_parser() -> Parser:
+    """Return the parser of ``krein``, with one subparser per command."""
+    from krein import __version__
+
+    parser = Parser(
+        prog="krein",
+        description="Learning from similarities that are not positive semidefinite.",
+        epilog="krein COMMAND --help has examples. A file may be - for standard input "
+        "or output.",
+    )
+    parser.add_argument(
+        "-V", "--version", action="version", version=f"krein {__version__}"
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in declared_options()["command"].items():
+        _add_command(commands, name, command)
+    return parser
+
+
+def _add_command(commands: Any, name: str, command: dict[str, Any]) -> None:
+    examples = "\n  ".join(command["examples"])
+    parser = commands.add_parser(
+        name,
+        help=command["summary"],
+        description=command["summary"],
+        epilog=f"examples:\n  {examples}",
+        add_help=False,
+    )
+    parser.add_argument("-h", "--help", action=Help, help="show this and exit")
+    groups = command.get("groups", [])
+    for group in groups:
+        if group in _FIRST:
+            _add_group(parser, group)
+    _add_options(parser, command.get("options", {}))
+    for group in [*groups, "every"]:
+        if group not in _FIRST:
+            _add_group(parser, group)
+    parser.set_defaults(parser=parser)
+
+
+def _add_group(parser: Parser, name: str) -> None:
+    """Add a group of options, or one option of a group: ``"kernel.symmetrize"``."""
+    name, _, one = name.partition(".")
+    group = declared_options()["group"][name]
+    if one:
+        return _add_options(parser, {one: group["options"][one]})
+    titled = parser.add_argument_group(group["title"]) if "title" in group else parser
+    _add_options(titled, group["options"])
+
+
+def _add_options(parser: Any, options: dict[str, dict[str, Any]]) -> None:
+    for name, fields in options.items():
+        how = dict(fields)
+        flags = how.pop("flags", ["--" + name.replace("_", "-")])
+        if how.pop("flag", False):
+            how["action"] = "store_true"
+        if how.pop("append", False):
+            how |= {"action": "append", "default": []}
+        if "type" in how:
+            how["type"] = _TYPES[how["type"]]
+        methods = ", ".join(declared_options()["methods"])
+        how["help"] = how.get("help", "").replace("{methods}", methods) or None
+        parser.add_argument(*(flags or [name]), **how)
+
+
+def parse(argv: Any) -> argparse.Namespace:
+    """Parse; an option that the command does not have is None."""
+    args, extra = build_parser().parse_known_args(argv)
+    if extra:  # with the usage of the command
+        args.parser.error(f"unrecognized arguments: {' '.join(extra)}")
+    declared = declared_options()
+    for part in [*declared["group"].values(), *declared["command"].values()]:
+        for name in part.get("options", {}):
+            if not hasattr(args, name):
+                setattr(args, name, None)
+    return args
+
+
+def repeated(args: argparse.Namespace, *more: str, skip: tuple[str, ...] = ()) -> str:
+    """Return the shared options (and `more`) as they have to be typed again."""
+    words: list[str] = []
+    groups = declared_options()["group"]
+    shared = [name for group in _REPEATED for name in groups[group]["options"]]
+    for name in (*shared, *more):
+        value = getattr(args, name, None)
+        option = "--" + name.replace("_", "-")
+        if name in skip or value in (None, False, [], "precomputed"):
+            continue
+        if value is True:
+            words.append(option)
+        else:
+            for one in value if isinstance(value, list) else [value]:
+                words += [option, str(one)]
+    return shlex.join(words)

@@ -12,10 +12,9 @@ import numpy as np
 import scipy.sparse
 
 from krein import diagnose
+from krein.cli import repeated
 from krein.cli.fit import save_fitted, with_probabilities
 from krein.cli.inputs import TWINS, Inputs, check_comparable, label_title
-from krein.cli.output import check_output, print_alerts, print_note, print_table
-from krein.cli.parser import repeated
 from krein.cli.problem import (
     check_distances,
     check_methods,
@@ -24,6 +23,7 @@ from krein.cli.problem import (
     problem_of,
     read_problem,
 )
+from krein.cli.terminal import check_output, print_alerts, print_note, print_table
 from krein.comparison.kernels import KernelComparison
 from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import scipy.sparse
 from sklearn.utils.validation import _num_samples
 
 from krein.arrays import compressed_rows
-from krein.cli.output import print_note
+from krein.cli.terminal import print_note
 from krein.files import (
     FallingScoreError,
     FormatError,
@@ -34,28 +34,20 @@ _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """What a command has read.
+class Inputs(Named):
+    """What a command has read: a matrix (sparse if of hits) or items, and more.
 
     Attributes
     ----------
-    data : ndarray, sparse array or list
-        A matrix (that of a table of hits is sparse), or items.
-    names, target, groups
+    groups : ndarray or None
         Of the items, where there are any.
-    alerts : dict of str
-        What the readers found that may be wrong.
     task : str
         "classification", "regression" or "novelty".
     rule : HitSimilarity or None
         What made similarities of hits.
     """
 
-    data: Any
-    names: list[str] | None = None
-    target: np.ndarray | None = None
     groups: np.ndarray | None = None
-    alerts: dict[str, str] = field(default_factory=dict)
     task: str = "classification"
     rule: Any = None
 
@@ -87,11 +79,9 @@ def read_inputs(args: argparse.Namespace, kernel: Any = None) -> Inputs:
     else:
         read = read_compared(args.file, kernel, args, label_title(args))
     print_note(args, *read.notes)
-    inputs = Inputs(read.data, read.names, read.target, alerts=read.alerts)
+    inputs = Inputs(**vars(read))
     if args.groups not in (None, TWINS):
-        inputs = replace(
-            inputs, groups=_read_groups(inputs, args, kernel, read.labelled)
-        )
+        inputs = replace(inputs, groups=_read_groups(inputs, args, kernel))
     return with_labels(inputs, args, in_table=kernel is not None)
 
 
@@ -247,11 +237,8 @@ def _read_labels(
     )
 
 
-def _read_groups(read: Inputs, args: Any, kernel: Any, labelled: Any) -> Any:
-    """Groups of a file, or of a column of the table of items or of labels.
-
-    `labelled` are the rows of a table that were kept, where some were left out.
-    """
+def _read_groups(read: Inputs, args: Any, kernel: Any) -> Any:
+    """Groups of a file, or of a column of the table of items or of labels."""
     if not _is_title(args.groups):
         return _read_labels(args.groups, read, args).data
     in_items = kernel is not None and args.file != "-"
@@ -264,7 +251,7 @@ def _read_groups(read: Inputs, args: Any, kernel: Any, labelled: Any) -> Any:
     if not in_items:
         raise ValueError(f"--groups: there is no file {args.groups}")
     table = read_compared(args.file, kernel, args, args.groups, skip=False)
-    return table.target if labelled is None else take(table.target, labelled)
+    return table.target if read.labelled is None else take(table.target, read.labelled)
 
 
 # -------------------------------------------------------------------- tables of hits

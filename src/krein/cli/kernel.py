@@ -1,19 +1,28 @@
-"""``krein kernel``: compute a similarity matrix from items."""
+"""``krein kernel``; ``demo``, ``datasets`` and ``completion``, which read no files."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import textwrap
-from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from krein import list_methods, load_dataset
+from krein.cli import build_parser
 from krein.cli.inputs import read_compared
-from krein.cli.output import check_output, print_note, print_table
-from krein.cli.values import kernel_parameters, make_kernel
+from krein.cli.terminal import (
+    check_output,
+    kernel_parameters,
+    make_kernel,
+    print_note,
+    print_table,
+)
 from krein.files import check_format, check_names, write_matrix, write_table
+from krein.files.data_sets import data_folder, kind_of, list_datasets, source_of
 from krein.kernels import KERNELS, kernel_matrix, list_kernels
-from krein.words import few_digits
+from krein.words import few_digits, import_optional
 
 
 def kernel(args: argparse.Namespace) -> dict[str, Any]:
@@ -27,7 +36,9 @@ def kernel(args: argparse.Namespace) -> dict[str, Any]:
             "give the input and the file to write: krein kernel "
             f"{args.name} INPUT -o K.npz"
         )
-    out = _check_out(args)
+    out = None if args.out == "-" else check_output(args.out, args.force)
+    if out is not None:
+        check_format(out, names=False)
     read = read_compared(args.input, made, args)
     print_note(args, *read.notes)
     train, against = read, None
@@ -35,43 +46,26 @@ def kernel(args: argparse.Namespace) -> dict[str, Any]:
         train = read_compared(args.against, made, args)
         print_note(args, *train.notes)
         against = train.data
-    _check_names(out, read, train)
+    for named in (read, train):  # refused before anything is computed
+        check_names(named.names, len(named.data), "names")
+    if out is not None:
+        check_format(out, names=bool(read.names or train.names))
 
     made = made.fit(train.data)
     K = kernel_matrix(
         made, read.data, against, n_jobs=args.jobs, progress=not args.quiet
     )
-    _write(args, out, K, read, train)
+    columns = train.names if args.against else None
+    if out is None:
+        write_table(sys.stdout, K, read.names, columns, ",")
+    else:
+        write_matrix(out, K, names=read.names, columns=columns, overwrite=args.force)
     return {
         "kernel": repr(made),
         "items": len(read.data),
         "against": len(train.data) if args.against else None,
         "out": args.out,
     }
-
-
-def _check_out(args: argparse.Namespace) -> Path | None:
-    """Refuse what cannot be written, before anything is computed."""
-    if args.out == "-":
-        return None
-
-    check_format(args.out, names=False)
-    return check_output(args.out, args.force)
-
-
-def _check_names(out: Any, read: Any, train: Any) -> None:
-    """Refuse names that the file cannot hold, before anything is computed."""
-    for named in (read, train):
-        check_names(named.names, len(named.data), "names")
-    if out is not None:
-        check_format(out, names=bool(read.names or train.names))
-
-
-def _write(args: argparse.Namespace, out: Any, K: Any, read: Any, train: Any) -> None:
-    columns = train.names if args.against else None
-    if out is None:
-        return write_table(sys.stdout, K, read.names, columns, ",")
-    write_matrix(out, K, names=read.names, columns=columns, overwrite=args.force)
 
 
 def _facts(name: str) -> dict[str, Any]:
@@ -133,3 +127,81 @@ def _show_list(kernels: list[dict[str, Any]]) -> None:
     for k in kernels:
         print(f"{k['name']} ({k['items']}, {k['is']}): {k['about']}")
         print(f"    {k['set'] or 'no parameters'}")
+
+
+# ------------------------------------------------------------------- without files
+
+
+def demo(args: argparse.Namespace) -> dict[str, Any]:
+    """Compute the demo and write the report."""
+    from krein.report.demo import write_demo
+
+    return write_demo(args.output, show=not args.quiet)
+
+
+def show_demo(payload: dict[str, Any], args: argparse.Namespace) -> None:
+    """Print the findings, the advice, and where the report is."""
+    for case in payload["cases"]:
+        print(f"{case['title']}: {case['finding']}")
+    for case in payload["cases"]:
+        print(f"\n{case['title']}: {case['spectrum']['advice'][0]}")
+        print(case["comparison"]["recommendation"])
+    print(f"\nreport: {payload['report']}")
+
+
+def datasets(args: argparse.Namespace) -> dict[str, Any]:
+    """Return names with kind and source, or the facts about one set."""
+    if args.name:
+        return _facts_of_data(args.name)
+    return {
+        "folder": str(data_folder()),
+        "datasets": [
+            {"name": name, "kind": kind_of(name), "source": source_of(name)}
+            for name in list_datasets()
+        ],
+    }
+
+
+def _facts_of_data(name: str) -> dict[str, Any]:
+    loaded = load_dataset(name)
+    classes, counts = np.unique(loaded.target, return_counts=True)
+    groups = loaded.groups
+    return {
+        "name": loaded.name,
+        "kind": loaded.kind,
+        "items": len(loaded.data),
+        "shape": list(getattr(loaded.data, "shape", [len(loaded.data)])),
+        "classes": dict(zip(map(str, classes), counts.tolist(), strict=True)),
+        "groups": None if groups is None else int(np.unique(groups).size),
+        "description": loaded.DESCR,
+    }
+
+
+def show_datasets(payload: dict[str, Any], args: argparse.Namespace) -> None:
+    """Print a table of sets, or one set's facts."""
+    if "datasets" not in payload:
+        for key, value in payload.items():
+            print(f"{key + ':':13}{value}")
+        return
+    for row in payload["datasets"]:
+        print(f"{row['name']:26} {row['kind']:14} {row['source']}")
+    print(f"\nMore from the folder {payload['folder']} (KREIN_DATA) or openml:NAME.")
+
+
+def completion(args: argparse.Namespace) -> dict[str, Any]:
+    """Write a script for the shell, with the values that the parser does not list."""
+    shtab = import_optional("shtab", extra="cli", needed_for="krein completion")
+    parser = build_parser()
+    commands: Any = next(a for a in parser._actions if a.dest == "command")
+    kernels, methods = list(list_kernels()), list(list_methods())
+    values = {"kernel": kernels, "name": ["list", *kernels]}
+    values |= {"method": methods, "methods": methods}
+    for command in commands.choices.values():
+        for action in command._actions:
+            action.choices = action.choices or values.get(action.dest)
+    return {"shell": args.shell, "script": shtab.complete(parser, shell=args.shell)}
+
+
+def show_completion(payload: dict[str, Any], args: argparse.Namespace) -> None:
+    """Print the script."""
+    print(payload["script"], end="")

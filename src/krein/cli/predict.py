@@ -14,18 +14,18 @@ from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.utils.validation import _num_samples
 
 from krein import DistanceTransformer, PCoA, load_model
+from krein.cli.fit import places
 from krein.cli.inputs import Inputs, label_title, read_compared, with_labels
-from krein.cli.matrices import places
-from krein.cli.output import (
+from krein.cli.problem import as_numbers, normal_or_novel
+from krein.cli.terminal import (
     as_rows,
     check_output,
+    last_step,
     print_facts,
     print_note,
     print_table,
     write_csv,
 )
-from krein.cli.problem import as_numbers, normal_or_novel
-from krein.cli.values import last_step
 from krein.comparison.yardsticks import most_similar
 from krein.files import FormatError, Named, align_columns, read_hits, read_matrix
 from krein.items import called
@@ -69,7 +69,7 @@ def score(args: argparse.Namespace) -> dict[str, Any]:
     """Predict, and count what is right."""
     model, arguments, read = _read(args)
     positions = np.arange(_num_samples(read.data))
-    items = Inputs(positions, read.names, read.target)
+    items = Inputs(positions, read.names, target=read.target)
     labelled = with_labels(items, args, in_table=not _precomputed(model))
     if labelled.target is None:
         raise ValueError("there are no labels; give them with --labels FILE")
@@ -119,6 +119,7 @@ def _scores_of_numbers(true: Any, predicted: list[float]) -> dict[str, Any]:
 
 def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
     labels = sorted({*true, *predicted})
+    # scikit-learn's confusion_matrix warns where all items are of one class.
     counts = np.zeros((len(labels), len(labels)), dtype=int)
     for pair in zip(true, predicted, strict=True):
         counts[tuple(map(labels.index, pair))] += 1

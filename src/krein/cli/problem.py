@@ -11,8 +11,7 @@ import scipy.sparse
 
 from krein import DistanceTransformer, HitSimilarity
 from krein.cli.inputs import TWINS, Inputs, check_symmetry, read_inputs
-from krein.cli.output import print_note
-from krein.cli.values import check_settings, make_kernel, parse_pairs
+from krein.cli.terminal import check_settings, make_kernel, parse_pairs, print_note
 from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem, make_problem
 from krein.files import FormatError, Named

@@ -6,10 +6,10 @@ one is a reader and a line there. Data sets by name (`krein.files.data_sets`) an
 files (`krein.files.model_files`) need scikit-learn.
 """
 
-from krein.files.cells import Named, as_separator, check_names, missing_labels
+from krein.files.cells import Named, as_separator, check_names
 from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
-from krein.files.matching import align_columns, keep_labelled, read_labels
+from krein.files.matching import align_columns, read_labels
 from krein.files.readers import read_items, read_matrix
 from krein.files.text import FormatError, file_head
 from krein.files.writers import (
@@ -29,9 +29,7 @@ __all__ = [
     "check_format",
     "check_names",
     "file_head",
-    "keep_labelled",
     "kind_of_hits",
-    "missing_labels",
     "read_hits",
     "read_items",
     "read_labels",

@@ -31,11 +31,10 @@ from krein.files.cells import How, Named
 from krein.files.text import FormatError, TooLargeError, require_room
 
 _MATRIX_KEYS = ("K", "X", "S", "D", "data")
-_UNREADABLE = (
+_DAMAGED = (
     ValueError, EOFError, tokenize.TokenError, SyntaxError, TypeError, RecursionError,
-    MemoryError, OverflowError,
+    MemoryError, OverflowError, zipfile.BadZipFile, zlib.error, OSError,
 )  # fmt: skip
-_DAMAGED = (*_UNREADABLE, zipfile.BadZipFile, zlib.error, OSError)
 
 # MATLAB: type number of an element -> numpy code; 16 to 18 are text in UTF-8, 16, 32.
 _CODES = "i1 u1 i2 u2 i4 u4 f4 f8 i8 u8 u1 u2 u4".split()

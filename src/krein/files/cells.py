@@ -113,13 +113,10 @@ def check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | N
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{what} holds {twice!r} twice; names must be unique")
     for name in names:
-        if not name.strip() or "\0" in name or name != _encodable(name):
+        text = name.encode(errors="ignore").decode()
+        if not name.strip() or "\0" in name or name != text:
             raise ValueError(f"{what} holds {name!r}, which cannot be a name in a file")
     return names
-
-
-def _encodable(name: str) -> str:
-    return name.encode("utf-8", errors="ignore").decode("utf-8")
 
 
 def called(names: list[str] | None, k: int) -> str:

@@ -80,11 +80,11 @@ def find_columns(
         Any list of pairs with numbers, which may be negative or distances.
     """
     first, text = next(table_blocks(path), (Place(path), b""))
-    lines = data_lines(text, first)
+    lines = data_lines(text, first, most=_SAMPLE)
     if not lines:
         what = "pairs" if pairs else "hits"
         raise FormatError(path, f"there are no {what} in the file")
-    separator, rows = _cut([content for _, content in lines[:_SAMPLE]])
+    separator, rows = _cut([content for _, content in lines])
     titles, head = list(columns or ()) or _commented(text), 0
     if columns is None and _is_title_line(rows, pairs):
         titles, head = rows.pop(0), lines[0][0].line or 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import zipfile
 from array import array
 from collections.abc import Callable, Sequence
@@ -315,22 +316,18 @@ def checked_scores(matrix: Any, *, copy: bool = True) -> scipy.sparse.csr_array:
 
 def hits_of_graph(graph: Any, names: Sequence[str] | None, weight: str) -> Named:
     """Adjacency of a NetworkX graph; an undirected edge is a hit in both directions."""
-    nodes = list(graph.nodes)
-    labels = [str(node) for node in nodes]
+    labels = [str(node) for node in graph.nodes]
     if len(set(labels)) < len(labels):
         raise ValueError("two nodes of the graph have the same name as text")
     wanted = {str(n): k for k, n in enumerate(labels if names is None else names)}
     for label in labels:
         if label not in wanted:
             raise ValueError(f"the node {label!r} of the graph is not in names=")
-    place = {node: wanted[str(node)] for node in nodes}
-    edges = [(place[u], place[v], w) for u, v, w in graph.edges(data=weight, default=1)]
-    if not graph.is_directed():
-        edges += [(j, i, w) for i, j, w in edges if i != j]
-    rows, columns, scores = np.array(edges, dtype=float).reshape(-1, 3).T
-    data = scipy.sparse.coo_array(
-        (scores, (rows.astype(int), columns.astype(int))), shape=(len(wanted),) * 2
-    )
+    networkx = importlib.import_module("networkx")
+    edges = networkx.to_scipy_sparse_array(graph, weight=weight, dtype=float).tocoo()
+    place = np.array([wanted[label] for label in labels])
+    places = place[edges.row], place[edges.col]
+    data = scipy.sparse.coo_array((edges.data, places), shape=(len(wanted),) * 2)
     return hits_of_matrix(data, list(wanted), None)
 
 
@@ -363,7 +360,7 @@ def kind_of_hits(path: Path) -> str:
         with zipfile.ZipFile(path) as members:
             return "sparse" if "indptr.npy" in members.namelist() else "none"
     first, text = next(table_blocks(path), (Place(path), b""))
-    lines = [content for _, content in data_lines(text, first)[:20]]
+    lines = [content for _, content in data_lines(text, first, most=20)]
     if not lines or not (b"# Fields:" in text or is_pair_list(lines)):
         return "none"
     head = find_columns(path).head

@@ -49,6 +49,7 @@ _ATTRIBUTE = re.compile(
 )
 _NUMERIC = ("numeric", "real", "integer")
 _WEIGHT = 5  # a digit and a separator become 8 bytes
+_TITLE = re.compile(r">[ \t]*(\S+).*\n")
 _LETTERS = string.ascii_letters.encode() + b"*-."
 
 
@@ -64,18 +65,16 @@ def fast_fasta(path: Path) -> Named | None:
     left = (available_memory() or 1 << 62) // 4
     for _, block in whole_lines(path, left, b"\n>"):
         left -= len(block)
-        if left < 0 or block[:1] != b">" or b"\r" in block or not block.isascii():
+        if left < 0 or b"\r" in block or not block.isascii():
             return None
-        start = len(sequences)
-        for record in block[1:].decode("ascii").split("\n>"):
-            title, _, lines = record.partition("\n")
-            words, letters = title.split(maxsplit=1), lines.replace("\n", "")
-            if not words or not letters:
-                return None
-            names.append(words[0])
-            sequences.append(letters)
-        if "".join(sequences[start:]).encode().translate(None, _LETTERS):
+        first, *fields = _TITLE.split(block.decode("ascii"))
+        parts = [lines.replace("\n", "") for lines in fields[1::2]]
+        odd = first or "".join(parts).encode().translate(None, _LETTERS)
+        # A > inside a line cuts that line.
+        if odd or not all(parts) or {lines[-1] for lines in fields[1::2]} != {"\n"}:
             return None
+        names += fields[::2]
+        sequences += parts
     unique = bool(names) and len(set(names)) == len(names)
     return Named(sequences, names) if unique else None
 
@@ -337,7 +336,10 @@ def _items(
     if not mixed:
         vectors = [_numbers_in(rows, k, title, comma) for k, title in titles.items()]
         return np.column_stack(vectors), f"{len(rows)} vectors of {len(titles)} columns"
+    from krein.kernels.tables import warn_of_identifiers
+
     columns = [_mixed_column(rows, k, comma) for k in titles]
+    warn_of_identifiers(dict(zip(titles.values(), columns, strict=True)))
     categories = sum(any(isinstance(x, str) for x in column) for column in columns)
     gaps = sum(cell is None for column in columns for cell in column)
     kinds = f"{len(columns) - categories} columns of numbers, {categories} of"

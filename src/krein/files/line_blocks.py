@@ -13,6 +13,7 @@ import csv
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ _NEWLINE, _RETURN, _BLANK, _COMMENT = b"\n\r #"
 _LONGEST = 256  # bytes of a field that the fast path takes
 _MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], dtype=np.uint64)
 _EXPECTED = {1: "one number", 2: "row and column", 3: "row, column and value"}
-_POWERS = 10.0 ** np.arange(9)
+_MOST_DIGITS = 19  # of an integer of 64 bits
+_POWERS = np.cumprod([1.0] + [10.0] * _MOST_DIGITS, dtype=np.longdouble)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def fast_lines(text: bytes, layout: Layout) -> HitLines | None:
     values = _all_numbers(others)
     if values is None or (not layout.signed and (values[:, 0] < 0).any()):
         return None
-    return HitLines(_as_bytes(query).tolist(), _as_bytes(target).tolist(), values)
+    return HitLines(_names(query), _as_bytes(target).tolist(), values)
 
 
 def fast_numbers(text: bytes, counts: int, width: int) -> Array | None:
@@ -185,53 +187,65 @@ def _as_bytes(words: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(words).view(f"S{8 * words.shape[1]}")[:, 0]
 
 
+def _names(words: np.ndarray) -> list[bytes]:
+    """Fields as bytes; equal neighbours are one object, which is hashed once."""
+    new = np.append(True, (words[1:] != words[:-1]).any(axis=1))
+    different = np.array(_as_bytes(words[new]).tolist(), dtype=object)
+    return different[np.cumsum(new) - 1].tolist()
+
+
 def _numbers(words: np.ndarray, digits_only: bool) -> Array:
-    """Numbers from fields; ValueError if one is none."""
-    plain = _plain_numbers(words, digits_only) if words.shape[1] == 1 else None
-    if plain is not None:
-        return plain
-    # 1_0 is a number for Python alone
-    if digits_only or (words.view(np.uint8) == ord("_")).any():
-        raise ValueError("not a number")
-    return _as_bytes(words).astype(np.float64)
+    """Numbers from fields; ValueError if one is none.
 
-
-def _plain_numbers(words: np.ndarray, digits_only: bool) -> Array | None:
-    """Numbers of at most eight digits, with or without a point; None for others.
-
-    The digits and the power of ten are exact, so that their quotient is the nearest
-    double, as of any careful parser.
+    Digits and powers of ten are exact. The quotient of short numbers is the nearest
+    double. That of long ones lies between two that differ by rounding: where these are
+    not the same double, and for signs and exponents, Python parses the field.
     """
-    digits, decimals = np.zeros(words.shape[0]), np.zeros(words.shape[0], dtype=int)
-    points, found = (np.zeros(words.shape[0], dtype=bool) for _ in range(2))
-    for byte in words.view(np.uint8).reshape(-1, 8).T:
+    digits, decimals, odd = _digits(words, points=not digits_only)
+    if words.shape[1] == 1:
+        values = digits / _POWERS[decimals].astype(np.float64)
+    else:
+        quotient = digits.astype(np.longdouble) / _POWERS[decimals]
+        error = quotient * np.finfo(np.longdouble).eps
+        values = (quotient - error).astype(np.float64)
+        odd |= values != (quotient + error).astype(np.float64)
+    left = np.flatnonzero(odd)
+    # 1_0 is a number for Python alone
+    if left.size and (digits_only or (words[left].view(np.uint8) == ord("_")).any()):
+        raise ValueError("not a number")
+    values[left] = _as_bytes(words[left]).astype(np.float64)
+    return values
+
+
+def _digits(words: np.ndarray, points: bool) -> tuple[Any, Any, Any]:
+    """Digits of fields as one integer, how many are decimals, and other fields."""
+    n = len(words)
+    digits, odd = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=bool)
+    count, decimals, behind = (np.zeros(n, dtype=np.uint8) for _ in range(3))
+    for byte in np.ascontiguousarray(words.view(np.uint8).reshape(n, -1).T):
         if not byte.any():  # behind the longest field
             break
         digit = byte - np.uint8(48)
-        is_digit = digit < 10
-        digits = np.where(is_digit, 10.0 * digits + digit, digits)
-        found |= is_digit
-        if is_digit.all():
-            decimals += points
-            continue
-        point = byte == 46
-        if ((byte != 0) & ~is_digit & ~point).any() or (point & points).any():
-            return None
-        points |= point
-        decimals += is_digit & points
-    if not found.all() or (digits_only and points.any()):
-        return None
-    return digits if digits_only else digits / _POWERS[decimals]
+        is_digit, is_point = digit < 10, (byte == 46) & points
+        odd |= (byte != 0) & ~is_digit & ~is_point
+        np.copyto(digits, digits * np.uint64(10) + digit, where=is_digit)
+        count += is_digit
+        decimals += is_digit & behind
+        behind += is_point
+    odd |= (count == 0) | (count > _MOST_DIGITS) | (behind > 1)
+    return digits, np.minimum(decimals, _MOST_DIGITS), odd
 
 
 # ----------------------------------------------------------------------- line by line
 
 
-def data_lines(text: bytes, first: Place, comment: str = "#") -> list[Line]:
-    """Places and texts of lines that are neither empty nor comments."""
+def data_lines(
+    text: bytes, first: Place, comment: str = "#", most: int | None = None
+) -> list[Line]:
+    """Places and texts of lines that are neither empty nor comments, or the first."""
     if b"\0" in text:
         raise first.error("holds zero bytes; expected a table as text")
-    return list(without_comments(decoded(text, first), comment))
+    return list(islice(without_comments(decoded(text, first), comment), most))
 
 
 def split_line(content: str, separator: str) -> list[str]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -315,35 +314,6 @@ def _no_label(
     listed = ", ".join(map(repr, (found.names or [])[:3]))
     own = f"its own names are {listed}, ..."
     return FormatError(path, f"has no label{whose} ({count}); {own}; {SKIP}")
-
-
-def keep_labelled(read: Named, labels: Named, *, pairwise: bool) -> Named:
-    """Leave out the items that have no label, and give the others theirs.
-
-    Parameters
-    ----------
-    read : Named
-        Items, or a matrix of items against each other (`pairwise`).
-    labels : Named
-        As `read_labels` returns them for these items with ``skip_unlabelled=True``.
-    pairwise : bool
-        Whether the columns of ``data`` are the same items as the rows.
-
-    Returns
-    -------
-    Named
-        With ``target``.
-    """
-    kept = labels.labelled
-    if kept is None:
-        return replace(read, target=labels.data)
-    data: Any = read.data
-    if isinstance(data, list):
-        data = [data[k] for k in kept]
-    else:
-        data = data[kept][:, kept] if pairwise else data[kept]
-    names = _at(read.names, kept)
-    return replace(read, data=data, names=names, target=labels.data, labelled=kept)
 
 
 def align_columns(read: Named, expected: Sequence[str]) -> Named:

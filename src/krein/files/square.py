@@ -279,7 +279,9 @@ def read_square_table(path: Path, how: How) -> Named:
     items = [*titles[:1], *(read.names or [])]
     D = np.full((len(items), len(items)), np.nan)
     D[len(items) - len(read.data) :, :-1] = read.data
-    return replace(read, data=D, names=items, columns=None)
+    _, _, more = read.notes[0].partition(" numbers")
+    notes = [f"read {len(items)} x {len(items)} numbers{more}"]
+    return replace(read, data=D, names=items, columns=None, notes=notes)
 
 
 def _is_strict_triangle(

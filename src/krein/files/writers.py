@@ -239,10 +239,9 @@ def write_hits(
     for name in {*rows, *columns}:
         if not name.strip() or any(c in name for c in (separator, '"', "\n", "\r")):
             raise ValueError(f"the name {name!r} cannot stand in a table; use .npz")
+    found = matrix.tocoo()
+    parts = (x.tolist() for x in (found.row, found.col, found.data))
     with atomic_write(path, overwrite=overwrite, text=True) as handle:
         handle.write(separator.join(["query", "target", "score"]) + "\n")
-        for i, name in enumerate(rows):
-            part = slice(matrix.indptr[i], matrix.indptr[i + 1])
-            for j, value in zip(matrix.indices[part], matrix.data[part], strict=True):
-                handle.write(separator.join([name, columns[j], repr(float(value))]))
-                handle.write("\n")
+        for i, j, score in zip(*parts, strict=True):
+            handle.write(separator.join([rows[i], columns[j], repr(score)]) + "\n")

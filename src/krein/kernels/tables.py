@@ -16,9 +16,11 @@ import numpy as np
 
 from krein.kernels.distances import check_items, same_items
 from krein.kernels.registry import register_kernel
+from krein.words import warn_user
 
 Row = tuple[float | bool | str | None, ...]
 Ranges = tuple[float | None, ...]
+_FEWEST = 10  # rows in which different texts are no chance
 
 
 def table_rows(X: Any, name: str = "X") -> list[Row]:
@@ -42,6 +44,8 @@ def table_rows(X: Any, name: str = "X") -> list[Row]:
                 f"{name}[{i}] has {len(found[-1])} entries, {name}[0] has "
                 f"{len(found[0])}; all rows need the same columns, at least one"
             )
+    if hasattr(X, "columns"):
+        warn_of_identifiers(dict(zip(X.columns, zip(*found, strict=True), strict=True)))
     return found
 
 
@@ -92,6 +96,19 @@ def _column_ranges(rows: list[Row]) -> Ranges:
         for column in zip(*rows, strict=True)
         for values in [[value for value in column if value is not None]]
     )
+
+
+def warn_of_identifiers(columns: Mapping[Any, Sequence]) -> None:
+    """Warn of text that is different in every row: it says nothing about likeness."""
+    for title, column in columns.items():
+        values = [value for value in column if value is not None]
+        text = all(isinstance(value, str) for value in values)
+        if text and len(values) == len(set(values)) >= _FEWEST:
+            warn_user(
+                f"the column {title!r} has another text in each of {len(values)} rows; "
+                "as a category it makes all rows equally unlike. If it holds names or "
+                "identifiers, leave it out"
+            )
 
 
 def _check_ranges(ranges: Any, n_columns: int) -> Ranges:
