@@ -44,7 +44,7 @@ MUTANTS = [
     Mutant("similarity/treated.py", "inner = rescale(self.vectors.T @ left, self.gain)",
            "inner = self.vectors.T @ left", "tests/test_spectrum.py"),
     Mutant("similarity/treated.py", "out += self.shift if self.weight is None else",
-           "out += self.shift if True else", "tests/referee"),
+           "out += self.shift if True else", "tests/similarity/test_forms.py"),
     Mutant("similarity/nonpositive.py", "np.nonzero(values <= zero)",
            "np.nonzero(values < -zero)", "tests/similarity/test_forms.py"),
     Mutant("similarity/spectrum.py", "rest = target - factor * values",

@@ -13,6 +13,7 @@ from krein import (
     SpectrumSVRCV,
     compare,
 )
+from krein.estimators._search import cv_results
 from krein.estimators._training import (
     Classes,
     Training,
@@ -153,3 +154,10 @@ def test_votes_of_pairs_break_ties_by_the_sum_of_values():
     np.testing.assert_array_equal(votes.argmax(axis=1), [1, 2, 0])
     clear = votes_of_pairs(np.array([[9.0, 9.0, -0.1]]), 3)
     assert clear.argmax() == 1
+
+
+@pytest.mark.parametrize("unit", [1e-14, 1.0, 1e14])
+def test_ranks_do_not_depend_on_the_unit_of_the_scores(unit):
+    grid = [{"C": C} for C in (1.0, 2.0, 3.0, 4.0)]
+    scores = unit * np.array([[-2.0], [-1.0], [-1.0 - 1e-14], [np.nan]])
+    assert cv_results(grid, scores)["rank_test_score"].tolist() == [3, 1, 1, 4]

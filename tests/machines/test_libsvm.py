@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from krein.machines import libsvm
 from krein.machines.box import BalancedBox
 from krein.machines.libsvm import one_class_dual, svm_dual, svr_dual
-from krein.machines.svm_dual import SVMDual
+from krein.machines.svm_dual import SVMDual, box_gap
 from tests.reference.rational import dual_value, exact, exact_optimum
 
 
@@ -271,3 +271,11 @@ def test_a_claimed_gap_holds_in_rational_arithmetic():
         counted += best - Fraction(result.value) > domain.gap(result.x, gradient)
     assert checked >= 10
     assert counted >= 1  # without the rounding term some claims would be false
+
+
+def test_rounding_of_the_objective_counts():
+    """All variables on their bounds: no error moves them, but the value is rounded."""
+    y = np.tile([1.0, -1.0], 5)
+    error = np.linspace(1e-3, 1e-2, 10)
+    gap = box_gap(BalancedBox(np.ones(10), y), np.ones(10), np.zeros(10), error)
+    assert error.sum() <= gap <= 2.1 * error.sum()

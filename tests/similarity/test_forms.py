@@ -13,6 +13,7 @@ from krein import (
     check_certificate,
 )
 from krein.similarity import nonpositive
+from krein.similarity.sparse import as_matrix
 
 MODELS = [
     SpectrumSVC("clip", C=10.0),
@@ -87,3 +88,16 @@ def test_regression_too():
     np.testing.assert_allclose(
         sparse.predict(new), expected, atol=1e-8 * np.abs(expected).max()
     )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("method", ["clip", "flip", "square", "shift", "diffusion"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_diagonal_is_that_of_the_kernel(method, weighted, sparse):
+    K, _, _ = similarity(40)
+    weight = np.linspace(0.5, 3.0, len(K)) if weighted else None
+    treated = as_matrix(scipy.sparse.csr_array(K) if sparse else K).treated(
+        method, weight=weight
+    )
+    expected = np.diagonal(treated.kernel())
+    np.testing.assert_allclose(treated.diagonal(), expected, rtol=1e-10, atol=1e-12)
