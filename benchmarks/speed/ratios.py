@@ -52,6 +52,7 @@ class Ratio:
 
 
 _EIGH, _KERNELS = "Krein SVM over one eigh and one SVC", "kernels over bare libraries"
+_WAITS = "what people wait for"
 _PROXY, _SCALE = "proxy SVM in eigendecompositions", "landmarks and workers"
 
 RATIOS = [
@@ -74,6 +75,32 @@ RATIOS = [
         "a comparison over its single fits",
         r"^n = 800.*by hand .*ratio #\)",
     ),
+    *(
+        Ratio(
+            f"SpectrumSVCCV / (folds + 1) eigh, {kernel}, n = {n}",
+            "a comparison over its single fits",
+            rf"^SpectrumSVCCV, {kernel}, n = {n}: .* # x",
+            goal,
+        )
+        for n, goal in ((500, 2.0), (1000, 1.5))
+        for kernel in ("sigmoid", "tl1")
+    ),
+    *(
+        Ratio(
+            f"one-vs-rest, 40 classes / (eigh + SVC), tol {tol}",
+            _WAITS,
+            rf"^one-vs-rest.* tol {tol}: .* = # x",
+            goal,
+        )
+        for tol, goal in (("1e-6", 1.3), ("1e-3", 1.1))
+    ),
+    Ratio(
+        "compare, 1000 names by edit distance, processor seconds",
+        _WAITS,
+        r"^compare, 1000 names.*: # processor s",
+        30.0,
+    ),
+    Ratio("krein demo, two processes, seconds", _WAITS, r"^krein demo.* s, # s", 8.0),
     Ratio("kernels / bare libraries", _KERNELS, r" = # \(at most 1.10\)", 1.1),
     *(
         Ratio(
