@@ -1,6 +1,6 @@
-"""A search over treatments of one spectrum and C, and the machines it chooses.
+"""A search over fixes of one spectrum and C, and the machines it chooses.
 
-All treatments of a fold share its eigendecomposition, and kernels that differ by the
+All fixes of a fold share its eigendecomposition, and kernels that differ by the
 weight of the negative part share both of their halves. What is trained on a kernel,
 for classes or numbers, comes as two functions: loosely for all C, certified for one.
 """

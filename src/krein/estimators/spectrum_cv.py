@@ -1,4 +1,4 @@
-"""Treatment of the spectrum and C by cross-validation, the near-best averaged."""
+"""Spectrum fix and C by cross-validation, the near-best averaged."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
     """`SpectrumSVR` with C and the method chosen by cross-validation.
 
     The search of `SpectrumSVCCV` with the mean squared error in place of the log-loss:
-    all treatments ``|l|^p``, ``w |l|^p`` of the spectrum and all C on one
+    all fixes ``|l|^p``, ``w |l|^p`` of the spectrum and all C on one
     eigendecomposition per fold, the near-best averaged into one `dual_coef_`.
 
     Parameters
