@@ -21,7 +21,7 @@ from krein import (
     sigmoid_kernel,
     tl1_kernel,
 )
-from krein.machines import interior_point
+from krein.machines import _svm_interior, interior_point
 from krein.machines.box import BalancedBox
 from krein.machines.interior_point import linear_svm
 from krein.machines.libsvm import svm_dual
@@ -136,6 +136,26 @@ def test_items_near_the_margin_are_enough(C, rng, monkeypatch):
     assert 0.5 * w @ w + hinge - best.value <= 3 * tol * best.value
     if C == 1.0:
         assert max(sizes) == 1500 // 5  # the whole problem was not needed
+
+
+def test_a_gap_of_rounding_alone_needs_no_further_steps(rng, monkeypatch):
+    """Of a million items rounding is more than `tol`: the whole problem cannot help."""
+    F, domain = machine(1500, rng)
+    best, *_ = linear_svm(F, domain, tol=1e-9)
+    monkeypatch.setattr(interior_point, "_MANY", 1000)
+    monkeypatch.setattr(_svm_interior, "_EPS", 1e-10)  # the arithmetic is as it was
+    sizes, newton = [], interior_point._newton
+    monkeypatch.setattr(
+        interior_point,
+        "_newton",
+        lambda features, *further: (
+            sizes.append(features.shape[0]) or newton(features, *further)
+        ),
+    )
+    found, *_ = linear_svm(F, domain, tol=1e-9)
+    assert max(sizes) < 1500
+    assert found.certificate.relative > 1e-9
+    assert found.value == pytest.approx(best.value, rel=2e-9)
 
 
 def test_a_class_that_no_part_has_needs_the_whole_problem(rng, monkeypatch):

@@ -170,13 +170,18 @@ _ROUNDS, _REFINEMENTS = 6, 3  # of the solution for the free variables
 
 @dataclass(frozen=True)
 class FeaturePoint:
-    """A point of the box with its weights, outputs, value and gap, rounding counted."""
+    """A point of the box with its weights, outputs, value and gap.
+
+    Rounding counts in `gap`; `distance` is the gap of the numbers as they are, which
+    tells whether further steps can help.
+    """
 
     a: Array
     w: Array
     outputs: Array
     value: float
     gap: float
+    distance: float
 
     @classmethod
     def at(cls, features: TiledMatrix, domain: BalancedBox, a: Array) -> FeaturePoint:
@@ -187,7 +192,9 @@ class FeaturePoint:
         # Both products are sums: rounded like their magnitudes (Higham, Mary, 2019).
         spread = _EPS * (4.0 + np.sqrt(features.shape).sum())
         error = spread * features.magnitude(a)
-        return cls(a, w, outputs, value, box_gap(domain, a, outputs, error))
+        gap = box_gap(domain, a, outputs, error)
+        distance = domain.gap(a, 1.0 - domain.y * outputs)
+        return cls(a, w, outputs, value, gap, distance)
 
 
 def corner_near(

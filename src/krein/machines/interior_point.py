@@ -133,7 +133,7 @@ def _near_the_margin(
         result, steps = solved, steps + solved.n_iter
         state: _State = result.info["state"]
         found, w, b = _snapped(features, domain, result, tol)
-        if found.certificate.relative <= tol:
+        if found.info["distance"] <= tol * abs(found.value):  # the rest is rounding
             return replace(found, n_iter=steps), w, b
         w, b, z = state.w, state.b, state.z
     return None
@@ -239,13 +239,17 @@ def _snapped(
     state: _State = result.info["state"]
     point = corner_near(features, domain, state.a, state.s, state.xi)
     b = domain.intercept(point.a, point.outputs)
-    if point.gap > tol * abs(point.value):
+    if point.distance > tol * abs(point.value):
         interior = FeaturePoint.at(features, domain, state.a)
         if interior.gap < point.gap:
             point, b = interior, state.b
     certificate = _gap(point.gap, point.value)
     found = replace(
-        result, x=point.a, value=point.value, certificate=certificate, info={}
+        result,
+        x=point.a,
+        value=point.value,
+        certificate=certificate,
+        info={"distance": point.distance},
     )
     return found, point.w, b
 
