@@ -74,7 +74,7 @@ def random_objects_grid(D):
 
 
 RANDOM_OBJECTS = Method(
-    "random_objects", "", "", 1, grid=random_objects_grid, make=random_objects
+    "random_objects", "", 1, grid=random_objects_grid, make=random_objects
 )
 
 

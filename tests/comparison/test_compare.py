@@ -503,7 +503,7 @@ def test_another_grid_is_another_record(problem, tmp_path, monkeypatch):
 
 def test_a_failing_method_is_reported_and_the_others_go_on(problem, monkeypatch):
     X, y = problem
-    broken = Method("svc", "Broken", "", 0, "SpectrumSVC", {"method": "clop"})
+    broken = Method("svc", "Broken", 0, "SpectrumSVC", {"method": "clop"})
     monkeypatch.setitem(METHODS, "svc", broken)
     comparison = compare(X @ X.T, y, methods=["svc", "clip"], cv=2)
     assert "'clop' is not known" in comparison.failed["svc"]
