@@ -78,16 +78,12 @@ def split_kernel(
     )
     if scipy.sparse.issparse(K):
         columns = compressed_rows(K)[:, train]
-        parts = (compressed_rows(columns[train]), compressed_rows(columns[test]))
-        return *parts, _safe_indexing(y, train), _safe_indexing(y, test)
-    K = np.asarray(K) if isinstance(K, list | tuple) else K
-    columns = _safe_indexing(K, train, axis=1)
-    return (
-        _safe_indexing(columns, train),
-        _safe_indexing(columns, test),
-        _safe_indexing(y, train),
-        _safe_indexing(y, test),
-    )
+        parts = [compressed_rows(columns[part]) for part in (train, test)]
+    else:
+        K = np.asarray(K) if isinstance(K, list | tuple) else K
+        columns = _safe_indexing(K, train, axis=1)
+        parts = [_safe_indexing(columns, part) for part in (train, test)]
+    return (*parts, _safe_indexing(y, train), _safe_indexing(y, test))
 
 
 def similarity_groups(K: Any, threshold: float) -> np.ndarray:
@@ -146,26 +142,32 @@ def check_splits(
                 f"split {i} of cv is not a pair of (train, test) positions"
             ) from None
         for name, part in (("train", train), ("test", test)):
-            if part.dtype.kind not in "iu" or part.ndim != 1:
-                raise ValueError(
-                    f"{name} of split {i} of cv must hold positions of items, got "
-                    f"{part.dtype} of shape {part.shape}; of a mask take "
-                    "np.flatnonzero(mask)"
-                )
-            if part.size and not 0 <= part.min() <= part.max() < n:
-                raise ValueError(
-                    f"{name} of split {i} of cv has positions from {part.min()} to "
-                    f"{part.max()}, but there are {n} items (0 to {n - 1})"
-                )
+            _check_positions(part, f"{name} of split {i} of cv", n)
+        twice = f"split {i} of cv has items{{}} both to train and to test on"
+        if np.intersect1d(train, test).size:
+            raise ValueError(twice.format(""))
         if groups is not None and np.isin(groups[test], groups[train]).any():
             both = groups[test][np.isin(groups[test], groups[train])][0]
             raise ValueError(
-                f"split {i} of cv has items of group {both} both to train and to test "
-                "on; leave out groups=, or give a cv that keeps groups together such "
-                "as sklearn.model_selection.StratifiedGroupKFold"
+                f"{twice.format(f' of group {both}')}; leave out groups=, or give a cv "
+                "that keeps groups together such as "
+                "sklearn.model_selection.StratifiedGroupKFold"
             )
         found.append((train, test))
     return found
+
+
+def _check_positions(part: np.ndarray, name: str, n: int) -> None:
+    if part.dtype.kind not in "iu" or part.ndim != 1:
+        raise ValueError(
+            f"{name} must hold positions of items, got {part.dtype} of shape "
+            f"{part.shape}; of a mask take np.flatnonzero(mask)"
+        )
+    if part.size and not 0 <= part.min() <= part.max() < n:
+        raise ValueError(
+            f"{name} has positions from {part.min()} to {part.max()}, but there are "
+            f"{n} items (0 to {n - 1})"
+        )
 
 
 def duplicate_groups(K: Array) -> np.ndarray:

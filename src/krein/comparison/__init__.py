@@ -1,9 +1,8 @@
 """Which method for this similarity? All of them, on the same splits."""
 
 from krein.comparison.comparison import Comparison, Recommendation
-from krein.comparison.kernels import KernelComparison
 from krein.comparison.methods import METHODS, Method, list_methods
-from krein.comparison.run import compare
+from krein.comparison.run import KernelComparison, compare
 
 __all__ = [
     "METHODS",

@@ -137,6 +137,14 @@ class Comparison:
         score = score or self.scoring
         return np.array([record["scores"][score] for record in self.of(method)])
 
+    def mean(self, method: str) -> float:
+        """Return the mean of the deciding score; larger is better."""
+        return float(self.scores(method).mean())
+
+    def shown_mean(self, method: str) -> str:
+        """The mean of the deciding score in words."""
+        return f"mean {self.deciding.title} {abs(self.mean(method)):.3f}"
+
     @property
     def test_share(self) -> float:
         """n_test / n_train, which the corrected test needs."""
@@ -145,13 +153,11 @@ class Comparison:
     @cached_property
     def ranking(self) -> list[str]:
         """Completed methods, the highest mean score first; of equals the simplest."""
-        return sorted(
-            self.completed,
-            key=lambda m: (
-                -round(float(self.scores(m).mean()), 12),
-                self.registry[m].simplicity,
-            ),
-        )
+        order = {
+            m: (-round(self.mean(m), 12), self.registry[m].simplicity)
+            for m in self.completed
+        }
+        return sorted(order, key=lambda m: order[m])
 
     @property
     def best(self) -> str:
@@ -204,7 +210,7 @@ class Comparison:
     def skill(self, method: str) -> float:
         """Which part of the mistakes of a free answer a method avoids."""
         free = max(value for _, value in self.levels)
-        mean = float(self.scores(method).mean())
+        mean = self.mean(method)
         if not self.deciding.larger_is_better:
             return 1.0 + mean / free if free else 0.0
         return (mean - free) / (1.0 - free) if free < 1.0 else 0.0
@@ -220,18 +226,11 @@ class Comparison:
             return np.ones(self.problem.codes.size)
         return 1.0 / np.bincount(self.problem.codes)[self.problem.codes]
 
-    @cached_property
-    def _item_scores(self) -> dict[str, Array | None]:
-        return {name: self._mean_by_item(name) for name in self.completed}
-
     def item_scores(self, method: str) -> Array | None:
         """Share of its tests in which each item was recognised, or minus its error.
 
         NaN for items that were never tested; None where items do not add up.
         """
-        return self._item_scores.get(method)
-
-    def _mean_by_item(self, method: str) -> Array | None:
         if self.scoring in ("neg_log_loss", "roc_auc"):
             return None
         total, tests = np.zeros((2, self.problem.codes.size))
@@ -239,13 +238,12 @@ class Comparison:
             test = self.splits[record["split"]][1]
             y, predicted = self.problem.codes[test], np.asarray(record["predicted"])
             if self.task == "regression":
-                error = np.abs(y - predicted)
-                total[test] -= error**2 if self.scoring == "r2" else error
+                total[test] -= np.abs(y - predicted) ** (1 + (self.scoring == "r2"))
             else:
-                right = predicted == y
-                if abs(right.mean() - record["scores"]["accuracy"]) > 1e-9:
+                total[test] += predicted == y
+                accuracy = float(np.mean(predicted == y))
+                if abs(accuracy - record["scores"]["accuracy"]) > 1e-9:
                     return None
-                total[test] += right
             tests[test] += 1
         with np.errstate(invalid="ignore"):
             return total / tests
@@ -297,7 +295,9 @@ class Comparison:
         return bool(values[0] < -n * 1e-14 * np.abs(values).max())
 
     def __str__(self) -> str:
-        rows = self._cells()
+        columns = self.columns
+        rows = [["method", *(column.title for column in columns)]]
+        rows += [[r["title"], *(c.show(r) for c in columns)] for r in self.table()]
         first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
         lines = [
             "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]).rstrip()
@@ -306,33 +306,14 @@ class Comparison:
         lines += [f"{m} failed: {why}" for m, why in self.failed.items()]
         return "\n".join([*lines, "", self.recommendation.text])
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
     @property
     def columns(self) -> list[Column]:
         """Columns of a table for people."""
         columns = TASKS[self.task].columns
         return shown_columns(len(self.splits), columns, by_items=self.by_items)
-
-    def _cells(self) -> list[list[str]]:
-        """The table for people: titles, then one row per method."""
-        columns = self.columns
-        return [
-            ["method", *(column.title for column in columns)],
-            *(
-                [row["title"], *(column.show(row) for column in columns)]
-                for row in self.table()
-            ),
-        ]
-
-    def _repr_html_(self) -> str:
-        tags = ["th", *["td"] * len(self.ranking)]
-        body = "".join(
-            "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in line) + "</tr>"
-            for tag, line in zip(tags, self._cells(), strict=True)
-        )
-        return (
-            f"<table><caption>krein comparison</caption>{body}</table>"
-            f"<p>{html.escape(self.recommendation.text)}</p>"
-        )
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by method.
