@@ -23,8 +23,7 @@ from krein.report.charts import (
     ticks,
 )
 from krein.report.data import _headline, case, embedding, heat_map
-from krein.report.render import _classes, glossary, render
-from krein.report.tables import score_table
+from krein.report.render import _classes, glossary, render, score_table
 from krein.similarity.spectrum import Spectrum
 from tests.report.conftest import HOSTILE
 
@@ -156,7 +155,7 @@ def test_the_page_has_everything(page, found):
         assert f"<dt>{word}</dt>" in text
     for method in found["comparison"]["methods"].values():
         assert method["title"] in text
-    assert text.count('role="img"') == 4
+    assert text.count('role="img"') == 3
     assert "Signature (" in text
 
 

@@ -232,7 +232,7 @@ class MethodSearch:
             return self.model._probabilities(values)  # type: ignore[attr-defined]
         return sigmoid_probabilities(values, np.ones(1), np.zeros(1))
 
-    def calibrated(self, model: Any, new: Any, values: Array) -> tuple[Array, Any]:
+    def calibrated(self, model: Any, new: Any, values: Array) -> tuple[Any, Any]:
         """Probabilities and prediction sets of new items, by out-of-fold values."""
         own = model.predict_proba(new) if hasattr(model, "predict_proba") else None
         if self.method.searches:
