@@ -324,6 +324,8 @@ def _answer(
     if problem.task == "novelty":  # the larger the less normal
         values, predicted = -values, (predicted < 0).astype(int)
     values = values.reshape(test.size, -1)
+    if hasattr(model, "class_values"):  # of one machine per pair of classes
+        values = model.class_values(values, problem.classes.size)
     if problem.task == "classification":
         proba, sets = state.calibrated(model, new, values)
         sure = proba[np.arange(test.size), predicted]
