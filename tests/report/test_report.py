@@ -16,13 +16,15 @@ from krein.comparison.recommendation import free_scores as levels
 from krein.comparison.scores import SCORES
 from krein.progress import seconds_in_words
 from krein.report.charts import (
+    embedding,
     heat_chart,
+    heat_map,
     heat_png,
     interval_chart,
     spectrum_chart,
     ticks,
 )
-from krein.report.data import _headline, case, embedding, heat_map
+from krein.report.data import _headline, case
 from krein.report.render import _classes, glossary, render, score_table
 from krein.similarity.spectrum import Spectrum
 from tests.report.conftest import HOSTILE

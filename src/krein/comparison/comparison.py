@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +98,6 @@ class Comparison:
         """What the p-values mean, or why there are none."""
         return about_p(len(self.splits), by_items=self.by_items)
 
-    def said(self, record: dict[str, Any]) -> list[str]:
-        """Labels (or numbers) that were predicted for the test part of a record."""
-        if self.task == "regression":
-            return [f"{value:.3g}" for value in record["predicted"]]
-        return [str(self.problem.classes[code]) for code in record["predicted"]]
-
     @property
     def of_hits(self) -> bool:
         """Whether the similarity is sparse, as a table of hits is."""
@@ -175,36 +169,34 @@ class Comparison:
     @cached_property
     def p_values_splits(self) -> dict[str, float]:
         """The same by the corrected test over splits."""
-        return self._adjusted(self.p_value_splits)
+        return self._adjusted(partial(self.p_value, over_items=False))
 
     def _adjusted(self, test: Any) -> dict[str, float]:
-        others = [name for name in self.ranking if name != self.best]
-        raw = holm([test(self.best, name) for name in others])
-        return {self.best: 1.0, **dict(zip(others, raw, strict=True))}
+        best, *others = self.ranking or [self.best]
+        raw = holm([test(best, name) for name in others])
+        return {best: 1.0, **dict(zip(others, raw, strict=True))}
 
-    def p_value_splits(self, a: str, b: str) -> float:
-        """Corrected resampled t-test of two methods."""
-        return corrected_test(self.scores(a), self.scores(b), self.test_share)[1]
+    def p_value(
+        self, a: str, b: str, other: Any = None, *, over_items: bool = True
+    ) -> float:
+        """Test of two methods, the second one perhaps of another comparison.
 
-    def p_value(self, a: str, b: str) -> float:
-        """Test of two methods over items, where the score is a mean over items."""
-        mine, other = self.item_scores(a), self.item_scores(b)
-        if mine is None or other is None:
-            return self.p_value_splits(a, b)
-        return self.item_p_value(mine - other, 0.5 * (self.skill(a) + self.skill(b)))
-
-    def item_p_value(self, difference: Array, skill: float) -> float:
-        """Test of a difference per item; NaN for items that were never tested."""
-        tested = ~np.isnan(difference)
+        Over items where the score is a mean over items, otherwise over splits.
+        """
+        other = other or self
+        mine, theirs = self.item_scores(a), other.item_scores(b)
+        if mine is None or theirs is None or not over_items:
+            return corrected_test(self.scores(a), other.scores(b), self.test_share)[1]
+        tested = ~np.isnan(mine - theirs)
         folds = tested.sum() / np.mean([test.size for _, test in self.splits])
         groups, weight = self.problem.groups, self._weights()[tested]
         return item_test(
-            difference[tested],
+            (mine - theirs)[tested],
             weight / weight.sum(),
             None if groups is None else groups[tested],
             test_share=self.test_share,
             folds=float(folds),
-            skill=skill,
+            skill=0.5 * (self.skill(a) + other.skill(b)),
         )[1]
 
     def skill(self, method: str) -> float:

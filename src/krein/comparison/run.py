@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import joblib
 import numpy as np
@@ -24,7 +24,7 @@ from krein.comparison.evaluation import evaluate_split
 from krein.comparison.methods import SPARSE, TASKS, Method, select_methods
 from krein.comparison.problem import Problem, Split, make_problem, outer_splits
 from krein.comparison.recommendation import LEVEL, Recommendation, beats
-from krein.comparison.scores import corrected_test, holm
+from krein.comparison.scores import holm
 from krein.estimators.spectrum_cv import SpectrumSVCCV
 from krein.kernels.registry import Kernel, as_kernel
 from krein.store.files import RecordStore
@@ -32,20 +32,12 @@ from krein.store.sharing import fingerprint, shared_work
 from krein.validation import is_continuous
 from krein.words import did_you_mean, import_optional
 
-__all__ = ["KernelComparison", "Options", "compare"]
+__all__ = ["KernelComparison", "compare"]
 
 Progress = Callable[[int, int, str], None]
-
-
-class Options(TypedDict, total=False):
-    """Further keyword arguments of `compare`, which few calls need."""
-
-    kernel_params: Any
-    symmetrize: bool
-    conversion: Any
-    cache: str | Path | None
-    progress: Progress | None
-    random_state: int
+# Further keyword arguments of `compare`, which few calls need.
+_OF_DATA = ("kernel_params", "symmetrize", "conversion")
+_OF_RUN = ("cache", "progress", "random_state")
 
 
 def compare(
@@ -58,7 +50,7 @@ def compare(
     scoring: str | None = None,
     groups: Any = None,
     n_jobs: int | None = None,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Any:
     """Try all applicable methods on the same splits and say which to use.
 
@@ -115,14 +107,13 @@ def compare(
     ['flip', 'svc']
     """
     for name in options:
-        if name not in Options.__annotations__:
-            near = did_you_mean(name, Options.__annotations__)
+        if name not in _OF_DATA + _OF_RUN:
+            near = did_you_mean(name, _OF_DATA + _OF_RUN)
             raise TypeError(f"compare has no argument {name!r}{near}")
-    of_data = ("kernel_params", "symmetrize", "conversion")
-    settings: dict[str, Any] = {k: v for k, v in options.items() if k not in of_data}
+    settings = {name: options[name] for name in _OF_RUN if name in options}
     settings |= {"cv": cv, "scoring": scoring, "n_jobs": n_jobs}
-    data: dict[str, Any] = {k: v for k, v in options.items() if k in of_data}
-    data |= {"groups": groups}
+    data = {name: options[name] for name in _OF_DATA if name in options}
+    data["groups"] = groups
     data["task"] = "regression" if is_continuous(y) else "classification"
     params = data.get("kernel_params")
     if not isinstance(kernel, list | tuple) and not isinstance(params, list | tuple):
@@ -326,7 +317,10 @@ class KernelComparison:
         comparison, others = self.comparisons[kernel], self.ranking[1:]
         if not others:
             return comparison.recommendation
-        adjusted = holm([self._p_value(kernel, other) for other in others])
+        tests = ((self.comparisons[o].recommendation.method, o) for o in others)
+        adjusted = holm(
+            [comparison.p_value(method, m, self.comparisons[o]) for m, o in tests]
+        )
         p_values = dict(zip(others, adjusted, strict=True))
         against = ", ".join(
             f"{other} {abs(self._of(other).mean()):.3f} (p = {p:.2g})"
@@ -345,17 +339,6 @@ class KernelComparison:
         if len(self.near) > 1 and comparison.task == "classification":
             text += f" fit_average() takes the mean of {', '.join(self.near)}."
         return Recommendation(method, not equals, (kernel, *equals), text)
-
-    def _p_value(self, kernel: str, other: str) -> float:
-        """Test of two kernels, each with its method; over items where that is known."""
-        first, second = self.comparisons[kernel], self.comparisons[other]
-        names = first.recommendation.method, second.recommendation.method
-        mine, theirs = first.item_scores(names[0]), second.item_scores(names[1])
-        if mine is None or theirs is None:
-            scores = self._of(kernel), self._of(other)
-            return corrected_test(*scores, first.test_share)[1]
-        skill = 0.5 * (first.skill(names[0]) + second.skill(names[1]))
-        return first.item_p_value(mine - theirs, skill)
 
     def fit_best(self) -> Any:
         """Fit the recommended method with the recommended kernel on all items.

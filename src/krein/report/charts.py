@@ -1,4 +1,4 @@
-"""Charts as inline SVG, and the heat map as a PNG.
+"""Charts as inline SVG, and the heat map as a PNG, with the numbers they draw.
 
 Marks that mouse and keys can reach have a data-tip.
 """
@@ -15,9 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from krein.arrays import Array
+from krein.similarity.spectrum import Spectrum
+
 # Units; style.css sets the size of text so that it is 12 px or more on a phone.
 _WIDTH = 520
 _LETTER = 10.4  # units a letter of a method's name, at the size of a phone
+_HEAT_CELLS = 160
+_POINTS = 1500  # items that are drawn
 _SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 
 
@@ -194,7 +199,7 @@ def _interval(
 
 
 def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
-    """Items in two pseudo-Euclidean coordinates (of `krein.report.data.embedding`)."""
+    """Items in two pseudo-Euclidean coordinates (of `embedding`)."""
     signs = ["positive" if s > 0 else "negative" for s in points["signature"]]
     label = (
         f"{len(points['points'])} items in two pseudo-Euclidean coordinates, of a "
@@ -258,7 +263,72 @@ def legend(labels: Sequence[str]) -> str:
     return f'<ul class="legend">{marks}</ul>'
 
 
+def embedding(
+    spectrum: Spectrum, codes: np.ndarray, names: Sequence[str]
+) -> dict[str, Any]:
+    """Return the two pseudo-Euclidean coordinates of largest magnitude.
+
+    Coordinates are U |l|^1/2; where l is negative, distances along that axis count
+    negatively. One negative axis is shown as the second when there is one worth 1 %
+    of the largest eigenvalue: it is what the page is about.
+    """
+    values = spectrum.eigenvalues
+    first, *rest = np.argsort(-np.abs(values), kind="stable")
+    lowest = int(np.argmin(values))
+    worth = values[lowest] < -0.01 * abs(values[first]) and lowest != first
+    second = lowest if worth else (rest[0] if rest else first)
+    axes = np.array([first, second])
+    points = spectrum.eigenvectors[:, axes] * np.sqrt(np.abs(values[axes]))
+    shown = np.sort(np.random.default_rng(0).permutation(codes.size)[:_POINTS])
+    return {
+        "eigenvalues": values[axes].tolist(),
+        "signature": np.sign(values[axes]).astype(int).tolist(),
+        "points": np.round(points[shown], 6).tolist(),
+        "classes": codes[shown].tolist(),
+        "names": [str(names[int(i)]) for i in shown],
+        "hidden": int(codes.size - shown.size),
+    }
+
+
 # ------------------------------------------------------------------------ the heat map
+
+
+def heat_map(K: Array, codes: np.ndarray) -> dict[str, Any]:
+    """Return the matrix ordered by class, as at most 160 x 160 block means.
+
+    Colours span the 1st to the 99th percentile of what is drawn beside the diagonal,
+    so that a few large entries do not wash out the rest: from white (-100 .. 100 is
+    red, white, blue) where nothing is negative, else symmetrically around zero.
+    """
+    order = np.lexsort((-K.mean(axis=1), codes))
+    cells = min(codes.size, _HEAT_CELLS)
+    edges = np.arange(cells + 1) * codes.size // cells
+    ordered = K[np.ix_(order, order)]
+    sums = np.add.reduceat(np.add.reduceat(ordered, edges[:-1], 0), edges[:-1], 1)
+    sizes = np.diff(edges)
+    means = sums / np.outer(sizes, sizes)
+    low, high = _colour_range(means)
+    start = 0.0 if low < 0 else low
+    scaled = np.round(100 * (means - start) / (high - start))
+    scaled = np.clip(scaled, -100 if low < 0 or start == 0 else 0, 100)
+    boundaries = np.flatnonzero(np.diff(codes[order])) + 1
+    return {
+        "cells": scaled.astype(int).tolist(),
+        "low": low,
+        "high": high,
+        "boundaries": (boundaries / codes.size).tolist(),
+    }
+
+
+def _colour_range(means: Array) -> tuple[float, float]:
+    """Values of the two ends of the colours."""
+    beside = means[~np.eye(len(means), dtype=bool)] if len(means) > 1 else means
+    low, high = (float(v) for v in np.percentile(beside, [1, 99]))
+    if float(means.min()) < 0 and -low > 0.02 * abs(high):
+        high = max(-low, high)
+        return -high, high
+    low = max(low, 0.0)
+    return (low, high) if high > low else (low, low + (abs(low) or 1.0))
 
 
 def heat_chart(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:

@@ -181,9 +181,6 @@ def _figure(chart: str, caption: str) -> str:
     return f"<figure>{chart}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-# ------------------------------------------------------------------------------ scores
-
-
 def _kernels(case: dict[str, Any]) -> str:
     """Several kernels, each with the method that is recommended for it."""
     rows, comparison = case["kernels"], case["comparison"]
@@ -358,9 +355,6 @@ def _confusion(counts: Sequence[Sequence[int]], labels: list[str]) -> str:
         rows.append(_row(labels[i], cells))
     head = "<td></td>" + _heads(labels, ' class="number"')
     return _wide("Confusion", "confusion", head, rows)
-
-
-# ---------------------------------------------------------------------- the similarity
 
 
 def _advice(advice: list[str], findings: list[dict[str, Any]]) -> str:
