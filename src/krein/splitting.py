@@ -58,12 +58,8 @@ def split_kernel(
     >>> K_train.shape, K_test.shape
     ((6, 6), (2, 6))
     """
-    shape = np.shape(K)
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(
-            f"K must be a square matrix of similarities, got shape {shape}; for "
-            "feature vectors use sklearn.model_selection.train_test_split"
-        )
+    hint = "; for feature vectors use sklearn.model_selection.train_test_split"
+    shape = _square(K, hint)
     if _num_samples(y) != shape[0]:
         raise ValueError(
             f"y has {_num_samples(y)} labels for {shape[0]} items; they must agree"
@@ -84,6 +80,15 @@ def split_kernel(
         columns = _safe_indexing(K, train, axis=1)
         parts = [_safe_indexing(columns, part) for part in (train, test)]
     return (*parts, _safe_indexing(y, train), _safe_indexing(y, test))
+
+
+def _square(K: Any, hint: str) -> tuple[int, ...]:
+    shape = np.shape(K)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(
+            f"K must be a square matrix of similarities, got shape {shape}{hint}"
+        )
+    return shape
 
 
 def similarity_groups(K: Any, threshold: float) -> np.ndarray:
@@ -107,12 +112,7 @@ def similarity_groups(K: Any, threshold: float) -> np.ndarray:
     >>> similarity_groups([[1, 0.9, 0], [0.9, 1, 0.1], [0, 0.1, 1]], 0.5).tolist()
     [0, 0, 1]
     """
-    shape = np.shape(K)
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(
-            f"K must be a square matrix of similarities, got shape {shape}: groups are "
-            "made among all items, before they are split"
-        )
+    shape = _square(K, ": groups are made among all items, before they are split")
     if not scipy.sparse.issparse(K):
         refuse_odd_arrays(K, "K")
         near = scipy.sparse.coo_array(np.asarray(K) >= threshold)

@@ -13,19 +13,12 @@ import scipy.sparse
 from numpy.linalg import eigvalsh
 
 from krein.arrays import Array
+from krein.comparison import scores as measures
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import TASKS, Method
 from krein.comparison.problem import Problem, Split
 from krein.comparison.recommendation import Recommendation, free_scores, recommend
-from krein.comparison.scores import (
-    Column,
-    about_p,
-    corrected_test,
-    holm,
-    item_test,
-    score_interval,
-    shown_columns,
-)
+from krein.comparison.scores import Column
 from krein.similarity.spectrum import Spectrum
 from krein.store.sharing import is_sharing
 from krein.words import import_optional
@@ -96,7 +89,7 @@ class Comparison:
     @property
     def about_p(self) -> str:
         """What the p-values mean, or why there are none."""
-        return about_p(len(self.splits), by_items=self.by_items)
+        return measures.about_p(len(self.splits), by_items=self.by_items)
 
     @property
     def of_hits(self) -> bool:
@@ -173,7 +166,7 @@ class Comparison:
 
     def _adjusted(self, test: Any) -> dict[str, float]:
         best, *others = self.ranking or [self.best]
-        raw = holm([test(best, name) for name in others])
+        raw = measures.holm([test(best, name) for name in others])
         return {best: 1.0, **dict(zip(others, raw, strict=True))}
 
     def p_value(
@@ -186,11 +179,13 @@ class Comparison:
         other = other or self
         mine, theirs = self.item_scores(a), other.item_scores(b)
         if mine is None or theirs is None or not over_items:
-            return corrected_test(self.scores(a), other.scores(b), self.test_share)[1]
+            return measures.corrected_test(
+                self.scores(a), other.scores(b), self.test_share
+            )[1]
         tested = ~np.isnan(mine - theirs)
         folds = tested.sum() / np.mean([test.size for _, test in self.splits])
         groups, weight = self.problem.groups, self._weights()[tested]
-        return item_test(
+        return measures.item_test(
             (mine - theirs)[tested],
             weight / weight.sum(),
             None if groups is None else groups[tested],
@@ -250,7 +245,9 @@ class Comparison:
         for score, column in self.score_columns.items():
             sign = 1.0 if column.larger_is_better else -1.0
             values = sign * self.scores(name, score)
-            low, high = score_interval(values, self.test_share, bounds=column.bounds)
+            low, high = measures.score_interval(
+                values, self.test_share, bounds=column.bounds
+            )
             row[column.key] = float(values.mean())
             row[f"{column.key}_interval"] = [low, high]
         row["p_value_items"] = self.p_values[name] if self.by_items else None
@@ -305,7 +302,7 @@ class Comparison:
     def columns(self) -> list[Column]:
         """Columns of a table for people."""
         columns = TASKS[self.task].columns
-        return shown_columns(len(self.splits), columns, by_items=self.by_items)
+        return measures.shown_columns(len(self.splits), columns, by_items=self.by_items)
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by method.

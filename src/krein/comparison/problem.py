@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.validation import _num_samples, column_or_1d
 
+from krein import validation
 from krein.arrays import Array
 from krein.estimators import _training as folding
 from krein.estimators._training import Classes, Values
@@ -21,14 +22,6 @@ from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.splitting import check_splits
 from krein.store.sharing import once
-from krein.validation import (
-    check_similarity,
-    check_sparse_similarity,
-    refuse_mask,
-    refuse_odd_arrays,
-    warn_if_distances,
-    warn_if_reordered,
-)
 from krein.words import warn_user
 
 Split = tuple[np.ndarray, np.ndarray]
@@ -134,7 +127,7 @@ def make_problem(
     X = items_for(kernel, X)
     precomputed = isinstance(kernel, str) and kernel == "precomputed"
     if not (precomputed and scipy.sparse.issparse(X)):
-        refuse_odd_arrays(X)
+        validation.refuse_odd_arrays(X)
     n = _num_samples(X)
     classes, codes = _targets(X, y, n, task)
     about: dict[str, Any] = {"codes": codes, "classes": classes, "task": task}
@@ -155,8 +148,8 @@ def _targets(X: Any, y: Any, n: int, task: str) -> tuple[np.ndarray, np.ndarray]
     """Classes and the class of each item; of a regression none, and its numbers."""
     if task == "novelty" and y is None:
         return np.array(["normal", "novel"]), np.zeros(n, dtype=int)
-    refuse_mask(y, "y")
-    warn_if_reordered(X, y)
+    validation.refuse_mask(y, "y")
+    validation.warn_if_reordered(X, y)
     refuse_missing_targets(y)
     labels = column_or_1d(np.asarray(y), warn=False)
     if labels.size != n:
@@ -171,11 +164,13 @@ def _targets(X: Any, y: Any, n: int, task: str) -> tuple[np.ndarray, np.ndarray]
 
 def _on_matrix(X: Any, symmetrize: bool, conversion: Any, about: dict) -> Problem:
     if scipy.sparse.issparse(X):
-        return Problem(check_sparse_similarity(X, symmetrize=symmetrize), **about)
-    K = check_similarity(X, name="X", symmetrize=symmetrize)
+        return Problem(
+            validation.check_sparse_similarity(X, symmetrize=symmetrize), **about
+        )
+    K = validation.check_similarity(X, name="X", symmetrize=symmetrize)
     kind = "similarity" if conversion is None else "distance"
     classes = about["codes"] if about["task"] == "classification" else None
-    warn_if_distances(K, "X", kind, classes)
+    validation.warn_if_distances(K, "X", kind, classes)
     return Problem(K, conversion=conversion, **about)
 
 
@@ -188,12 +183,12 @@ def _on_items(X: Any, kernel: Any, symmetrize: bool, about: dict[str, Any]) -> P
     about |= {"items": X, "kernel": kernel}
     if settles and kernel.facts.distance is not None:
         D, conversion = _distances(kernel, X)
-        D = check_similarity(D, name="distance(X, X)", symmetrize=symmetrize)
+        D = validation.check_similarity(D, name="distance(X, X)", symmetrize=symmetrize)
         return Problem(D, conversion=conversion, **about)
     if settles and kernel.fit(X) != kernel:
         return Problem(None, **about)
     K = kernel_matrix(kernel, X)
-    K = check_similarity(K, name="kernel(X, X)", symmetrize=symmetrize)
+    K = validation.check_similarity(K, name="kernel(X, X)", symmetrize=symmetrize)
     return Problem(K, **about)
 
 

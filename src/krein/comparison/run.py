@@ -241,14 +241,16 @@ class _Cache:
         """Return the record, or None if it is not there, not whole or edited."""
         if self._store is None:
             return None
+        return self._store.read(*self._name(method, split))
+
+    def _name(self, method: Method, split: Split) -> tuple[str, str]:
         key = fingerprint(self._data, method, *split)
-        return self._store.read(f"{method.name}-{key}", key)
+        return f"{method.name}-{key}", key
 
     def write(self, method: Method, split: Split, record: dict[str, Any]) -> dict:
         """Keep the record and return it."""
         if self._store is not None:
-            key = fingerprint(self._data, method, *split)
-            self._store.write(f"{method.name}-{key}", key, record)
+            self._store.write(*self._name(method, split), record)
         return record
 
 
@@ -334,7 +336,7 @@ class KernelComparison:
         equals = [other for other in others if p_values[other] > LEVEL]
         near = ", ".join(k for k in equals if k in self.near)
         lower = ", ".join(k for k in equals if k not in self.near)
-        text += f" As good: {near}." if near else ""
+        text += f" {near} {'do' if ',' in near else 'does'} as well." if near else ""
         text += f" These data cannot tell it from {lower}." if lower else ""
         if len(self.near) > 1 and comparison.task == "classification":
             text += f" fit_average() takes the mean of {', '.join(self.near)}."

@@ -10,27 +10,14 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+from krein import validation
 from krein.arrays import Array, require_for
-from krein.diagnostics.facts import (
-    NegativePart,
-    cpd_order,
-    estimated_facts,
-    exact_facts,
-    examine_negative_part,
-    similarity_forms,
-    triangle_violations,
-)
+from krein.diagnostics import facts as looks
+from krein.diagnostics.facts import NegativePart
 from krein.diagnostics.findings import Confidence, Evidence, Finding, advise, find
 from krein.items import refuse_missing_targets
 from krein.kernels.distances import median_distance
 from krein.similarity.sparse import SparseSimilarity
-from krein.validation import (
-    asymmetry,
-    check_sparse_rows,
-    check_square,
-    numbers_that_fit,
-    refuse_odd_arrays,
-)
 
 _EXACT_UP_TO = 5000
 _NEARLY_PSD = 0.01
@@ -152,20 +139,17 @@ class Diagnosis:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        def listed(lines: list[str]) -> str:
+            items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+            return f"<ul>{items}</ul>"
+
         cells = "".join(
             f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>"
             for k, v in self.facts().items()
         )
-        alerts = "".join(
-            f"<li><b>{f.severity}</b>: {html.escape(f.text)}</li>"
-            for f in self.findings
-        )
-        advice = "".join(f"<li>{html.escape(line)}</li>" for line in self.advice)
-        return (
-            f"<ul>{alerts}</ul>"
-            f"<table><caption>krein diagnosis: {self.verdict}</caption>{cells}</table>"
-            f"<ul>{advice}</ul>"
-        )
+        title = f"<caption>krein diagnosis: {self.verdict}</caption>"
+        alerts = listed([f"{f.severity}: {f.text}" for f in self.findings])
+        return f"{alerts}<table>{title}{cells}</table>{listed(self.advice)}"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the eigenvalues, the negative ones marked, with the noise band.
@@ -230,7 +214,7 @@ def diagnose(
         y = column_or_1d(y)
     check_consistent_length(K, y, X)
     largest = max(float(np.abs(K).max()), np.finfo(float).tiny)
-    relative = asymmetry(K) / largest
+    relative = validation.asymmetry(K) / largest
     symmetric = relative <= 1e-8
     S = K if symmetric else 0.5 * (K + K.T)
     triangles, forms = None, {}
@@ -240,13 +224,15 @@ def diagnose(
                 f"K has a negative entry ({float(S.min()):.3g}), which no distance "
                 "has; pass kind='similarity'"
             )
-        triangles = triangle_violations(S)
-        forms = similarity_forms(S) if S.shape[0] <= _FORMS_UP_TO else {}
+        triangles = looks.triangle_violations(S)
+        forms = looks.similarity_forms(S) if S.shape[0] <= _FORMS_UP_TO else {}
         S = np.exp(-S / median_distance(S))
-    facts = exact_facts(S) if S.shape[0] <= _EXACT_UP_TO else estimated_facts(S)
-    order = cpd_order(S, facts, X)
+    facts = (
+        looks.exact_facts(S) if S.shape[0] <= _EXACT_UP_TO else looks.estimated_facts(S)
+    )
+    order = looks.cpd_order(S, facts, X)
     evidence = Evidence(K, S, kind, y, relative, filled, order)
-    part = examine_negative_part(S, facts, y if evidence.has_classes else None)
+    part = looks.examine_negative_part(S, facts, y if evidence.has_classes else None)
     verdict: Verdict = "psd" if facts.signature[1] == 0 else "indefinite"
     if verdict == "indefinite" and facts.negative_mass < _NEARLY_PSD:
         verdict = "nearly psd"
@@ -272,12 +258,14 @@ def diagnose(
 def _check_matrix(K: Any) -> tuple[Array, int]:
     """Return finite numbers and how many missing ones were taken from the mirror."""
     if scipy.sparse.issparse(K):
-        K = SparseSimilarity(check_sparse_rows(K, "K")).dense("the diagnosis")
-    refuse_odd_arrays(K, "K", missing=True)
-    with numbers_that_fit("K"):
+        K = SparseSimilarity(validation.check_sparse_rows(K, "K")).dense(
+            "the diagnosis"
+        )
+    validation.refuse_odd_arrays(K, "K", missing=True)
+    with validation.numbers_that_fit("K"):
         how = {"ensure_min_samples": 2, "ensure_all_finite": "allow-nan"}
         K = check_array(K, dtype=np.float64, input_name="K", **how)
-    check_square(K, "K")
+    validation.check_square(K, "K")
     n = K.shape[0]
     kind = "exact" if n <= _EXACT_UP_TO else "estimated"
     require_for(f"the {kind} diagnosis", n, "Diagnose a random subset.")

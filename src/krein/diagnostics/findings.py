@@ -249,18 +249,6 @@ _CHECKS = (_numbers, _spread, _labels, _twins)
 
 Confidence = Literal["certain", "likely", "open"]
 
-# Findings after which no method is worth naming.
-_REPAIR_FIRST = (
-    "looks-like-distances",
-    "looks-like-similarities",
-    "inverted-similarity",
-    "inverted-distance",
-    "constant-labels",
-    "labels-all-different",
-    "nearly-diagonal",
-    "nearly-constant",
-)
-
 
 def advise(
     verdict: str,
@@ -272,7 +260,8 @@ def advise(
     """Return the lines of advice, most important first, and how sure they are."""
     say = {key: text.format for key, text in texts()["advice"].items()}
     for finding in findings:
-        if finding.key in _REPAIR_FIRST:
+        meaningless = finding.severity == "error" and finding.key != "small-class"
+        if meaningless or finding.key.startswith("nearly-"):
             return [say["repair"](text=finding.text)], "certain"
     key, confidence = _advice(verdict, part, order)
     p, relation = part.label_p_value, "no relation to the labels"
