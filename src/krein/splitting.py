@@ -136,38 +136,26 @@ def check_splits(
     found = []
     for i, pair in enumerate(splits):
         try:
-            train, test = (np.asarray(part) for part in pair)
-        except (TypeError, ValueError):
+            train, test = (np.arange(n)[np.asarray(part)] for part in pair)
+        except (TypeError, ValueError, IndexError) as error:
             raise ValueError(
-                f"split {i} of cv is not a pair of (train, test) positions"
+                f"split {i} of cv is no pair (train, test) of positions (or masks) of "
+                f"{n} items: {error}"
             ) from None
-        for name, part in (("train", train), ("test", test)):
-            _check_positions(part, f"{name} of split {i} of cv", n)
         twice = f"split {i} of cv has items{{}} both to train and to test on"
         if np.intersect1d(train, test).size:
             raise ValueError(twice.format(""))
-        if groups is not None and np.isin(groups[test], groups[train]).any():
-            both = groups[test][np.isin(groups[test], groups[train])][0]
+        both: Any = (
+            [] if groups is None else np.intersect1d(groups[train], groups[test])
+        )
+        if len(both):
             raise ValueError(
-                f"{twice.format(f' of group {both}')}; leave out groups=, or give a cv "
-                "that keeps groups together such as "
+                f"{twice.format(f' of group {both[0]}')}; leave out groups=, or give a "
+                "cv that keeps groups together such as "
                 "sklearn.model_selection.StratifiedGroupKFold"
             )
         found.append((train, test))
     return found
-
-
-def _check_positions(part: np.ndarray, name: str, n: int) -> None:
-    if part.dtype.kind not in "iu" or part.ndim != 1:
-        raise ValueError(
-            f"{name} must hold positions of items, got {part.dtype} of shape "
-            f"{part.shape}; of a mask take np.flatnonzero(mask)"
-        )
-    if part.size and not 0 <= part.min() <= part.max() < n:
-        raise ValueError(
-            f"{name} has positions from {part.min()} to {part.max()}, but there are "
-            f"{n} items (0 to {n - 1})"
-        )
 
 
 def duplicate_groups(K: Array) -> np.ndarray:

@@ -215,44 +215,51 @@ def diagnose(
     check_consistent_length(K, y, X)
     largest = max(float(np.abs(K).max()), np.finfo(float).tiny)
     relative = validation.asymmetry(K) / largest
-    symmetric = relative <= 1e-8
+    symmetric = bool(relative <= 1e-8)
     S = K if symmetric else 0.5 * (K + K.T)
-    triangles, forms = None, {}
-    if kind == "distance":
-        if float(S.min()) < 0:
-            raise ValueError(
-                f"K has a negative entry ({float(S.min()):.3g}), which no distance "
-                "has; pass kind='similarity'"
-            )
-        triangles = looks.triangle_violations(S)
-        forms = looks.similarity_forms(S) if S.shape[0] <= _FORMS_UP_TO else {}
-        S = np.exp(-S / median_distance(S))
-    facts = (
-        looks.exact_facts(S) if S.shape[0] <= _EXACT_UP_TO else looks.estimated_facts(S)
-    )
+    S, of_distances = _as_similarity(S) if kind == "distance" else (S, {})
+    exact = S.shape[0] <= _EXACT_UP_TO
+    facts = looks.exact_facts(S) if exact else looks.estimated_facts(S)
     order = looks.cpd_order(S, facts, X)
     evidence = Evidence(K, S, kind, y, relative, filled, order)
-    part = looks.examine_negative_part(S, facts, y if evidence.has_classes else None)
-    verdict: Verdict = "psd" if facts.signature[1] == 0 else "indefinite"
-    if verdict == "indefinite" and facts.negative_mass < _NEARLY_PSD:
-        verdict = "nearly psd"
+    classes = y if evidence.has_classes else None
+    part = looks.examine_negative_part(S, facts, classes)
+    verdict = _verdict(facts)
     findings = find(evidence)
+    forms = of_distances.get("forms", {})
     advice, confidence = advise(verdict, part, order, findings, forms)
     return Diagnosis(
         K.shape[0],
         kind,
-        bool(symmetric),
+        symmetric,
         relative,
         **{name: getattr(facts, name) for name in _SPECTRAL},
         negative_part=part,
         cpd_order=order,
-        triangle_violations=triangles,
-        forms=forms,
+        **of_distances,
         verdict=verdict,
         advice=advice,
         confidence=confidence,
         findings=findings,
     )
+
+
+def _as_similarity(D: Array) -> tuple[Array, dict[str, Any]]:
+    """Similarities exp(-d / median) of distances, and facts about the distances."""
+    if float(D.min()) < 0:
+        raise ValueError(
+            f"K has a negative entry ({float(D.min()):.3g}), which no distance has; "
+            "pass kind='similarity'"
+        )
+    forms = looks.similarity_forms(D) if D.shape[0] <= _FORMS_UP_TO else {}
+    facts = {"triangle_violations": looks.triangle_violations(D), "forms": forms}
+    return np.exp(-D / median_distance(D)), facts
+
+
+def _verdict(facts: Any) -> Verdict:
+    if facts.signature[1] == 0:
+        return "psd"
+    return "nearly psd" if facts.negative_mass < _NEARLY_PSD else "indefinite"
 
 
 def _check_matrix(K: Any) -> tuple[Array, int]:
