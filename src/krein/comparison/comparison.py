@@ -240,14 +240,12 @@ class Comparison:
         return [self._row(name) for name in self.ranking]
 
     def _row(self, name: str) -> dict[str, Any]:
-        records = self.of(name)
+        records, share = self.of(name), self.test_share
         row: dict[str, Any] = {"method": name, "title": self.title(name)}
         for score, column in self.score_columns.items():
             sign = 1.0 if column.larger_is_better else -1.0
             values = sign * self.scores(name, score)
-            low, high = measures.score_interval(
-                values, self.test_share, bounds=column.bounds
-            )
+            low, high = measures.score_interval(values, share, column.bounds)
             row[column.key] = float(values.mean())
             row[f"{column.key}_interval"] = [low, high]
         row["p_value_items"] = self.p_values[name] if self.by_items else None

@@ -33,8 +33,6 @@ class Column:
         Its name for people.
     format : str
         How a value is shown.
-    larger_is_better : bool or None
-        None where neither is better.
     scoring : str
         Name as a `scoring`, where larger is always better; "" if it is no score.
     shown : bool
@@ -44,13 +42,17 @@ class Column:
     key: str
     title: str
     format: str = ".3f"
-    larger_is_better: bool | None = True
     scoring: str = ""
     shown: bool = True
 
     def show(self, row: Mapping[str, Any]) -> str:
         """The value of this column as people read it."""
         return format(row[self.key], self.format)
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Of a score; errors and losses are negative as a `scoring`."""
+        return not self.scoring.startswith("neg_")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -61,34 +63,36 @@ class Column:
 
 
 _BESIDE = (
-    Column("p_value_items", "p (items)", ".2g", larger_is_better=None),
-    Column("p_value", "p", ".2g", larger_is_better=None),
-    Column("fit_seconds", "fit s", ".2g", larger_is_better=False),
-    Column("predict_seconds", "predict s", ".2g", larger_is_better=False),
-    Column("search_seconds", "search s", ".2g", larger_is_better=False, shown=False),
+    Column("p_value_items", "p (items)", ".2g"),
+    Column("p_value", "p", ".2g"),
+    Column("fit_seconds", "fit s", ".2g"),
+    Column("predict_seconds", "predict s", ".2g"),
+    Column("search_seconds", "search s", ".2g", shown=False),
     Column("converged", "converged", ".0%", shown=False),
 )
+_AREA = Column("roc_auc", "AUC", scoring="roc_auc")
 COLUMNS = (
     Column("accuracy", "accuracy", scoring="accuracy"),
     Column("balanced_accuracy", "balanced accuracy", scoring="balanced_accuracy"),
-    Column("log_loss", "log-loss", larger_is_better=False, scoring="neg_log_loss"),
-    Column("roc_auc", "AUC", scoring="roc_auc"),
+    Column("log_loss", "log-loss", scoring="neg_log_loss"),
+    _AREA,
     *_BESIDE,
 )
+_ERROR = "mean_absolute_error"
 REGRESSION = (
     Column("r2", "R^2", scoring="r2"),
-    Column(
-        "mean_absolute_error",
-        "mean absolute error",
-        ".4g",
-        larger_is_better=False,
-        scoring="neg_mean_absolute_error",
-    ),
+    Column(_ERROR, "mean absolute error", ".4g", f"neg_{_ERROR}"),
     *_BESIDE,
 )
-NOVELTY = (Column("roc_auc", "AUC", scoring="roc_auc"), *_BESIDE)
+NOVELTY = (_AREA, *_BESIDE)
 FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
 SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
+_ABOUT_P = {
+    "p_value": "p: how often splits alone would make a difference to the best as large "
+    "as this (corrected resampled t-test).",
+    "p_value_items": "p (items), which decides: how often the choice of items alone "
+    "would make such a difference, paired.",
+}
 
 
 def shown_columns(
@@ -103,24 +107,12 @@ def shown_columns(
 
 def about_p(n_splits: int, *, by_items: bool) -> str:
     """What the p-values of a table mean, or why there are none."""
-    parts = []
-    if n_splits >= FEWEST_SPLITS:
-        parts.append(
-            "p: how often splits alone would make a difference to the best as large as "
-            "this (corrected resampled t-test)."
-        )
-    if by_items:
-        parts.append(
-            "p (items), which decides: how often the choice of items alone would make "
-            "such a difference, paired."
-        )
+    shown = {column.key for column in shown_columns(n_splits, by_items=by_items)}
+    parts = [text for key, text in _ABOUT_P.items() if key in shown]
     if not parts:
         return "With so few splits no difference can be proven: p-values are left out."
-    parts.append(
-        "Adjusted by Holm for the number of methods; above 0.05 the two cannot be told "
-        "apart."
-    )
-    return " ".join(parts)
+    adjusted = "Adjusted by Holm for the number of methods; above 0.05 the two cannot "
+    return " ".join([*parts, f"{adjusted}be told apart."])
 
 
 # ------------------------------------------------------------------------------ values
@@ -274,18 +266,15 @@ def item_test(
 def score_interval(
     values: Array,
     test_share: float,
-    level: float = 0.95,
-    *,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> tuple[float, float]:
-    """Confidence interval of a mean score, with the same correction, inside bounds."""
+    """95 % interval of a mean score, with the same correction, inside bounds."""
     values = np.asarray(values, dtype=float)
     mean = float(values.mean())
     if values.size < 2:
         return mean, mean
-    half = corrected_error(values, test_share) * float(
-        student.ppf(0.5 + level / 2, values.size - 1)
-    )
+    quantile = float(student.ppf(0.975, values.size - 1))
+    half = corrected_error(values, test_share) * quantile
     return max(bounds[0], mean - half), min(bounds[1], mean + half)
 
 
