@@ -22,18 +22,22 @@ from krein import (
     save_model,
 )
 from krein.comparison.comparison import Comparison
-from krein.comparison.methods import METHODS, Method, select_methods
-from krein.comparison.problem import Problem, outer_splits
-from krein.comparison.recommendation import choose
-from krein.comparison.scores import (
+from krein.comparison.evaluation import score
+from krein.comparison.methods import (
     COLUMNS,
+    METHODS,
     SCORES,
+    Method,
+    select_methods,
+    shown_columns,
+)
+from krein.comparison.problem import Problem, outer_splits
+from krein.comparison.recommendation import (
+    choose,
     corrected_error,
     corrected_test,
     holm,
-    score,
     score_interval,
-    shown_columns,
 )
 from krein.estimators._training import inner_folds
 from krein.kernels import KERNELS

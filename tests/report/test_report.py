@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein import PseudoEuclideanEmbedding
+from krein.comparison.methods import SCORES
 from krein.comparison.recommendation import free_scores as levels
-from krein.comparison.scores import SCORES
 from krein.progress import seconds_in_words
 from krein.report.charts import (
     embedding,

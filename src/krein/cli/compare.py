@@ -24,10 +24,9 @@ from krein.cli.problem import (
     read_problem,
 )
 from krein.cli.terminal import check_output, print_alerts, print_note, print_table
-from krein.comparison.methods import TASKS
+from krein.comparison.methods import TASKS, shown_columns
 from krein.comparison.problem import Problem
 from krein.comparison.run import KernelComparison, compare_problem
-from krein.comparison.scores import shown_columns
 from krein.diagnostics.findings import Finding
 from krein.items import called
 from krein.kernels import kernel_matrix

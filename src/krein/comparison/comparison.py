@@ -13,12 +13,12 @@ import scipy.sparse
 from numpy.linalg import eigvalsh
 
 from krein.arrays import Array
-from krein.comparison import scores as measures
+from krein.comparison import methods as known
+from krein.comparison import recommendation as measures
 from krein.comparison.evaluation import fit_method
-from krein.comparison.methods import TASKS, Method
+from krein.comparison.methods import TASKS, Column, Method
 from krein.comparison.problem import Problem, Split
 from krein.comparison.recommendation import Recommendation, free_scores, recommend
-from krein.comparison.scores import Column
 from krein.similarity.spectrum import Spectrum
 from krein.store.sharing import is_sharing
 from krein.words import import_optional
@@ -89,7 +89,7 @@ class Comparison:
     @property
     def about_p(self) -> str:
         """What the p-values mean, or why there are none."""
-        return measures.about_p(len(self.splits), by_items=self.by_items)
+        return known.about_p(len(self.splits), by_items=self.by_items)
 
     @property
     def of_hits(self) -> bool:
@@ -300,7 +300,7 @@ class Comparison:
     def columns(self) -> list[Column]:
         """Columns of a table for people."""
         columns = TASKS[self.task].columns
-        return measures.shown_columns(len(self.splits), columns, by_items=self.by_items)
+        return known.shown_columns(len(self.splits), columns, by_items=self.by_items)
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by method.

@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array, compressed_rows
 from krein.comparison.methods import TASKS, Method
 from krein.comparison.problem import Problem, Split
-from krein.comparison.scores import score
 from krein.estimators._base import KernelModel
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
 from krein.estimators._search import best_candidates, held_out, in_folds
@@ -341,3 +342,49 @@ def _scores(problem: Problem, y: Array, *said: Any) -> dict[str, float]:
             "a test part has no normal or no other items; take fewer folds"
         )
     return {key: score(key, y, *said) for key in TASKS[problem.task].scorings}
+
+
+# scikit-learn's functions give the same scores (tested), but on the small test parts of
+# inner folds their checks of the input take several times as long as fitting an SVM.
+
+
+def score(name: str, y: Array, predicted: Array, values: Array, proba: Any) -> float:
+    """Return a score by its name; larger is better.
+
+    Parameters
+    ----------
+    name : str
+        `scoring` of a column.
+    y, predicted : ndarray of shape (n,)
+        True and predicted classes, or numbers.
+    values : ndarray of shape (n, n_rows)
+        Decision values, one row per class against the rest.
+    proba : ndarray of shape (n, n_classes)
+        Probabilities; only asked for by the log-loss.
+    """
+    if name == "accuracy":
+        return float(np.mean(y == predicted))
+    if name == "balanced_accuracy":
+        return float(np.mean([np.mean(predicted[y == k] == k) for k in np.unique(y)]))
+    if name == "neg_log_loss":
+        eps = np.finfo(float).eps
+        chosen = proba[np.arange(y.size), y]
+        return float(np.mean(np.log(np.clip(chosen, eps, 1 - eps))))
+    if name == "roc_auc":
+        return _area(y, values)
+    if name == "neg_mean_absolute_error":
+        return -float(np.abs(y - predicted).mean())
+    return float(r2_score(y, predicted))
+
+
+def _area(codes: np.ndarray, values: Array) -> float:
+    """Area under the curve; for several classes the mean of one against the rest."""
+    classes = [1] if values.shape[1] == 1 else range(values.shape[1])
+    areas = []
+    for row, k in enumerate(classes):
+        positive = codes == k
+        p, q = int(positive.sum()), int((~positive).sum())
+        if p and q:
+            ranks = float(rankdata(values[:, row])[positive].sum())
+            areas.append((ranks - p * (p + 1) / 2) / (p * q))
+    return float(np.mean(areas)) if areas else float("nan")

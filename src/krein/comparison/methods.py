@@ -1,4 +1,4 @@
-"""What can be compared: every method of every task as data, and when it applies.
+"""What can be compared, by which scores: every method of every task as data.
 
 Hyperparameters are those that the estimator's own `grid` offers, as in its ...CV class,
 unless the method has a grid of its own. A method of scikit-learn has a `make` instead
@@ -7,6 +7,7 @@ of an estimator of krein.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -21,7 +22,6 @@ from sklearn.preprocessing import StandardScaler
 
 import krein
 from krein.arrays import Array
-from krein.comparison.scores import COLUMNS, NOVELTY, REGRESSION, Column
 from krein.comparison.yardsticks import MeanOfNearest
 from krein.estimators._search import CS
 from krein.estimators.hits import HitSimilarity
@@ -189,6 +189,103 @@ _DETECTORS = (
     _one_class("clip"),
     _one_class("flip"),
 )
+
+
+# ------------------------------------------------------------------------------ scores
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of `Comparison.table`.
+
+    Attributes
+    ----------
+    key : str
+        Its name in rows, JSON and data frames.
+    title : str
+        Its name for people.
+    format : str
+        How a value is shown.
+    scoring : str
+        Name as a `scoring`, where larger is always better; "" if it is no score.
+    shown : bool
+        Part of tables for people, not only of JSON and data frames.
+    """
+
+    key: str
+    title: str
+    format: str = ".3f"
+    scoring: str = ""
+    shown: bool = True
+
+    def show(self, row: Mapping[str, Any]) -> str:
+        """The value of this column as people read it."""
+        return format(row[self.key], self.format)
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Of a score; errors and losses are negative as a `scoring`."""
+        return not self.scoring.startswith("neg_")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What a score lies between."""
+        if self.scoring == "r2":
+            return (-math.inf, 1.0)
+        return (0.0, 1.0) if self.larger_is_better else (0.0, math.inf)
+
+
+_BESIDE = (
+    Column("p_value_items", "p (items)", ".2g"),
+    Column("p_value", "p", ".2g"),
+    Column("fit_seconds", "fit s", ".2g"),
+    Column("predict_seconds", "predict s", ".2g"),
+    Column("search_seconds", "search s", ".2g", shown=False),
+    Column("converged", "converged", ".0%", shown=False),
+)
+_AREA = Column("roc_auc", "AUC", scoring="roc_auc")
+COLUMNS = (
+    Column("accuracy", "accuracy", scoring="accuracy"),
+    Column("balanced_accuracy", "balanced accuracy", scoring="balanced_accuracy"),
+    Column("log_loss", "log-loss", scoring="neg_log_loss"),
+    _AREA,
+    *_BESIDE,
+)
+_ERROR = "mean_absolute_error"
+REGRESSION = (
+    Column("r2", "R^2", scoring="r2"),
+    Column(_ERROR, "mean absolute error", ".4g", f"neg_{_ERROR}"),
+    *_BESIDE,
+)
+NOVELTY = (_AREA, *_BESIDE)
+FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
+SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
+_ABOUT_P = {
+    "p_value": "p: how often splits alone would make a difference to the best as large "
+    "as this (corrected resampled t-test).",
+    "p_value_items": "p (items), which decides: how often the choice of items alone "
+    "would make such a difference, paired.",
+}
+
+
+def shown_columns(
+    n_splits: int, columns: tuple[Column, ...] = COLUMNS, *, by_items: bool = False
+) -> list[Column]:
+    """Columns of a table for people; p-values only where they can be small."""
+    hidden = {"p_value"} if n_splits < FEWEST_SPLITS else set()
+    if not by_items:
+        hidden.add("p_value_items")
+    return [c for c in columns if c.shown and c.key not in hidden]
+
+
+def about_p(n_splits: int, *, by_items: bool) -> str:
+    """What the p-values of a table mean, or why there are none."""
+    shown = {column.key for column in shown_columns(n_splits, by_items=by_items)}
+    parts = [text for key, text in _ABOUT_P.items() if key in shown]
+    if not parts:
+        return "With so few splits no difference can be proven: p-values are left out."
+    adjusted = "Adjusted by Holm for the number of methods; above 0.05 the two cannot "
+    return " ".join([*parts, f"{adjusted}be told apart."])
 
 
 @dataclass(frozen=True)

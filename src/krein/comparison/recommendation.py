@@ -1,4 +1,4 @@
-"""Which method to use: a rule that was measured by its regret, and its words.
+"""Which method to use: a rule that was measured by its regret, its words, its tests.
 
 Scores on a handful of splits differ by chance, so that taking the highest one is
 a gamble. A default that does well on most data is therefore kept unless another method
@@ -9,15 +9,16 @@ similarity; `profiles` on a table of hits. ``benchmarks/regret.py`` has the figu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 from krein.arrays import Array
-from krein.comparison.methods import METHODS
-from krein.comparison.scores import FEWEST_SPLITS, corrected_error
+from krein.comparison.methods import FEWEST_SPLITS, METHODS
 
 LEVEL = 0.05
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0017
@@ -246,3 +247,132 @@ def _about_raw(comparison: Any, chosen: str, said: bool) -> str:
     if p_value > LEVEL:
         return f"{behind}; the data are too few to be sure that the fix matters."
     return f"{behind} (p = {p_value:.2g}): the spectrum fix matters."
+
+
+# ------------------------------------------------------------------------------- tests
+
+_OVERLAP = 1.25  # see `item_test`
+
+
+def corrected_error(values: Array, test_share: float) -> float:
+    """Standard error ``sqrt((1/J + test_share) s^2)`` of a mean over J splits.
+
+    Their training sets overlap; `test_share` is n_test / n_train.
+    """
+    if values.size < 2:
+        return 0.0
+    return math.sqrt((1.0 / values.size + test_share) * float(values.var(ddof=1)))
+
+
+def corrected_test(a: Array, b: Array, test_share: float) -> tuple[float, float]:
+    """Corrected resampled t-test of the mean difference of paired scores.
+
+    The variance of the mean over J splits is taken as (1/J + n_test/n_train) s^2
+    (Nadeau and Bengio, 2003, eq. 21): the second term stands for the correlation that
+    overlapping training sets bring, without which differences look far too certain.
+
+    Parameters
+    ----------
+    a, b : ndarray of shape (J,)
+        Scores of two methods on the same splits.
+    test_share : float
+        n_test / n_train.
+
+    Returns
+    -------
+    tuple of float
+        Mean of a - b and the two-sided p value.
+    """
+    difference = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
+    mean = float(difference.mean())
+    if difference.size < 2:
+        return mean, 1.0
+    error = corrected_error(difference, test_share)
+    if error == 0.0:
+        return mean, 1.0 if mean == 0.0 else 0.0
+    return mean, float(2.0 * student.sf(abs(mean) / error, difference.size - 1))
+
+
+def item_test(
+    difference: Array,
+    weight: Array | None = None,
+    groups: np.ndarray | None = None,
+    *,
+    test_share: float,
+    folds: float,
+    skill: float = 0.0,
+) -> tuple[float, float]:
+    """Test of the mean difference per item, items being the unit.
+
+    Plain McNemar over pooled folds takes one training set for all: it tells equally
+    good methods apart on up to a quarter of the data sets. The variance of the mean is
+    therefore enlarged by ``1 + 1.25 * folds * test_share * (1 - skill / 3)``: the term
+    of Nadeau and Bengio (2003) for overlapping training sets, a quarter on top for
+    learners that change with every training set, and up to a third less where both
+    methods are far better than an answer that costs nothing, because luck with
+    a training set then decides less. Its estimate has as many degrees of freedom as
+    there are items, where the test over splits has hardly any.
+    ``benchmarks/ties.py`` prints the error rate of both tests.
+
+    Parameters
+    ----------
+    difference : ndarray of shape (n,)
+        Of each item, averaged over its tests.
+    weight : ndarray of shape (n,), optional
+        What an item counts; the same for all when not given. The sum is 1.
+    groups : ndarray of shape (n,), optional
+        Items of a group are one unit.
+    test_share : float
+        n_test / n_train.
+    folds : float
+        Test parts that cover all items once.
+    skill : float
+        Between 0 and 1: which part of the mistakes of an answer that costs nothing
+        the two methods avoid, on average.
+
+    Returns
+    -------
+    tuple of float
+        Mean difference and the two-sided p value.
+    """
+    n = difference.size
+    weight = np.full(n, 1.0 / n) if weight is None else weight
+    mean = float(weight @ difference)
+    parts = weight * (difference - mean)
+    if groups is not None:
+        units = np.unique(groups, return_inverse=True)[1].ravel()
+        parts = np.bincount(units, parts).astype(float)
+    if parts.size < 2:
+        return mean, 1.0
+    spread = float(parts @ parts) * parts.size / (parts.size - 1)
+    luck = _OVERLAP * folds * test_share * (1.0 - min(max(skill, 0.0), 1.0) / 3.0)
+    error = math.sqrt((1.0 + luck) * spread)
+    if error <= 1e-12 * abs(mean):
+        return mean, 1.0 if mean == 0.0 else 0.0
+    return mean, float(2.0 * student.sf(abs(mean) / error, parts.size - 1))
+
+
+def score_interval(
+    values: Array,
+    test_share: float,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> tuple[float, float]:
+    """95 % interval of a mean score, with the same correction, inside bounds."""
+    values = np.asarray(values, dtype=float)
+    mean = float(values.mean())
+    if values.size < 2:
+        return mean, mean
+    quantile = float(student.ppf(0.975, values.size - 1))
+    half = corrected_error(values, test_share) * quantile
+    return max(bounds[0], mean - half), min(bounds[1], mean + half)
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """Holm's step-down adjustment for several comparisons."""
+    order = np.argsort(p_values)
+    adjusted = [1.0] * len(p_values)
+    worst = 0.0
+    for rank, index in enumerate(order):
+        worst = max(worst, (len(p_values) - rank) * p_values[index])
+        adjusted[index] = min(1.0, worst)
+    return adjusted

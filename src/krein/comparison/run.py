@@ -23,8 +23,7 @@ from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import evaluate_split
 from krein.comparison.methods import SPARSE, TASKS, Method, select_methods
 from krein.comparison.problem import Problem, Split, make_problem, outer_splits
-from krein.comparison.recommendation import LEVEL, Recommendation, beats
-from krein.comparison.scores import holm
+from krein.comparison.recommendation import LEVEL, Recommendation, beats, holm
 from krein.estimators.spectrum_cv import SpectrumSVCCV
 from krein.kernels.registry import Kernel, as_kernel
 from krein.store.files import RecordStore
