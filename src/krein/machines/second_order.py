@@ -263,7 +263,7 @@ def balanced_ray(problem: ProxySVM) -> Array:
     length = float(np.linalg.norm(problem.scale * direction))
     direction *= min(1.0, problem.radius / length)
     z, _ = problem.coordinates(direction)
-    gain, inner = problem.gain(direction), problem.part.along(z)
+    gain, inner = float(direction.sum()), problem.part.along(z)
 
     def slope(s: float) -> float:
         return gain - 4.0 * problem.rho * inner(s)
@@ -297,9 +297,8 @@ class _Gradient:
     """y times the gradient of f at v = y * a, in single or double precision."""
 
     def __init__(self, problem: ProxySVM, dtype: Any) -> None:
-        self.problem = problem
+        self.problem, self.y = problem, problem.domain.y
         self.single = dtype is np.float32 and problem.full
-        self.linear = problem.linear * problem.domain.y
         root = problem.spectrum.sqrt_weight
         unit = 1.0 if root is None else 1.0 / root
         self.into, self.back = unit / problem.spread, unit * problem.spread
@@ -311,10 +310,10 @@ class _Gradient:
     def __call__(self, v: Array) -> Array:
         if self.single:
             z = (self.into * v).astype(np.float32) @ self.U
-            return self.linear - self.back * (self.U @ self.part.gradient(z))
-        z, direction = self.problem.coordinates(self.problem.domain.y * v)
+            return self.y - self.back * (self.U @ self.part.gradient(z))
+        z, direction = self.problem.coordinates(self.y * v)
         p = self.problem.from_coordinates(self.part.gradient(z), direction)
-        return self.linear - self.back * p
+        return self.y - self.back * p
 
 
 def accelerated_steps(

@@ -104,8 +104,8 @@ class SmoothedProxySVM:
     def __init__(self, problem: ProxySVM, share: float) -> None:
         if not problem.full:
             raise ValueError(
-                "smoothing needs all eigenpairs of the similarity; use smoothing=0, or "
-                "raise solver_options['max_exact']"
+                "smoothing needs all eigenpairs of the similarity, not landmarks; use "
+                "smoothing=0"
             )
         d, U = problem.spectrum.eigenvalues, problem.spectrum.eigenvectors
         self.problem, self.matrix = problem, (U * d) @ U.T
@@ -125,9 +125,9 @@ class SmoothedProxySVM:
         gap = np.where(small, self.eps * r * (1.0 - 0.5 * r), 0.5 * self.eps)  # l - h
         slope = np.where(small, self.eps * r * r * (3.0 - r), 2.0 * positive)
         total = float(np.sum(positive * positive - gap * gap))
-        rise = self.problem.gain(a) - self.problem.rho * (total - self.before)
+        rise = float(a.sum()) - self.problem.rho * (total - self.before)
         image = U @ (slope * (U.T @ v))
-        return rise, self.problem.linear - 0.5 * self.problem.scale * image
+        return rise, 1.0 - 0.5 * self.problem.scale * image
 
     def rounding(self, a: Array) -> tuple[Array, float]:
         """Bounds on the rounding errors of the gradient and of the objective."""
