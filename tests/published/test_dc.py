@@ -13,7 +13,7 @@ from krein.machines.libsvm import svm_dual
 from krein.published.difference_of_convex import (
     IndefiniteDual,
     PrimalDC,
-    _block_minimum,
+    _block_maximum,
     _Majoriser,
     dc_primal,
     tdca,
@@ -104,7 +104,7 @@ def test_the_block_problem_is_solved(seed, balance):
     domain = BalancedBox(np.ones(n), y, balance)
     a = domain.project(rng.uniform(size=n))
     assert float(y @ a) == pytest.approx(balance, abs=1e-12)
-    x = _block_minimum(Q, gradient, a, domain, np.linalg.eigvalsh(Q)[-1])
+    x = _block_maximum(Q.copy(), gradient, a, domain)
 
     def value(z):
         return 0.5 * (z - a) @ Q @ (z - a) - gradient @ (z - a)

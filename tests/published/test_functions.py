@@ -71,7 +71,7 @@ def test_every_function_is_documented(name):
 
 def test_every_option_is_in_the_signature_with_the_default_of_the_paper():
     parameters = inspect.signature(published.accpm).parameters
-    names = "K y C rho x0 max_cuts domain bound smoothing tol max_iter".split()
+    names = "K y C rho x0 max_cuts domain bound tol max_iter".split()
     assert list(parameters)[: len(names)] == names
     assert parameters["domain"].default == "paper"
     assert parameters["bound"].default == "cuts"

@@ -28,11 +28,10 @@ def y():
 @pytest.mark.parametrize(
     ("solver", "options"),
     [
-        ("spgm", {"constant": "sharp", "gamma": 1.5}),
+        ("spgm", {"constant": "sharp"}),
         ("smm", {"monotone": True}),
         ("accpm", {"domain": "paper"}),
         ("accpm", {"bound": "cuts"}),
-        ("accpm", {"smoothing": 1e-5}),
         ("siqclp", {"domain": "paper"}),
     ],
 )

@@ -231,10 +231,7 @@ class ProxySVM:
         the kernel K*(a). Rounding errors count.
         """
         error, worth = self.rounding(a)
-        gap = self.domain.gap(a, gradient, error) + worth
-        if gap == 0.0:
-            return Certificate("gap", 0.0, 0.0)
-        return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
+        return relative_gap(self.domain.gap(a, gradient, error) + worth, rise)
 
     def rounding(self, a: Array) -> tuple[Array, float]:
         """Bounds on the rounding errors of the gradient, and of f itself.
@@ -311,6 +308,13 @@ class ProxySVM:
     def outputs(self, a: Array) -> Array:
         """K*(a) v, the values of the decision function on the training points."""
         return self.box.y * (1.0 - self.rise_grad(a)[1])
+
+
+def relative_gap(gap: float, rise: float) -> Certificate:
+    """Certificate of a gap, relative to f(a) - f(0)."""
+    if gap == 0.0:
+        return Certificate("gap", 0.0, 0.0)
+    return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
 
 
 def _assemble(
