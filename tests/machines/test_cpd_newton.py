@@ -218,7 +218,7 @@ def test_line_search_is_exact(seed):
     # A direction of descent, as Newton's is.
     slope = -2 * loss.weight @ (np.maximum(1 - y * f, 0) * y * df)
     linear = -abs(slope) - rng.uniform(0, 2) - slope
-    t = loss.search(f, df, linear, square)
+    t = loss.search(f, df, linear, square, 1e4)
 
     def value(s):
         return linear * s + square * s * s + loss.value(f + s * df)

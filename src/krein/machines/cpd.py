@@ -134,13 +134,14 @@ class CPDProblem:
         The constraint is repaired by moving each variable in proportion to its room;
         None if one would leave its domain.
         """
-        a = loss.clip(a, self.lam)
+        low, high = loss.bounds(self.lam)
+        a = np.clip(a, low, high)
         size = float(np.abs(a).sum())
         for _ in range(2):
             excess = Q.T @ a
             if np.abs(excess).max(initial=0.0) <= _FEASIBLE * size:
                 return a
-            room = np.minimum(loss.room(a, self.lam), size)
+            room = np.minimum(np.minimum(a - low, high - a), size)
             share = Q @ (np.linalg.pinv((Q.T * room) @ Q, hermitian=True) @ excess)
             a = a - room * share
             if np.abs(share).max() > 1.0:
@@ -277,8 +278,7 @@ def _search(problem: CPDProblem, old: Point, new: Point, farthest: float) -> flo
     dc, dg = new.c - old.c, g_new - g_old
     linear = 2 * problem.lam * float(dc @ g_old)
     square = problem.lam * max(float(dc @ dg), 0.0)
-    # Where the objective is flat to rounding the best length is any, even infinite.
-    return min(farthest, problem.loss.search(old.f, new.f - old.f, linear, square))
+    return problem.loss.search(old.f, new.f - old.f, linear, square, farthest)
 
 
 def _blend(problem: CPDProblem, old: Point, new: Point, t: float) -> Point:
