@@ -142,9 +142,7 @@ def test_published_method_costs_one_eigendecomposition_a_step(problem, counter):
 
 def test_cholesky_factorisations_of_logistic_regression(problem, counter):
     _, K, y = problem
-    model = KreinLogisticRegression(
-        alpha=0.1, fit_intercept=False, solver_options={"linear": "cholesky"}
-    ).fit(K, y)
+    model = KreinLogisticRegression(alpha=0.1, fit_intercept=False).fit(K, y)
     within_twice("logistic steps", int(model.n_iter_[0]))
     within_twice("logistic Cholesky", counter["cho_factor"])
 
