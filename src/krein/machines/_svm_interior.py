@@ -144,14 +144,9 @@ def _start(problem: SVMDual) -> State:
     tiny.
     """
     domain, n = problem.domain, problem.K.shape[0]
-    positive = domain.y > 0
-    if positive.all():
-        a = domain.upper * (domain.balance / float(domain.upper.sum()))
-    else:
-        near = np.minimum(domain.upper, _MODERATE)
-        totals = float(near[positive].sum()), float(near[~positive].sum())
-        least = 0.5 * min(totals)
-        a = near * np.where(positive, least / totals[0], least / totals[1])
+    near = np.minimum(domain.upper, _MODERATE)
+    one_class = domain.balance > 0.0
+    a = (domain if one_class else BalancedBox(near, domain.y)).middle()
     height = max(1.0, float(np.abs(problem.margin).max()))
     s = np.full(a.size, height)
     u, z = np.zeros((2, n))
@@ -279,11 +274,10 @@ def _solved(
     features: TiledMatrix, domain: BalancedBox, a: Array, loose: np.ndarray
 ) -> Array:
     """Best values of the variables `loose`, with all others as they are."""
-    y, upper = domain.y[loose], domain.upper[loose]
+    part, x = domain.some(a, loose)
+    y, upper = part.y, part.upper
     fixed = domain.y * a
     fixed[loose] = 0.0
-    part = BalancedBox(upper, y, -float(fixed.sum()))
-    x = part.project(a[loose])
     F = y[:, None] * features.rows(loose)
     constant = F @ features.transpose_dot(fixed)
     model = QuadraticModel(F @ F.T, y, upper)

@@ -14,6 +14,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from krein.arrays import Array
 
+_TINY = float(np.finfo(float).tiny)
+
 
 @dataclass(frozen=True)
 class BalancedBox:
@@ -159,6 +161,23 @@ class BalancedBox:
             return None
         reached = np.cumsum(self.upper)
         return min(int(reached.searchsorted(self._target)), self.n - 1)
+
+    def some(self, a: Array, loose: np.ndarray) -> tuple[BalancedBox, Array]:
+        """Return the box of some variables, the others as in a, and the point there."""
+        rest = self.y * a
+        rest[loose] = 0.0
+        balance = self.balance - float(rest.sum())
+        part = BalancedBox(self.upper[loose], self.y[loose], balance)
+        return part, part.project(a[loose])
+
+    def middle(self) -> Array:
+        """Return a point well inside: each class in proportion to its bounds."""
+        positive = self.y > 0
+        most = float(self.upper[positive].sum())
+        least = float(self.upper[~positive].sum())
+        half = 0.5 * (max(0.0, self.balance) + min(most, least + self.balance))
+        shares = half / max(most, _TINY), (half - self.balance) / max(least, _TINY)
+        return self.upper * np.where(positive, *shares)
 
     def gap(self, a: Array, gradient: Array, error: Array | float = 0.0) -> float:
         """Return ``max over b in Q of gradient'(b - a)``, a bound for concave f.

@@ -107,7 +107,7 @@ class LazyColumns:
         """The matrix of some of the samples; of few, computed at once."""
         if rows.size <= _FEW:
             return DenseColumns(self.evaluate(rows, rows))
-        return _Restricted(self, rows)
+        return LazyColumns(rows.size, lambda r, c: self.evaluate(rows[r], rows[c]))
 
 
 class DenseColumns(LazyColumns):
@@ -151,20 +151,3 @@ class CentredColumns:
     def restrict(self, rows: np.ndarray) -> Columns:
         """The matrix of some of the samples."""
         return CentredColumns(self.phi.restrict(rows), self.Q[rows], self.V[rows])
-
-
-@dataclass(frozen=True)
-class _Restricted:
-    """Rows and columns of another matrix, not copied."""
-
-    parent: Columns
-    rows: np.ndarray
-
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
-        return self.parent.block(self.rows[rows], self.rows[columns])
-
-    def product(self, s: np.ndarray, c: Array) -> Array:
-        return self.parent.product(self.rows[s], c)[self.rows]
-
-    def restrict(self, rows: np.ndarray) -> Columns:
-        return self.parent.restrict(self.rows[rows])

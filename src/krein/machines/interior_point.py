@@ -43,7 +43,6 @@ _AIM = 1e-2  # one more step or two, and the variables on bounds are told apart
 _MANY = 50_000
 _SAMPLE, _ROUGH = 8, 1e-4
 _NEAR, _ROUNDS = 5, 2
-_TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -183,15 +182,7 @@ def _start(features: TiledMatrix, domain: BalancedBox, fixed: _Fixed) -> State:
     ``w = F'Ya`` does not hold here; starting with it makes w, and with it all slacks,
     as large as the box, and costs twice the steps.
     """
-    positive, balance = domain.y > 0, domain.balance
-    most, least = domain.upper[positive].sum(), domain.upper[~positive].sum()
-    middle = 0.5 * (max(0.0, balance) + min(most, least + balance))
-    shares = [
-        total / max(float(sums), _TINY)
-        for total, sums in ((middle, most), (middle - balance, least))
-    ]
-    a = domain.upper * np.where(positive, *shares)
-    n, r = features.shape
+    a, (n, r) = domain.middle(), features.shape
     v = features.transpose_dot(domain.y * a) + fixed.weights
     s, u, z = np.ones(n), np.zeros(r), np.zeros(n)
     return State(a, s, s + 1.0, u, z, 0.0, v)

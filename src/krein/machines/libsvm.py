@@ -339,11 +339,8 @@ def _restless(problem: SVMDual, point: SVMPoint) -> np.ndarray:
 def _maximised(problem: SVMDual, point: SVMPoint, loose: np.ndarray) -> Array:
     """Best values of the variables `loose`, with all others as they are."""
     items = loose % problem.K.shape[0]
-    y, upper = problem.domain.y[loose], problem.domain.upper[loose]
-    a = point.a.copy()
-    a[loose] = 0.0
-    part = BalancedBox(upper, y, problem.domain.balance - float(problem.domain.y @ a))
-    x = part.project(point.a[loose])
+    part, x = problem.domain.some(point.a, loose)
+    y, upper = part.y, part.upper
     H = problem.K[np.ix_(items, items)]
     slope = point.gradient[loose] + y * (H @ (y * point.a[loose]))
     H *= y
@@ -356,5 +353,6 @@ def _maximised(problem: SVMDual, point: SVMPoint, loose: np.ndarray) -> Array:
         x = np.clip(x + h, 0.0, upper)
         if np.abs(h).max() <= 1e-15 * np.abs(x).max():
             break
+    a = point.a.copy()
     a[loose] = x
     return a

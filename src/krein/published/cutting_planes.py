@@ -172,11 +172,7 @@ class _Polytope:
 
     def inner_point(self, x0: Array | None) -> Array:
         """Return a strictly feasible point: class sums equal, away from all bounds."""
-        positive = self.y > 0
-        middle = 0.5 * self.upper
-        totals = middle[positive].sum(), middle[~positive].sum()
-        middle = np.where(positive, middle / totals[0], middle / totals[1])
-        middle = middle * min(totals)
+        middle = self.domain.middle()
         return middle if x0 is None else 0.9 * self.domain.project(x0) + 0.1 * middle
 
     def centre(self, a: Array) -> Array:
