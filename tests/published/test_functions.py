@@ -71,7 +71,7 @@ def test_every_function_is_documented(name):
 
 def test_every_option_is_in_the_signature_with_the_default_of_the_paper():
     parameters = inspect.signature(published.accpm).parameters
-    names = "K y C rho x0 max_cuts domain bound tol max_iter".split()
+    names = "K y C rho x0 max_cuts domain bound smoothing tol max_iter".split()
     assert list(parameters)[: len(names)] == names
     assert parameters["domain"].default == "paper"
     assert parameters["bound"].default == "cuts"
@@ -202,27 +202,33 @@ def kernels(rng, p=3):
     return [F @ F.T for F in factors]
 
 
+@pytest.mark.parametrize("constraint", ["simplex", "trace"])
 @pytest.mark.parametrize("with_target", [True, False])
-def test_mkl_against_a_conic_program(with_target, rng, K, y):
-    """Eq. (27): max t with t <= S(a, K_i)."""
+def test_mkl_against_a_conic_program(constraint, with_target, rng, K, y):
+    """Eqs. (25) and (27): max t with t <= S(a, K_i), scaled by the traces in (25)."""
     cp = pytest.importorskip("cvxpy")
     parts, rho = kernels(rng), 0.01
     costs = [rho * np.sum((M - K) ** 2) if with_target else 0.0 for M in parts]
+    scale = [np.trace(M) if constraint == "trace" else 1.0 for M in parts]
     a, t = cp.Variable(N), cp.Variable()
     limits = [a >= 0, a <= 1, a @ y == 0]
-    for M, c in zip(parts, costs, strict=True):
+    for M, c, s in zip(parts, costs, scale, strict=True):
         Q = cp.psd_wrap(np.outer(y, y) * M)
-        limits.append(t <= cp.sum(a) + c - cp.quad_form(a, Q) / 2)
+        limits.append(t <= cp.sum(a) + (c - cp.quad_form(a, Q) / 2) / s)
     problem = cp.Problem(cp.Maximize(t), limits)
     problem.solve(solver=cp.CLARABEL)
     target = K if with_target else None
-    result = published.mkl(parts, y, rho=rho, target=target)
+    result = published.mkl(parts, y, rho=rho, target=target, constraint=constraint)
     assert result.converged
     assert result.value == pytest.approx(problem.value, rel=1e-5)
-    assert result.x.sum() == pytest.approx(1.0)
+    assert result.x @ scale == pytest.approx(1.0)
     assert result.x.min() >= 0
 
 
-def test_mkl_input(y):
+def test_mkl_input(rng, y):
     with pytest.raises(ValueError, match="kernels is empty"):
         published.mkl([], y)
+    with pytest.raises(ValueError, match="constraint must be"):
+        published.mkl(kernels(rng), y, constraint="traces")
+    with pytest.raises(ValueError, match="kernel 1 has trace 0"):
+        published.mkl([np.eye(N), np.zeros((N, N))], y, constraint="trace")

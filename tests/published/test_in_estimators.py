@@ -28,10 +28,11 @@ def y():
 @pytest.mark.parametrize(
     ("solver", "options"),
     [
-        ("spgm", {"constant": "sharp"}),
+        ("spgm", {"constant": "sharp", "gamma": 1.5}),
         ("smm", {"monotone": True}),
         ("accpm", {"domain": "paper"}),
         ("accpm", {"bound": "cuts"}),
+        ("accpm", {"smoothing": 1e-5}),
         ("siqclp", {"domain": "paper"}),
     ],
 )

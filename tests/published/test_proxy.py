@@ -14,6 +14,7 @@ from krein.published import semi_infinite
 from krein.published.cutting_planes import accpm
 from krein.published.gradient_methods import smm, spgm
 from krein.published.semi_infinite import restricted_master, siqclp
+from krein.published.solver import SmoothedProxySVM
 from krein.similarity.spectrum import Spectrum
 
 N = 30
@@ -249,7 +250,7 @@ def test_kernel_weights_on_a_grid(rng, y):
     assert result.history["bound"].max() <= min(grid) + 1e-6
 
 
-# ----------------------------------------------- ---------- domains, bounds, pruning
+# ----------------------------------------------- domains, bounds, pruning, smoothing
 
 
 def instance(seed, n=30):
@@ -354,22 +355,26 @@ def test_any_point_and_weights_bound_the_master_problem(y, rng):
             assert semi_infinite._upper(problem, point, other) >= value * (1 - 1e-9)
 
 
-def test_spgm_with_searched_steps(spectrum, y):
+def test_spgm_with_longer_and_searched_steps(spectrum, y):
     problem = make(spectrum, y, C=3.0, rho=1.0)
     plain = spgm(problem, tol=1e-3)
+    short = spgm(problem, tol=1e-3, gamma=3.0)
     searched = spgm(problem, tol=1e-3, line_search=True)
-    for result in (plain, searched):
+    for result in (plain, short, searched):
         assert result.converged
         assert np.all(np.diff(result.history["value"]) >= 0)
+    assert short.n_iter > 2 * plain.n_iter
     evaluations = searched.history["evaluations"]
     assert evaluations[-1] < 0.5 * plain.history["evaluations"][-1]
+    with pytest.raises(ValueError, match="gamma must be at least 1"):
+        spgm(problem, gamma=0.5)
 
 
-def test_a_step_of_spgm(spectrum, y):
+def test_a_step_of_spgm_with_gamma(spectrum, y):
     problem = make(spectrum, y)
     L = problem.spectrum.eigenvalues.max() + N * 1.0 / 2.0
-    result = spgm(problem, tol=0.0, max_iter=1)
-    step = problem.box.project(np.ones(N) / L)
+    result = spgm(problem, tol=0.0, max_iter=1, gamma=2.5)
+    step = problem.box.project(np.ones(N) / (2.5 * L))
     np.testing.assert_allclose(result.x, step, atol=1e-14)
 
 
@@ -396,6 +401,70 @@ def test_the_sharper_constant_of_theorem_2(solver, spectrum, y):
         solver(problem, constant="loose")
 
 
+def smoothed_by_hand(K, y, a, rho, eps):
+    """f_eps from its definition: K_eps = h(A) put into the saddle function."""
+    v = y * a
+    values, U = np.linalg.eigh(K + np.outer(v, v) / (4 * rho))
+    h = np.where(
+        values <= 0, 0, np.where(values <= eps, values**2 / (2 * eps), values - eps / 2)
+    )
+    proxy = (U * h) @ U.T
+    return a.sum() - v @ proxy @ v / 2 + rho * np.sum((proxy - K) ** 2)
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.1, 0.5])
+def test_the_smoothed_objective_and_its_gradient(share, spectrum, y, rng):
+    K, rho = spectrum.matrix(), 0.7
+    problem = make(spectrum, y, C=2.0, rho=rho)
+    smooth = SmoothedProxySVM(problem, share)
+    eps = share * np.abs(spectrum.eigenvalues).max()
+    assert smooth.eps == pytest.approx(eps)
+    for _ in range(5):
+        a = problem.box.project(rng.uniform(-1, 3, N))
+        rise, gradient = smooth.rise_grad(a)
+        value = smoothed_by_hand(K, y, a, rho, eps)
+        assert smooth.constant + rise == pytest.approx(value, rel=1e-11)
+        above = value - problem.value_grad(a)[0]
+        assert -1e-10 * abs(value) <= above <= rho * N * eps**2 / 4
+        d = rng.standard_normal(N)
+        slope = (
+            smoothed_by_hand(K, y, a + 1e-6 * d, rho, eps)
+            - smoothed_by_hand(K, y, a - 1e-6 * d, rho, eps)
+        ) / 2e-6
+        assert gradient @ d == pytest.approx(slope, rel=1e-5, abs=1e-6)
+        b = problem.box.project(rng.uniform(-1, 3, N))  # concave, and as smooth as f
+        other, g = smooth.rise_grad(b)
+        assert other <= rise + gradient @ (b - a) + 1e-9
+        assert np.linalg.norm(g - gradient) <= problem.lipschitz * np.linalg.norm(b - a)
+
+
+@pytest.mark.parametrize("solver", [spgm, accpm])
+def test_luss_and_d_aspremont_with_little_and_much_smoothing(solver, spectrum, y):
+    problem = make(spectrum, y)
+    best = second_order(problem, tol=1e-10).value
+    rise = best - problem.constant
+    more = {"bound": "cuts"} if solver is accpm else {}
+    result = solver(problem, tol=1e-3, smoothing=1e-3, **more)
+    assert result.converged
+    assert result.certificate.relative <= 1e-3
+    value, gradient = problem.value_grad(result.x)
+    assert result.value == pytest.approx(value, rel=1e-12)  # of f, not of f_eps
+    gap = problem.certificate(result.x, value - problem.constant, gradient).value
+    assert best - value <= result.certificate.value <= gap
+    assert best - value <= 1e-3 * rise
+    assert result.info["smoothed_value"] >= value
+    much = solver(problem, tol=1e-3, smoothing=0.3, max_iter=300)
+    assert not much.converged  # the error of the smoothing is counted
+    assert best - much.value <= much.certificate.value
+    with pytest.raises(ValueError, match="smoothing must be 0 or more"):
+        solver(problem, smoothing=-1.0)
+
+
+def test_smoothing_has_no_sharper_constant(spectrum, y):
+    with pytest.raises(ValueError, match="not proved for the smoothed objective"):
+        spgm(make(spectrum, y), smoothing=1e-3, constant="sharp")
+
+
 def test_extreme_units_change_nothing(spectrum, y):
     """K, C, rho scaled by 1e9: the same relative point for every option."""
     problem = make(spectrum, y)
@@ -406,7 +475,8 @@ def test_extreme_units_change_nothing(spectrum, y):
         2.0 / s**3,
     )
     for solver, options in (
-        (spgm, {"line_search": True}),
+        (spgm, {"gamma": 2.0}),
+        (spgm, {"smoothing": 1e-2}),
         (accpm, {"domain": "paper"}),
     ):
         one = solver(problem, tol=0.0, max_iter=5, **options)
@@ -416,7 +486,7 @@ def test_extreme_units_change_nothing(spectrum, y):
 
 def test_the_options_of_a_published_solver_are_in_its_signature():
     names = inspect.signature(accpm).parameters
-    assert {"tol", "max_iter", "stop", "max_cuts", "domain", "bound"} <= set(names)
+    assert {"tol", "max_iter", "stop", "max_cuts", "domain", "smoothing"} <= set(names)
     assert "options" not in names
 
 

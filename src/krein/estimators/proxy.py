@@ -84,7 +84,8 @@ class ProxySVC(KernelClassifier):
         ``init`` (alpha to start from), ``oracle`` (``"quadrature"`` or ``"eigh"``: one
         eigendecomposition per step, as published), ``on_interrupt`` (``"return"``:
         Ctrl-C gives the best feasible point); options of the published solvers, such
-        as ``stop``, ``domain``, ``line_search``, ``prune`` (see `krein.published`).
+        as ``stop``, ``domain``, ``line_search``, ``prune``, ``smoothing`` (see
+        `krein.published`).
     tol : float
         Certified gap to reach, relative to f(alpha) - f(0).
     max_iter : int

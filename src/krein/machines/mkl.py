@@ -5,7 +5,7 @@ Problem (eq. 27 of Chen and Ye, 2008, the regularised form of Lanckriet et al., 
     min over w >= 0, sum w = 1, of  phi(w) = SVM(sum_i w_i K_i) + sum_i w_i c_i,
     SVM(K) = max over Q of e'a - a'YKYa / 2,     c_i = rho ||K_i - K0||_F^2.
 
-(27) as printed lacks w >= 0, which Theorem 5.1 needs. phi is convex, and a
+(25) and (27) as printed lack w >= 0, which Theorem 5.1 needs. phi is convex, and a
 maximum of linear functions: every a in Q gives the cut
 ``phi(w) >= e'a + sum_i w_i (c_i - a'YK_iYa / 2)``. By Theorem 5.1 there, the dual is
 the restricted master problem ``max t, t <= e'a - a'YK_iYa / 2 + c_i``. LIBSVM finds the
@@ -58,6 +58,21 @@ class MKLWeights:
     kernels: Sequence[Array]
     costs: Array
     domain: BalancedBox
+
+    def with_unit_traces(self) -> tuple[MKLWeights, Array]:
+        """Return the problem with ``sum_i w_i tr K_i = 1``, eq. (25), and the traces.
+
+        It is this problem for the kernels K_i / tr K_i and costs c_i / tr K_i, whose
+        weights are ``w_i tr K_i``.
+        """
+        traces = np.array([float(np.trace(K)) for K in self.kernels])
+        if traces.min() <= 0.0:
+            raise ValueError(
+                f"kernel {int(traces.argmin())} has trace {traces.min():.3g}; kernels "
+                "must be positive semidefinite and not zero"
+            )
+        scaled = [K / t for K, t in zip(self.kernels, traces, strict=True)]
+        return MKLWeights(scaled, self.costs / traces, self.domain), traces
 
     def combined(self, weights: Array) -> Array:
         """Return the kernel ``sum_i w_i K_i``."""

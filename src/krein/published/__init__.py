@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -102,13 +102,14 @@ def mkl(
     C: float = 1.0,
     rho: float = 1.0,
     target: Any = None,
+    constraint: Literal["simplex", "trace"] = "simplex",
     tol: float = 1e-6,
     max_iter: int = 500,
 ) -> Result:
-    """Regularised multiple kernel learning, eq. (27) of Chen and Ye (2008).
+    """Regularised multiple kernel learning, eqs. (25) and (27) of Chen and Ye (2008).
 
-    ``min over theta >= 0, sum theta = 1, of max over a in Q1 of e'a -
-    a'Y(sum_i theta_i K_i)Ya / 2 + rho sum_i theta_i ||K_i - K0||_F^2``.
+    ``min over theta >= 0 of max over a in Q1 of e'a - a'Y(sum_i theta_i K_i)Ya / 2 +
+    rho sum_i theta_i ||K_i - K0||_F^2``.
 
     Parameters
     ----------
@@ -118,6 +119,8 @@ def mkl(
         As in `spgm`; `tol` is the relative gap between the bounds.
     target : array-like of shape (n, n), optional
         K0; the last term is absent without it.
+    constraint : {"simplex", "trace"}
+        ``sum theta_i = 1``, eq. (27), or ``sum theta_i tr K_i = 1``, eq. (25).
 
     Returns
     -------
@@ -130,11 +133,14 @@ def mkl(
     >>> import krein
     >>> good = np.outer([1, 2, -1, -2], [1, 2, -1, -2])
     >>> y = [1, 1, -1, -1]
-    >>> krein.published.mkl([good, np.eye(4)], y).x.round(4)
-    array([1., 0.])
+    >>> result = krein.published.mkl([good, np.eye(4)], y, constraint="trace")
+    >>> result.x.round(4)
+    array([0.1, 0. ])
     """
     if len(kernels) == 0:
         raise ValueError("kernels is empty; give at least one kernel")
+    if constraint not in ("simplex", "trace"):
+        raise ValueError(f"constraint must be 'simplex' or 'trace', got {constraint!r}")
     pairs = [matrix_and_labels(K, y, f"kernels[{i}]") for i, K in enumerate(kernels)]
     parts, y = [K for K, _ in pairs], pairs[0][1]
     costs = np.zeros(len(parts))
@@ -142,7 +148,11 @@ def mkl(
         K0 = check_similarity(target, name="target")
         costs = rho * np.array([np.sum((K - K0) ** 2) for K in parts])
     problem = MKLWeights(parts, costs, _box(y, C))
-    return kernel_weights(problem, tol=tol, max_iter=max_iter)
+    scale = np.ones(len(parts))
+    if constraint == "trace":
+        problem, scale = problem.with_unit_traces()
+    result = kernel_weights(problem, tol=tol, max_iter=max_iter)
+    return replace(result, x=result.x / scale)
 
 
 # -------------------------------------------------------------- Logistic regression

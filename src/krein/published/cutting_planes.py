@@ -4,7 +4,7 @@ Objective, signs and scaling as in `krein.published.gradient_methods`. As f is c
 its maximiser lies in ``{b in Q1 : g_k'(b - a_k) >= 0}`` for the gradient g_k at every
 point a_k tried; the next point is the analytic centre of this polytope. Ying et al.
 (2009), section 4.3, describe the method; the cuts are those of f itself, which they
-showed to be differentiable, where the 2007 paper smoothed it.
+showed to be differentiable, or with ``smoothing`` those of the 2007 paper's objective.
 
 There are two upper bounds of max f. One is the gap of the SVM on the kernel K*(a_k), as
 in the paper. The other is the usual bound of centre methods: the cuts, weighted by the
@@ -47,6 +47,7 @@ def accpm(
     max_cuts: int | None = None,
     domain: Domain = "cut",
     bound: Literal["point", "cuts"] = "point",
+    smoothing: float = 0.0,
 ) -> Iterator[Iterate]:
     """Analytic centre cutting planes (ACCPM) for the proxy-kernel SVM.
 
@@ -69,6 +70,9 @@ def accpm(
         ``"point"``: the gap of the SVM on K*(a_k), as in the paper, which can be
         recomputed from the point alone; it may stay above `tol` though f is right to
         many digits. ``"cuts"``: the smallest upper bound so far, by points or by cuts.
+    smoothing : float
+        Above 0 the smoothed objective of Luss and d'Aspremont (2007); see
+        `SmoothedProxySVM`.
 
     Returns
     -------
@@ -85,7 +89,7 @@ def accpm(
     >>> krein.published.accpm(K, [1, 1, -1], C=10.0).status
     'converged'
     """
-    f = Oracle(on_domain(problem, domain))
+    f = Oracle(on_domain(problem, domain), smoothing)
     most = 3 * problem.box.n if max_cuts is None else max_cuts
     if bound not in ("point", "cuts"):
         raise ValueError(f"bound must be 'point' or 'cuts', got {bound!r}")

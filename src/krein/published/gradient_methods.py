@@ -37,8 +37,10 @@ def spgm(
     problem: ProxySVM,
     x0: Array | None = None,
     *,
+    gamma: float = 1.0,
     line_search: bool = False,
     constant: Constant = "printed",
+    smoothing: float = 0.0,
 ) -> Iterator[Iterate]:
     """Simplified projected gradient method (SPGM) for the proxy-kernel SVM.
 
@@ -51,11 +53,16 @@ def spgm(
         The problem.
     x0 : ndarray of shape (n,), optional
         Start; 0 unless given.
+    gamma : float
+        Table 1's gamma in units of L, at least 1; steps are 1 / (gamma L).
     line_search : bool
-        Find Table 1's gamma, which is L otherwise, by doubling until (11) holds, and
-        halve it after each step; f still rises as in (12).
+        Find gamma by doubling until (11) holds, and halve it after each step; f still
+        rises as in (12). `gamma` is not used.
     constant : {"printed", "sharp"}
         L of Theorem 2, or the smaller one that its proof shows.
+    smoothing : float
+        Above 0 the projected gradient method of Luss and d'Aspremont (2007) on their
+        smoothed objective; see `SmoothedProxySVM`.
 
     Returns
     -------
@@ -72,9 +79,14 @@ def spgm(
     >>> result.status, bool(result.certificate.relative <= 1e-6)
     ('converged', True)
     """
-    L = _lipschitz(problem, constant)
-    first = L / _FIRST if line_search else L
-    return _spgm(Oracle(problem), _start(problem, x0), first, L)
+    if not gamma >= 1.0:
+        raise ValueError(
+            f"gamma must be at least 1 (in units of L), got {gamma!r}; for longer "
+            "steps use line_search=True"
+        )
+    f, L = Oracle(problem, smoothing), _lipschitz(problem, constant, smoothing)
+    a, largest = _start(problem, x0), L if line_search else gamma * L
+    return _spgm(f, a, L / _FIRST if line_search else largest, largest)
 
 
 @proxy_solver
@@ -131,12 +143,17 @@ def _start(problem: ProxySVM, x0: Array | None) -> Array:
     return np.zeros(problem.box.n) if x0 is None else problem.box.project(x0)
 
 
-def _lipschitz(problem: ProxySVM, constant: str) -> float:
+def _lipschitz(problem: ProxySVM, constant: str, smoothing: float = 0.0) -> float:
     """L of Theorem 2, or with 3/4 of its second term."""
     if constant not in ("printed", "sharp"):
         raise ValueError(f"constant must be 'printed' or 'sharp', got {constant!r}")
     if constant == "printed":
         return problem.lipschitz
+    if smoothing > 0.0:
+        raise ValueError(
+            "constant='sharp' is not proved for the smoothed objective; use "
+            "constant='printed' or smoothing=0"
+        )
     root = problem.spectrum.sqrt_weight
     least = 1.0 if root is None else float(root.min()) ** 2
     largest = max(0.0, float(problem.spectrum.eigenvalues.max(initial=0.0))) / least

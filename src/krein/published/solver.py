@@ -10,8 +10,8 @@ Girolami, 2009), maximise over Q1 = {0 <= a <= C, y'a = 0} the concave function
     f(a) = min over K >= 0 of  e'a - a'YKYa / 2 + rho ||K - K0||_F^2,
 
 this module adds what only the published algorithms need to
-`krein.machines.proxy.ProxySVM`: Q1 without krein's bound on the solutions, and the
-decorator of their solvers.
+`krein.machines.proxy.ProxySVM`: Q1 without krein's bound on the solutions, the smoothed
+objective of Luss and d'Aspremont, and the decorator of their solvers.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate, in_units, run
 from krein.machines.proxy import ProxySVM, relative_gap
-from krein.result import Result
+from krein.result import Certificate, Result
 from krein.validation import check_similarity
 
 Domain = Literal["cut", "paper"]
@@ -37,9 +39,21 @@ Domain = Literal["cut", "paper"]
 def proxy_solver(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., Result]:
     """Make a solver of a generator ``steps(problem, x0, **options)``; a decorator.
 
-    It solves the problem in units.
+    It solves the problem in units, and reports the objective f itself where the
+    iterates are those of the smoothed one.
     """
-    return in_units(published_solver(stop="gap", on_interrupt="raise")(steps))
+    plain = published_solver(stop="gap", on_interrupt="raise")(steps)
+
+    @functools.wraps(plain)
+    def solve(problem: ProxySVM, x0: Array | None = None, **options: Any) -> Result:
+        def solved(unit: ProxySVM, start: Array | None) -> Result:
+            result = plain(unit, start, **options)
+            smoothed = bool(options.get("smoothing"))
+            return _not_smoothed(unit, result, options) if smoothed else result
+
+        return in_units(solved)(problem, x0)
+
+    return solve
 
 
 def on_domain(problem: ProxySVM, domain: Domain) -> ProxySVM:
@@ -58,20 +72,104 @@ def on_domain(problem: ProxySVM, domain: Domain) -> ProxySVM:
     return whole
 
 
+class SmoothedProxySVM(ProxySVM):
+    """f_eps: the objective with smoothed eigenvalues, eps > 0.
+
+    Luss and d'Aspremont (2007) took f for nondifferentiable, because ``max(0, l)`` of
+    the eigenvalues l of A = K0 + vv' / (4 rho), v = y * a, is, and "quadratically
+    smoothed" it. Ying et al. (2009), Theorem 1, showed that f is differentiable as it
+    stands. The documents at hand say no more than that; filled in here is the usual
+    quadratic smoothing of a maximum,
+
+        h(l) = max over 0 <= u <= 1 of  u l - eps u^2 / 2
+             = 0 for l <= 0,  l^2 / (2 eps) for l <= eps,  l - eps / 2 otherwise,
+
+    with K_eps = h(A) in place of K* = A_+ (eq. 4). Then, summed over eigenvalues,
+
+        f_eps(a) = e'a + rho ||K0||_F^2 - rho sum s(l),
+        s(l) = l_+^2 - (l_+ - h(l))^2,     gradient e - Y s'(A) v / 2,
+        s'(l) = 3 l^2 / eps - l^3 / eps^2 below eps,
+
+    and 2 l from eps on. s is convex and does not decrease, so f_eps is concave; its
+    gradient has the Lipschitz constant of Theorem 2; 0 <= f_eps - f <= rho n eps^2 / 4.
+
+    Parameters
+    ----------
+    problem : ProxySVM
+        The problem, with all its eigenpairs.
+    share : float
+        eps over the largest magnitude of an eigenvalue of K0.
+    """
+
+    def __init__(self, problem: ProxySVM, share: float) -> None:
+        if not problem.full:
+            raise ValueError(
+                "smoothing needs all eigenpairs of the similarity, not landmarks; use "
+                "smoothing=0"
+            )
+        vars(self).update(vars(problem))  # the same problem, but for f
+        d = problem.spectrum.eigenvalues
+        self.eps = share * max(float(np.abs(d).max()), 1e-300)
+        self.excess = 0.25 * problem.rho * problem.box.n * self.eps**2
+        self.before = float(np.sum(np.maximum(d, 0.0) ** 2))
+
+    def rise_grad(self, a: Array) -> tuple[float, Array]:
+        """f_eps(a) - f(0) and the gradient of f_eps, by one eigendecomposition."""
+        v = self.scale * a
+        A = self._weighted + np.outer(v, v / (4.0 * self.rho))
+        values, U = scipy.linalg.eigh(A, driver="evd", check_finite=False)
+        positive, r = np.maximum(values, 0.0), np.clip(values / self.eps, 0.0, 1.0)
+        small = values < self.eps
+        gap = np.where(small, self.eps * r * (1.0 - 0.5 * r), 0.5 * self.eps)  # l - h
+        slope = np.where(small, self.eps * r * r * (3.0 - r), 2.0 * positive)
+        total = float(np.sum(positive * positive - gap * gap))
+        rise = float(a.sum()) - self.rho * (total - self.before)
+        return rise, 1.0 - 0.5 * self.scale * (U @ (slope * (U.T @ v)))
+
+    def certificate(self, a: Array, rise: float, gradient: Array) -> Certificate:
+        """Bound on max f - f(a), which counts the error of the smoothing."""
+        gap = super().certificate(a, rise, gradient).value + self.excess
+        return relative_gap(gap, rise - self.excess)
+
+
 def certified(
     problem: ProxySVM, a: Array, rise: float, upper: float, **how: Any
 ) -> Iterate:
     """Return the iterate at `a` with an upper bound of max f, both minus f(0)."""
-    certificate = relative_gap(max(0.0, upper - rise), rise)
+    excess = getattr(problem, "excess", 0.0)
+    certificate = relative_gap(max(0.0, upper - rise) + excess, rise - excess)
     value, bound = problem.constant + rise, problem.constant + upper
     return Iterate(a, value, certificate, bound, **how)
 
 
-class Oracle:
-    """Evaluates f and its gradient, and counts the evaluations."""
+def _not_smoothed(problem: ProxySVM, result: Result, options: dict) -> Result:
+    """Objective and gap of f itself at the point found for f_eps."""
+    rise, gradient = problem.rise_grad(result.x)
+    gap = problem.certificate(result.x, rise, gradient).value
+    if options.get("bound") == "cuts":  # both bound max f - f(x)
+        gap = min(gap, result.certificate.value)
+    certificate = relative_gap(gap, rise)
+    asked = options.get("stop", "gap") == "gap"
+    missed = asked and certificate.relative > options.get("tol", TOL)
+    return replace(
+        result,
+        value=problem.constant + rise,
+        certificate=certificate,
+        status="max_iter" if missed and result.converged else result.status,
+        info={**result.info, "smoothed_value": result.value},
+    )
 
-    def __init__(self, problem: ProxySVM) -> None:
-        self.problem, self.calls = problem, 0
+
+class Oracle:
+    """Evaluates f (or f_eps) and its gradient, and counts the evaluations."""
+
+    def __init__(self, problem: ProxySVM, smoothing: float = 0.0) -> None:
+        if not 0.0 <= smoothing < np.inf:
+            raise ValueError(f"smoothing must be 0 or more, got {smoothing!r}")
+        self.problem = problem
+        if smoothing > 0.0:
+            self.problem = SmoothedProxySVM(problem, smoothing)
+        self.calls = 0
 
     def __call__(self, a: Array) -> tuple[float, Array]:
         """Return the objective minus f(0), and the gradient."""
