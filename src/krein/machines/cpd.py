@@ -17,7 +17,7 @@ proportion to its size, not only its violators. The line search is exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -109,24 +109,6 @@ class CPDProblem:
     def value(self, c: Array, b: Array, f: Array) -> float:
         """Objective at (c, b) with outputs f."""
         return self.lam * float(c @ (f - self.null @ b)) + self.loss.value(f)
-
-    def dual(self, a: Array, s: np.ndarray, energy: Callable[[Array], float]) -> float:
-        """Dual value near `a` (on samples s): a lower bound of the optimum.
-
-        Parameters
-        ----------
-        a : ndarray of shape (len(s),)
-            Signed dual variables, zero elsewhere.
-        s : ndarray of int
-            Their samples.
-        energy : callable
-            ``energy(a) = a'K_ss a``.
-        """
-        loss = self.loss.restrict(s)
-        inside = self._feasible(loss, a, self.null[s])
-        if inside is None:
-            return 0.0  # every loss is non-negative
-        return loss.conjugate(inside, self.lam) - self.lam * energy(inside)
 
     def _feasible(self, loss: Loss, a: Array, Q: Array) -> Array | None:
         """Dual variables near `a` in the domain of the loss, with ``Q'a = 0``.
@@ -258,13 +240,15 @@ def _damped(problem: CPDProblem, old: Point, new: Point, bound: float) -> Point:
 
 def _dual(problem: CPDProblem, point: Point, s: np.ndarray) -> float:
     """Lower bound of the optimum from the coefficients of a full step on s."""
-
-    def energy(a: Array) -> float:
-        if np.array_equal(a, point.c[s]):
-            return float(point.c @ (point.f - problem.null @ point.b))
-        return float(a @ problem.columns.product(s, a)[s])
-
-    return problem.dual(point.c[s], s, energy)
+    loss, c = problem.loss.restrict(s), point.c[s]
+    a = problem._feasible(loss, c, problem.null[s])
+    if a is None:
+        return 0.0  # every loss is non-negative
+    if np.array_equal(a, c):
+        energy = float(point.c @ (point.f - problem.null @ point.b))
+    else:
+        energy = float(a @ problem.columns.product(s, a)[s])
+    return loss.conjugate(a, problem.lam) - problem.lam * energy
 
 
 def _same_set(problem: CPDProblem, f: Array, s: np.ndarray) -> bool:

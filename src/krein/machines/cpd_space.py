@@ -123,8 +123,7 @@ def centred_space(phi: Blocks, polynomials: Polynomials) -> Space:
     everything = np.arange(n)
     if n < _LAZY_FROM:
         K = phi(everything, everything)
-        V = K @ Q
-        V -= 0.5 * (Q @ (Q.T @ V))
+        V = _centring(K, Q)
         columns: Columns = DenseColumns(_subtract_outer(K, V, Q))
     else:
         anchors = _anchors(Q)
@@ -138,6 +137,12 @@ def centred_space(phi: Blocks, polynomials: Polynomials) -> Space:
         return c, G @ (b - V.T @ c)
 
     return Space(columns, Q, expand)
+
+
+def _centring(K: Array, Q: Array) -> Array:
+    """V with ``(I - QQ')K(I - QQ') = K - V Q' - Q V'``."""
+    V = K @ Q
+    return V - 0.5 * (Q @ (Q.T @ V))
 
 
 def _subtract_outer(K: Array, V: Array, Q: Array) -> Array:
@@ -177,12 +182,10 @@ def subspace(phi: Blocks, polynomials: Polynomials) -> Space:
     image = K @ Q
     B = Q.T @ image
     G = image - Q @ B
-    M = _complement_solve(K, Q, image, B, G)
-    T = G.T @ M - B
-    T = 0.5 * (T + T.T)
-    for i in range(0, n, _BLOCK):
-        rows = slice(i, i + _BLOCK)
-        K[rows] += (Q[rows] @ T) @ Q.T
+    # Z A^-1 Z'G by one Cholesky factor of the size of K; Z is never formed.
+    M = scipy.linalg.cho_solve((_definite_factor(K, Q), True), G, check_finite=False)
+    M -= Q @ (Q.T @ M)
+    _subtract_outer(K, 0.5 * (Q @ (B - G.T @ M)), Q)
 
     def expand(c: Array, b: Array) -> tuple[Array, Array]:
         inside = Q.T @ c
@@ -193,31 +196,18 @@ def subspace(phi: Blocks, polynomials: Polynomials) -> Space:
     return Space(DenseColumns(K), np.empty((n, 0)), expand)
 
 
-def _complement_solve(K: Array, Q: Array, image: Array, B: Array, G: Array) -> Array:
-    """M = Z A^-1 Z'G for G orthogonal to Q, by one Cholesky of the size of K.
+def _definite_factor(K: Array, Q: Array) -> Array:
+    """Lower Cholesky factor of ``(I - QQ')K(I - QQ') + tau QQ'``.
 
-    ``(I - QQ')K(I - QQ') + tau QQ'`` is positive definite with A on the complement of
-    Q, which is never formed.
+    It is positive definite, with A of `subspace` on the complement of Q. Coinciding
+    items make it singular there too; a ridge at the level of rounding settles that
+    without moving what the right-hand sides see.
     """
-    V = image - 0.5 * (Q @ B)
-    factor = _definite_factor(lambda: _subtract_outer(K.copy(), V, Q), Q)
-    M = scipy.linalg.cho_solve((factor, True), G, check_finite=False)
-    return M - Q @ (Q.T @ M)
-
-
-def _definite_factor(centred: Callable[[], Array], Q: Array) -> Array:
-    """Lower Cholesky factor of ``H + tau QQ'``, with H = centred() overwritten.
-
-    Coinciding items make H singular on the complement too; a ridge at the level of
-    rounding settles that without moving what the right-hand sides see.
-    """
-    n = Q.shape[0]
+    n, V = Q.shape[0], _centring(K, Q)
     for ridge in (8 * n * _EPS, 1e-10, 1e-6):
-        H = centred()
+        H = _subtract_outer(K.copy(), V, Q)
         tau = max(float(np.trace(H)) / n, np.finfo(float).tiny)
-        for i in range(0, n, _BLOCK):
-            rows = slice(i, i + _BLOCK)
-            H[rows] += tau * (Q[rows] @ Q.T)
+        _subtract_outer(H, -0.5 * tau * Q, Q)
         H[np.diag_indices(n)] += ridge * tau
         # H is symmetric: its transpose is the Fortran order that LAPACK works in.
         factor, failed = scipy.linalg.lapack.dpotrf(
@@ -262,9 +252,7 @@ def basis_space(
             "(polynomials of degree 0) or a smaller degree"
         )
     core = phi(basis, basis)
-    image = core @ QJ
-    V = image - 0.5 * (QJ @ (QJ.T @ image))
-    factor = _definite_factor(lambda: _subtract_outer(core.copy(), V, QJ), QJ)
+    factor = _definite_factor(core, QJ)
     raw = phi(np.arange(n), basis)
     raw -= (raw @ QJ) @ QJ.T
     # F = Phi_J Z A^-1/2: the triangular root of the inverse, on the complement.
