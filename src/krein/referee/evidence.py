@@ -13,10 +13,10 @@ semidefinite on P'c = 0. Where K is indefinite it is zero at stationary points a
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, rel_entr
@@ -24,10 +24,10 @@ from scipy.special import expit, rel_entr
 Array = np.ndarray
 Measured = tuple[float, float]  # a number, and what rounding can make of it
 EPS = float(np.finfo(float).eps)
-_MEANING = {
-    "gap": "global optimum to a gap",
-    "stationarity": "stationary point to a residual",
+_MEANING = {  # weakest first
     "none": "nothing is certified",
+    "stationarity": "stationary point to a residual, others may be better",
+    "gap": "global optimum to a gap",
 }
 _FEASIBLE = 1e-9  # a point counts as feasible if it is to this share of its size
 
@@ -205,9 +205,6 @@ class Problem:
         if convex:
             gap, gap_slack = self.best_gap(a, f, error)
             evidence.gap = gap, gap_slack + slack
-        else:
-            text = "the kernel trained on is indefinite"
-            evidence.notes.append(f"{text}: other stationary points may be better")
         return evidence
 
 
@@ -241,11 +238,7 @@ def judge(evidence: Evidence, claim: Claim) -> tuple[str, float, list[str]]:
     return kind, measure, faults
 
 
-def _some(values: Any) -> str:
-    return np.array2string(np.atleast_1d(values), precision=6, threshold=4)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CertificateReport:
     """What `check_certificate` found.
 
@@ -264,7 +257,7 @@ class CertificateReport:
     objective : ndarray of shape (n_rows,)
         The objective by the referee.
     text : str
-        The findings in words, also ``str(report)``.
+        The findings in words, also ``str(report)`` and what a notebook shows.
 
     Examples
     --------
@@ -284,38 +277,27 @@ class CertificateReport:
     objective: np.ndarray
     text: str
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text
-
-    def _repr_html_(self) -> str:
-        holds = {True: "yes", False: "no", None: "not checked"}[self.holds]
-        rows = {"holds": holds, "statement": _MEANING[self.kind],
-                "claimed": _some(self.claimed),
-                "recomputed": _some(self.recomputed)}  # fmt: skip
-        cells = [f"<tr><th>{k}</th><td>{html.escape(v)}</td>" for k, v in rows.items()]
-        table = f"<table><caption>krein certificate</caption>{''.join(cells)}</table>"
-        return f"{table}<pre>{html.escape(self.text)}</pre>"
 
 
 def report_on(
-    name: str, evidence: Iterable[Evidence], claims: list[Claim], faults: list[str]
+    name: str, rows: Iterable[tuple[Evidence, Claim]], faults: list[str]
 ) -> CertificateReport:
-    """One report from the evidence on all rows, and what is wrong with the whole."""
-    rows = [
-        (e, claim, *judge(e, claim)) for e, claim in zip(evidence, claims, strict=True)
-    ]
-    kinds = [kind for *_, kind, _, _ in rows]
-    kind = next((k for k in ("none", "stationarity", "gap") if k in kinds), "none")
-    wrong, notes = [*faults], dict[str, None]()
-    for i, (e, *_, own) in enumerate(rows):
-        place = f"row {i}: " if len(rows) > 1 else ""
-        wrong += [place + fault for fault in own]
-        notes |= dict.fromkeys(f"note: {note}" for note in e.notes)
-    numbers = [(claim[1], m, e.objective[0]) for e, claim, _, m, _ in rows]
+    """One report from evidence and claims of all rows, and faults of the whole."""
+    kinds, numbers, wrong, notes = [], [], [*faults], dict[str, None]()
+    for i, (evidence, claim) in enumerate(rows):
+        kind, measure, own = judge(evidence, claim)
+        kinds.append(kind)
+        numbers.append((claim[1], measure, evidence.objective[0]))
+        wrong += [f"row {i}: {fault}" for fault in own]
+        notes |= dict.fromkeys(f"note: {note}" for note in evidence.notes)
+    kind = next((k for k in _MEANING if k in kinds), "none")
     claimed, recomputed, objective = np.array(numbers).reshape(-1, 3).T
+    some = partial(np.array2string, precision=6, threshold=4)
     head = "does not hold" if wrong else "holds"
     lines = [f"{name}: the certificate {head} ({_MEANING[kind]})"]
-    lines.append(f"claimed {_some(claimed)}, recomputed {_some(recomputed)}")
+    lines.append(f"claimed {some(claimed)}, recomputed {some(recomputed)}")
     text = "\n".join([*lines, *(f"- {fault}" for fault in wrong), *notes])
     return CertificateReport(not wrong, kind, claimed, recomputed, objective, text)
 
