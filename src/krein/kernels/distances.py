@@ -50,26 +50,18 @@ def same_items(X: Any, Y: Any) -> bool:
     A kernel then evaluates half of the pairs, and ``K(X) == K(X, X)`` holds to the
     last bit although rounding may differ between d(x, y) and d(y, x).
     """
-    if Y is None or Y is X:
-        return True
-    if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
-        return X.shape == Y.shape and bool(np.array_equal(X, Y))
-    if type(X) is not type(Y) or not isinstance(X, list | tuple) or len(X) != len(Y):
-        return False
-    return all(_same_item(x, y) for x, y in zip(X, Y, strict=True))
+    return Y is None or _same(X, Y)
 
 
-def _same_item(x: Any, y: Any) -> bool:
+def _same(x: Any, y: Any) -> bool:
     if x is y:
         return True
+    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
+        return bool(np.array_equal(x, y))
     if type(x) is not type(y):
         return False
-    if isinstance(x, np.ndarray):
-        return x.shape == y.shape and bool(np.array_equal(x, y))
     if isinstance(x, list | tuple):
-        return len(x) == len(y) and all(
-            _same_item(a, b) for a, b in zip(x, y, strict=True)
-        )
+        return len(x) == len(y) and all(map(_same, x, y))
     return isinstance(x, str | bytes | int | float) and x == y
 
 
@@ -93,15 +85,10 @@ def check_numbers(item: Any, expected: str, dimensions: Sequence[int]) -> np.nda
     except (TypeError, ValueError):
         raise ValueError(f"must be {expected}, got {type(item).__name__}") from None
     if values.ndim not in dimensions or values.size == 0:
-        raise ValueError(
-            f"has shape {values.shape}; expected {expected} with at least one value"
-        )
+        raise ValueError(f"has shape {values.shape}; expected {expected}, not empty")
     bad = ~np.isfinite(np.atleast_2d(values)).all(axis=0)
     if bad.any():
-        raise ValueError(
-            f"contains NaN or infinity at position {np.argmax(bad)}; fill or cut it "
-            "first"
-        )
+        raise ValueError(f"contains NaN or infinity at position {np.argmax(bad)}")
     return values
 
 
@@ -145,12 +132,11 @@ def normalize_scores(
 ) -> np.ndarray:
     """Return s(a, b) / sqrt(s(a, a) s(b, b)); self scores must be positive."""
     for values in (self_rows, self_columns):
-        if np.any(values <= 0):
-            worst = int(np.argmin(values))
+        worst = int(np.argmin(values))
+        if values[worst] <= 0:
             raise ValueError(
                 f"normalize=True needs positive self scores, item {worst} has "
-                f"s(a, a) = {values[worst]:g}: leave such items out or use "
-                "normalize=False"
+                f"s(a, a) = {values[worst]:g}: leave it out or use normalize=False"
             )
     # A product of roots, not the root of a product: it cannot overflow.
     return scores / np.sqrt(self_rows)[:, None] / np.sqrt(self_columns)[None, :]
@@ -222,24 +208,21 @@ def similarity_of(
     """
     if not (isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf):
         raise ValueError(f"gamma must be a positive number, got {gamma!r}")
-    if isinstance(similarity, str) and similarity in FITTED:
-        raise ValueError(
-            f"similarity={similarity!r} depends on training data: use "
-            "krein.Kernel(...).fit(X_train) (estimators do)"
-        )
-    words = ", ".join([*POINTWISE, *FITTED])
-    if isinstance(similarity, str) and similarity not in POINTWISE:
-        raise ValueError(f"similarity must be one of {words}, got {similarity!r}")
-    if not isinstance(similarity, str | MaxMinus | DoubleCentred):
-        given = type(similarity).__name__
-        raise TypeError(f"similarity must be a word, got {given}; one of {words}")
     check_items(X, "X")
     if Y is not None:
         check_items(Y, "Y")
     D = partial(distance, **own)
-    if isinstance(similarity, str):
-        return POINTWISE[similarity](D(X, Y), float(gamma))
-    return float(gamma) * similarity(D(X, Y), X, Y, D)
+    if isinstance(similarity, MaxMinus | DoubleCentred):
+        return float(gamma) * similarity(D(X, Y), X, Y, D)
+    if not isinstance(similarity, str):
+        raise TypeError(f"similarity must be a word, got {type(similarity).__name__}")
+    if similarity not in POINTWISE:
+        raise ValueError(
+            f"similarity must be one of {', '.join(POINTWISE)} (max and centred depend "
+            "on training data: they need krein.Kernel(...).fit, as in estimators), got "
+            f"{similarity!r}"
+        )
+    return POINTWISE[similarity](D(X, Y), float(gamma))
 
 
 def median_gamma(D: np.ndarray, similarity: Any = "exponential") -> float:

@@ -8,7 +8,6 @@ are compared by their degrees. Decision 0022 says why this needs no further pack
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -39,8 +38,7 @@ class LabelledGraph:
         """Adjacency with rows divided by the degree; zero rows for lone nodes."""
         P = np.zeros((len(self.labels), len(self.labels)))
         for node, others in enumerate(self.neighbours):
-            if others:
-                P[node, others] = 1.0 / len(others)
+            P[node, others] = 1.0 / max(1, len(others))
         return P
 
 
@@ -52,10 +50,8 @@ def _as_graph(node_label: str | None, item: Any) -> LabelledGraph:
         nodes, edges, labels = (*item, None)[:3]
         nodes = list(range(nodes)) if isinstance(nodes, int) else _plain(nodes)
     else:
-        raise TypeError(
-            "must be (nodes, edges, labels) or a networkx graph, got "
-            f"{type(item).__name__}"
-        )
+        given = type(item).__name__
+        raise TypeError(f"must be (nodes, edges, labels) or of networkx, got {given}")
     if not nodes:
         raise ValueError("has no nodes; leave it out")
     position = {node: k for k, node in enumerate(nodes)}
@@ -86,8 +82,7 @@ def _attribute_names(graph: Any) -> list[str]:
 
 def _warn_of_ignored(X: Any) -> None:
     """Say once which attributes of nodes are not looked at, and what to do."""
-    for item in X:
-        names = _attribute_names(item) if hasattr(item, "adj") else []
+    for names in (_attribute_names(item) for item in X if hasattr(item, "adj")):
         ignored = [name for name in names if name != "label"]
         if ignored:
             used = "label" if "label" in names else "degree"
@@ -112,10 +107,8 @@ def _node_labels(labels: Any, nodes: list) -> list[Hashable]:
     labels = _plain(labels)
     for label in labels:
         if not isinstance(label, Hashable):
-            raise TypeError(
-                f"has a {type(label).__name__} as label of a node; expected text or "
-                "numbers"
-            )
+            given = type(label).__name__
+            raise TypeError(f"has a {given} as label of a node, not text or a number")
     if len(labels) != len(nodes):
         raise ValueError(f"has {len(labels)} labels for {len(nodes)} nodes")
     return labels
@@ -125,9 +118,7 @@ def _neighbours(edges: Any, position: Mapping) -> list[list[int]]:
     found: list[set[int]] = [set() for _ in position]
     for u, v in _plain(edges):
         if u not in position or v not in position:
-            raise ValueError(
-                f"has the edge ({u!r}, {v!r}) with a node that is not listed"
-            )
+            raise ValueError(f"has the edge ({u!r}, {v!r}) with a node not listed")
         found[position[u]].add(position[v])
         found[position[v]].add(position[u])
     return [sorted(others) for others in found]
@@ -135,10 +126,8 @@ def _neighbours(edges: Any, position: Mapping) -> list[list[int]]:
 
 def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list, bool]:
     if not isinstance(node_label, str | None):
-        raise TypeError(
-            "node_label must be the name of an attribute of nodes, 'degree' or None, "
-            f"got {node_label!r}"
-        )
+        given = type(node_label).__name__
+        raise TypeError(f"node_label must be the name of an attribute, got {given}")
     as_graph = partial(_as_graph, node_label)
     graphs = check_both(X, Y, partial(check_each, as_graph))
     if node_label is None:
@@ -152,23 +141,21 @@ def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list, bool]:
 def _subtree_counts(graphs: list[LabelledGraph], n_iter: int) -> scipy.sparse.csr_array:
     """How often each label of each round occurs in each graph (graphs, labels)."""
     codes: dict[Hashable, int] = {}
-    rows, columns, values = [], [], []
-    for row, graph in enumerate(graphs):
-        counts: Counter[int] = Counter()
+    columns: list[int] = []
+    for graph in graphs:
         current = [codes.setdefault((0, c), len(codes)) for c in graph.labels]
-        counts.update(current)
+        columns += current
         for depth in range(1, n_iter + 1):
             signatures = [
                 (depth, own, *sorted(current[k] for k in others))
                 for own, others in zip(current, graph.neighbours, strict=True)
             ]
             current = [codes.setdefault(word, len(codes)) for word in signatures]
-            counts.update(current)
-        rows += [row] * len(counts)
-        columns += list(counts)
-        values += list(counts.values())
-    shape = (len(graphs), max(columns) + 1)
-    return scipy.sparse.csr_array((np.array(values, float), (rows, columns)), shape)
+            columns += current
+    sizes = [(n_iter + 1) * len(graph.labels) for graph in graphs]
+    rows = np.repeat(np.arange(len(graphs)), sizes)
+    entries = np.ones(rows.size), (rows, columns)
+    return scipy.sparse.csr_array(entries, (len(graphs), len(codes)))
 
 
 @register_kernel("wl", input="graphs", definiteness="pd")
