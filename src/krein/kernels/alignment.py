@@ -17,13 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.kernels.distances import (
-    check_both,
-    check_each,
-    check_items,
-    fill_pairs,
-    normalize_scores,
-)
+from krein.kernels import distances
 from krein.kernels.registry import register_kernel
 from krein.words import import_optional, warn_user
 
@@ -141,11 +135,11 @@ def _alignment_scores(
     algorithm: str, X: Any, Y: Any, matrix: Any, costs: tuple[Any, Any], normalize: bool
 ) -> np.ndarray:
     gaps = _check_gaps(*costs)
-    check_items(X, "X")
+    distances.check_items(X, "X")
     matrix = _choose_matrix(X, None) if matrix is None else matrix
     found, letters = _substitution_matrix(matrix)
-    check = partial(check_each, partial(_check_one, letters))
-    first, second, same = check_both(X, Y, check)
+    check = partial(_check_one, letters)
+    first, second, same = distances.check_both(X, Y, check)
     scores = _row_scores(algorithm, found, gaps)
     # Scores are symmetric, and a profile costs as much as some alignments.
     turned = len(second) < len(first)
@@ -154,14 +148,14 @@ def _alignment_scores(
     def row(i: int, start: int) -> list[int]:
         return scores(queries[i], subjects[start:] if start else subjects)
 
-    K = fill_pairs(len(queries), len(subjects), row, symmetric=same)
+    K = distances.fill_pairs(len(queries), len(subjects), row, symmetric=same)
     K = np.ascontiguousarray(K.T) if turned else K
     if not normalize:
         return K
     own = [
         np.array([scores(x, [x])[0] for x in part], float) for part in (first, second)
     ]
-    return normalize_scores(K, *own)
+    return distances.normalize_scores(K, *own)
 
 
 _FACTS: dict[str, Any] = {

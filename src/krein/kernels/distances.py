@@ -65,11 +65,11 @@ def _same(x: Any, y: Any) -> bool:
     return isinstance(x, str | bytes | int | float) and x == y
 
 
-def check_each(check: Callable, X: Any, name: str = "X") -> list[Any]:
+def check_each(check: Callable, X: Any, name: str) -> list[Any]:
     """Items as ``check(item)`` returns them; an error begins with the item at fault."""
     check_items(X, name)
     checked = []
-    for i, item in enumerate(X):
+    for i, item in enumerate(X.to_numpy() if hasattr(X, "columns") else X):
         try:
             checked.append(check(item))
         except (TypeError, ValueError) as error:
@@ -92,11 +92,11 @@ def check_numbers(item: Any, expected: str, dimensions: Sequence[int]) -> np.nda
     return values
 
 
-def check_both(X: Any, Y: Any, check: Callable) -> tuple[Any, Any, bool]:
-    """Items by ``check(items, name)``, once where both are the same, and whether so."""
+def check_both(X: Any, Y: Any, check: Callable) -> tuple[list, list, bool]:
+    """Both lists by ``check(item)``, one where both are the same, and whether so."""
     same = same_items(X, Y)
-    first = check(X, "X")
-    return first, first if same else check(Y, "Y"), same
+    first = check_each(check, X, "X")
+    return first, first if same else check_each(check, Y, "Y"), same
 
 
 def fill_pairs(

@@ -17,12 +17,7 @@ import numpy as np
 import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
-from krein.kernels.distances import (
-    check_both,
-    check_each,
-    each_pair,
-    normalize_scores,
-)
+from krein.kernels import distances
 from krein.kernels.registry import register_kernel
 from krein.words import warn_user
 
@@ -129,7 +124,7 @@ def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list, bool]:
         given = type(node_label).__name__
         raise TypeError(f"node_label must be the name of an attribute, got {given}")
     as_graph = partial(_as_graph, node_label)
-    graphs = check_both(X, Y, partial(check_each, as_graph))
+    graphs = distances.check_both(X, Y, as_graph)
     if node_label is None:
         _warn_of_ignored(X)
     return graphs
@@ -205,7 +200,7 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False, node_label=None):
     if not normalize:
         return K
     own = np.asarray(counts.multiply(counts).sum(axis=1), dtype=float).ravel()
-    return normalize_scores(K, own[: len(first)], own[-len(second) :])
+    return distances.normalize_scores(K, own[: len(first)], own[-len(second) :])
 
 
 def _check_count(value: Any, name: str) -> None:
@@ -291,9 +286,9 @@ def optimal_assignment_kernel(
     B = A if same else [prepare(graph) for graph in second]
 
     score = partial(_assignment_score, decay)
-    K = each_pair(A, B, score, symmetric=same)
+    K = distances.each_pair(A, B, score, symmetric=same)
     if not normalize:
         return K
     own_A = np.array([score(g, g) for g in A])
     own_B = own_A if same else np.array([score(h, h) for h in B])
-    return normalize_scores(K, own_A, own_B)
+    return distances.normalize_scores(K, own_A, own_B)
