@@ -67,27 +67,22 @@ class Problem:
 
     def adjoint(self, y: Array) -> Any:
         """A* y, sparse."""
-        half = y * np.where(self.rows == self.columns, 0.5, np.sqrt(0.5))
-        upper = scipy.sparse.csr_array(
-            (half, (self.rows, self.columns)), shape=self.G.shape
-        )
+        half = 0.5 * self.factor * y, (self.rows, self.columns)
+        upper = scipy.sparse.csr_array(half, shape=self.G.shape)
         return scipy.sparse.csr_array(upper + upper.T)
 
     def of_product(self, L: Array, R: Array) -> Array:
-        """A (L R' + R L'), without the products where only the diagonal counts."""
-        if self.diagonal_only:
-            return 2.0 * np.einsum("ik,ik->i", L, R)
+        """A (L R' + R L')."""
         T = L @ R.T
         pairs = T[self.rows, self.columns] + T[self.columns, self.rows]
         return self.factor * pairs
 
     def feasible(self, Z: Array) -> Array:
         """Return a matrix near Z with the entries; scaled where that is enough."""
+        X = Z.copy()
         if self.diagonal_only:
             factor = np.sqrt(self.values / np.maximum(Z.diagonal(), 1e-300))
-            X = Z * np.outer(factor, factor)
-        else:
-            X = Z.copy()
+            X *= np.outer(factor, factor)
         X[self.rows, self.columns] = self.values
         X[self.columns, self.rows] = self.values
         return X
@@ -149,10 +144,8 @@ class Point:
 
     def solved(self, tol: float) -> bool:
         """Whether the gap is within `tol`, and X feasible to rounding."""
-        return (
-            self.gap <= tol * self.value + 2.0 * self.rounding
-            and self.shortfall <= FEASIBLE
-        )
+        close = self.gap <= tol * self.value + 2.0 * self.rounding
+        return close and self.shortfall <= FEASIBLE
 
 
 # ------------------------------------------------------------------------------ solver
