@@ -75,8 +75,7 @@ class Repaired:
         return (
             f"nearest positive semidefinite matrix{kept[self.diagonal]}{entries}: "
             f"distance {self.distance:.3g}, optimal to {self.duality_gap:.1e} in "
-            f"distance^2 / 2, {self.n_iter} eigendecomposition"
-            + ("" if self.n_iter == 1 else "s")
+            f"distance^2 / 2 after {self.n_iter} eigendecompositions"
             + ("" if self.status == "converged" else _NO_ROOM)
         )
 
@@ -158,13 +157,14 @@ def nearest_psd(
     """
     G = _check_symmetric(K)
     mask = _check_fixed(fixed, G.shape[0])
-    w = _check_weight(weight, G.shape[0])
+    w = None if weight is None else _check_weight(weight, G.shape[0])
     goal = _goal(G, diagonal, mask, float(min_eigenvalue))
     settled = ~np.isnan(goal)
     # The solver works on numbers near 1.
     scale = max(float(np.abs(G).max()), float(np.abs(goal[settled]).max(initial=0.0)))
-    scale, heaviest = scale or 1.0, 1.0 if w is None else float(w.max())
-    root = None if w is None else np.sqrt(w / heaviest)
+    weights = np.ones(len(G)) if w is None else w
+    scale, heaviest = scale or 1.0, float(weights.max())
+    root = np.sqrt(weights / heaviest)
     problem = Problem.of(G / scale, goal / scale, min_eigenvalue / scale, root)
     point, n_iter = solve(problem, tol)
     _refuse_infeasible(problem, point, K)
@@ -179,19 +179,11 @@ def nearest_psd(
     X = problem.original(point.X) * scale
     X[settled] = goal[settled]
     unit = scale * heaviest
-    return Repaired(
-        matrix=_like(K, X),
-        distance=float(np.sqrt(2.0 * point.value)) * unit,
-        duality_gap=point.gap * unit**2,
-        status="converged" if point.solved(tol) else "max_iter",
-        n_iter=n_iter,
-        multipliers=problem.multipliers(point.y) * (unit * heaviest),
-        diagonal=diagonal,
-        min_eigenvalue=float(min_eigenvalue),
-        weight=w,
-        fixed=mask,
-        tol=tol,
-    )
+    distance, gap = float(np.sqrt(2.0 * point.value)) * unit, point.gap * unit**2
+    status = "converged" if point.solved(tol) else "max_iter"
+    multipliers = problem.multipliers(point.y) * (unit * heaviest)
+    given = diagonal, float(min_eigenvalue), w, mask, tol
+    return Repaired(_like(K, X), distance, gap, status, n_iter, multipliers, *given)
 
 
 # ------------------------------------------------------------------------------- input
@@ -224,9 +216,7 @@ def _check_fixed(fixed: Any, n: int) -> np.ndarray | None:
     return mask
 
 
-def _check_weight(weight: Any, n: int) -> Array | None:
-    if weight is None:
-        return None
+def _check_weight(weight: Any, n: int) -> Array:
     w = np.asarray(weight, dtype=np.float64)
     if w.shape != (n,) or not (np.isfinite(w).all() and (w > 0).all()):
         raise ValueError(f"weight must hold {n} positive numbers, one per item")

@@ -41,17 +41,15 @@ class Problem:
     columns: np.ndarray
     values: Array  # of the entries, not scaled by sqrt 2
     least: float
-    root: Array | None
+    root: Array
 
     @classmethod
-    def of(cls, G: Array, goal: Array, least: float, root: Array | None) -> Problem:
+    def of(cls, G: Array, goal: Array, least: float, root: Array) -> Problem:
         """Settle the entries of `goal` that are not NaN."""
         rows, columns = np.nonzero(np.triu(~np.isnan(goal)))
         values = goal[rows, columns] - least * (rows == columns)
-        G = G - least * np.eye(G.shape[0])
-        if root is not None:
-            G = G * np.outer(root, root)
-            values = values * root[rows] * root[columns]
+        values = values * root[rows] * root[columns]
+        G = (G - least * np.eye(G.shape[0])) * np.outer(root, root)
         return cls(G, rows, columns, values, least, root)
 
     @property
@@ -89,17 +87,12 @@ class Problem:
 
     def original(self, X: Array) -> Array:
         """Undo weights and min_eigenvalue."""
-        if self.root is not None:
-            X = X / np.outer(self.root, self.root)
-        return X + self.least * np.eye(len(self.G))
+        return X / np.outer(self.root, self.root) + self.least * np.eye(len(self.G))
 
     def multipliers(self, y: Array) -> Any:
         """Return the multipliers of the entries of X, as a symmetric matrix."""
-        Y = self.adjoint(y)
-        if self.root is None:
-            return Y
         R = scipy.sparse.diags_array(self.root)
-        return scipy.sparse.csr_array(R @ Y @ R)
+        return scipy.sparse.csr_array(R @ self.adjoint(y) @ R)
 
 
 @dataclass(frozen=True)
@@ -137,8 +130,8 @@ class Point:
         above = spectrum.eigenvalues[positive]
         theta = 0.5 * float(above @ above) - float(b @ y)
         # Scaling keeps X positive semidefinite; setting entries need not.
-        missed = 0.0 if problem.diagonal_only else float(np.linalg.norm(X - Z))
-        shortfall = missed / (size or 1.0)
+        scaled = problem.diagonal_only
+        shortfall = 0.0 if scaled else float(np.linalg.norm(X - Z)) / (size or 1.0)
         value = 0.5 * float(np.sum((X - problem.G) ** 2))
         return cls(y, theta, gradient, spectrum, X, value, gap, rounding, shortfall)
 

@@ -128,16 +128,11 @@ def _in_memory(y: Any) -> Any:
 def _check_estimator(model: Any, X: Any, sample_weight: Any) -> None:
     approximation = getattr(model, "approximation", None)
     if approximation is None:
-        raise ValueError(
-            f"estimator={model!r} has no approximation: fit at scale needs "
-            "approximation=KreinNystroem(n_components=..., random_state=0)"
-        )
+        needed = "approximation=KreinNystroem(n_components=..., random_state=0)"
+        raise ValueError(f"estimator={model!r} has no approximation; pass {needed}")
     if not isinstance(approximation.random_state, int | np.integer):
-        raise ValueError(
-            "approximation has random_state="
-            f"{approximation.random_state!r}: fit at scale needs an int, so that an "
-            "interrupted run finds its landmarks again"
-        )
+        given = f"random_state={approximation.random_state!r}"
+        raise ValueError(f"approximation has {given}: fit at scale needs an int")
     if getattr(model, "probability", False):
         raise ValueError(
             "probability=True needs fits on parts of the data in memory: calibrate "

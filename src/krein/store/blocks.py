@@ -72,13 +72,6 @@ class Tiling:
             return height * (height + 1) // 2
         return height * width
 
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs that are evaluated in all."""
-        if self.symmetric:
-            return self.n_rows * (self.n_rows + 1) // 2
-        return self.n_rows * self.n_columns
-
     def mirrored(self, block: Block, numbers: Array) -> Iterator[tuple[Block, Array]]:
         """Yield a block and, where there is one, its mirror image."""
         yield block, numbers
