@@ -138,8 +138,7 @@ def _alignment_scores(
     distances.check_items(X, "X")
     matrix = _choose_matrix(X, None) if matrix is None else matrix
     found, letters = _substitution_matrix(matrix)
-    check = partial(_check_one, letters)
-    first, second, same = distances.check_both(X, Y, check)
+    first, second = distances.check_both(X, Y, partial(_check_one, letters))
     scores = _row_scores(algorithm, found, gaps)
     # Scores are symmetric, and a profile costs as much as some alignments.
     turned = len(second) < len(first)
@@ -148,7 +147,7 @@ def _alignment_scores(
     def row(i: int, start: int) -> list[int]:
         return scores(queries[i], subjects[start:] if start else subjects)
 
-    K = distances.fill_pairs(len(queries), len(subjects), row, symmetric=same)
+    K = distances.fill_pairs(queries, subjects, row)
     K = np.ascontiguousarray(K.T) if turned else K
     if not normalize:
         return K

@@ -146,9 +146,7 @@ class Work:
         # 15 ms.
         limit = threadpool_limits(1) if threads and self.n_jobs > 1 else nullcontext()
         bar = progress_bar(label, total, unit="pairs", done=done, show=self.progress)
-        parts = (
-            (take(self.X, rows), take(self.Y, columns)) for rows, columns in blocks
-        )
+        parts = ((take(self.X, rows), take(self.Y, cols)) for rows, cols in blocks)
         jobs = (delayed(evaluate)(kernel, *part) for part in parts)
         with limit, bar as advance:
             for block, numbers in zip(blocks, parallel(jobs), strict=True):

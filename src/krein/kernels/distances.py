@@ -92,39 +92,34 @@ def check_numbers(item: Any, expected: str, dimensions: Sequence[int]) -> np.nda
     return values
 
 
-def check_both(X: Any, Y: Any, check: Callable) -> tuple[list, list, bool]:
-    """Both lists by ``check(item)``, one where both are the same, and whether so."""
-    same = same_items(X, Y)
+def check_both(X: Any, Y: Any, check: Callable) -> tuple[list, list]:
+    """Both lists by ``check(item)``; twice the same list where they are the same."""
     first = check_each(check, X, "X")
-    return first, first if same else check_each(check, Y, "Y"), same
+    return first, first if same_items(X, Y) else check_each(check, Y, "Y")
 
 
-def fill_pairs(
-    n_rows: int, n_columns: int, row: Callable, *, symmetric: bool
-) -> np.ndarray:
+def fill_pairs(first: Any, second: Any, row: Callable) -> np.ndarray:
     """Fill a matrix of pairs row by row.
 
-    ``row(i, start)`` returns the entries of row i from column `start` on. Where the
-    matrix is symmetric the upper half is asked for only, and mirrored.
+    ``row(i, start)`` returns the entries of row i from column `start` on. Where both
+    sets are one object the upper half is asked for only, and mirrored.
     """
-    out = np.empty((n_rows, n_columns))
-    for i in range(n_rows):
-        start = i if symmetric else 0
+    out = np.empty((len(first), len(second)))
+    for i in range(len(first)):
+        start = i if first is second else 0
         out[i, start:] = row(i, start)
-        if symmetric:
+        if first is second:
             out[i + 1 :, i] = out[i, i + 1 :]
     return out
 
 
-def each_pair(
-    first: Sequence, second: Sequence, value: Callable, *, symmetric: bool
-) -> np.ndarray:
+def each_pair(first: Sequence, second: Sequence, value: Callable) -> np.ndarray:
     """Matrix of ``value(x, y)``, one pair at a time."""
 
     def row(i: int, start: int) -> list[float]:
         return [value(first[i], y) for y in second[start:]]
 
-    return fill_pairs(len(first), len(second), row, symmetric=symmetric)
+    return fill_pairs(first, second, row)
 
 
 def normalize_scores(

@@ -119,12 +119,11 @@ def _neighbours(edges: Any, position: Mapping) -> list[list[int]]:
     return [sorted(others) for others in found]
 
 
-def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list, bool]:
+def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list]:
     if not isinstance(node_label, str | None):
         given = type(node_label).__name__
         raise TypeError(f"node_label must be the name of an attribute, got {given}")
-    as_graph = partial(_as_graph, node_label)
-    graphs = distances.check_both(X, Y, as_graph)
+    graphs = distances.check_both(X, Y, partial(_as_graph, node_label))
     if node_label is None:
         _warn_of_ignored(X)
     return graphs
@@ -192,11 +191,9 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False, node_label=None):
            [ 6., 10.]])
     """
     _check_count(n_iter, "n_iter")
-    first, second, same = _check_pair(X, Y, node_label)
-    counts = _subtree_counts(first if same else [*first, *second], n_iter)
-    A = counts[: len(first)]
-    B = A if same else counts[len(first) :]
-    K = (A @ B.T).toarray()
+    first, second = _check_pair(X, Y, node_label)
+    counts = _subtree_counts(first if second is first else [*first, *second], n_iter)
+    K = (counts[: len(first)] @ counts[-len(second) :].T).toarray()
     if not normalize:
         return K
     own = np.asarray(counts.multiply(counts).sum(axis=1), dtype=float).ravel()
@@ -273,7 +270,7 @@ def optimal_assignment_kernel(
     _check_count(depth, "depth")
     if not 0 <= decay <= 1:
         raise ValueError(f"decay must be between 0 and 1, got {decay!r}")
-    first, second, same = _check_pair(X, Y, node_label)
+    first, second = _check_pair(X, Y, node_label)
     codes: dict[Hashable, int] = {}
 
     def prepare(graph: LabelledGraph) -> Prepared:
@@ -283,12 +280,10 @@ def optimal_assignment_kernel(
         return np.array(numbers), powers
 
     A = [prepare(graph) for graph in first]
-    B = A if same else [prepare(graph) for graph in second]
-
+    B = A if second is first else [prepare(graph) for graph in second]
     score = partial(_assignment_score, decay)
-    K = distances.each_pair(A, B, score, symmetric=same)
+    K = distances.each_pair(A, B, score)
     if not normalize:
         return K
-    own_A = np.array([score(g, g) for g in A])
-    own_B = own_A if same else np.array([score(h, h) for h in B])
-    return distances.normalize_scores(K, own_A, own_B)
+    own = [np.array([score(g, g) for g in part]) for part in (A, B)]
+    return distances.normalize_scores(K, *own)

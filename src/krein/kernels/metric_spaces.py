@@ -57,7 +57,7 @@ def haversine_kernel(X, Y=None):
     >>> haversine_kernel([paris], [berlin], similarity="negative").round()
     array([[-877.]])
     """
-    first, second, _ = distances.check_both(X, Y, _check_place)
+    first, second = distances.check_both(X, Y, _check_place)
     return _MEAN_RADIUS_KM * haversine_distances(first, second)
 
 
@@ -94,10 +94,10 @@ def wasserstein_1d_kernel(X, Y=None):
     >>> wasserstein_1d_kernel([[0, 1, 3]], [[5, 6, 8], [2]], similarity="negative")
     array([[-5.        , -1.33333333]])
     """
-    first, second, same = distances.check_both(X, Y, _sorted_sample)
+    first, second = distances.check_both(X, Y, _sorted_sample)
     if len({sample.size for sample in (*first, *second)}) == 1:
         return cdist(np.stack(first), np.stack(second), "cityblock") / first[0].size
-    return distances.each_pair(first, second, _one_distance, symmetric=same)
+    return distances.each_pair(first, second, _one_distance)
 
 
 def _one_distance(x: np.ndarray, y: np.ndarray) -> float:
@@ -110,8 +110,7 @@ def _pointwise_distances(X: Any, Y: Any = None, *, distance: Any) -> np.ndarray:
     """Matrix of a callable distance, one pair at a time."""
     if not callable(distance):
         raise TypeError(f"distance must be a callable d(x, y), got {distance!r}")
-    same = distances.same_items(X, Y)
-    D = distances.each_pair(X, X if same else Y, distance, symmetric=same)
+    D = distances.each_pair(X, X if distances.same_items(X, Y) else Y, distance)
     if not np.isfinite(D).all() or D.min() < 0:
         i, j = np.argwhere(~np.isfinite(D) | (D < 0))[0]
         raise ValueError(f"distance returned {D[i, j]!r} for the items {i} and {j}")

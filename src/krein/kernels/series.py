@@ -35,15 +35,15 @@ def _check_one(item: Any) -> np.ndarray:
     )
 
 
-def _check_pair(X: Any, Y: Any) -> tuple[list, list, bool]:
-    first, second, same = distances.check_both(X, Y, _check_one)
+def _check_pair(X: Any, Y: Any) -> tuple[list, list]:
+    first, second = distances.check_both(X, Y, _check_one)
     n_channels = first[0].shape[0]
     for name, series in (("X", first), ("Y", second)):
         for i, item in enumerate(series):
             if item.shape[0] != n_channels:
                 own = f"{name}[{i}] has {item.shape[0]} channels"
                 raise ValueError(f"{own}, X[0] has {n_channels}; they must agree")
-    return first, second, same
+    return first, second
 
 
 def _window_cells(window: float | None, n_x: int, n_y: int) -> int | None:
@@ -86,25 +86,23 @@ def dtw_kernel(X, Y=None, *, window=None):
     >>> dtw_kernel([[0, 0, 1, 2]], [[0, 1, 1, 2], [3, 3]], similarity="negative")
     array([[-0.        , -4.79583152]])
     """
-    first, second, same = _check_pair(X, Y)
+    first, second = _check_pair(X, Y)
     lengths = {item.shape[1] for item in (*first, *second)}
     if len(lengths) == 1 or window is None or isinstance(window, int | np.integer):
         cells = _window_cells(window, max(lengths), max(lengths))
-        return _dtw_block(first, second, cells, same)
+        return _dtw_block(first, second, cells)
 
     def one_pair(x: np.ndarray, y: np.ndarray) -> float:
         # A fraction means another band for each pair of lengths.
         cells = _window_cells(window, x.shape[1], y.shape[1])
-        return float(_dtw_block([x], [y], cells, False)[0, 0])
+        return float(_dtw_block([x], [y], cells)[0, 0])
 
-    return distances.each_pair(first, second, one_pair, symmetric=same)
+    return distances.each_pair(first, second, one_pair)
 
 
-def _dtw_block(
-    first: list[np.ndarray], second: list[np.ndarray], cells: int | None, same: bool
-) -> np.ndarray:
+def _dtw_block(first: list, second: list, cells: int | None) -> np.ndarray:
     """All pairs by one call of dtaidistance; its window counts the diagonal."""
-    one_channel = first[0].shape[0] == 1
+    one_channel, same = first[0].shape[0] == 1, first is second
     module = "dtaidistance.dtw" if one_channel else "dtaidistance.dtw_ndim"
     library = import_optional(module, extra="series", needed_for="the dtw kernel")
     series = first if same else [*first, *second]
@@ -125,9 +123,7 @@ def _dtw_block(
 
 
 def _elastic(X: Any, Y: Any, window: float | None, costs: Any) -> np.ndarray:
-    first, second, same = _check_pair(X, Y)
-    cells = partial(_window_cells, window)
-    return elastic_distances(first, second, costs, cells, symmetric=same)
+    return elastic_distances(*_check_pair(X, Y), costs, partial(_window_cells, window))
 
 
 @distances.distance_kernel("msm", **_FACTS)

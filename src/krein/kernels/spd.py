@@ -105,13 +105,14 @@ def _check_one(item: Any) -> np.ndarray:
     return A
 
 
-def _check_pair(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Validate both stacks once; tell whether they are the same."""
-    X, Y, same = distances.check_both(X, Y, _check_one)
-    shapes = {A.shape for A in (*X, *Y)}
+def _check_pair(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Validate both stacks; twice the same array where they are the same."""
+    first, second = distances.check_both(X, Y, _check_one)
+    shapes = {A.shape for A in (*first, *second)}
     if len(shapes) > 1:
         raise ValueError(f"all matrices must have one shape, got {sorted(shapes)[:3]}")
-    return np.array(X), np.array(Y), same
+    stack = np.array(first)
+    return stack, stack if second is first else np.array(second)
 
 
 def _flat_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -147,8 +148,7 @@ def euclidean_spd_kernel(X, Y=None):
     array([[1.    , 0.1353],
            [0.1353, 1.    ]])
     """
-    X, Y, _ = _check_pair(X, Y)
-    return _flat_distances(X, Y)
+    return _flat_distances(*_check_pair(X, Y))
 
 
 def _matrix_logarithm(X: np.ndarray) -> np.ndarray:
@@ -178,9 +178,9 @@ def log_euclidean_kernel(X, Y=None):
     >>> log_euclidean_kernel([np.eye(1)], [np.e * np.eye(1)]).round(4)
     array([[0.3679]])
     """
-    X, Y, same = _check_pair(X, Y)
+    X, Y = _check_pair(X, Y)
     logs = _matrix_logarithm(X)
-    return _flat_distances(logs, logs if same else _matrix_logarithm(Y))
+    return _flat_distances(logs, logs if Y is X else _matrix_logarithm(Y))
 
 
 @distances.distance_kernel("affine_invariant", **_CURVED)
@@ -212,7 +212,7 @@ def affine_invariant_kernel(X, Y=None):
     >>> bool(np.allclose(K, moved))
     True
     """
-    X, Y, same = _check_pair(X, Y)
+    X, Y = _check_pair(X, Y)
     identity = np.eye(X.shape[1])
     inverses = [
         solve_triangular(L, identity, lower=True) for L in np.linalg.cholesky(X)
@@ -232,7 +232,7 @@ def affine_invariant_kernel(X, Y=None):
         found[_equal(X[i], Y[start:])] = 0.0
         return found
 
-    return distances.fill_pairs(X.shape[0], Y.shape[0], row, symmetric=same)
+    return distances.fill_pairs(X, Y, row)
 
 
 @distances.distance_kernel(
@@ -265,16 +265,16 @@ def stein_kernel(X, Y=None):
     >>> stein_kernel([np.eye(2)], [4 * np.eye(2)], similarity="gaussian").round(4)
     array([[0.64]])
     """
-    X, Y, same = _check_pair(X, Y)
+    X, Y = _check_pair(X, Y)
     own_X = np.linalg.slogdet(X)[1]
-    own_Y = own_X if same else np.linalg.slogdet(Y)[1]
+    own_Y = own_X if Y is X else np.linalg.slogdet(Y)[1]
 
     def row(i: int, start: int) -> np.ndarray:
         middle = np.linalg.slogdet(0.5 * (X[i] + Y[start:]))[1]
         divergence = middle - 0.5 * (own_X[i] + own_Y[start:])
         return np.sqrt(np.maximum(divergence, 0.0))
 
-    return distances.fill_pairs(X.shape[0], Y.shape[0], row, symmetric=same)
+    return distances.fill_pairs(X, Y, row)
 
 
 @distances.distance_kernel("bures", **_CURVED)
@@ -302,7 +302,7 @@ def bures_kernel(X, Y=None):
     >>> bures_kernel([np.eye(1)], [4 * np.eye(1)], similarity="negative")
     array([[-1.]])
     """
-    X, Y, same = _check_pair(X, Y)
+    X, Y = _check_pair(X, Y)
     factors = np.linalg.cholesky(X)
     trace_X = np.trace(X, axis1=1, axis2=2)
     trace_Y = np.trace(Y, axis1=1, axis2=2)
@@ -314,4 +314,4 @@ def bures_kernel(X, Y=None):
         squared[_equal(X[i], Y[start:])] = 0.0
         return np.sqrt(np.maximum(squared, 0.0))
 
-    return distances.fill_pairs(X.shape[0], Y.shape[0], row, symmetric=same)
+    return distances.fill_pairs(X, Y, row)

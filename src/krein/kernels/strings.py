@@ -28,7 +28,7 @@ def _check_one(item: Any) -> str:
 
 def _all_pairs(scorer: str, X: Any, Y: Any) -> tuple[np.ndarray, ...]:
     """Scores of all pairs and the lengths of the strings, as doubles."""
-    first, second, _ = distances.check_both(X, Y, _check_one)
+    first, second = distances.check_both(X, Y, _check_one)
     library = import_optional(
         "rapidfuzz", extra="strings", needed_for="a kernel on strings"
     )
