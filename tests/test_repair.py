@@ -191,7 +191,7 @@ def test_the_referee_refuses_false_claims():
         ({"diagonal": "unit", "min_eigenvalue": 1.0}, "not above min_eigenvalue"),
         ({"weight": [1.0, 2.0]}, "2 positive numbers|12 positive numbers"),
         ({"weight": np.zeros(12)}, "positive numbers"),
-        ({"fixed": np.ones((12, 12))}, "must be boolean"),
+        ({"fixed": np.ones((12, 12))}, "boolean array"),
         ({"fixed": np.triu(np.ones((12, 12), dtype=bool))}, r"fixed \| fixed.T"),
     ],
 )

@@ -70,7 +70,7 @@ def test_dilation_leaves_free_and_scaled_models_alone(moons, exponent):
     assert np.abs(grown - wanted).max() <= 1e-10 * np.abs(wanted).max()
 
 
-def test_a_logarithm_without_polynomials_is_not_dilation_scaled(moons):
+def test_log_kernel_without_polynomials_is_not_dilation_scaled(moons):
     X, y = moons
     options = dict(exponent=2, polynomial="zero", scale=False)
     one = CPDSVC(0.05, **options).fit(X, y)

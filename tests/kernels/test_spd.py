@@ -91,11 +91,11 @@ def test_bad_matrices_are_named(matrices):
     broken[4] = np.ones((4, 4))
     with pytest.raises(ValueError, match=r"X\[4\] is not positive definite"):
         kernel(broken)
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="must agree"):
         kernel(matrices, matrices[:, :3, :3])
     with pytest.raises(ValueError, match="one shape"):
         kernel([np.eye(2), np.eye(3)])
-    with pytest.raises(ValueError, match=r"X\[0\] must be a square matrix"):
+    with pytest.raises(ValueError, match="one shape"):
         kernel(np.ones((3, 4)))
     with pytest.raises(ValueError, match="real numbers"):
         kernel(matrices.astype(complex))

@@ -148,16 +148,16 @@ def test_what_is_no_table_is_refused(table, error, words):
 
 
 @pytest.mark.parametrize(
-    ("ranges", "words"),
+    ("ranges", "error", "words"),
     [
-        ("median", "observed"),
-        ((1.0,), "each of 2 columns"),
-        ((-1.0, None), "number from 0 on"),
-        ((1.0, 1.0), r"X\[0\]\[1\] is 'a'"),
+        ("median", TypeError, "observed"),
+        ((1.0,), ValueError, "1 entries for 2 columns"),
+        ((-1.0, None), ValueError, r"ranges\[0\]"),
+        ((1.0, 1.0), ValueError, r"X\[0\]\[1\] is 'a'"),
     ],
 )
-def test_bad_ranges_are_refused(ranges, words):
-    with pytest.raises(ValueError, match=words):
+def test_bad_ranges_are_refused(ranges, error, words):
+    with pytest.raises(error, match=words):
         gower_kernel([(1.0, "a"), (2.0, "b")], ranges=ranges)
 
 

@@ -213,7 +213,8 @@ def test_reports_are_readable():
     model, problem = fitted(case, 0)
     report = check(model, problem)
     assert str(report).startswith("SpectrumSVC: the certificate holds (global optimum")
-    assert repr(report) == report.text
+    assert "<table>" in report._repr_html_()
+    assert "yes" in report._repr_html_()
 
 
 def test_what_cannot_be_checked_is_said(rng):
@@ -224,6 +225,7 @@ def test_what_cannot_be_checked_is_said(rng):
     report = check_certificate(model, X, y)
     assert (report.holds, report.kind) == (None, "none")
     assert "landmarks" in report.text
+    assert "not checked" in report._repr_html_()
     with pytest.raises(TypeError, match="check_certificate knows CPDRegressor"):
         check_certificate(SimilarityNeighborsClassifier(), X, y)
     with pytest.raises(ValueError, match="KreinSVC is not fitted"):

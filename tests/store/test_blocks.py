@@ -147,5 +147,5 @@ def test_disk_that_fills_up_leaves_complete_blocks_only(tmp_path):
         command, capture_output=True, text=True, check=True, env=environment
     )
     message, first, third, total = json.loads(done.stdout)
-    assert "block 2 could not be written" in message
+    assert "block 2 (rows 2000 to 2999) could not be written" in message
     assert (first, third, total) == (True, False, 8000.0)

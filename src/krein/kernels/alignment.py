@@ -52,7 +52,7 @@ def _choose_matrix(X: Any, params: Mapping[str, Any] | None) -> str:
     if not _is_nucleic(X):
         return "blosum62"
     if params is None:
-        used = "blosum62, a matrix for proteins: pass matrix='dnafull' if that is wrong"
+        used = "blosum62, a matrix for proteins: pass matrix='dnafull', or 'blosum62'"
     else:
         used = "matrix='dnafull' (match 5, mismatch -4); matrix= chooses another"
     warn_user(f"the sequences are DNA or RNA and are aligned with {used}")

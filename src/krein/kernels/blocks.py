@@ -204,6 +204,6 @@ def _block_budget(
         raise MemoryError(
             f"a kernel matrix of shape ({n_rows}, {n_columns}) needs "
             f"{matrix / 1e9:.3g} GB, {allowed / 1e9:.3g} GB are allowed. Write it to a "
-            "file (out='K.npy'), or use landmarks (krein.KreinNystroem)"
+            "file (out='K.npy'), raise memory_limit, or use krein.KreinNystroem"
         )
     return allowed - matrix

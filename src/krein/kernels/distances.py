@@ -88,7 +88,8 @@ def check_numbers(item: Any, expected: str, dimensions: Sequence[int]) -> np.nda
         raise ValueError(f"has shape {values.shape}; expected {expected}, not empty")
     bad = ~np.isfinite(np.atleast_2d(values)).all(axis=0)
     if bad.any():
-        raise ValueError(f"contains NaN or infinity at position {np.argmax(bad)}")
+        place = f"position {np.argmax(bad)}"
+        raise ValueError(f"contains NaN or infinity at {place}; fill or cut it first")
     return values
 
 

@@ -20,7 +20,7 @@ def _check_place(item: Any) -> np.ndarray:
     """Return latitude and longitude in radians."""
     place = distances.check_numbers(item, "latitude and longitude", (1,))
     if place.size != 2:
-        raise ValueError(f"has {place.size} values, not two: latitude and longitude")
+        raise ValueError("must have two columns, latitude and longitude")
     for value, word, limit in zip(
         place, ("latitude", "longitude"), (90, 360), strict=True
     ):

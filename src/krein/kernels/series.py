@@ -55,7 +55,7 @@ def _window_cells(window: float | None, n_x: int, n_y: int) -> int | None:
     if isinstance(window, bool | str) or not 0 <= window <= most:
         raise ValueError(
             "window must be None, a number of cells (int) or a fraction of the longer "
-            f"series (float in [0, 1]), got {window!r}"
+            f"series (float in [0, 1]; 5 cells are 5, not 5.0), got {window!r}"
         )
     return int(window if whole else window * max(n_x, n_y))
 

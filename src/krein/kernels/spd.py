@@ -75,8 +75,10 @@ def covariance_descriptors(images: Any, *, shrinkage: float = 1e-6) -> np.ndarra
     for i, image in enumerate(images):
         image = np.asarray(image, dtype=np.float64)
         if image.ndim != 2 or min(image.shape) < 3:
-            given = f"images[{i}] has shape {image.shape}"
-            raise ValueError(f"{given}; expected grey values of at least 3 x 3 pixels")
+            raise ValueError(
+                f"images[{i}] has shape {image.shape}; expected a grey image of at "
+                "least 3 x 3 pixels. Turn colour into grey first"
+            )
         if not np.isfinite(image).all():
             raise ValueError(f"images[{i}] contains NaN or infinity")
         covariance = np.cov(_pixel_features(image))
@@ -89,8 +91,8 @@ def _check_one(item: Any) -> np.ndarray:
     """Return a symmetric positive definite matrix, or say what is wrong with it."""
     A = np.asarray(item)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.dtype.kind not in "biuf":
-        given = f"{A.dtype} of shape {A.shape}"
-        raise ValueError(f"must be a square matrix of real numbers, got {given}")
+        words = "must be a square matrix of real numbers, all of one shape"
+        raise ValueError(f"{words}; got {A.dtype} of shape {A.shape}")
     A = A.astype(np.float64)
     if not np.isfinite(A).all():
         raise ValueError("contains NaN or infinity")
@@ -110,7 +112,8 @@ def _check_pair(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
     first, second = distances.check_both(X, Y, _check_one)
     shapes = {A.shape for A in (*first, *second)}
     if len(shapes) > 1:
-        raise ValueError(f"all matrices must have one shape, got {sorted(shapes)[:3]}")
+        found = f"got {sorted(shapes)[:3]}"
+        raise ValueError(f"all matrices must agree, in one shape; {found}")
     stack = np.array(first)
     return stack, stack if second is first else np.array(second)
 

@@ -35,7 +35,10 @@ def table_rows(X: Any, name: str = "X") -> list[Row]:
     for i, row in enumerate(rows):
         if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__"):
             given = type(row).__name__
-            raise TypeError(f"{name}[{i}] must be a row of a table, got {given}")
+            raise TypeError(
+                f"{name}[{i}] must be a row of a table, got {given}; pass a frame, a "
+                "two-dimensional array or a list of rows"
+            )
         found.append(tuple(_cell(v, f"{name}[{i}][{k}]") for k, v in enumerate(row)))
         if len(found[-1]) != len(found[0]) or not found[-1]:
             sizes = f"{len(found[-1])} entries, {name}[0] has {len(found[0])}"
@@ -75,7 +78,10 @@ def _cell(value: Any, where: str) -> float | bool | str | None:
         return bool(value)
     if not isinstance(value, Real):
         given = type(value).__name__
-        raise TypeError(f"{where} is a {given}, not a number, text or a boolean")
+        raise TypeError(
+            f"{where} is a {given}, not a number, text or a boolean. Turn dates into "
+            "numbers first"
+        )
     if math.isinf(value):
         raise ValueError(f"{where} is infinite")
     return float(value)
@@ -105,18 +111,23 @@ def warn_of_identifiers(columns: Mapping[Any, Sequence]) -> None:
             )
 
 
+def _check_ranges(ranges: Any, n_columns: int) -> Ranges:
+    """Return one range per column: a number, or None for categories."""
+    if isinstance(ranges, str) or not isinstance(ranges, Sequence | np.ndarray):
+        words = '"observed" or one entry per column, a number, or None for categories'
+        raise TypeError(f"ranges must be {words}, got {ranges!r}")
+    if len(ranges) != n_columns:
+        raise ValueError(f"ranges has {len(ranges)} entries for {n_columns} columns")
+    for k, width in enumerate(ranges):
+        number = isinstance(width, int | float | np.number | None)
+        if not number or not 0 <= (width or 0) < np.inf:
+            raise ValueError(f"ranges[{k}] must be a number from 0 on, got {width!r}")
+    return tuple(None if width is None else float(width) for width in ranges)
+
+
 def _settled_ranges(ranges: Any, X: list[Row], Y: list[Row]) -> Ranges:
-    """One range per column: a number, or None for categories."""
-    if not isinstance(ranges, str):
-        widths = tuple(None if width is None else float(width) for width in ranges)
-        valid = all(width is None or 0 <= width < np.inf for width in widths)
-        if valid and len(widths) == len(X[0]):
-            return widths
     if not (isinstance(ranges, str) and ranges == "observed"):
-        raise ValueError(
-            f'ranges must be "observed" or hold for each of {len(X[0])} columns a '
-            f"number from 0 on, or None for categories, got {ranges!r}"
-        )
+        return _check_ranges(ranges, len(X[0]))
     found = _column_ranges(Y)
     if X is not Y and any(width is not None for width in found):
         raise ValueError(

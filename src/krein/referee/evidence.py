@@ -13,9 +13,9 @@ semidefinite on P'c = 0. Where K is indefinite it is zero at stationary points a
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -238,7 +238,11 @@ def judge(evidence: Evidence, claim: Claim) -> tuple[str, float, list[str]]:
     return kind, measure, faults
 
 
-@dataclass(frozen=True, repr=False)
+def _some(values: Array) -> str:
+    return np.array2string(values, precision=6, threshold=4)
+
+
+@dataclass(frozen=True)
 class CertificateReport:
     """What `check_certificate` found.
 
@@ -257,7 +261,7 @@ class CertificateReport:
     objective : ndarray of shape (n_rows,)
         The objective by the referee.
     text : str
-        The findings in words, also ``str(report)`` and what a notebook shows.
+        The findings in words, also ``str(report)``.
 
     Examples
     --------
@@ -277,8 +281,17 @@ class CertificateReport:
     objective: np.ndarray
     text: str
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        holds = {True: "yes", False: "no", None: "not checked"}[self.holds]
+        rows = {"holds": holds, "statement": _MEANING[self.kind],
+                "claimed": _some(self.claimed),
+                "recomputed": _some(self.recomputed)}  # fmt: skip
+        cells = [f"<tr><th>{k}</th><td>{html.escape(v)}</td>" for k, v in rows.items()]
+        table = f"<table><caption>krein certificate</caption>{''.join(cells)}</table>"
+        return f"{table}<pre>{html.escape(self.text)}</pre>"
 
 
 def report_on(
@@ -294,10 +307,9 @@ def report_on(
         notes |= dict.fromkeys(f"note: {note}" for note in evidence.notes)
     kind = next((k for k in _MEANING if k in kinds), "none")
     claimed, recomputed, objective = np.array(numbers).reshape(-1, 3).T
-    some = partial(np.array2string, precision=6, threshold=4)
     head = "does not hold" if wrong else "holds"
     lines = [f"{name}: the certificate {head} ({_MEANING[kind]})"]
-    lines.append(f"claimed {some(claimed)}, recomputed {some(recomputed)}")
+    lines.append(f"claimed {_some(claimed)}, recomputed {_some(recomputed)}")
     text = "\n".join([*lines, *(f"- {fault}" for fault in wrong), *notes])
     return CertificateReport(not wrong, kind, claimed, recomputed, objective, text)
 

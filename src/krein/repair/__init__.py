@@ -209,8 +209,8 @@ def _check_fixed(fixed: Any, n: int) -> np.ndarray | None:
         return None
     mask = np.asarray(fixed)
     if mask.shape != (n, n) or mask.dtype != bool:
-        given = f"{mask.dtype} of shape {mask.shape}"
-        raise ValueError(f"fixed must be boolean, of shape {(n, n)}; got {given}")
+        given = f"{mask.dtype} {mask.shape}"
+        raise ValueError(f"fixed must be a boolean array {(n, n)}, got {given}")
     if not np.array_equal(mask, mask.T):
         raise ValueError("fixed is not symmetric; pass fixed | fixed.T")
     return mask
@@ -219,7 +219,9 @@ def _check_fixed(fixed: Any, n: int) -> np.ndarray | None:
 def _check_weight(weight: Any, n: int) -> Array:
     w = np.asarray(weight, dtype=np.float64)
     if w.shape != (n,) or not (np.isfinite(w).all() and (w > 0).all()):
-        raise ValueError(f"weight must hold {n} positive numbers, one per item")
+        raise ValueError(
+            f"weight must hold {n} positive numbers; leave out items that do not count"
+        )
     return w
 
 
@@ -240,7 +242,7 @@ def _goal(G: Array, diagonal: str, mask: np.ndarray | None, least: float) -> Arr
         raise ValueError(
             f"the diagonal entry of item {i} is to be {goal[i, i]:.4g}, not above "
             f"min_eigenvalue = {least:g}, which leaves only zeros in its row. Use "
-            "diagonal='free' or 'unit', or leave the item out"
+            "diagonal='free' or 'unit', a smaller min_eigenvalue, or leave the item out"
         )
     return goal
 

@@ -131,8 +131,10 @@ def _check_estimator(model: Any, X: Any, sample_weight: Any) -> None:
         needed = "approximation=KreinNystroem(n_components=..., random_state=0)"
         raise ValueError(f"estimator={model!r} has no approximation; pass {needed}")
     if not isinstance(approximation.random_state, int | np.integer):
-        given = f"random_state={approximation.random_state!r}"
-        raise ValueError(f"approximation has {given}: fit at scale needs an int")
+        raise ValueError(
+            f"approximation has random_state={approximation.random_state!r}: fit at "
+            "scale needs an int, to find its landmarks again"
+        )
     if getattr(model, "probability", False):
         raise ValueError(
             "probability=True needs fits on parts of the data in memory: calibrate "

@@ -168,9 +168,11 @@ class BlockStore:
         try:
             files.replace_file(self.file(block), content)
         except OSError as error:
+            rows = self.blocks[block][0]
             text = (
-                f"block {block} could not be written to {self.path}: {error.strerror}. "
-                "Blocks that are complete stay; run the same call again"
+                f"block {block} (rows {rows.start} to {rows.stop - 1}) could not be "
+                f"written to {self.path}: {error.strerror}. Blocks that are complete "
+                "stay; free some space and run the same call again"
             )
             raise OSError(error.errno, text) from error
         self._checked.discard(block)
