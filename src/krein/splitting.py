@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from krein.arrays import Array, compressed_rows
 from krein.items import refuse_missing_targets
-from krein.validation import check_sparse_rows, refuse_odd_arrays
+from krein.validation import check_order, check_sparse_rows, refuse_odd_arrays
 
 
 def split_kernel(
@@ -64,6 +64,7 @@ def split_kernel(
         raise ValueError(
             f"y has {_num_samples(y)} labels for {shape[0]} items; they must agree"
         )
+    check_order(K, y)
     refuse_missing_targets(y)
     labels = column_or_1d(y)
     train, test = train_test_split(

@@ -128,9 +128,14 @@ class Comparison:
         """Return the mean of the deciding score; larger is better."""
         return float(self.scores(method).mean())
 
+    def shown(self, method: str) -> str:
+        """The mean of the deciding score as people read it: errors are not negative."""
+        sign = 1.0 if self.deciding.larger_is_better else -1.0
+        return f"{sign * self.mean(method):.3f}"
+
     def shown_mean(self, method: str) -> str:
         """The mean of the deciding score in words."""
-        return f"mean {self.deciding.title} {abs(self.mean(method)):.3f}"
+        return f"mean {self.deciding.title} {self.shown(method)}"
 
     @property
     def test_share(self) -> float:
@@ -277,6 +282,7 @@ class Comparison:
         if n > _EXACT_UP_TO:
             return True  # not known; the diagnosis of large matrices is an estimate
         K = self.problem.on(self.problem.everything)
+        K = K.toarray() if scipy.sparse.issparse(K) else K
         # The report needs the eigenvectors too, and shares them.
         values = Spectrum.exact(K).eigenvalues if is_sharing() else eigvalsh(K)
         return bool(values[0] < -n * 1e-14 * np.abs(values).max())

@@ -149,7 +149,7 @@ def _targets(X: Any, y: Any, n: int, task: str) -> tuple[np.ndarray, np.ndarray]
     if task == "novelty" and y is None:
         return np.array(["normal", "novel"]), np.zeros(n, dtype=int)
     validation.refuse_mask(y, "y")
-    validation.warn_if_reordered(X, y)
+    validation.check_order(X, y)
     refuse_missing_targets(y)
     labels = column_or_1d(np.asarray(y), warn=False)
     if labels.size != n:

@@ -76,9 +76,10 @@ def recommend(comparison: Any) -> Recommendation:
     decided = len(equals) < len(scores) or not lower
     near = [m for m in equals if m not in (chosen, *lower) and comparison.skill(m) > 0]
     warning = _nothing_learnt(comparison, chosen)
-    text = _words(comparison, chosen, default, equals, near if decided else None)
-    text += _about_raw(comparison, chosen, said="svc" in near and decided)
-    text = f"{warning} {text}".strip()
+    text = warning
+    if not warning:
+        text = _words(comparison, chosen, default, equals, near if decided else None)
+        text += _about_raw(comparison, chosen, said="svc" in near and decided)
     return Recommendation(chosen, len(equals) == 1, equals, text, not warning, decided)
 
 
@@ -158,7 +159,8 @@ def _nothing_learnt(comparison: Any, chosen: str) -> str:
     return (
         f"Nothing was learnt: {comparison.shown_mean(chosen)} by "
         f"{comparison.title(chosen)}, and {name} {free:.3f}. Are the labels in the "
-        "order of the items, and does large mean alike?"
+        "order of the items, and does large mean alike? Until that is settled, no "
+        "method can be recommended."
     )
 
 
@@ -193,7 +195,7 @@ def _words(
         text += f" {_listed(comparison, near, 'All other methods')} {do} as well."
     if best != chosen:
         p_value = f"p = {comparison.p_value(best, chosen):.2g}"
-        top = f"{abs(comparison.mean(best)):.3f}, {p_value}"
+        top = f"{comparison.shown(best)}, {p_value}"
         text += f" The highest is {title(best)} ({top})."
     return text
 

@@ -300,6 +300,10 @@ class KernelComparison:
         comparison = self.comparisons[kernel]
         return comparison.scores(comparison.recommendation.method)
 
+    def _shown(self, kernel: str) -> str:
+        comparison = self.comparisons[kernel]
+        return comparison.shown(comparison.recommendation.method)
+
     def table(self) -> list[dict[str, Any]]:
         """Return the rows of all comparisons, each with its kernel, best first."""
         rows = [
@@ -324,7 +328,7 @@ class KernelComparison:
         )
         p_values = dict(zip(others, adjusted, strict=True))
         against = ", ".join(
-            f"{other} {abs(self._of(other).mean()):.3f} (p = {p:.2g})"
+            f"{other} {self._shown(other)} (p = {p:.2g})"
             for other, p in p_values.items()
         )
         text = (

@@ -208,6 +208,7 @@ def diagnose(
     """
     if kind not in ("similarity", "distance"):
         raise ValueError(f"kind must be 'similarity' or 'distance', got {kind!r}")
+    validation.check_order(K, y)
     K, filled = _check_matrix(K)
     if y is not None:
         refuse_missing_targets(y)
