@@ -281,7 +281,7 @@ class Comparison:
         n = self.problem.codes.size
         if n > _EXACT_UP_TO:
             return True  # not known; the diagnosis of large matrices is an estimate
-        K = self.problem.on(self.problem.everything)
+        K: Any = self.problem.on(self.problem.everything)
         K = K.toarray() if scipy.sparse.issparse(K) else K
         # The report needs the eigenvectors too, and shares them.
         values = Spectrum.exact(K).eigenvalues if is_sharing() else eigvalsh(K)
