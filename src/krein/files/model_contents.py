@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -23,7 +24,7 @@ from krein.machines.new_points import Proxy
 from krein.result import Certificate, History, Result
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel
-from krein.store.state import Fitted, State, declared_state, faults_of
+from krein.store.state import Fitted, declared_state, faults_of
 
 TAG = "~"  # says what kind of value a JSON object stands for
 ARRAY_KINDS = "biufU"
@@ -34,96 +35,46 @@ RECORDS: dict[str, Any] = {
 PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
 
 
-def _several(names: str, kind: str, shape: str | None = None, **facts: Any) -> State:
-    return tuple(Fitted(name, kind, shape, **facts) for name in names.split())
-
-
-def _private(name: str, kind: str, **facts: Any) -> Fitted:
-    """State that scikit-learn keeps in an attribute with an underscore in front."""
-    return Fitted(name, kind, attribute=f"_{name}", **facts)
-
-
-_FRAME = (
-    Fitted("n_features_in_", "integer", needed=False),
-    Fitted("feature_names_in_", "labels", needed=False),
-)
-_LINEAR = (
-    Fitted("classes_", "labels", "c"),
-    Fitted("coef_", "numbers", "rp"),
-    *_several("intercept_ n_iter_", "anything"),
-)
-# Of scikit-learn: where the class is, and its fitted state.
-_FOREIGN: dict[str, tuple[str, State]] = {
-    "Pipeline": ("sklearn.pipeline", ()),
-    "StandardScaler": (
-        "sklearn.preprocessing",
-        (
-            *_several("mean_ var_ scale_", "numbers", needed=False),
-            Fitted("n_samples_seen_", "anything"),
-        ),
-    ),
-    "Normalizer": ("sklearn.preprocessing", ()),
+# Classes of scikit-learn: where they are, and the attributes that a file holds, under
+# another name where one is given.
+_FOREIGN = {
+    "Pipeline": ("sklearn.pipeline", ""),
+    "StandardScaler": ("sklearn.preprocessing", "mean_ var_ scale_ n_samples_seen_"),
+    "Normalizer": ("sklearn.preprocessing", ""),
+    "FunctionTransformer": ("sklearn.preprocessing", ""),
     "MinMaxScaler": (
         "sklearn.preprocessing",
-        (
-            *_several("min_ scale_ data_min_ data_max_ data_range_", "numbers", "p"),
-            Fitted("n_samples_seen_", "integer"),
-        ),
+        "min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
     ),
     "PCA": (
         "sklearn.decomposition",
-        (
-            Fitted("mean_", "numbers", "p"),
-            Fitted("components_", "numbers", "kp"),
-            *_several("explained_variance_ explained_variance_ratio_", "numbers", "k"),
-            Fitted("singular_values_", "numbers", "k"),
-            Fitted("noise_variance_", "number"),
-            *_several("n_components_ n_samples_", "integer"),
-        ),
+        "mean_ components_ explained_variance_ explained_variance_ratio_ "
+        "singular_values_ noise_variance_ n_components_ n_samples_",
     ),
     "SimpleImputer": (
         "sklearn.impute",
-        (
-            Fitted("statistics_", "labels", "p"),
-            Fitted("indicator_", "model", needed=False),
-            _private("fit_dtype", "anything"),
-            _private("fill_dtype", "anything", needed=False),
-        ),
+        "statistics_ indicator_ fit_dtype=_fit_dtype fill_dtype=_fill_dtype",
     ),
     "MissingIndicator": (
         "sklearn.impute",
-        (
-            Fitted("features_", "integers", "k"),
-            _private("n_features", "integer"),
-            _private("precomputed", "flag"),
-        ),
+        "features_ n_features=_n_features precomputed=_precomputed",
     ),
-    "LinearSVC": ("sklearn.svm", _LINEAR),
-    "LogisticRegression": ("sklearn.linear_model", _LINEAR),
-    "FunctionTransformer": ("sklearn.preprocessing", ()),
+    "LinearSVC": ("sklearn.svm", "classes_ coef_ intercept_ n_iter_"),
+    "LogisticRegression": ("sklearn.linear_model", "classes_ coef_ intercept_ n_iter_"),
     "ColumnTransformer": (
         "sklearn.compose",
-        (
-            Fitted("transformers_", "anything"),
-            Fitted("output_indices_", "table"),
-            Fitted("sparse_output_", "flag"),
-            _private("columns", "anything"),
-            _private("remainder", "anything"),
-            Fitted("inputs", "table", attribute="_transformer_to_input_indices"),
-            _private("n_features", "integer", needed=False),
-            Fitted(
-                "passthrough", "table", needed=False,
-                attribute="_name_to_fitted_passthrough",
-            ),
-        ),
+        "transformers_ output_indices_ sparse_output_ columns=_columns "
+        "remainder=_remainder n_features=_n_features "
+        "inputs=_transformer_to_input_indices passthrough=_name_to_fitted_passthrough",
     ),
-}  # fmt: skip
+}
 # Classes whose fitted state scikit-learn does not promise to keep between versions.
 UNSTABLE = {"ColumnTransformer", "MissingIndicator", "SimpleImputer"}
 # What the command line notes on a model: names and labels of its training items, and
 # the least and largest number between them.
 _ABOUT_ITEMS = (
-    *_several("item_names_ item_labels_", "names", needed=False),
+    Fitted("item_names_", "names", needed=False),
+    Fitted("item_labels_", "names", needed=False),
     Fitted("item_range_", "numbers", needed=False),
 )
 
@@ -146,9 +97,16 @@ def known_class(name: str) -> Any:
 def state_of(cls: type) -> dict[str, Fitted]:
     """What a fitted estimator of this class consists of."""
     name = cls.__name__
-    entries = _FOREIGN[name][1] if name in _FOREIGN else declared_state(cls).values()
-    if name in _FOREIGN and name != "Pipeline":  # which asks its first step
-        entries = (*_FRAME, *entries)
+    entries: Iterable[Fitted] = declared_state(cls).values()
+    if name in _FOREIGN:
+        words = _FOREIGN[name][1].split()
+        if name != "Pipeline":  # which asks its first step
+            words += ["n_features_in_", "feature_names_in_"]
+        parts = [word.partition("=") for word in words]
+        entries = [
+            Fitted(name, "anything", needed=False, attribute=place)
+            for name, _, place in parts
+        ]
     return {entry.name: entry for entry in (*entries, *_ABOUT_ITEMS)}
 
 
@@ -170,11 +128,12 @@ def first_unfitted(model: Any) -> str:
     if isinstance(model, BaseSearchCV):
         fitted = hasattr(model, "best_estimator_")
         return "" if fitted else f"{type(model).__name__} (with refit=True)"
+    name = type(model).__name__
     entries = state_of(type(model)).values()
-    if any(entry.needed is True for entry in entries):
-        if not any(hasattr(model, entry.place) for entry in entries):
-            return type(model).__name__
-    return ""
+    stateless = not (name in _FOREIGN and _FOREIGN[name][1])
+    if stateless and not any(entry.needed is True for entry in entries):
+        return ""
+    return "" if any(hasattr(model, entry.place) for entry in entries) else name
 
 
 def trusted_types() -> list[str]:
