@@ -13,7 +13,7 @@ import scipy.io
 import scipy.sparse
 
 from krein import FormatError, read_items, read_labels, read_matrix
-from krein.files.text import TooLargeError
+from krein.files.sources import TooLargeError
 
 # ---------------------------------------------------------------------- Matrix Market
 

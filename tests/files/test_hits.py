@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sklearn.neighbors import kneighbors_graph
 
 from krein import FormatError, Named, read_hits, write_hits
-from krein.files import text as text_files
+from krein.files import sources as text_files
 from krein.files.line_blocks import Layout, careful_lines, fast_lines
-from krein.files.text import Place
+from krein.files.sources import Place
 
 TWELVE = "{q}\t{t}\t{identity}\t70\t41\t0\t48\t119\t42\t112\t{evalue}\t{score}"
 

@@ -36,7 +36,7 @@ from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import select_methods
 from krein.comparison.problem import Problem
 from krein.diagnostics.findings import Evidence, find
-from krein.files import check_format, write_matrix
+from krein.files.writers import check_format, write_matrix
 from krein.items import called
 from krein.progress import progress_bar
 from krein.report.render import render_map

@@ -13,18 +13,12 @@ from sklearn.utils.validation import _num_samples
 
 from krein.arrays import compressed_rows
 from krein.cli.terminal import print_note
-from krein.files import (
-    FallingScoreError,
-    FormatError,
-    Named,
-    as_separator,
-    file_head,
-    kind_of_hits,
-    read_hits,
-    read_items,
-    read_labels,
-    read_matrix,
-)
+from krein.files.cells import as_separator
+from krein.files.hit_columns import FallingScoreError
+from krein.files.hit_table import kind_of_hits, read_hits
+from krein.files.matching import read_labels
+from krein.files.readers import read_items, read_matrix
+from krein.files.sources import FormatError, Named, file_head
 from krein.items import take
 from krein.kernels import Kernel
 from krein.validation import ROUNDING, asymmetry

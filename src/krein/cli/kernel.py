@@ -19,8 +19,9 @@ from krein.cli.terminal import (
     print_note,
     print_table,
 )
-from krein.files import check_format, check_names, write_matrix, write_table
 from krein.files.data_sets import data_folder, kind_of, list_datasets, source_of
+from krein.files.sources import check_names
+from krein.files.writers import check_format, write_matrix, write_table
 from krein.kernels import KERNELS, kernel_matrix, list_kernels
 from krein.words import few_digits, import_optional
 

@@ -27,7 +27,10 @@ from krein.cli.terminal import (
     write_csv,
 )
 from krein.comparison.yardsticks import most_similar
-from krein.files import FormatError, Named, align_columns, read_hits, read_matrix
+from krein.files.hit_table import read_hits
+from krein.files.matching import align_columns
+from krein.files.readers import read_matrix
+from krein.files.sources import FormatError, Named
 from krein.items import called
 from krein.kernels import as_kernel
 from krein.words import warn_user

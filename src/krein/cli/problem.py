@@ -14,7 +14,7 @@ from krein.cli.inputs import TWINS, Inputs, check_symmetry, read_inputs
 from krein.cli.terminal import check_settings, make_kernel, parse_pairs, print_note
 from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem, make_problem
-from krein.files import FormatError, Named
+from krein.files.sources import FormatError, Named
 from krein.similarity.sparse import as_matrix
 from krein.splitting import duplicate_groups, near_duplicate_share, similarity_groups
 from krein.validation import is_continuous, wrong_direction

@@ -21,7 +21,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from krein.files import write_rows
+from krein.files.writers import write_rows
 from krein.kernels import KERNELS, as_kernel, list_kernels
 from krein.kernels.distances import FITTED, POINTWISE
 from krein.store.files import atomic_write, check_writable

@@ -27,8 +27,7 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import available_memory
-from krein.files.cells import How, Named
-from krein.files.text import FormatError, TooLargeError, require_room
+from krein.files.sources import FormatError, How, Named, TooLargeError, require_room
 
 _MATRIX_KEYS = ("K", "X", "S", "D", "data")
 _DAMAGED = (

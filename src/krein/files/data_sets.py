@@ -21,10 +21,9 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from krein.files.binary import read_arrays
-from krein.files.cells import as_labels
+from krein.files.cells import as_labels, text_rows
 from krein.files.item_files import read_columns
-from krein.files.tables import text_rows
-from krein.files.text import FormatError
+from krein.files.sources import FormatError
 
 _SHAPES = """Similarity exp(-d / 2) of the first 300 handwritten digits of scikit-learn
 (UCI Machine Learning Repository, Optical Recognition of Handwritten Digits, CC BY 4.0),

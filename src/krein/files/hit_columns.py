@@ -14,7 +14,7 @@ from pathlib import Path
 
 from krein.files.cells import is_number
 from krein.files.line_blocks import Layout, data_lines, split_line
-from krein.files.text import FormatError, Place, whole_lines
+from krein.files.sources import FormatError, Place, whole_lines
 
 _LONGEST_LINE = 1 << 26
 _SAMPLE = 5000  # lines by which columns without titles are told apart

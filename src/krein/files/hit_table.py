@@ -15,7 +15,6 @@ import scipy.sparse
 
 from krein.arrays import Array
 from krein.files.binary import read_arrays
-from krein.files.cells import Named, check_names
 from krein.files.hit_columns import find_columns, is_pair_list, table_blocks
 from krein.files.line_blocks import (
     HitLines,
@@ -25,7 +24,7 @@ from krein.files.line_blocks import (
     fast_lines,
     split_line,
 )
-from krein.files.text import FormatError, Place, readable
+from krein.files.sources import FormatError, Named, Place, check_names, readable
 
 Several = Literal["max", "sum"]
 

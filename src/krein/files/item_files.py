@@ -13,36 +13,9 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import available_memory
-from krein.files.cells import (
-    MISSING,
-    How,
-    Named,
-    Row,
-    as_labels,
-    is_number,
-    parse_count,
-    parse_number,
-    unique_names,
-    with_decimal_point,
-)
+from krein.files import cells, sources, tables
 from krein.files.matching import choose_labels, labels_in_column
-from krein.files.tables import (
-    column_at,
-    find_separator,
-    has_decimal_commas,
-    is_numbering,
-    read_rows,
-    text_rows,
-)
-from krein.files.text import (
-    FormatError,
-    Line,
-    Place,
-    require_room,
-    text_lines,
-    whole_lines,
-    without_comments,
-)
+from krein.files.sources import FormatError, How, Named, Place
 
 _ATTRIBUTE = re.compile(
     r"""@attribute\s+(?:'(.*?)'|"(.*?)"|([^\s{]+))\s*(.*)""", re.IGNORECASE
@@ -63,7 +36,7 @@ def fast_fasta(path: Path) -> Named | None:
     names: list[str] = []
     sequences: list[str] = []
     left = (available_memory() or 1 << 62) // 4
-    for _, block in whole_lines(path, left, b"\n>"):
+    for _, block in sources.whole_lines(path, left, b"\n>"):
         left -= len(block)
         if left < 0 or b"\r" in block or not block.isascii():
             return None
@@ -84,7 +57,7 @@ def careful_fasta(path: Path) -> Named:
     names: list[str] = []
     starts: list[Place] = []
     parts: list[list[str]] = []
-    for place, text in text_lines(path, weight=2):
+    for place, text in sources.text_lines(path, weight=2):
         if text.startswith(">"):
             words = text[1:].split(maxsplit=1)
             if not words:
@@ -106,13 +79,13 @@ def careful_fasta(path: Path) -> Named:
             raise place.error(f"the sequence {name!r} is empty; is the file complete?")
     if not parts:
         raise FormatError(path, "there are no sequences in the file")
-    return Named(["".join(part) for part in parts], unique_names(names, starts))
+    return Named(["".join(part) for part in parts], sources.unique_names(names, starts))
 
 
 def read_lines(path: Path, how: How | None = None) -> Named:
     """Read one string per line."""
     strings = []
-    for place, text in text_lines(path):
+    for place, text in sources.text_lines(path):
         if not text.strip():
             raise place.error("the line is empty; expected a string")
         strings.append(text.strip())
@@ -124,10 +97,10 @@ def read_lines(path: Path, how: How | None = None) -> Named:
 def read_ucr(path: Path, how: How) -> Named:
     """Read a label and the values of a series per line.
 
-    NaN behind the last value, which pads series of unequal length, is cut off.
+    NaN behind the last value, which pads series of unequal length, is cells.cut off.
     """
     series, labels = [], []
-    for row in read_rows(path, how.separator or "\t", _WEIGHT):
+    for row in cells.read_rows(path, how.separator or "\t", _WEIGHT):
         fields = row.texts()
         while fields and fields[-1].lower() in ("nan", ""):
             fields.pop()
@@ -137,13 +110,15 @@ def read_ucr(path: Path, how: How) -> Named:
         series.append(_numbers(fields[1:], row.place, 2))
     if not series:
         raise FormatError(path, "there are no series in the file")
-    return Named(_stack(series), target=as_labels(labels))
+    return Named(_stack(series), target=cells.as_labels(labels))
 
 
 def _numbers(fields: Sequence[str], place: Place, first: int) -> np.ndarray:
     """Numbers of fields; the first of them is in this column."""
     places = enumerate(fields, start=first)
-    return np.array([parse_number(field, place, column) for column, field in places])
+    return np.array(
+        [cells.parse_number(field, place, column) for column, field in places]
+    )
 
 
 def _stack(series: list[np.ndarray]) -> np.ndarray | list[np.ndarray]:
@@ -151,10 +126,14 @@ def _stack(series: list[np.ndarray]) -> np.ndarray | list[np.ndarray]:
     return np.stack(series) if same else series
 
 
-def _around_data(path: Path, comment: str, weight: int) -> tuple[list[Line], Any]:
+def _around_data(
+    path: Path, comment: str, weight: int
+) -> tuple[list[sources.Line], Any]:
     """Return the lines that begin with @, up to @data, and those that follow it."""
-    stripped = ((place, text.strip()) for place, text in text_lines(path, weight))
-    lines, header = without_comments(stripped, comment), []
+    stripped = (
+        (place, text.strip()) for place, text in sources.text_lines(path, weight)
+    )
+    lines, header = sources.without_comments(stripped, comment), []
     for place, text in lines:
         if not text.startswith("@"):
             raise place.error("expected a line that begins with @")
@@ -190,7 +169,7 @@ def read_ts(path: Path, how: How | None = None) -> Named:
         series.append(rows[0] if len(rows) == 1 else np.stack(rows))
     if not series:
         raise FormatError(path, "there is no series behind @data; is it complete?")
-    return Named(_stack(series), target=as_labels(labels) if labelled else None)
+    return Named(_stack(series), target=cells.as_labels(labels) if labelled else None)
 
 
 def read_arff(path: Path, how: How | None = None) -> Named:
@@ -210,8 +189,10 @@ def read_arff(path: Path, how: How | None = None) -> Named:
             f"encode {attributes[nominal[0]][0]!r} as numbers first",
         )
     numeric = [k for k in range(len(attributes)) if k not in nominal]
-    data = [[parse_number(f[k], place, k + 1) for k in numeric] for place, f in rows]
-    target = as_labels([f[nominal[0]] for _, f in rows]) if nominal else None
+    data = [
+        [cells.parse_number(f[k], place, k + 1) for k in numeric] for place, f in rows
+    ]
+    target = cells.as_labels([f[nominal[0]] for _, f in rows]) if nominal else None
     columns = [attributes[k][0] for k in numeric]
     return Named(np.array(data), columns=columns, target=target)
 
@@ -243,7 +224,7 @@ def read_libsvm(path: Path, how: How | None = None) -> Named:
     """Read ``label index:value ...`` lines into a dense matrix."""
     labels: list[str] = []
     rows, columns, values = array("q"), array("q"), array("d")
-    for place, text in text_lines(path, weight=7):
+    for place, text in sources.text_lines(path, weight=7):
         fields = text.split("#")[0].split()
         if not fields:
             continue
@@ -251,21 +232,21 @@ def read_libsvm(path: Path, how: How | None = None) -> Named:
             index, colon, value = field.partition(":")
             if index == "qid":
                 continue
-            position = parse_count(index)
+            position = cells.parse_count(index)
             if not colon or position is None:
                 problem = f"expected index:value with an index from 1, got {field!r}"
                 raise place.error(problem, column)
             rows.append(len(labels))
             columns.append(position - 1)
-            values.append(parse_number(value, place, column))
+            values.append(cells.parse_number(value, place, column))
         labels.append(fields[0])
     if not labels:
         raise FormatError(path, "there are no rows in the file")
     width = 1 + max(columns, default=0)
-    require_room(8 * len(labels) * width, path, "Take fewer features.")
+    sources.require_room(8 * len(labels) * width, path, "Take fewer features.")
     X = np.zeros((len(labels), width))
     X[rows, columns] = values
-    return Named(X, target=as_labels(labels))
+    return Named(X, target=cells.as_labels(labels))
 
 
 def read_columns(
@@ -281,8 +262,8 @@ def read_columns(
 
     With `mixed` these may hold text, and entries may be missing: items are tuples.
     """
-    mark = separator or find_separator(path, numbers=False)
-    header, *rows = text_rows(path, mark)
+    mark = separator or cells.find_separator(path, numbers=False)
+    header, *rows = cells.text_rows(path, mark)
     if not rows:
         raise FormatError(path, "there is a header but no row")
     titles, note = header.texts(), ""
@@ -292,7 +273,7 @@ def read_columns(
     if named:
         places.remove(0)
     if label_column is not None:
-        place = column_at(header, label_column)
+        place = cells.column_at(header, label_column)
         places = [k for k in places if k != place]
         found = labels_in_column(rows, place, f"labels from {label_column!r}")
         labels = choose_labels(found, None, path, skip_unlabelled)
@@ -300,7 +281,7 @@ def read_columns(
             rows = [rows[k] for k in labels.labelled]
         note = f", {labels.notes[0]}"
     if column is not None:
-        items: Any = _texts(rows, column_at(header, column))
+        items: Any = _texts(rows, cells.column_at(header, column))
         what, columns = f"{len(rows)} items from column {column!r}", None
     elif not places:
         raise FormatError(path, "there is no column besides the labels")
@@ -312,15 +293,15 @@ def read_columns(
     return Named(items, names, columns, labels.data, notes, labelled=labels.labelled)
 
 
-def _names_in_front(rows: list[Row]) -> list[str] | None:
+def _names_in_front(rows: list[cells.Row]) -> list[str] | None:
     """Return the first column below an empty title as names, unless it counts rows."""
     names = [row.name(0) for row in rows]
-    if is_numbering(names):
+    if tables.is_numbering(names):
         return None
-    return unique_names(names, [row.place for row in rows])
+    return sources.unique_names(names, [row.place for row in rows])
 
 
-def _texts(rows: list[Row], column: int) -> list[str]:
+def _texts(rows: list[cells.Row], column: int) -> list[str]:
     """Return the fields of a column; none of them may be empty."""
     for row in rows:
         if not row.text(column):
@@ -329,10 +310,10 @@ def _texts(rows: list[Row], column: int) -> list[str]:
 
 
 def _items(
-    rows: list[Row], titles: dict[int, str], mark: str, mixed: bool
+    rows: list[cells.Row], titles: dict[int, str], mark: str, mixed: bool
 ) -> tuple[Any, str]:
     """Return the rows of several columns as vectors or tuples, and what they are."""
-    comma = mark != "," and has_decimal_commas(rows)
+    comma = mark != "," and tables.has_decimal_commas(rows)
     if not mixed:
         vectors = [_numbers_in(rows, k, title, comma) for k, title in titles.items()]
         return np.column_stack(vectors), f"{len(rows)} vectors of {len(titles)} columns"
@@ -347,7 +328,7 @@ def _items(
     return list(zip(*columns, strict=True)), what
 
 
-def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]:
+def _numbers_in(rows: list[cells.Row], k: int, title: str, comma: bool) -> list[float]:
     try:
         return [row.number(k, comma) for row in rows]
     except FormatError as error:
@@ -356,11 +337,17 @@ def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]
         raise error.in_file(error.path, hint) from None
 
 
-def _mixed_column(rows: list[Row], k: int, comma: bool) -> list[float | str | None]:
+def _mixed_column(
+    rows: list[cells.Row], k: int, comma: bool
+) -> list[float | str | None]:
     """Cells as numbers if all of them are, else as text; None where one is missing."""
-    cells = [None if row.text(k).lower() in MISSING else row.text(k) for row in rows]
-    words = [with_decimal_point(cell) if comma else cell for cell in cells if cell]
-    if not all(map(is_number, words)):
-        return list(cells)
-    found = zip(rows, cells, strict=True)
+    entries = [
+        None if row.text(k).lower() in cells.MISSING else row.text(k) for row in rows
+    ]
+    words = [
+        cells.with_decimal_point(cell) if comma else cell for cell in entries if cell
+    ]
+    if not all(map(cells.is_number, words)):
+        return list(entries)
+    found = zip(rows, entries, strict=True)
     return [None if cell is None else row.number(k, comma) for row, cell in found]

@@ -10,25 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from krein.files import cells, sources
 from krein.files.binary import read_npy
-from krein.files.cells import (
-    SKIP,
-    Named,
-    Row,
-    as_labels,
-    as_separator,
-    is_number,
-    missing_labels,
-    unique_names,
-)
-from krein.files.tables import (
-    NAME_TITLES,
-    column_at,
-    find_separator,
-    is_numbering,
-    text_rows,
-)
-from krein.files.text import FormatError, Place, file_head, readable, text_lines
+from krein.files.sources import FormatError, Named, Place
+from krein.files.tables import is_numbering
 
 _TITLES = ("label", "labels", "class", "classes", "target", "y", "category", "group")
 
@@ -90,11 +75,11 @@ def read_labels(
     """
     names = None if names is None else list(names)
     n_items = n_items if names is None else len(names)
-    with readable(path) as file:
-        if file_head(file).startswith(b"\x93NUMPY"):
+    with sources.readable(path) as file:
+        if sources.file_head(file).startswith(b"\x93NUMPY"):
             found = _from_array(file)
         else:
-            mark = as_separator(separator) or _find_separator(file, names)
+            mark = cells.as_separator(separator) or _find_separator(file, names)
             found = _from_text(file, mark, column, names, n_items)
         items = _matched(found, names, n_items, ignore_names, file)
         return choose_labels(found, items, file, skip_unlabelled)
@@ -112,7 +97,7 @@ class Labels:
     names: list[str] | None = None
 
 
-def labels_in_column(rows: Sequence[Row], column: int, note: str) -> Labels:
+def labels_in_column(rows: Sequence[cells.Row], column: int, note: str) -> Labels:
     """Return the labels in a column of a table, counted from 0."""
     texts = [row.name(column) for row in rows]
     missing = np.array([row.lacks_label(column) for row in rows])
@@ -126,7 +111,7 @@ def _from_array(path: Path) -> Labels:
         found = f"shape {labels.shape} of {labels.dtype}"
         raise FormatError(path, f"expected labels, got {found}")
     note, places = f"read {labels.size} labels", [Place(path)] * labels.size
-    return Labels(labels, missing_labels(labels), note, places)
+    return Labels(labels, cells.missing_labels(labels), note, places)
 
 
 def _from_text(
@@ -136,7 +121,7 @@ def _from_text(
     names: list[str] | None,
     n_items: int | None,
 ) -> Labels:
-    rows = text_rows(path, mark)
+    rows = cells.text_rows(path, mark)
     width = len(rows[0].fields)
     header = None
     if column is not None or _has_header(rows, names, n_items):
@@ -153,7 +138,7 @@ def _from_text(
     place = width - 1
     where = ""
     if column is not None and header is not None:
-        place, where = column_at(header, column), f" from column {column!r}"
+        place, where = cells.column_at(header, column), f" from column {column!r}"
     elif header is not None:
         titles = ", ".join(map(repr, header.texts()))
         where = f" (line {header.place.line} is a header: {titles})"
@@ -163,43 +148,47 @@ def _from_text(
     own = None
     beside = _place_of_names(header, rows, place, names, column)
     if beside is not None:
-        own = unique_names([row.name(beside) for row in rows], found.places)
+        own = sources.unique_names([row.name(beside) for row in rows], found.places)
     return replace(found, note=note, names=own)
 
 
 def _find_separator(path: Path, names: list[str] | None) -> str:
     """Return the separator; blanks may stand inside labels, unless names end there."""
-    mark = find_separator(path, "\t;,", numbers=False, otherwise="")
+    mark = cells.find_separator(path, "\t;,", numbers=False, otherwise="")
     if not mark and names is not None:
         known = set(names)
-        firsts = [text.split(maxsplit=1) for _, text in islice(text_lines(path), 100)]
+        firsts = [
+            text.split(maxsplit=1) for _, text in islice(sources.text_lines(path), 100)
+        ]
         pairs = [words for words in firsts if len(words) == 2]
         if pairs and sum(words[0] in known for words in pairs) > len(firsts) // 2:
             mark = " "
     return mark or "\t"
 
 
-def _has_header(rows: list[Row], names: list[str] | None, n_items: int | None) -> bool:
+def _has_header(
+    rows: list[cells.Row], names: list[str] | None, n_items: int | None
+) -> bool:
     """Whether the first row is titles: by the items where they are known."""
     first, *others = [row.texts() for row in rows]
     if len(first) == 2 and names is not None and others:
         known = set(names)
         if first[0] in known or others[0][0] in known:
             return first[0] not in known
-    if len(first) > 1 and first[0].lower() in NAME_TITLES:
+    if len(first) > 1 and first[0].lower() in cells.NAME_TITLES:
         return True
     if n_items is not None and len(rows) in (n_items, n_items + 1):
         return len(rows) == n_items + 1
     again = any(row[-1] == first[-1] for row in others)
     if first[-1].lower() in _TITLES and not again:
         return True
-    numbers = bool(others) and all(is_number(row[-1]) for row in others)
-    return numbers and first[-1][:1].isalpha() and not is_number(first[-1])
+    numbers = bool(others) and all(cells.is_number(row[-1]) for row in others)
+    return numbers and first[-1][:1].isalpha() and not cells.is_number(first[-1])
 
 
 def _place_of_names(
-    header: Row | None,
-    rows: list[Row],
+    header: cells.Row | None,
+    rows: list[cells.Row],
     place: int,
     names: list[str] | None,
     column: str | None,
@@ -215,7 +204,7 @@ def _place_of_names(
     if best is not None and found[best]:
         return best
     titles = header.texts() if header else []
-    return next((k for k in others if titles[k].lower() in NAME_TITLES), None)
+    return next((k for k in others if titles[k].lower() in cells.NAME_TITLES), None)
 
 
 def _matched(
@@ -289,7 +278,7 @@ def choose_labels(
         raise _no_label(found, items, absent, path)
     kept = np.flatnonzero(~absent)
     labels = found.values[places[kept]]
-    data = as_labels(labels.tolist()) if labels.dtype == object else labels
+    data = cells.as_labels(labels.tolist()) if labels.dtype == object else labels
     if kept.size == places.size:
         return replace(items, data=data)
     left = f"{places.size - kept.size} of {places.size} items without a label left out"
@@ -309,11 +298,11 @@ def _no_label(
     place, names = items.data[first], items.names
     whose = "" if names is None else f" for {names[first]!r}"
     if place >= 0:
-        problem = f"the label is missing{whose} ({count} have none); {SKIP}"
+        problem = f"the label is missing{whose} ({count} have none); {cells.SKIP}"
         return found.places[place].error(problem, found.column)
     listed = ", ".join(map(repr, (found.names or [])[:3]))
     own = f"its own names are {listed}, ..."
-    return FormatError(path, f"has no label{whose} ({count}); {own}; {SKIP}")
+    return FormatError(path, f"has no label{whose} ({count}); {own}; {cells.SKIP}")
 
 
 def align_columns(read: Named, expected: Sequence[str]) -> Named:

@@ -11,21 +11,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from krein.files import binary, square
+from krein.files import binary, cells, sources, square, tables
 from krein.files import item_files as items
-from krein.files.cells import (
-    How,
-    Named,
-    Row,
-    as_separator,
-    called,
-    is_number,
-    is_number_or_missing,
-    parse_count,
-)
 from krein.files.hit_columns import is_pair_list
-from krein.files.tables import find_separator, read_rows, read_table
-from krein.files.text import FormatError, TooLargeError, file_head, readable
+from krein.files.sources import FormatError, How, Named
 
 Reader = Callable[[Path, How], Named]
 
@@ -72,16 +61,18 @@ def _is_libsvm(lines: list[str]) -> bool:
 
 
 def _is_phylip(lines: list[str]) -> bool:
-    if parse_count(lines[0]) is None or len(lines) < 2:
+    if cells.parse_count(lines[0]) is None or len(lines) < 2:
         return False
     name, *numbers = lines[1].split()
-    return not is_number(name) and all(is_number(number) for number in numbers)
+    return not cells.is_number(name) and all(
+        cells.is_number(number) for number in numbers
+    )
 
 
 def _read_vectors(path: Path, how: How) -> Named:
-    read = read_table(path, how.separator, matrix=False)
+    read = tables.read_table(path, how.separator, matrix=False)
     for i, j in np.argwhere(~np.isfinite(read.data))[:1]:
-        row, column = called(read.names, i), called(read.columns, j)
+        row, column = sources.called(read.names, i), sources.called(read.columns, j)
         raise FormatError(path, f"row {row} has no number in column {column}")
     return read
 
@@ -167,8 +158,8 @@ def read_matrix(
     "read 2 x 2 numbers, names from first row and column, separator ';', decimal commas"
     >>> folder.cleanup()
     """
-    how = How(as_separator(separator), key, missing)
-    with readable(path) as file:
+    how = How(cells.as_separator(separator), key, missing)
+    with sources.readable(path) as file:
         found = choose_format(file, format, matrix=True)
         if found.name in ("csv", "tsv"):
             read = _or_hint(found.matrix, file, how, _items_to_compare)
@@ -229,8 +220,8 @@ def read_items(
     (['a', 'b'], ['ACGT', 'AC'])
     >>> folder.cleanup()
     """
-    how = How(as_separator(separator), key)
-    with readable(path) as file:
+    how = How(cells.as_separator(separator), key)
+    with sources.readable(path) as file:
         mixed = format == "table"
         if mixed or column is not None or label_column is not None:
             return items.read_columns(
@@ -251,7 +242,7 @@ def read_items(
 
 
 def _or_hint(
-    reader: Any, path: Path, how: How, hint: Callable[[Row, int], str]
+    reader: Any, path: Path, how: How, hint: Callable[[cells.Row, int], str]
 ) -> Named:
     """Read numbers; where there are none, let `hint` say what else the table may be.
 
@@ -259,18 +250,18 @@ def _or_hint(
     """
     try:
         return reader(path, how)
-    except TooLargeError:
+    except sources.TooLargeError:
         raise
     except FormatError as error:
         try:
-            rows = read_rows(path, find_separator(path))
+            rows = cells.read_rows(path, cells.find_separator(path))
             words = hint(next(rows), 1 + sum(1 for _ in rows))
         except (FormatError, StopIteration):
             words = ""
         raise (error.in_file(path, f". {words}") if words else error) from None
 
 
-def _items_to_compare(first: Row, n_rows: int) -> str:
+def _items_to_compare(first: cells.Row, n_rows: int) -> str:
     width = len(first.fields)
     if width < 2 or n_rows - width in (-1, 0, 1):  # the shape of a matrix
         return ""
@@ -280,15 +271,15 @@ def _items_to_compare(first: Row, n_rows: int) -> str:
     )
 
 
-def _column_of_text(first: Row, n_rows: int) -> str:
-    if all(is_number_or_missing(text) for text in first.texts()):
+def _column_of_text(first: cells.Row, n_rows: int) -> str:
+    if all(cells.is_number_or_missing(text) for text in first.texts()):
         return ""
     if len(first.fields) == 1:
         return "For items that are text, one per line: format='lines'"
     return f"For items that are text: column= (--items), one of {_titles(first)}"
 
 
-def _titles(first: Row) -> str:
+def _titles(first: cells.Row) -> str:
     return ", ".join([text for text in first.texts() if text][:8])
 
 
@@ -309,7 +300,7 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
         return by_name[format]
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in (".gz", ".zst")]
     name = known.get(suffixes[-1] if suffixes else "")
-    found = _by_content(file_head(path))
+    found = _by_content(sources.file_head(path))
     if found is None or (found.name in ("pairs", "phylip") and not matrix):
         return by_name[name or _text_or_unknown(path, matrix)]
     if found.matrix if matrix else found.items:
@@ -321,7 +312,9 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
 def _by_content(head: bytes) -> Format | None:
     """Formats that cannot be taken for another one."""
     text = head.decode("utf-8-sig", errors="replace")
-    lines = text.splitlines()[: -1 if len(head) == 4096 else None]  # the last is cut
+    lines = text.splitlines()[
+        : -1 if len(head) == 4096 else None
+    ]  # the last is cells.cut
     lines = [line for line in lines if line.strip() and line[0] not in "#%"]
 
     def fits(test: Any) -> bool:
@@ -346,13 +339,13 @@ def _needs_kernel(found: Format) -> str:
 
 
 def _text_or_unknown(path: Path, matrix: bool) -> str:
-    head = file_head(path)
+    head = sources.file_head(path)
     if b"\0" in head:
         names = ", ".join(sorted(MATRIX_FORMATS if matrix else ITEM_FORMATS))
         raise FormatError(
             path, f"the format is not known by name or content; known are {names}"
         )
     words = re.split(r"[,;\s]+", head.decode("utf-8-sig", errors="replace"))
-    if not matrix and not any(is_number(word) for word in words):
+    if not matrix and not any(cells.is_number(word) for word in words):
         return "lines"  # text without a number holds no vectors
     return "csv"

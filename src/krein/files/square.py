@@ -15,27 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from krein.files.cells import (
-    How,
-    Named,
-    called,
-    is_number,
-    name_from_text,
-    parse_count,
-    parse_number,
-    unique_names,
-)
+from krein.files import cells, sources
 from krein.files.hit_columns import find_columns, table_blocks
 from krein.files.hit_table import Collected, collect
 from krein.files.line_blocks import careful_numbers, data_lines, fast_numbers
+from krein.files.sources import FormatError, How, Named, Place
 from krein.files.tables import read_table
-from krein.files.text import (
-    FormatError,
-    Place,
-    require_room,
-    text_lines,
-    without_comments,
-)
 
 _FIELDS = ("real", "double", "integer", "pattern")
 # Numbers of some lines, and what gives the place of the k-th of these lines.
@@ -82,12 +67,12 @@ def _header(text: str, place: Place) -> _Header:
 
 def read_matrix_market(path: Path, how: How | None = None) -> Named:
     """Read a Matrix Market file as a dense matrix; every entry must be there."""
-    lines = text_lines(path)
+    lines = sources.text_lines(path)
     place, first = next(lines, (Place(path, 1), ""))
     header = _header(first, place)
-    place, text = next(without_comments(lines, "%"), (place, ""))
+    place, text = next(sources.without_comments(lines, "%"), (place, ""))
     sizes = text.split()
-    counts = [parse_count(word) for word in sizes]
+    counts = [cells.parse_count(word) for word in sizes]
     if header.coordinate and sizes[2:] == ["0"]:
         counts[2] = 0
     if len(counts) != 2 + header.coordinate or None in counts:
@@ -95,7 +80,7 @@ def read_matrix_market(path: Path, how: How | None = None) -> Named:
     n, m, *entries = [count or 0 for count in counts]
     if n != m and not header.general:
         raise place.error(f"a symmetric matrix has {n} rows and {m} columns")
-    require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
+    sources.require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
     wanted = entries[0] if entries else header.total(n, m)
     blocks = partial(_number_blocks, path, place.line or 0, header)
     if header.coordinate:
@@ -179,17 +164,19 @@ def _from_values(
 
 def read_phylip(path: Path, how: How | None = None) -> Named:
     """Read a PHYLIP distance matrix: square or lower triangle, wrapped or not."""
-    lines = deque((place, line) for place, line in text_lines(path) if line.strip())
+    lines = deque(
+        (place, line) for place, line in sources.text_lines(path) if line.strip()
+    )
     if not lines:
         raise FormatError(path, "the file is empty; expected the number of items")
     place, first = lines.popleft()
-    n = parse_count(first)
+    n = cells.parse_count(first)
     if n is None:
         raise place.error(f"expected the number of items, got {first.strip()!r}")
     if n > len(lines):
         has = f"{n} items are announced, {len(lines)} lines follow"
         raise FormatError(path, f"{has}; is the file complete?")
-    require_room(8 * n * n, path, "Take fewer items.")
+    sources.require_room(8 * n * n, path, "Take fewer items.")
     lower = len(lines[0][1].split()) == 1 and n > 1
     D = np.zeros((n, n))
     names, starts = [], []
@@ -207,7 +194,7 @@ def read_phylip(path: Path, how: How | None = None) -> Named:
         D += D.T
     shape = "the lower triangle" if lower else "a square matrix"
     note = f"read {n} x {n} numbers, PHYLIP, {shape}, names from first column"
-    return Named(D, unique_names(names, starts), notes=[note])
+    return Named(D, sources.unique_names(names, starts), notes=[note])
 
 
 def _read_item(lines: deque[tuple[Place, str]], wanted: int) -> tuple[str, list[float]]:
@@ -221,14 +208,14 @@ def _read_item(lines: deque[tuple[Place, str]], wanted: int) -> tuple[str, list[
     if len(values) != wanted:
         has = f"item {name!r} has {len(values)} distances, expected {wanted}"
         raise place.error(has)
-    numbers = [parse_number(field, at, column) for at, column, field in values]
-    return name_from_text(name), numbers
+    numbers = [cells.parse_number(field, at, column) for at, column, field in values]
+    return cells.name_from_text(name), numbers
 
 
 def _name_and_fields(line: str) -> tuple[str, list[str]]:
     """A name up to the first blank, or of ten characters with blanks inside."""
     fields = line.split()
-    if all(is_number(field) for field in fields[1:]):
+    if all(cells.is_number(field) for field in fields[1:]):
         return fields[0], fields[1:]
     return line[:10].strip(), line[10:].split()
 
@@ -249,7 +236,7 @@ def read_pairs(path: Path, how: How) -> Named:
         order = np.argsort([int(name) for name in names], kind="stable")
         place = np.argsort(order)
         rows, columns, names = place[rows], place[columns], [names[k] for k in order]
-    require_room(16 * n * n, path, "Read it sparse, with krein.read_hits.")
+    sources.require_room(16 * n * n, path, "Read it sparse, with krein.read_hits.")
     K = np.full((n, n), -np.inf)
     np.maximum.at(K, (rows, columns), values)
     np.maximum(K, K.T, out=K)
@@ -317,7 +304,7 @@ def complete(read: Named, path: Path, mirror: bool) -> Named:
         if names is not None and len(names) != data.shape[n]:
             has = f"has {len(names)} names for {data.shape[n]} {what}"
             raise FormatError(path, has)
-        unique_names(names or [], [Place(path)] * len(names or []))
+        sources.unique_names(names or [], [Place(path)] * len(names or []))
     columns = None if read.columns == read.names else read.columns
     read = replace(read, data=data, columns=columns, notes=notes)
     return read if np.isfinite(data).all() else _fill(read, path, mirror)
@@ -341,8 +328,8 @@ def _fill(read: Named, path: Path, mirror: bool) -> Named:
             filled["diagonal-filled"] = zero
     bad = np.argwhere(~np.isfinite(K))
     for i, j in bad[:1]:
-        row = called(read.names, i)
-        column = called(read.names if own else read.columns, j)
+        row = sources.called(read.names, i)
+        column = sources.called(read.names if own else read.columns, j)
         if np.isinf(K[i, j]):
             raise FormatError(path, f"row {row} and column {column} hold {K[i, j]}")
         raise FormatError(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -12,159 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from krein.arrays import available_memory
-from krein.files.cells import (
-    MISSING,
-    Named,
-    Row,
-    cut,
-    is_number,
-    is_number_or_missing,
-    parse_number,
-    unique_names,
-    with_decimal_point,
-)
-from krein.files.text import FormatError, Place, TooLargeError, file_head, text_lines
-from krein.words import did_you_mean
+from krein.files import cells
+from krein.files.sources import FormatError, Named, Place, unique_names
 
-_SAMPLE = 100  # lines by which the separator is found
-# Of pandas and others, and of QIIME 2: sampleid, sample-id, sample id, ...
-NAME_TITLES = {"", "name", "names", "id", "item", "items", "index", "unnamed: 0"} | {
-    f"{what}{mark}{end}"
-    for what in ("sample", "feature", "otu")
-    for mark in ("", " ", "-", "_")
-    for end in ("id", "name")
-}
-_DIRECTIVE = "#q2:"  # of QIIME 2: kinds of columns, below the header
 _SHOWN = {"\t": "tab", " ": "blanks"}
 
 
-def find_separator(
-    path: Path, candidates: str = "\t;, ", *, numbers: bool = True, otherwise: str = ","
-) -> str:
-    """Return the separator that cuts the first lines most evenly.
-
-    Of equally even cuts the one with most numbers among its fields is taken; titles
-    and names, which may hold blanks, are no evidence. The suffix .tsv says it.
-    """
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if ".tsv" in suffixes[-2:] and b"\t" in file_head(path):
-        return "\t"
-    lines = islice(text_lines(path), _SAMPLE)
-    sample = [(n, text) for n, text in lines if text.strip() and text[0] != "#"]
-    scores = {mark: _evenness(sample, mark, numbers) for mark in candidates}
-    best = max(scores, key=scores.__getitem__)
-    return best if scores[best] > 0 else otherwise
-
-
-def _evenness(sample: list[tuple[Place, str]], mark: str, numbers: bool) -> float:
-    """Share of lines with the commonest number of fields, plus the share of numbers."""
-    try:
-        rows = list(cut(iter(sample), mark))
-    except FormatError:
-        return 0.0
-    below = rows[1:] or rows  # a header may be shorter or longer than what follows
-    widths = Counter(len(row.fields) for row in below)
-    width, count = widths.most_common(1)[0] if widths else (0, 0)
-    if is_triangle(below) or is_triangle(below, titled=True):
-        width, count = len(below[-1].fields), len(below)
-    if width < 2 or 2 * count < len(rows) - 1:
-        return 0.0
-    score = count / max(1, len(rows) - 1)
-    if numbers:
-        cells = [cell for row in below for cell in row.fields[int(width > 2) :]]
-        right = is_number if mark == "," else is_number_or_missing
-        score += sum(map(right, cells)) / max(1, len(cells))
-    return score
-
-
-def is_triangle(rows: Sequence[Row], titled: bool = False) -> bool:
-    """Whether each row has a number more than the one above, from the corner on."""
-    widths = [len(row.fields) for row in rows]
-    if len(rows) < 2 or widths != list(range(widths[0], widths[0] + len(rows))):
-        return False
-    first, start = rows[0], widths[0]
-    named = titled or 0 in first.quoted or not is_number(first.fields[0])
-    cells = [cell for row in rows for cell in row.fields[int(named) :]]
-    fewest = 3 if named and start == 1 else 2
-    return start <= 1 + named and len(rows) >= fewest and all(map(is_number, cells))
-
-
-def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
-    """Yield the lines that are neither empty nor comments.
-
-    Lines that begin with # are comments before the first row (the last of them is the
-    header if it has as many fields), and later if they are not cut as the rows are.
-    Directives of QIIME 2 (#q2:types) are no rows.
-    """
-    width, above = 0, None
-    for row in cut(text_lines(path, weight), separator):
-        if not any(field.strip() for field in row.fields):
-            continue
-        comment = row.fields[0].startswith("#") and 0 not in row.quoted
-        if comment and row.fields[0].startswith(_DIRECTIVE):
-            continue
-        if comment and width == 0:
-            above = row
-            continue
-        if comment and len(row.fields) != width:
-            continue
-        if width == 0:
-            width = len(row.fields)
-            if above is not None and len(above.fields) == width > 1:
-                corner = above.fields[0][1:]
-                if width > 2 or corner.strip().lower() in NAME_TITLES:
-                    yield above._replace(fields=[corner, *above.fields[1:]])
-        yield row
-
-
-def text_rows(path: Path, separator: str) -> list[Row]:
-    """Return all rows, each with as many fields as the first."""
-    rows = list(_even(read_rows(path, separator), 60, 1))
-    if not rows:
-        raise FormatError(path, "the file is empty; there are no rows")
-    return rows
-
-
-def _even(rows: Iterable[Row], per_field: int, per_letter: int) -> Iterator[Row]:
-    """Yield rows; say which one is shorter or longer, or where the memory ends.
-
-    The caller keeps so many bytes of each field and of each letter in it.
-    """
-    width, used, limit = 0, 0, available_memory() or np.inf
-    for row in rows:
-        width = width or len(row.fields)
-        if len(row.fields) != width:
-            has = f"has {len(row.fields)} fields, the first row has {width}"
-            hint = "are fields with the separator inside quoted?"
-            raise row.place.error(f"{has}; {hint}")
-        letters = sum(map(len, row.fields)) if per_letter else 0
-        used += per_field * width + per_letter * letters + 200
-        if used > limit:
-            problem = "the table does not fit into the memory that may be used"
-            raise TooLargeError(row.place.path, problem)
-        yield row
-
-
-def column_at(header: Row, title: str) -> int:
-    """Return the place of a column, or say which columns there are."""
-    titles = header.texts()
-    if titles.count(title) != 1:
-        found = "twice" if title in titles else "not"
-        raise header.place.error(
-            f"the column {title!r} is {found} there; the titles are "
-            f"{', '.join(map(repr, titles))}{did_you_mean(title, titles)}"
-        )
-    return titles.index(title)
-
-
-def _is_header(first: Row, second: Row | None = None) -> bool:
+def _is_header(first: cells.Row, second: cells.Row | None = None) -> bool:
     """Whether the first row is titles: text, quoted, or shorter by the corner."""
     texts = first.texts()
     if len(texts) == 1:
         lone = second is not None and bool(first.quoted) and not second.quoted
-        return lone or not is_number_or_missing(texts[0])
-    if any(not is_number_or_missing(text) for text in texts[1:]):
+        return lone or not cells.is_number_or_missing(texts[0])
+    if any(not cells.is_number_or_missing(text) for text in texts[1:]):
         return True
     if second is None:
         return False
@@ -189,14 +48,16 @@ class _Parsed(NamedTuple):
     first_is_name: bool
 
 
-def _parse(rows: Iterable[Row], comma: bool, first_is_name: bool | None) -> _Parsed:
+def _parse(
+    rows: Iterable[cells.Row], comma: bool, first_is_name: bool | None
+) -> _Parsed:
     buffer = array("d")
     first: list[str] = []
     places: list[Place] = []
-    for row in _even(rows, 16, 0):
+    for row in cells.even(rows, 16, 0):
         if first_is_name is None:
             lone = 0 in row.quoted and len(row.fields) - 1 not in row.quoted
-            first_is_name = lone or not is_number_or_missing(row.fields[0])
+            first_is_name = lone or not cells.is_number_or_missing(row.fields[0])
         buffer.extend(_floats(row, first_is_name, comma))
         first.append(row.name(0))
         places.append(row.place)
@@ -206,7 +67,7 @@ def _parse(rows: Iterable[Row], comma: bool, first_is_name: bool | None) -> _Par
     return _Parsed(values, first, places, bool(first_is_name))
 
 
-def _floats(row: Row, first_is_name: bool, comma: bool) -> list[float]:
+def _floats(row: cells.Row, first_is_name: bool, comma: bool) -> list[float]:
     """Numbers of a row; NaN for what is missing, and for a name."""
     start = [np.nan] * first_is_name
     fields = row.fields[len(start) :]
@@ -220,19 +81,21 @@ def _floats(row: Row, first_is_name: bool, comma: bool) -> list[float]:
     return [*start, *(_float(field, row, column, comma) for column, field in places)]
 
 
-def _float(field: str, row: Row, column: int, comma: bool) -> float:
-    if field.strip().lower() in MISSING:
+def _float(field: str, row: cells.Row, column: int, comma: bool) -> float:
+    if field.strip().lower() in cells.MISSING:
         return np.nan
     if comma and "." in field:
         mixed = "decimal commas and points in one file"
         problem = f"expected a number, got {field.strip()!r}; {mixed}"
         raise row.place.error(problem, column)
-    return parse_number(field, row.place, column, comma)
+    return cells.parse_number(field, row.place, column, comma)
 
 
-def has_decimal_commas(rows: Sequence[Row]) -> bool:
+def has_decimal_commas(rows: Sequence[cells.Row]) -> bool:
     """Whether a field reads as a number with a comma."""
-    return any(with_decimal_point(text) != text for row in rows for text in row.texts())
+    return any(
+        cells.with_decimal_point(text) != text for row in rows for text in row.texts()
+    )
 
 
 def read_table(
@@ -243,18 +106,18 @@ def read_table(
     Empty fields and NA become NaN. ``notes`` says what was recognised. In a `matrix`
     of items against items, names above it serve its rows too.
     """
-    mark = separator or find_separator(path)
-    rows = read_rows(path, mark)
-    start = list(islice(rows, _SAMPLE))
+    mark = separator or cells.find_separator(path)
+    rows = cells.read_rows(path, mark)
+    start = list(islice(rows, cells.SAMPLE))
     if not start:
         raise FormatError(path, "the file is empty; expected a matrix of numbers")
     comma = mark != "," and has_decimal_commas(start)
     header = None
-    if not (matrix and is_triangle(start)) and _is_header(start[0], *start[1:2]):
+    if not (matrix and cells.is_triangle(start)) and _is_header(start[0], *start[1:2]):
         header = start.pop(0)
     if not start:
         raise FormatError(path, "there are names but no numbers", line=1)
-    if matrix and is_triangle(start, titled=header is not None):
+    if matrix and cells.is_triangle(start, titled=header is not None):
         start, rows = _padded([*start, *rows]), iter(())
     named = True if header and _has_corner(header, start[0]) else None
     parsed = _parse(chain(start, rows), comma, named)
@@ -265,7 +128,7 @@ def read_table(
     return replace(read, notes=[note + (", decimal commas" if comma else "")])
 
 
-def _padded(rows: list[Row]) -> list[Row]:
+def _padded(rows: list[cells.Row]) -> list[cells.Row]:
     """Fill the rows of a triangle up to the last one's length."""
     start, width = len(rows[0].fields), len(rows[0].fields) + len(rows) - 1
     if [len(row.fields) for row in rows] != list(range(start, width + 1)):
@@ -276,13 +139,15 @@ def _padded(rows: list[Row]) -> list[Row]:
     ]
 
 
-def _has_corner(header: Row, row: Row) -> bool:
+def _has_corner(header: cells.Row, row: cells.Row) -> bool:
     """Whether the header leaves a place above a column of names."""
     shorter = len(row.fields) - len(header.fields)
     return shorter == 1 or (shorter == 0 and len(row.fields) > 1 and not header.text(0))
 
 
-def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> Named:
+def _assemble(
+    parsed: _Parsed, header: cells.Row | None, path: Path, matrix: bool
+) -> Named:
     """Decide what the first column and the first row are."""
     values, names, numbered = parsed.values, None, False
     titles = (
@@ -339,16 +204,18 @@ def _square(
     return Named(values, names, notes=[where])
 
 
-def _refuse_mixed(parsed: _Parsed, header: Row | None, titles: list[str]) -> None:
+def _refuse_mixed(parsed: _Parsed, header: cells.Row | None, titles: list[str]) -> None:
     """Refuse text among numbers where a square matrix would have numbers."""
     n, width = parsed.values.shape
-    cells: list[tuple[str, Place, int]] = []
+    texts_at: list[tuple[str, Place, int]] = []
     if header is None and n == width and parsed.first_is_name:
-        cells = [(*cell, 1) for cell in zip(parsed.first, parsed.places, strict=True)]
+        texts_at = [
+            (*cell, 1) for cell in zip(parsed.first, parsed.places, strict=True)
+        ]
     elif header and n + 1 == width and not (header.quoted or parsed.first_is_name):
-        cells = [(text, header.place, k) for k, text in enumerate(titles, start=1)]
-    odd = [cell for cell in cells if not is_number_or_missing(cell[0])]
-    if 0 < len(odd) < len(cells):
+        texts_at = [(text, header.place, k) for k, text in enumerate(titles, start=1)]
+    odd = [cell for cell in texts_at if not cells.is_number_or_missing(cell[0])]
+    if 0 < len(odd) < len(texts_at):
         text, place, column = odd[0]
         raise place.error(f"expected a number, got {text!r}", column)
 
@@ -358,7 +225,9 @@ def _is_id(parsed: _Parsed, titles: list[str]) -> bool:
     n, width = parsed.values.shape
     if not len(titles) == width == n + 1:
         return False
-    return titles[0].lower() in NAME_TITLES or set(titles[1:]) == set(parsed.first)
+    return titles[0].lower() in cells.NAME_TITLES or set(titles[1:]) == set(
+        parsed.first
+    )
 
 
 def is_numbering(values: Sequence[str] | np.ndarray) -> bool:

@@ -10,9 +10,9 @@ from typing import IO, Any
 import numpy as np
 import scipy.io
 
-from krein.files.cells import Named, check_names, is_number_or_missing, name_to_text
+from krein.files.cells import is_number_or_missing, name_to_text
 from krein.files.hit_table import hits_of_matrix
-from krein.files.text import FormatError
+from krein.files.sources import FormatError, Named, check_names
 from krein.store.files import atomic_write
 
 _FORMATS = {".phy": "phylip", ".phylip": "phylip", ".dist": "phylip"} | {
