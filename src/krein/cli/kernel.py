@@ -186,7 +186,7 @@ def show_datasets(payload: dict[str, Any], args: argparse.Namespace) -> None:
         return
     for row in payload["datasets"]:
         print(f"{row['name']:26} {row['kind']:14} {row['source']}")
-    print(f"\nMore from the folder {payload['folder']} (KREIN_DATA) or openml:NAME.")
+    print(f"\nMore from the folder {payload['folder']} (KREIN_DATA).")
 
 
 def completion(args: argparse.Namespace) -> dict[str, Any]:

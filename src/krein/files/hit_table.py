@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import zipfile
 from array import array
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
 
-from krein.arrays import Array
+from krein.files import line_blocks
 from krein.files.binary import read_arrays
 from krein.files.hit_columns import find_columns, is_pair_list, table_blocks
-from krein.files.line_blocks import (
-    HitLines,
-    Layout,
-    careful_lines,
-    data_lines,
-    fast_lines,
-    split_line,
-)
+from krein.files.line_blocks import HitLines, Layout, careful_lines, fast_lines
 from krein.files.sources import FormatError, Named, Place, check_names, readable
 
 Several = Literal["max", "sum"]
@@ -37,7 +29,6 @@ def read_hits(
     against: Sequence[str] | None = None,
     several: Several = "max",
     max_evalue: float | None = None,
-    min_identity: float | None = None,
     columns: Sequence[str] | None = None,
 ) -> Named:
     """Read a table of hits: query, target and score per line, most pairs absent.
@@ -50,12 +41,12 @@ def read_hits(
 
     Parameters
     ----------
-    path : path-like, SciPy sparse array or NetworkX graph
+    path : path-like or SciPy sparse array
         Text separated by tabs, commas, semicolons or blanks, plain or packed by gzip
         or Zstandard; a title line and comments (#) are recognised. Also .npz as
         `scipy.sparse.save_npz` and `write_hits` write it; a sparse array, such as
-        ``kneighbors_graph`` returns (similarities, not distances); a graph, whose
-        edge attribute `score` (``weight`` unless another is given) is taken.
+        ``kneighbors_graph`` or ``networkx.to_scipy_sparse_array`` return
+        (similarities, not distances).
     score : str or int
         Title of the column of scores, or its number counted from 1. Without a title
         line the columns are those of BLAST's 12, or the third of three; of others the
@@ -71,9 +62,6 @@ def read_hits(
         What several hits of one pair (HSPs) amount to.
     max_evalue : float, optional
         Leave out hits with a larger e-value.
-    min_identity : float, optional
-        Leave out hits of less identity, in the unit of the file (percent, or shares
-        of 1).
     columns : list of str, optional
         Titles of the columns of a file without a title line; ``"query"`` and
         ``"target"`` among them.
@@ -101,16 +89,13 @@ def read_hits(
         raise ValueError(f"several must be 'max' or 'sum', got {several!r}")
     if scipy.sparse.issparse(path):
         return hits_of_matrix(path, names, against)
-    if hasattr(path, "nodes") and hasattr(path, "edges"):
-        weight = "weight" if score == "bitscore" else str(score)
-        return hits_of_graph(path, names, weight)
     with readable(path) as file:
         if file.suffix.lower() == ".npz" or zipfile.is_zipfile(file):
             return load_hits(file, names, against)
-        cuts = _Cuts(max_evalue, min_identity)
-        layout = find_columns(file, score, columns, cuts.titles)
-        found = collect(file, layout, Collected(names, against), cuts.kept)
-        cuts.check_units(file)
+        bounds = {} if max_evalue is None else {"evalue": max_evalue}
+        layout = find_columns(file, score, columns, [*bounds])
+        most = [np.inf, *bounds.values()]
+        found = collect(file, layout, Collected(names, against), most)
         return replace(found.matrix(several), notes=[layout.why])
 
 
@@ -118,55 +103,22 @@ def collect(
     path: Path,
     layout: Layout,
     found: Collected,
-    kept: Callable[[Array], np.ndarray] | None = None,
+    most: Sequence[float] | None = None,
 ) -> Collected:
-    """Read all hits of a table; `kept` says which, by their numbers."""
+    """Read all pairs of a table, or the hits whose numbers are not above `most`."""
     for first, text in table_blocks(path, layout.head):
         block = fast_lines(text, layout)
         if block is None:
             block = careful_lines(text, layout, first)
-        odd = found.add(block, None if kept is None else kept(block.numbers))
+        kept = None
+        if most is not None:  # a score of 0 is no hit
+            kept = (block.numbers[:, 0] > 0) & (block.numbers <= most).all(axis=1)
+        odd = found.add(block, kept)
         if odd is not None:
-            place, line = data_lines(text, first)[odd]
-            raise found.unknown(split_line(line, layout.separator), layout, place)
+            place, line = line_blocks.data_lines(text, first)[odd]
+            fields = line_blocks.split_line(line, layout.separator)
+            raise found.unknown(fields, layout, place)
     return found
-
-
-@dataclass
-class _Cuts:
-    """Which hits are left out, by e-value and identity."""
-
-    max_evalue: float | None = None
-    min_identity: float | None = None
-    largest_identity: float = 0.0
-
-    @property
-    def titles(self) -> list[str]:
-        """Columns that are needed besides the score, in order."""
-        bounds = {"evalue": self.max_evalue, "identity": self.min_identity}
-        return [title for title, bound in bounds.items() if bound is not None]
-
-    def kept(self, numbers: Array) -> np.ndarray:
-        """Mask of the hits that stay; scores of 0 are no hits."""
-        kept = numbers[:, 0] > 0
-        if self.max_evalue is not None:
-            kept &= numbers[:, 1] <= self.max_evalue
-        if self.min_identity is not None:
-            identity = numbers[:, -1]
-            self.largest_identity = float(identity.max(initial=self.largest_identity))
-            kept &= identity >= self.min_identity
-        return kept
-
-    def check_units(self, path: Path) -> None:
-        """Refuse a bound in percent where the file has shares of 1, and vice versa."""
-        if not self.min_identity or not self.largest_identity:
-            return
-        percent = self.largest_identity > 1.0
-        if percent != (self.min_identity > 1.0):
-            unit = "percent" if percent else "shares of 1"
-            found = f"identities are up to {self.largest_identity:g}, which is in"
-            given = f"min_identity={self.min_identity:g} must be in the same unit"
-            raise FormatError(path, f"{found} {unit}; {given}")
 
 
 class _Positions(dict[bytes, int]):
@@ -258,27 +210,22 @@ def compressed(
     """
     rows, columns, scores = triplets
     triplets.clear()
-    if rows.size and (rows[1:] < rows[:-1]).any():
+    if (rows[1:] < rows[:-1]).any():
         order = np.argsort(rows, kind="stable")
-        rows = rows[order]
-        columns = columns[order]
-        scores = scores[order]
+        rows, columns, scores = rows[order], columns[order], scores[order]
         del order
     index: Any = np.int32 if rows.size < np.iinfo(np.int32).max else np.int64
-    starts = np.zeros(shape[0] + 1, dtype=index)
-    np.cumsum(np.bincount(rows, minlength=shape[0]), out=starts[1:])
+    starts = np.searchsorted(rows, np.arange(shape[0] + 1)).astype(index)
     matrix = scipy.sparse.csr_array((scores, columns, starts), shape=shape)
     matrix.sort_indices()
-    new = np.ones(rows.size, dtype=bool)
-    new[1:] = (rows[1:] != rows[:-1]) | (matrix.indices[1:] != matrix.indices[:-1])
-    if new.all():
+    if several == "sum" or matrix.has_canonical_format:
+        matrix.sum_duplicates()
         return matrix
-    first = np.flatnonzero(new).astype(index)
-    join = np.maximum if several == "max" else np.add
-    np.cumsum(np.bincount(rows[first], minlength=shape[0]), out=starts[1:])
-    return scipy.sparse.csr_array(
-        (join.reduceat(matrix.data, first), matrix.indices[first], starts), shape=shape
-    )
+    new = np.append(True, (np.diff(rows) != 0) | (np.diff(matrix.indices) != 0))
+    first = np.flatnonzero(new)
+    scores, columns = np.maximum.reduceat(matrix.data, first), matrix.indices[first]
+    starts = np.searchsorted(rows[first], np.arange(shape[0] + 1)).astype(index)
+    return scipy.sparse.csr_array((scores, columns, starts), shape=shape)
 
 
 def hits_of_matrix(
@@ -313,23 +260,6 @@ def checked_scores(matrix: Any, *, copy: bool = True) -> scipy.sparse.csr_array:
     return data
 
 
-def hits_of_graph(graph: Any, names: Sequence[str] | None, weight: str) -> Named:
-    """Adjacency of a NetworkX graph; an undirected edge is a hit in both directions."""
-    labels = [str(node) for node in graph.nodes]
-    if len(set(labels)) < len(labels):
-        raise ValueError("two nodes of the graph have the same name as text")
-    wanted = {str(n): k for k, n in enumerate(labels if names is None else names)}
-    for label in labels:
-        if label not in wanted:
-            raise ValueError(f"the node {label!r} of the graph is not in names=")
-    networkx = importlib.import_module("networkx")
-    edges = networkx.to_scipy_sparse_array(graph, weight=weight, dtype=float).tocoo()
-    place = np.array([wanted[label] for label in labels])
-    places = place[edges.row], place[edges.col]
-    data = scipy.sparse.coo_array((edges.data, places), shape=(len(wanted),) * 2)
-    return hits_of_matrix(data, list(wanted), None)
-
-
 def load_hits(
     path: Path, names: Sequence[str] | None, against: Sequence[str] | None
 ) -> Named:
@@ -359,7 +289,7 @@ def kind_of_hits(path: Path) -> str:
         with zipfile.ZipFile(path) as members:
             return "sparse" if "indptr.npy" in members.namelist() else "none"
     first, text = next(table_blocks(path), (Place(path), b""))
-    lines = [content for _, content in data_lines(text, first, most=20)]
+    lines = [content for _, content in line_blocks.data_lines(text, first, most=20)]
     if not lines or not (b"# Fields:" in text or is_pair_list(lines)):
         return "none"
     head = find_columns(path).head
