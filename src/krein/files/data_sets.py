@@ -19,7 +19,7 @@ from sklearn.utils import Bunch
 from krein.files.binary import read_arrays
 from krein.files.cells import as_labels, text_rows
 from krein.files.item_files import read_columns
-from krein.files.sources import FormatError
+from krein.files.sources import FormatError, How
 from krein.words import did_you_mean
 
 _SHAPES = """Similarity exp(-d / 2) of the first 300 handwritten digits of scikit-learn
@@ -275,7 +275,7 @@ def read_csv(path: Any, name: str) -> Bunch:
         raise FormatError(path, problem)
     key = next((k for k in ("sequence", "letters") if k in header.fields), None)
     if key is None:
-        read = read_columns(Path(path), ",", None, "y")
+        read = read_columns(Path(path), How(",", label_column="y"))
         features = {"feature_names": np.array(read.columns)}
         return _bunch(name, read.data, read.target, features)
     fields = zip(*(row.fields for row in rows), strict=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
+import math
 import re
 import string
-from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from krein.arrays import available_memory
 from krein.files import cells, sources, tables
+from krein.files.cells import Row
 from krein.files.matching import choose_labels, labels_in_column
 from krein.files.sources import FormatError, How, Named, Place
 
@@ -222,78 +224,57 @@ def _arff_fields(text: str, n: int, place: Place) -> list[str]:
 
 def read_libsvm(path: Path, how: How | None = None) -> Named:
     """Read ``label index:value ...`` lines into a dense matrix."""
-    labels: list[str] = []
-    rows, columns, values = array("q"), array("q"), array("d")
-    for place, text in sources.text_lines(path, weight=7):
-        fields = text.split("#")[0].split()
-        if not fields:
-            continue
-        for column, field in enumerate(fields[1:], start=2):
-            index, colon, value = field.partition(":")
-            if index == "qid":
-                continue
-            position = cells.parse_count(index)
-            if not colon or position is None:
-                problem = f"expected index:value with an index from 1, got {field!r}"
-                raise place.error(problem, column)
-            rows.append(len(labels))
-            columns.append(position - 1)
-            values.append(cells.parse_number(value, place, column))
-        labels.append(fields[0])
-    if not labels:
-        raise FormatError(path, "there are no rows in the file")
-    width = 1 + max(columns, default=0)
-    sources.require_room(8 * len(labels) * width, path, "Take fewer features.")
-    X = np.zeros((len(labels), width))
-    X[rows, columns] = values
-    return Named(X, target=cells.as_labels(labels))
+    from sklearn.datasets import load_svmlight_file
+
+    lines = [text for _, text in sources.text_lines(path, weight=7)]
+    file = io.BytesIO("\n".join(lines).encode())
+    try:
+        X, labels = load_svmlight_file(file, zero_based=False)
+    except (ValueError, OverflowError) as error:
+        problem = f"expected lines of a label and index:value; {error}"
+        raise FormatError(path, problem) from None
+    if not labels.size or not np.isfinite(X.data).all():
+        raise FormatError(path, "expected rows of finite numbers")
+    sources.require_room(8 * math.prod(X.shape), path, "Take fewer features.")
+    return Named(X.toarray(), target=cells.as_labels([*map(str, labels.tolist())]))
 
 
-def read_columns(
-    path: Path,
-    separator: str | None,
-    column: str | None,
-    label_column: str | None,
-    *,
-    skip_unlabelled: bool = False,
-    mixed: bool = False,
-) -> Named:
+def read_columns(path: Path, how: How) -> Named:
     """Read the items of one column (text), or of all but the labels (numbers).
 
-    With `mixed` these may hold text, and entries may be missing: items are tuples.
+    With `how.mixed` these may hold text, and entries may be missing: items are tuples.
     """
-    mark = separator or cells.find_separator(path, numbers=False)
+    mark = how.separator or cells.find_separator(path, numbers=False)
     header, *rows = cells.text_rows(path, mark)
     if not rows:
         raise FormatError(path, "there is a header but no row")
-    titles, note = header.texts(), ""
-    labels = Named(None)
-    places = list(range(len(titles)))
-    named = not titles[0] and len(titles) > 1
+    titles = dict(enumerate(header.texts()))
+    named = len(titles) > 1 and not titles[0]
+    labels, note = Named(None), ""
     if named:
-        places.remove(0)
-    if label_column is not None:
-        place = cells.column_at(header, label_column)
-        places = [k for k in places if k != place]
-        found = labels_in_column(rows, place, f"labels from {label_column!r}")
-        labels = choose_labels(found, None, path, skip_unlabelled)
+        del titles[0]
+    if how.label_column is not None:
+        place = cells.column_at(header, how.label_column)
+        titles.pop(place, None)
+        found = labels_in_column(rows, place, f"labels from {how.label_column!r}")
+        labels = choose_labels(found, None, path, how.skip_unlabelled)
         if labels.labelled is not None:
             rows = [rows[k] for k in labels.labelled]
         note = f", {labels.notes[0]}"
-    if column is not None:
-        items: Any = _texts(rows, cells.column_at(header, column))
-        what, columns = f"{len(rows)} items from column {column!r}", None
-    elif not places:
+    columns: list[str] | None = list(titles.values())
+    if how.column is not None:
+        items: Any = _texts(rows, cells.column_at(header, how.column))
+        what, columns = f"{len(rows)} items from column {how.column!r}", None
+    elif not titles:
         raise FormatError(path, "there is no column besides the labels")
     else:
-        items, what = _items(rows, {k: titles[k] for k in places}, mark, mixed)
-        columns = [titles[k] for k in places]
+        items, what = _items(rows, titles, mark, how.mixed)
     names = _names_in_front(rows) if named else None
     notes = [f"read {what}{note}"]
     return Named(items, names, columns, labels.data, notes, labelled=labels.labelled)
 
 
-def _names_in_front(rows: list[cells.Row]) -> list[str] | None:
+def _names_in_front(rows: list[Row]) -> list[str] | None:
     """Return the first column below an empty title as names, unless it counts rows."""
     names = [row.name(0) for row in rows]
     if tables.is_numbering(names):
@@ -301,7 +282,7 @@ def _names_in_front(rows: list[cells.Row]) -> list[str] | None:
     return sources.unique_names(names, [row.place for row in rows])
 
 
-def _texts(rows: list[cells.Row], column: int) -> list[str]:
+def _texts(rows: list[Row], column: int) -> list[str]:
     """Return the fields of a column; none of them may be empty."""
     for row in rows:
         if not row.text(column):
@@ -310,7 +291,7 @@ def _texts(rows: list[cells.Row], column: int) -> list[str]:
 
 
 def _items(
-    rows: list[cells.Row], titles: dict[int, str], mark: str, mixed: bool
+    rows: list[Row], titles: dict[int, str], mark: str, mixed: bool
 ) -> tuple[Any, str]:
     """Return the rows of several columns as vectors or tuples, and what they are."""
     comma = mark != "," and tables.has_decimal_commas(rows)
@@ -328,7 +309,7 @@ def _items(
     return list(zip(*columns, strict=True)), what
 
 
-def _numbers_in(rows: list[cells.Row], k: int, title: str, comma: bool) -> list[float]:
+def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]:
     try:
         return [row.number(k, comma) for row in rows]
     except FormatError as error:
@@ -337,9 +318,7 @@ def _numbers_in(rows: list[cells.Row], k: int, title: str, comma: bool) -> list[
         raise error.in_file(error.path, hint) from None
 
 
-def _mixed_column(
-    rows: list[cells.Row], k: int, comma: bool
-) -> list[float | str | None]:
+def _mixed_column(rows: list[Row], k: int, comma: bool) -> list[float | str | None]:
     """Cells as numbers if all of them are, else as text; None where one is missing."""
     entries = [
         None if row.text(k).lower() in cells.MISSING else row.text(k) for row in rows

@@ -12,6 +12,7 @@ import numpy as np
 
 from krein.files import cells, sources
 from krein.files.binary import read_npy
+from krein.files.cells import Row
 from krein.files.sources import FormatError, Named, Place
 from krein.files.tables import is_numbering
 
@@ -97,7 +98,7 @@ class Labels:
     names: list[str] | None = None
 
 
-def labels_in_column(rows: Sequence[cells.Row], column: int, note: str) -> Labels:
+def labels_in_column(rows: Sequence[Row], column: int, note: str) -> Labels:
     """Return the labels in a column of a table, counted from 0."""
     texts = [row.name(column) for row in rows]
     missing = np.array([row.lacks_label(column) for row in rows])
@@ -166,9 +167,7 @@ def _find_separator(path: Path, names: list[str] | None) -> str:
     return mark or "\t"
 
 
-def _has_header(
-    rows: list[cells.Row], names: list[str] | None, n_items: int | None
-) -> bool:
+def _has_header(rows: list[Row], names: list[str] | None, n_items: int | None) -> bool:
     """Whether the first row is titles: by the items where they are known."""
     first, *others = [row.texts() for row in rows]
     if len(first) == 2 and names is not None and others:
@@ -187,8 +186,8 @@ def _has_header(
 
 
 def _place_of_names(
-    header: cells.Row | None,
-    rows: list[cells.Row],
+    header: Row | None,
+    rows: list[Row],
     place: int,
     names: list[str] | None,
     column: str | None,

@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils.validation import check_is_fitted
 
 import krein
 from krein.items import plain_items
@@ -121,19 +123,18 @@ def kept_params(name: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def first_unfitted(model: Any) -> str:
-    """Name of the class of the first part of a model that lacks its state, or ""."""
-    if type(model).__name__ == "Pipeline":
+    """Name of the class of the first part of a model that is not fitted, or ""."""
+    name = type(model).__name__
+    if isinstance(model, BaseSearchCV) and not hasattr(model, "best_estimator_"):
+        return f"{name} (with refit=True)"
+    if name == "Pipeline":
         parts = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
         return next(filter(None, map(first_unfitted, parts)), "")
-    if isinstance(model, BaseSearchCV):
-        fitted = hasattr(model, "best_estimator_")
-        return "" if fitted else f"{type(model).__name__} (with refit=True)"
-    name = type(model).__name__
-    entries = state_of(type(model)).values()
-    stateless = not (name in _FOREIGN and _FOREIGN[name][1])
-    if stateless and not any(entry.needed is True for entry in entries):
-        return ""
-    return "" if any(hasattr(model, entry.place) for entry in entries) else name
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return name
+    return ""
 
 
 def trusted_types() -> list[str]:
@@ -265,12 +266,6 @@ class Writer:
 
 # ------------------------------------------------------------ files of older versions
 
-# Fitted attributes that krein 0.2 stored and that no longer mean anything.
-_RETIRED = {
-    "stage_coef_", "stage_intercept_", "stage_threshold_", "expected_share_",
-    "expected_change_", "coef_", "alphas_", "Cs_", "rhos_", "scores_", "C_", "rho_",
-    "best_alpha_",
-}  # fmt: skip
 _CHOSEN = {"C_": "C", "rho_": "rho", "best_alpha_": "alpha"}  # names in best_params_
 
 
@@ -283,7 +278,7 @@ def state_of_format(cls: type, state: dict[str, Any], format: int) -> dict[str, 
         state = {names.get(place, place): value for place, value in state.items()}
     if format < 3:
         chosen = {new: state[old] for old, new in _CHOSEN.items() if old in state}
-        state = {k: v for k, v in state.items() if k in entries or k not in _RETIRED}
+        state = {name: value for name, value in state.items() if name in entries}
         if "best_params_" in entries and chosen:
             state.setdefault("best_params_", chosen)
     return state
@@ -299,18 +294,11 @@ def _with_proxy(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def old_transform(
-    method: str,
-    spectrum: Any,
-    gain: Any,
-    eta: float = 0.0,
-    weight: Any = None,
-    target: Any = None,
-    psd: bool = False,
+    spectrum: Any, gain: Any, eta: float = 0.0, **others: Any
 ) -> TreatedKernel:
     """Return the map of a SpectrumTransformer as krein up to 0.2 stored it."""
+    kept = {name: others[name] for name in ("weight", "psd") if name in others}
     if spectrum is None or gain is None:
-        return TreatedKernel(None, shift=eta, weight=weight, psd=psd)
-    return TreatedKernel(
-        None, 0.0, keep=0.0, vectors=spectrum.eigenvectors, gain=gain, weight=weight,
-        psd=psd,
-    )  # fmt: skip
+        return TreatedKernel(None, shift=eta, **kept)
+    vectors = spectrum.eigenvectors
+    return TreatedKernel(None, 0.0, keep=0.0, vectors=vectors, gain=gain, **kept)

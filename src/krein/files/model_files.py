@@ -14,7 +14,6 @@ import io
 import json
 import math
 import re
-import stat
 import zipfile
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -31,6 +30,7 @@ from krein.arrays import require_memory
 from krein.files import model_contents as known
 from krein.files.binary import load_array
 from krein.files.model_contents import ARRAY_KINDS, TAG
+from krein.files.sources import readable
 from krein.kernels.registry import Kernel
 from krein.result import History
 from krein.store.files import atomic_write
@@ -154,24 +154,18 @@ def load_model(path: str | Path, kernel: Callable | None = None) -> Any:
     ...     load_model(save_model(KreinSVC().fit(K, [0, 1]), path)).predict(K)
     array([0, 1])
     """
-    path = Path(path)
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise ModelFileError(
-            f"{path} is a device or a pipe; a model is read from an ordinary file"
-        )
-    with path.open("rb") as file:
+    with readable(path) as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 return _Reader(archive, kernel).model()
         except ModelFileError as error:
-            raise ModelFileError(f"{path.name}: {error}") from error.__cause__
+            raise ModelFileError(f"{file.name}: {error}") from error.__cause__
         except MemoryError as error:
-            raise ModelTooLargeError(f"{path.name}: {error}") from None
+            raise ModelTooLargeError(f"{file.name}: {error}") from None
         except Exception as error:
             # zipfile, json and numpy raise a dozen kinds on damaged input.
             raise ModelFileError(
-                f"{path.name} is damaged or not a krein model "
+                f"{file.name} is damaged or not a krein model "
                 f"({type(error).__name__}: {error}). Save the model again"
             ) from error
 

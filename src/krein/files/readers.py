@@ -161,11 +161,7 @@ def read_matrix(
     how = How(cells.as_separator(separator), key, missing)
     with sources.readable(path) as file:
         found = choose_format(file, format, matrix=True)
-        if found.name in ("csv", "tsv"):
-            read = _or_hint(found.matrix, file, how, _items_to_compare)
-        else:
-            read = found.matrix(file, how)  # type: ignore[misc]
-        return square.complete(read, file, mirror)
+        return square.complete(_read(found, file, how, matrix=True), file, mirror)
 
 
 def read_items(
@@ -220,67 +216,48 @@ def read_items(
     (['a', 'b'], ['ACGT', 'AC'])
     >>> folder.cleanup()
     """
-    how = How(cells.as_separator(separator), key)
+    mark, mixed = cells.as_separator(separator), format == "table"
+    how = How(mark, key, 0.0, column, label_column, skip_unlabelled, mixed)
     with sources.readable(path) as file:
-        mixed = format == "table"
         if mixed or column is not None or label_column is not None:
-            return items.read_columns(
-                file,
-                how.separator,
-                column,
-                label_column,
-                skip_unlabelled=skip_unlabelled,
-                mixed=mixed,
-            )
+            return items.read_columns(file, how)
         found = choose_format(file, format, matrix=False)
-        if found.name in ("csv", "ucr"):
-            read = _or_hint(found.items, file, how, _column_of_text)
-        else:
-            read = found.items(file, how)  # type: ignore[misc]
+        read = _read(found, file, how, matrix=False)
         notes = read.notes or [f"read {len(read.data)} items ({found.name})"]
         return replace(read, notes=notes)
 
 
-def _or_hint(
-    reader: Any, path: Path, how: How, hint: Callable[[cells.Row, int], str]
-) -> Named:
-    """Read numbers; where there are none, let `hint` say what else the table may be.
-
-    It is given the first row and the number of rows.
-    """
+def _read(found: Format, path: Path, how: How, *, matrix: bool) -> Named:
+    """Read; where a table holds no numbers, say what else it may be."""
+    reader: Any = found.matrix if matrix else found.items
     try:
         return reader(path, how)
-    except sources.TooLargeError:
-        raise
     except FormatError as error:
-        try:
-            rows = cells.read_rows(path, cells.find_separator(path))
-            words = hint(next(rows), 1 + sum(1 for _ in rows))
-        except (FormatError, StopIteration):
-            words = ""
-        raise (error.in_file(path, f". {words}") if words else error) from None
+        table = found.name in ("csv", "tsv", "ucr")
+        if not table or isinstance(error, sources.TooLargeError):
+            raise
+        raise error.in_file(path, _hint(path, matrix)) from None
 
 
-def _items_to_compare(first: cells.Row, n_rows: int) -> str:
-    width = len(first.fields)
-    if width < 2 or n_rows - width in (-1, 0, 1):  # the shape of a matrix
+def _hint(path: Path, matrix: bool) -> str:
+    try:
+        rows = list(cells.read_rows(path, cells.find_separator(path)))
+    except FormatError:
         return ""
-    return (
-        "Is it a table of items? Name their column and a kernel: --items COLUMN "
-        f"--kernel NAME (read_items(path, column=COLUMN)); there are {_titles(first)}"
-    )
-
-
-def _column_of_text(first: cells.Row, n_rows: int) -> str:
-    if all(cells.is_number_or_missing(text) for text in first.texts()):
+    texts = rows[0].texts() if rows else []
+    titles = ", ".join([text for text in texts if text][:8])
+    if matrix:
+        if len(texts) < 2 or abs(len(rows) - len(texts)) < 2:  # the shape of a matrix
+            return ""
+        return (
+            ". Is it a table of items? Name their column and a kernel: --items COLUMN "
+            f"--kernel NAME (read_items(path, column=COLUMN)); there are {titles}"
+        )
+    if all(map(cells.is_number_or_missing, texts)):
         return ""
-    if len(first.fields) == 1:
-        return "For items that are text, one per line: format='lines'"
-    return f"For items that are text: column= (--items), one of {_titles(first)}"
-
-
-def _titles(first: cells.Row) -> str:
-    return ", ".join([text for text in first.texts() if text][:8])
+    if len(texts) == 1:
+        return ". For items that are text, one per line: format='lines'"
+    return f". For items that are text: column= (--items), one of {titles}"
 
 
 def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:

@@ -156,11 +156,21 @@ class How(NamedTuple):
         Name of the array among several.
     missing : float or "error"
         Score of pairs that are not listed.
+    column, label_column : str or None
+        Titles of the columns of items and of labels.
+    skip_unlabelled : bool
+        Whether rows without a label are left out.
+    mixed : bool
+        Whether items may hold text, and entries may be missing.
     """
 
     separator: str | None = None
     key: str | None = None
     missing: float | Literal["error"] = 0.0
+    column: str | None = None
+    label_column: str | None = None
+    skip_unlabelled: bool = False
+    mixed: bool = False
 
 
 def unique_names(names: Sequence[str], places: Sequence[Place]) -> list[str]:

@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from krein.files import cells
+from krein.files.cells import Row
 from krein.files.sources import FormatError, Named, Place, unique_names
 
 _SHOWN = {"\t": "tab", " ": "blanks"}
 
 
-def _is_header(first: cells.Row, second: cells.Row | None = None) -> bool:
+def _is_header(first: Row, second: Row | None = None) -> bool:
     """Whether the first row is titles: text, quoted, or shorter by the corner."""
     texts = first.texts()
     if len(texts) == 1:
@@ -48,9 +49,7 @@ class _Parsed(NamedTuple):
     first_is_name: bool
 
 
-def _parse(
-    rows: Iterable[cells.Row], comma: bool, first_is_name: bool | None
-) -> _Parsed:
+def _parse(rows: Iterable[Row], comma: bool, first_is_name: bool | None) -> _Parsed:
     buffer = array("d")
     first: list[str] = []
     places: list[Place] = []
@@ -67,7 +66,7 @@ def _parse(
     return _Parsed(values, first, places, bool(first_is_name))
 
 
-def _floats(row: cells.Row, first_is_name: bool, comma: bool) -> list[float]:
+def _floats(row: Row, first_is_name: bool, comma: bool) -> list[float]:
     """Numbers of a row; NaN for what is missing, and for a name."""
     start = [np.nan] * first_is_name
     fields = row.fields[len(start) :]
@@ -81,7 +80,7 @@ def _floats(row: cells.Row, first_is_name: bool, comma: bool) -> list[float]:
     return [*start, *(_float(field, row, column, comma) for column, field in places)]
 
 
-def _float(field: str, row: cells.Row, column: int, comma: bool) -> float:
+def _float(field: str, row: Row, column: int, comma: bool) -> float:
     if field.strip().lower() in cells.MISSING:
         return np.nan
     if comma and "." in field:
@@ -91,7 +90,7 @@ def _float(field: str, row: cells.Row, column: int, comma: bool) -> float:
     return cells.parse_number(field, row.place, column, comma)
 
 
-def has_decimal_commas(rows: Sequence[cells.Row]) -> bool:
+def has_decimal_commas(rows: Sequence[Row]) -> bool:
     """Whether a field reads as a number with a comma."""
     return any(
         cells.with_decimal_point(text) != text for row in rows for text in row.texts()
@@ -128,7 +127,7 @@ def read_table(
     return replace(read, notes=[note + (", decimal commas" if comma else "")])
 
 
-def _padded(rows: list[cells.Row]) -> list[cells.Row]:
+def _padded(rows: list[Row]) -> list[Row]:
     """Fill the rows of a triangle up to the last one's length."""
     start, width = len(rows[0].fields), len(rows[0].fields) + len(rows) - 1
     if [len(row.fields) for row in rows] != list(range(start, width + 1)):
@@ -139,15 +138,13 @@ def _padded(rows: list[cells.Row]) -> list[cells.Row]:
     ]
 
 
-def _has_corner(header: cells.Row, row: cells.Row) -> bool:
+def _has_corner(header: Row, row: Row) -> bool:
     """Whether the header leaves a place above a column of names."""
     shorter = len(row.fields) - len(header.fields)
     return shorter == 1 or (shorter == 0 and len(row.fields) > 1 and not header.text(0))
 
 
-def _assemble(
-    parsed: _Parsed, header: cells.Row | None, path: Path, matrix: bool
-) -> Named:
+def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> Named:
     """Decide what the first column and the first row are."""
     values, names, numbered = parsed.values, None, False
     titles = (
@@ -204,7 +201,7 @@ def _square(
     return Named(values, names, notes=[where])
 
 
-def _refuse_mixed(parsed: _Parsed, header: cells.Row | None, titles: list[str]) -> None:
+def _refuse_mixed(parsed: _Parsed, header: Row | None, titles: list[str]) -> None:
     """Refuse text among numbers where a square matrix would have numbers."""
     n, width = parsed.values.shape
     texts_at: list[tuple[str, Place, int]] = []
