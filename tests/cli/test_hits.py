@@ -19,7 +19,7 @@ from krein import (
 )
 from krein.cli import main
 from krein.cli.inputs import Inputs, read_if_hits
-from krein.cli.problem import leave_out_rare
+from krein.cli.learning import leave_out_rare
 from krein.report.tables import _nearest
 
 SIZES = (60, 60, 60, 60, 3)

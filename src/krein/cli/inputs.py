@@ -57,13 +57,9 @@ class Inputs(Named):
             data = data[np.ix_(kept, kept)]
         else:
             data = take(data, kept)
-        return replace(
-            self,
-            data=data,
-            names=None if self.names is None else [self.names[k] for k in kept],
-            target=None if self.target is None else take(self.target, kept),
-            groups=None if self.groups is None else take(self.groups, kept),
-        )
+        parts = {name: getattr(self, name) for name in ("names", "target", "groups")}
+        given = {name: part for name, part in parts.items() if part is not None}
+        return replace(self, data=data, **{k: take(v, kept) for k, v in given.items()})
 
 
 def read_inputs(args: argparse.Namespace, kernel: Any = None) -> Inputs:
@@ -109,16 +105,14 @@ def check_comparable(path: str, kernel: Any, items: Any) -> None:
     """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
     text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
+    found = ""
     if wanted == "strings" and not text:
-        found = "rows of numbers"
-        repair = "name the column that holds them with --items COLUMN"
+        found, repair = "rows of numbers", "name their column with --items COLUMN"
     elif wanted in ("vectors", "series") and text:
         found, repair = "text", "krein kernel list shows which kernel takes what"
-    else:
-        return
-    raise ValueError(
-        f"{path} has {found}, but kernel {kernel.name!r} compares {wanted}; {repair}"
-    )
+    if found:
+        but = f"but kernel {kernel.name!r} compares {wanted}"
+        raise ValueError(f"{path} has {found}, {but}; {repair}")
 
 
 def _read_square(args: argparse.Namespace) -> Named:
@@ -129,20 +123,15 @@ def _read_square(args: argparse.Namespace) -> Named:
             return hits
     separator = _separator_of(args.file, args)
     read = read_matrix(args.file, format=args.format, separator=separator)
+    expected = "expected the similarities or distances of items to themselves"
     if read.names is not None and read.columns is not None:
-        raise FormatError(
-            args.file,
-            "rows and columns have different names; expected the similarities of items "
-            "to themselves",
-        )
+        problem = f"rows and columns have different names; {expected}"
+        raise FormatError(args.file, problem)
     n, m = read.data.shape
     if n != m:
-        raise FormatError(
-            args.file,
-            f"has {n} rows and {m} columns; expected a square matrix of similarities "
-            "or distances. Rows of numbers are compared by a kernel: --kernel NAME "
-            "(krein kernel list shows all)",
-        )
+        other = "Rows of numbers are compared by a kernel: --kernel NAME (krein kernel"
+        has = f"has {n} rows and {m} columns; {expected}, a square matrix"
+        raise FormatError(args.file, f"{has}. {other} list shows all)")
     K = 0.5 * (read.data + read.data.T) if args.symmetrize else read.data
     return replace(read, data=K, names=read.names or read.columns, columns=None)
 
@@ -220,15 +209,10 @@ def with_labels(
 def _read_labels(
     path: str, read: Inputs, args: Any, column: str | None = None, skip: bool = False
 ) -> Named:
-    return read_labels(
-        path,
-        names=read.names,
-        n_items=len(read),
-        column=column,
-        separator=_separator_of(path, args),
-        ignore_names=bool(args.ignore_names),
-        skip_unlabelled=skip,
-    )
+    how: dict[str, Any] = {"column": column, "skip_unlabelled": skip}
+    how["ignore_names"] = bool(args.ignore_names)
+    how["separator"] = _separator_of(path, args)
+    return read_labels(path, names=read.names, n_items=len(read), **how)
 
 
 def _read_groups(read: Inputs, args: Any, kernel: Any) -> Any:

@@ -12,13 +12,7 @@ import numpy as np
 from krein import list_methods, load_dataset
 from krein.cli import build_parser
 from krein.cli.inputs import read_compared
-from krein.cli.terminal import (
-    check_output,
-    kernel_parameters,
-    make_kernel,
-    print_note,
-    print_table,
-)
+from krein.cli.terminal import check_output, kernel_parameters, make_kernel, print_note
 from krein.files.data_sets import data_folder, kind_of, list_datasets, source_of
 from krein.files.sources import check_names
 from krein.files.writers import check_format, write_matrix, write_table
@@ -33,30 +27,23 @@ def kernel(args: argparse.Namespace) -> dict[str, Any]:
 
     made = make_kernel(args.name, args.param)
     if args.input is None or args.out is None:
-        raise ValueError(
-            "give the input and the file to write: krein kernel "
-            f"{args.name} INPUT -o K.npz"
-        )
+        usage = f"krein kernel {args.name} INPUT -o K.npz"
+        raise ValueError(f"give the input and the file to write: {usage}")
     out = None if args.out == "-" else check_output(args.out, args.force)
     if out is not None:
         check_format(out, names=False)
     read = read_compared(args.input, made, args)
-    print_note(args, *read.notes)
-    train, against = read, None
-    if args.against:
-        train = read_compared(args.against, made, args)
-        print_note(args, *train.notes)
-        against = train.data
-    for named in (read, train):  # refused before anything is computed
+    train = read_compared(args.against, made, args) if args.against else read
+    for named in (read, train) if args.against else (read,):
+        print_note(args, *named.notes)
         check_names(named.names, len(named.data), "names")
-    if out is not None:
+    if out is not None:  # refused before anything is computed
         check_format(out, names=bool(read.names or train.names))
 
     made = made.fit(train.data)
-    K = kernel_matrix(
-        made, read.data, against, n_jobs=args.jobs, progress=not args.quiet
-    )
-    columns = train.names if args.against else None
+    against, columns = (train.data, train.names) if args.against else (None, None)
+    how = {"n_jobs": args.jobs, "progress": not args.quiet}
+    K = kernel_matrix(made, read.data, against, **how)
     if out is None:
         write_table(sys.stdout, K, read.names, columns, ",")
     else:
@@ -118,16 +105,15 @@ def show_kernel(payload: dict[str, Any], args: argparse.Namespace) -> None:
 
 def _show_list(kernels: list[dict[str, Any]]) -> None:
     """Two lines a kernel on a terminal, which a table would cut; rows in a pipe."""
+    rows = [["kernel", "items", "matrix", "parameters", "what"]]
     for k in kernels:
-        k["set"] = " ".join(f"{name}={word}" for name, word in k["parameters"].items())
-    if not sys.stdout.isatty():
-        head = ["kernel", "items", "matrix", "parameters", "what"]
-        keys = ("name", "items", "is", "set", "about")
-        print_table(head, [[k[key] for key in keys] for k in kernels])
-        return
-    for k in kernels:
-        print(f"{k['name']} ({k['items']}, {k['is']}): {k['about']}")
-        print(f"    {k['set'] or 'no parameters'}")
+        words = " ".join(f"{name}={word}" for name, word in k["parameters"].items())
+        rows.append([k["name"], k["items"], k["is"], words, k["about"]])
+    for name, items, matrix, words, about in rows:
+        if sys.stdout.isatty():
+            print(f"{name} ({items}, {matrix}): {about}\n    {words}")
+        else:
+            print("\t".join([name, items, matrix, words, about]))
 
 
 # ------------------------------------------------------------------- without files

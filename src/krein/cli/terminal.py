@@ -27,8 +27,7 @@ from krein.kernels.distances import FITTED, POINTWISE
 from krein.store.files import atomic_write, check_writable
 from krein.words import did_you_mean, few_digits, printable
 
-_CONSTANTS = {"true": True, "yes": True, "on": True, "none": None}
-_CONSTANTS |= {"false": False, "no": False, "off": False}
+_CONSTANTS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
 # Parameters of kernels whose default does not tell their types.
 _TYPES: dict[str, tuple[Any, ...]] = {
     "degree": (float,),
@@ -39,13 +38,8 @@ _TYPES: dict[str, tuple[Any, ...]] = {
     "window": (float, None),
     "distance": (),
 }
-_WORDS = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a word",
-    None: "none",
-}
+_WORDS: dict[Any, str] = {bool: "true or false", str: "a word", None: "none"}
+_WORDS |= {int: "a whole number", float: "a number"}
 
 
 def as_value(text: str) -> Any:
@@ -169,9 +163,8 @@ def kernel_parameters(name: str) -> dict[str, Parameter]:
         types = _TYPES.get(key, _types_of(parameter.default, words))
         if key == "similarity":
             types, words = (), (*POINTWISE, *FITTED)
-        parameters[key] = Parameter(
-            key, types, words, defaults[key], about.get(key, "")
-        )
+        said = about.get(key, "")
+        parameters[key] = Parameter(key, types, words, defaults[key], said)
     return parameters
 
 
@@ -219,34 +212,17 @@ def print_alerts(findings: Sequence[dict[str, Any]]) -> None:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table: by rich on a terminal, tab-separated in a pipe."""
-    if not sys.stdout.isatty():
-        for row in [head, *rows]:
-            print("\t".join(row))
-        return
-    try:
-        from rich.console import Console
-        from rich.table import Table
-    except ImportError:
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        for row in [head, *rows]:
-            print("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)))
-        return
-    # Without lines, so that a comparison fits into 80 columns with names uncut.
-    table = Table(*head, box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.columns[0].no_wrap = True
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table, markup=False)
+    """Print a table: columns one below the other, tab-separated in a pipe."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    for row in [head, *rows]:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        print("  ".join(padded).rstrip() if sys.stdout.isatty() else "\t".join(row))
 
 
 def print_facts(payload: dict[str, Any]) -> None:
     """Print the numbers of a result, one a line."""
-    rows = [
-        [name.replace("_", " "), f"{value:.4g}"]
-        for name, value in payload.items()
-        if isinstance(value, int | float)
-    ]
+    numbers = {k: v for k, v in payload.items() if isinstance(v, int | float)}
+    rows = [[name.replace("_", " "), f"{v:.4g}"] for name, v in numbers.items()]
     print_table(["fact", "value"], rows)
 
 
@@ -273,15 +249,12 @@ def check_output(path: str | None, force: bool) -> Path | None:
     if path is None:
         return None
     if path == "-":
-        raise ValueError(
-            "a model or a report cannot go to standard output; name a file"
-        )
+        raise ValueError("this cannot go to standard output; name a file")
     try:
         return check_writable(path, overwrite=force)
     except FileExistsError:
-        raise FileExistsError(
-            f"{path} exists; choose another name, or replace it with --force"
-        ) from None
+        choose = "choose another name, or replace it with --force"
+        raise FileExistsError(f"{path} exists; {choose}") from None
 
 
 def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -59,10 +60,8 @@ def load_array(handle: IO[bytes], size: int) -> np.ndarray:
         shape, dtype = _header(handle)
         declared, left = math.prod(shape) * dtype.itemsize, size - handle.tell()
         if declared > left:
-            raise ValueError(
-                f"the header declares shape {shape} of {dtype}, {declared} bytes, but "
-                f"{left} follow; is the file complete?"
-            )
+            promised = f"the header declares shape {shape} of {dtype}, {declared} bytes"
+            raise ValueError(f"{promised}, but {left} follow; is the file complete?")
         handle.seek(start)
         array = np.lib.format.read_array(handle, allow_pickle=False)
     if dtype.kind == "U" and array.size:
@@ -150,8 +149,7 @@ def read_item_arrays(path: Path, how: How) -> Named:
     """Read items, with names and labels, from a .npz file."""
     arrays = read_arrays(path)
     key = how.key or ("X" if "X" in arrays else next(iter(arrays), "X"))
-    read = _array_called(key, arrays, path)
-    return Named(read.data, read.names, target=read.target)
+    return replace(_array_called(key, arrays, path), columns=None)
 
 
 def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
@@ -168,12 +166,11 @@ def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
     others = sorted(set(arrays) - {key, "names", "columns", "y"})
     note = f"array {key!r}" + (f" of {', '.join([key, *others])}" if others else "")
     target = None if read.target is None else np.ravel(read.target)
-    return Named(np.asarray(read.data), read.names, read.columns, target, [note])
+    return replace(read, target=target, notes=[note])
 
 
 def _is_matrix(array: Any) -> bool:
-    is_array = isinstance(array, np.ndarray) and array.ndim == 2
-    return is_array and array.dtype.kind in "biufc"
+    return getattr(array, "ndim", 0) == 2 and array.dtype.kind in "biufc"
 
 
 def _array_called(key: str, arrays: dict[str, Any], path: Path) -> Named:

@@ -308,13 +308,6 @@ def as_labels(labels: Sequence[str]) -> np.ndarray:
     return np.array([numbers[label] for label in labels], dtype=np.int64)
 
 
-def missing_labels(labels: np.ndarray) -> np.ndarray:
-    """Return which labels of an array are missing: NaN, or the words for it."""
-    if labels.dtype.kind == "f":
-        return np.isnan(labels)
-    return np.isin(labels, list(MISSING_LABELS))
-
-
 def name_to_text(name: str) -> str:
     r"""Return a name as it is written: no control characters, nothing a formula.
 

@@ -255,11 +255,6 @@ class _Table:
                 right = f"the number of a column from 1 to {len(self.titles)}"
                 raise ValueError(f"score={score!r} must be a title or {right}")
             return int(score) - 1, f"scores from column {score}, as asked"
-        if _meaning(score) == "evalue":
-            raise ValueError(
-                "score='evalue' is no similarity: small values are good ones. "
-                "Take score='bitscore', and cut with max_evalue="
-            )
         place = self.find(score.strip())
         if place is None and _meaning(score) == "bitscore":
             place = self._only_number()

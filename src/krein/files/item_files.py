@@ -58,15 +58,14 @@ def careful_fasta(path: Path) -> Named:
     """Read a FASTA file line by line; a FormatError names the line that is wrong."""
     names: list[str] = []
     starts: list[Place] = []
-    parts: list[list[str]] = []
+    parts: list[str] = []
     for place, text in sources.text_lines(path, weight=2):
         if text.startswith(">"):
-            words = text[1:].split(maxsplit=1)
-            if not words:
-                raise place.error("a sequence has no name")
-            names.append(words[0])
+            names += text[1:].split(maxsplit=1)[:1]
             starts.append(place)
-            parts.append([])
+            parts.append("")
+            if len(names) < len(starts):
+                raise place.error("a sequence has no name")
         elif text.strip() and not text.startswith(";"):
             if not parts:
                 raise place.error("expected '>' and a name before the first sequence")
@@ -75,13 +74,13 @@ def careful_fasta(path: Path) -> Named:
                 if not (letter.isalpha() or letter in "*-."):
                     problem = f"{letter!r} is not a letter of a sequence"
                     raise place.error(problem, column)
-            parts[-1].append(letters)
+            parts[-1] += letters
     for name, place, part in zip(names, starts, parts, strict=True):
         if not part:
             raise place.error(f"the sequence {name!r} is empty; is the file complete?")
     if not parts:
         raise FormatError(path, "there are no sequences in the file")
-    return Named(["".join(part) for part in parts], sources.unique_names(names, starts))
+    return Named(parts, sources.unique_names(names, starts))
 
 
 def read_lines(path: Path, how: How | None = None) -> Named:
@@ -185,11 +184,9 @@ def read_arff(path: Path, how: How | None = None) -> Named:
         raise FormatError(path, "there is no row behind @data; is it complete?")
     nominal = [k for k, (_, kind) in enumerate(attributes) if kind == "nominal"]
     if len(nominal) > 1:
-        raise FormatError(
-            path,
-            f"has {len(nominal)} nominal attributes, one (the label) is expected; "
-            f"encode {attributes[nominal[0]][0]!r} as numbers first",
-        )
+        has = f"has {len(nominal)} nominal attributes, one (the label) is expected"
+        first = attributes[nominal[0]][0]
+        raise FormatError(path, f"{has}; encode {first!r} as numbers first")
     numeric = [k for k in range(len(attributes)) if k not in nominal]
     data = [
         [cells.parse_number(f[k], place, k + 1) for k in numeric] for place, f in rows

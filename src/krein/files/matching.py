@@ -13,7 +13,7 @@ import numpy as np
 from krein.files import cells, sources
 from krein.files.binary import read_npy
 from krein.files.cells import Row
-from krein.files.sources import FormatError, Named, Place
+from krein.files.sources import FormatError, Named, Names, Place
 from krein.files.tables import is_numbering
 
 _TITLES = ("label", "labels", "class", "classes", "target", "y", "category", "group")
@@ -111,63 +111,57 @@ def _from_array(path: Path) -> Labels:
     if labels.ndim != 1 or labels.dtype.kind not in "biufU" or not labels.size:
         found = f"shape {labels.shape} of {labels.dtype}"
         raise FormatError(path, f"expected labels, got {found}")
+    missing = np.isin(labels, list(cells.MISSING_LABELS))
+    missing = np.isnan(labels) if labels.dtype.kind == "f" else missing
     note, places = f"read {labels.size} labels", [Place(path)] * labels.size
-    return Labels(labels, cells.missing_labels(labels), note, places)
+    return Labels(labels, missing, note, places)
 
 
 def _from_text(
-    path: Path,
-    mark: str,
-    column: str | None,
-    names: list[str] | None,
-    n_items: int | None,
+    path: Path, mark: str, column: str | None, names: Names, n_items: int | None
 ) -> Labels:
     rows = cells.text_rows(path, mark)
-    width = len(rows[0].fields)
-    header = None
-    if column is not None or _has_header(rows, names, n_items):
-        header = rows.pop(0)
+    first, width = rows[0], len(rows[0].fields)
+    titled = column is not None or _has_header(rows, names, n_items)
+    rows = rows[1:] if titled else rows
     if column is None and width > 2:
-        titles = ", ".join((header or rows[0]).texts())
-        raise FormatError(
-            path,
-            f"has {width} columns ({titles}); expected a label, or a name and a label, "
-            "per line: choose the column with column= (--label-column TITLE)",
+        has = (
+            f"has {width} columns ({', '.join(first.texts())}); expected a label, or a"
         )
+        choose = "choose the column with column= (--label-column TITLE)"
+        raise FormatError(path, f"{has} name and a label, per line: {choose}")
     if not rows:
         raise FormatError(path, "there are no labels in the file")
-    place = width - 1
-    where = ""
-    if column is not None and header is not None:
-        place, where = cells.column_at(header, column), f" from column {column!r}"
-    elif header is not None:
-        titles = ", ".join(map(repr, header.texts()))
-        where = f" (line {header.place.line} is a header: {titles})"
+    place, beside, where = width - 1, 0 if width == 2 else None, ""
+    if column is not None:
+        place, where = cells.column_at(first, column), f" from column {column!r}"
+        beside = _place_of_names(first.texts(), rows, place, set(names or ()))
+    elif titled:
+        titles = ", ".join(map(repr, first.texts()))
+        where = f" (line {first.place.line} is a header: {titles})"
     found = labels_in_column(rows, place, "")
     present = found.values[~found.missing]
     note = f"read {present.size} labels of {len(set(present))} classes{where}"
     own = None
-    beside = _place_of_names(header, rows, place, names, column)
     if beside is not None:
         own = sources.unique_names([row.name(beside) for row in rows], found.places)
     return replace(found, note=note, names=own)
 
 
-def _find_separator(path: Path, names: list[str] | None) -> str:
+def _find_separator(path: Path, names: Names) -> str:
     """Return the separator; blanks may stand inside labels, unless names end there."""
     mark = cells.find_separator(path, "\t;,", numbers=False, otherwise="")
     if not mark and names is not None:
         known = set(names)
-        firsts = [
-            text.split(maxsplit=1) for _, text in islice(sources.text_lines(path), 100)
-        ]
+        lines = islice(sources.text_lines(path), 100)
+        firsts = [text.split(maxsplit=1) for _, text in lines]
         pairs = [words for words in firsts if len(words) == 2]
         if pairs and sum(words[0] in known for words in pairs) > len(firsts) // 2:
             mark = " "
     return mark or "\t"
 
 
-def _has_header(rows: list[Row], names: list[str] | None, n_items: int | None) -> bool:
+def _has_header(rows: list[Row], names: Names, n_items: int | None) -> bool:
     """Whether the first row is titles: by the items where they are known."""
     first, *others = [row.texts() for row in rows]
     if len(first) == 2 and names is not None and others:
@@ -186,32 +180,18 @@ def _has_header(rows: list[Row], names: list[str] | None, n_items: int | None) -
 
 
 def _place_of_names(
-    header: Row | None,
-    rows: list[Row],
-    place: int,
-    names: list[str] | None,
-    column: str | None,
+    titles: list[str], rows: list[Row], place: int, known: set[str]
 ) -> int | None:
     """Return the column of names: where the items' names stand, or by its title."""
-    width = len(rows[0].fields)
-    if column is None:
-        return 0 if width == 2 else None
-    others = [k for k in range(width) if k != place]
-    known = set(names or ())
-    found = {k: sum(row.text(k) in known for row in rows) for k in others}
-    best = max(others, key=found.__getitem__, default=None)
-    if best is not None and found[best]:
-        return best
-    titles = header.texts() if header else []
-    return next((k for k in others if titles[k].lower() in cells.NAME_TITLES), None)
+    found = {k: sum(row.text(k) in known for row in rows) for k in range(len(titles))}
+    found[place] = -1
+    best = max(found, key=found.__getitem__)
+    by_title = (k for k in found if titles[k].lower() in cells.NAME_TITLES)
+    return best if found[best] > 0 else next((k for k in by_title if k != place), None)
 
 
 def _matched(
-    found: Labels,
-    names: list[str] | None,
-    n_items: int | None,
-    ignore_names: bool,
-    path: Path,
+    found: Labels, names: Names, n_items: int | None, ignore_names: bool, path: Path
 ) -> Named:
     """Return the place of each item's label, -1 for none, and the items' names."""
     own, n, note = found.names, len(found.values), found.note
@@ -233,8 +213,7 @@ def _matched(
     alerts = {}
     if own is not None:
         note += ", their names ignored: in the order of the items"
-        key = "order-unchecked" if names is None else "names-ignored"
-        alerts = {key: _ignored(own, names)}
+        alerts = _ignored(own, names)
     elif names is not None:
         note += ", without names: in the order of the items"
     return Named(np.arange(n), names, notes=[note], alerts=alerts)
@@ -249,16 +228,16 @@ def _by_name(own: list[str], names: list[str], note: str) -> Named:
     return Named(places, names, notes=[note])
 
 
-def _ignored(own: list[str], names: list[str] | None) -> str:
+def _ignored(own: list[str], names: Names) -> dict[str, str]:
     """What was given up by ignoring names."""
     start = "The names beside the labels were ignored"
     if names is None:
         doubt = "the items have none: nothing shows that the order is the same"
-        return f"{start}, and {doubt}. Names travel in .npz and .csv files."
-    if own == names:
-        return f"{start}; they are those of the items, in the same order."
+        text = f"{start}, and {doubt}. Names travel in .npz and .csv files."
+        return {"order-unchecked": text}
     differ = sum(a != b for a, b in zip(own, names, strict=True))
-    return f"{start}; {differ} of {len(names)} items have another name."
+    text = f"{start}; {differ} of {len(names)} items have another name."
+    return {"names-ignored": text}
 
 
 def choose_labels(
@@ -281,12 +260,9 @@ def choose_labels(
     if kept.size == places.size:
         return replace(items, data=data)
     left = f"{places.size - kept.size} of {places.size} items without a label left out"
-    notes, names = [f"{items.notes[0]}; {left}"], _at(items.names, kept)
+    notes = [f"{items.notes[0]}; {left}"]
+    names = None if items.names is None else [items.names[k] for k in kept]
     return replace(items, data=data, names=names, notes=notes, labelled=kept)
-
-
-def _at(names: list[str] | None, places: np.ndarray) -> list[str] | None:
-    return None if names is None else [names[k] for k in places]
 
 
 def _no_label(

@@ -156,8 +156,8 @@ def trusted_types() -> list[str]:
     True
     """
     found = [known_class(name) for name in krein._WHERE]
-    classes = [*filter(None, found), *RECORDS.values(), Kernel, History]
-    classes.append(placed_kernel())
+    own = (*RECORDS.values(), Kernel, History, placed_kernel())
+    classes = [*filter(None, found), *own]
     return sorted({f"{c.__module__}.{c.__qualname__}" for c in classes})
 
 
@@ -186,9 +186,8 @@ class Writer:
             items = [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]
             return items if isinstance(value, list) else {TAG: "tuple", "items": items}
         if isinstance(value, dict):
-            keys = [self.encode(key, where) for key in value]
-            values = [self.encode(v, f"{where}[{k!r}]") for k, v in value.items()]
-            items = [list(pair) for pair in zip(keys, values, strict=True)]
+            pairs = [(k, v, f"{where}[{k!r}]") for k, v in value.items()]
+            items = [[self.encode(k, at), self.encode(v, at)] for k, v, at in pairs]
             return {TAG: "dict", "items": items}
         return self._object(value, where)
 
@@ -206,10 +205,8 @@ class Writer:
             return {TAG: kind, "member": index}
         if array.dtype.kind in "OT" and array.ndim == 1:
             return {TAG: "objects", "items": self.encode(array.tolist(), where)}
-        raise TypeError(
-            f"{where} is an array of dtype {array.dtype}, which a model file cannot "
-            "hold; numbers, booleans and text can be saved"
-        )
+        what = f"{where} is an array of dtype {array.dtype}"
+        raise TypeError(f"{what}; numbers, booleans and text can be saved")
 
     def _object(self, value: Any, where: str) -> Any:
         name = type(value).__name__
@@ -235,26 +232,22 @@ class Writer:
         if isinstance(value, np.dtype):
             return {TAG: "dtype", "name": value.str}
         if isinstance(value, partial) and not value.args:
-            function, given = self.encode(value.func, where), value.keywords
-            params = self._all(given, where)
+            function = self.encode(value.func, where)
+            params = self._all(value.keywords, where)
             return {TAG: "partial", "function": function, "params": params}
         if callable(value) and hasattr(value, "__qualname__"):
             name = f"{value.__module__}:{value.__qualname__}"
             return {TAG: "function", "name": name}
         raise TypeError(
             f"{where} is a {type(value).__module__}.{name}, which a model file cannot "
-            "hold; save_model takes fitted estimators of krein whose parameters are "
-            "numbers, text, kernels or functions. For other steps and calibration: "
-            "skops.io.dump, and skops.io.load with trusted=krein.trusted_types()"
+            "hold. For other steps and calibration: skops.io.dump, and skops.io.load "
+            "with trusted=krein.trusted_types()"
         )
 
     def _estimator(self, value: Any, where: str) -> Any:
         entries = state_of(type(value))
-        state = {
-            entry.name: plain_items(getattr(value, entry.place))
-            for entry in entries.values()
-            if hasattr(value, entry.place)
-        }
+        there = [entry for entry in entries.values() if hasattr(value, entry.place)]
+        state = {e.name: plain_items(getattr(value, e.place)) for e in there}
         faults = faults_of(value, state, entries) if state else []
         if faults:
             raise TypeError(f"{where} cannot be saved: {'; '.join(sorted(faults))}")

@@ -63,10 +63,8 @@ class FormatError(ValueError):
         self.path, self.line, self.column = Path(path), line, column
         self.problem = printable(problem)
         place = printable(str(path))
-        if line is not None:
-            place += f", line {line}"
-        if column is not None:
-            place += f", column {column}"
+        place += "" if line is None else f", line {line}"
+        place += "" if column is None else f", column {column}"
         super().__init__(f"{place}: {self.problem}")
 
     def in_file(self, path: str | os.PathLike, more: str = "") -> FormatError:
@@ -173,6 +171,9 @@ class How(NamedTuple):
     mixed: bool = False
 
 
+Names = list[str] | None
+
+
 def unique_names(names: Sequence[str], places: Sequence[Place]) -> list[str]:
     """Return the names, or say which one stands there twice."""
     seen: dict[str, Place] = {}
@@ -185,7 +186,7 @@ def unique_names(names: Sequence[str], places: Sequence[Place]) -> list[str]:
     return list(names)
 
 
-def check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | None:
+def check_names(names: Sequence[str] | None, n: int, what: str) -> Names:
     """Return n different names as text, or None where there are none."""
     if names is None:
         return None
@@ -202,7 +203,7 @@ def check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | N
     return names
 
 
-def called(names: list[str] | None, k: int) -> str:
+def called(names: Names, k: int) -> str:
     """Row and column as people count them, with the name where there is one."""
     return f"{k + 1}" if names is None else f"{k + 1} ({names[k]!r})"
 
@@ -232,9 +233,8 @@ def readable(path: str | os.PathLike) -> Iterator[Path]:
     if path.is_dir():
         raise IsADirectoryError(f"{shown} is not a file but a folder")
     if not stat.S_ISREG(path.stat().st_mode):
-        raise FormatError(
-            path, "is not a file but a device or a pipe; pass - for standard input"
-        )
+        problem = "is not a file but a device or a pipe; pass - for standard input"
+        raise FormatError(path, problem)
     yield path
 
 

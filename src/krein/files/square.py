@@ -18,7 +18,7 @@ from krein.files import cells, sources
 from krein.files.hit_columns import find_columns, table_blocks
 from krein.files.hit_table import Collected, collect
 from krein.files.line_blocks import careful_numbers, fast_numbers
-from krein.files.sources import FormatError, How, Named, Place
+from krein.files.sources import FormatError, How, Named, Names, Place
 from krein.files.tables import read_table
 
 _FIELDS = ("real", "double", "integer", "pattern")
@@ -99,9 +99,8 @@ def _from_entries(
         i, j = (numbers[:, k].astype(int) - 1 for k in (0, 1))
         outside = (i < 0) | (i >= shape[0]) | (j < 0) | (j >= shape[1])
         for k in np.flatnonzero(outside)[:1]:
-            raise FormatError(
-                path, f"entry ({i[k] + 1}, {j[k] + 1}) is outside {shape}"
-            )
+            where = f"({i[k] + 1}, {j[k] + 1})"
+            raise FormatError(path, f"entry {where} is outside {shape}")
         value = 1.0 if header.pattern else numbers[:, 2]
         seen += len(numbers)
         given[i, j] = True
@@ -208,11 +207,10 @@ def read_pairs(path: Path, how: How) -> Named:
         np.fill_diagonal(absent, False)
     if absent.any() and (layout.distances or how.missing == "error"):
         i, j = np.argwhere(np.triu(absent))[0]
+        fill = "measure them" if layout.distances else "pass missing=0 to fill them"
+        count, first = int(np.triu(absent).sum()), f"({names[i]!r}, {names[j]!r})"
         raise FormatError(
-            path,
-            f"{int(np.triu(absent).sum())} pairs are missing, the first is "
-            f"({names[i]!r}, {names[j]!r}); "
-            + ("measure them" if layout.distances else "pass missing=0 to fill them"),
+            path, f"{count} pairs are missing, the first is {first}; {fill}"
         )
     K[np.isneginf(K)] = 0.0 if how.missing == "error" else how.missing
     note = f"read {count} scored pairs of {n} items, {layout.why}"
@@ -233,9 +231,7 @@ def read_square_table(path: Path, how: How) -> Named:
     return replace(read, data=D, names=items, columns=None, notes=notes)
 
 
-def _is_strict_triangle(
-    values: np.ndarray, names: list[str] | None, titles: list[str]
-) -> bool:
+def _is_strict_triangle(values: np.ndarray, names: Names, titles: list[str]) -> bool:
     """Whether these are the entries below the diagonal, as R prints a `dist`.
 
     Without titles the first item has a row of its own, with nothing in it.
@@ -293,11 +289,8 @@ def _fill(read: Named, path: Path, mirror: bool) -> Named:
         column = sources.called(read.names if own else read.columns, j)
         if np.isinf(K[i, j]):
             raise FormatError(path, f"row {row} and column {column} hold {K[i, j]}")
-        raise FormatError(
-            path,
-            f"{len(bad)} entries are missing, the first in row {row} and column "
-            f"{column}, and nothing across the diagonal stands in for them. Measure "
-            "them, leave these items out, or write a value you can defend",
-        )
+        first = f"the first in row {row} and column {column}"
+        repair = "Measure them, leave these items out, or write a value you can defend"
+        raise FormatError(path, f"{len(bad)} entries are missing, {first}. {repair}")
     alerts = read.alerts | {key: f"{text}." for key, text in filled.items()}
     return replace(read, data=K, notes=[*read.notes, *filled.values()], alerts=alerts)

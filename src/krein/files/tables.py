@@ -13,7 +13,7 @@ import numpy as np
 
 from krein.files import cells
 from krein.files.cells import Row
-from krein.files.sources import FormatError, Named, Place, unique_names
+from krein.files.sources import FormatError, Named, Names, Place, unique_names
 
 _SHOWN = {"\t": "tab", " ": "blanks"}
 
@@ -92,14 +92,11 @@ def _float(field: str, row: Row, column: int, comma: bool) -> float:
 
 def has_decimal_commas(rows: Sequence[Row]) -> bool:
     """Whether a field reads as a number with a comma."""
-    return any(
-        cells.with_decimal_point(text) != text for row in rows for text in row.texts()
-    )
+    texts = (text for row in rows for text in row.texts())
+    return any(cells.with_decimal_point(text) != text for text in texts)
 
 
-def read_table(
-    path: Path, separator: str | None = None, *, matrix: bool = True
-) -> Named:
+def read_table(path: Path, separator: str | None, *, matrix: bool = True) -> Named:
     """Read numbers with the names beside and above them, where there are any.
 
     Empty fields and NA become NaN. ``notes`` says what was recognised. In a `matrix`
@@ -132,10 +129,9 @@ def _padded(rows: list[Row]) -> list[Row]:
     start, width = len(rows[0].fields), len(rows[0].fields) + len(rows) - 1
     if [len(row.fields) for row in rows] != list(range(start, width + 1)):
         return rows  # and an error names the row that is too long or too short
-    return [
-        row._replace(fields=row.fields + [""] * (width - len(row.fields)))
-        for row in rows
-    ]
+    gaps = [[""] * (width - len(row.fields)) for row in rows]
+    pairs = zip(rows, gaps, strict=True)
+    return [row._replace(fields=row.fields + gap) for row, gap in pairs]
 
 
 def _has_corner(header: Row, row: Row) -> bool:
@@ -150,8 +146,7 @@ def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> 
     titles = (
         [] if header is None else [header.name(k) for k in range(len(header.fields))]
     )
-    n, width = values.shape
-    corner = ""
+    (n, width), corner = values.shape, ""
     if matrix:
         _refuse_mixed(parsed, header, titles)
     if parsed.first_is_name or (matrix and _is_id(parsed, titles)):
@@ -181,7 +176,7 @@ def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> 
 
 
 def _square(
-    values: np.ndarray, names: list[str] | None, titles: list[str], *, numbering: bool
+    values: np.ndarray, names: Names, titles: list[str], *, numbering: bool
 ) -> Named:
     """Settle names beside and above a square matrix: one of them may be a numbering."""
     if names and names[:-1] == titles[1:] and names[-1] not in titles:
@@ -191,10 +186,8 @@ def _square(
     if numbering and names != titles and is_numbering(titles):
         return Named(values, names, notes=["names from first column"])
     where = "names from first row and column"
-    if names == titles:
-        return Named(values, names, notes=[where])
-    if set(names) != set(titles):
-        return Named(values, names, titles, notes=[where])
+    if names == titles or set(names) != set(titles):
+        return Named(values, names, None if names == titles else titles, notes=[where])
     position = {title: k for k, title in enumerate(titles)}
     values = values[:, [position[name] for name in names]]
     where += " (columns put into the order of the rows)"

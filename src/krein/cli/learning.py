@@ -30,17 +30,13 @@ def make_kernels(args: argparse.Namespace) -> dict[str, Any]:
     if names == ["precomputed"]:
         return {"precomputed": None}
     if args.kind or args.transform:
-        raise ValueError(
-            "--kind and --transform are for a matrix; a kernel has "
-            "--param similarity=NAME"
-        )
+        instead = "a kernel has --param similarity=NAME"
+        raise ValueError(f"--kind and --transform are for a matrix; {instead}")
+    several = f"--kernel {args.kernel} names several kernels"
     if len(names) > 1 and args.command != "compare":
-        raise ValueError(
-            f"--kernel {args.kernel} names several kernels, which only krein compare "
-            "takes"
-        )
+        raise ValueError(f"{several}, which only krein compare takes")
     if len(names) > 1 and args.param:
-        raise ValueError("--param is for one kernel; --kernel names several")
+        raise ValueError(f"{several}; --param is for one kernel")
     if len(set(names)) < len(names):
         raise ValueError(f"--kernel {args.kernel} names one twice")
     return {name: make_kernel(name, args.param) for name in names}
@@ -54,12 +50,11 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
     if names is None:
         return None
     known = methods_of(task)
-    classes = [method.estimator for method in known.values()]
-    alias = {
-        method.estimator: name
-        for name, method in known.items()
-        if classes.count(method.estimator) == 1 or not method.params
+    made = [method.estimator for method in known.values()]
+    own = {
+        k: m for k, m in known.items() if made.count(m.estimator) == 1 or not m.params
     }
+    alias = {method.estimator: name for name, method in own.items()}
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     chosen = [alias.get(name, name) for name in chosen]
     for name in chosen:
@@ -159,10 +154,8 @@ def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
         return read
     large = int((counts >= least).sum())
     if large < 2:
-        raise ValueError(
-            f"{large} classes have {least} items or more; at least two are needed. "
-            "Choose a smaller --min-members"
-        )
+        needed = "at least two are needed. Choose a smaller --min-members"
+        raise ValueError(f"{large} classes have {least} items or more; {needed}")
     print_note(
         args,
         f"{codes.size - kept.size} items of {classes.size - large} classes with fewer "
@@ -192,15 +185,10 @@ def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
     if read.target is None and read.task != "novelty":
         raise ValueError("the input has no labels; give them with --labels FILE")
     if read.rule is not None and read.task != "classification":
-        raise ValueError(
-            f"{args.file} is a table of hits, from which classes can be learnt, not "
-            f"a {read.task}"
-        )
-    how = {
-        "kernel": kernel or "precomputed",
-        "groups": read.groups,
-        "symmetrize": args.symmetrize,
-    }
+        can = "from which classes can be learnt, not a"
+        raise ValueError(f"{args.file} is a table of hits, {can} {read.task}")
+    how: dict[str, Any] = {"kernel": kernel or "precomputed", "groups": read.groups}
+    how["symmetrize"] = args.symmetrize
     if kernel is None:
         check_symmetry(read, args)
         plain = read.task == "classification" and args.task is None
@@ -231,10 +219,8 @@ def conversion_of(args: argparse.Namespace, K: Any, labels: Any = None) -> Any:
 def check_distances(args: argparse.Namespace, D: Any) -> None:
     """Refuse negative distances."""
     if D.min() < 0:
-        raise ValueError(
-            f"{args.file} has negative numbers (down to {D.min():.3g}), which no "
-            "distance is. Leave out --kind distance"
-        )
+        has = f"{args.file} has negative numbers (down to {D.min():.3g})"
+        raise ValueError(f"{has}, which no distance is. Leave out --kind distance")
 
 
 def check_direction(args: argparse.Namespace, K: Any, labels: Any = None) -> bool:
@@ -266,10 +252,9 @@ def normal_or_novel(labels: Any, normal: str | None) -> np.ndarray:
     classes = sorted(set(words))
     normal = max(classes, key=words.count) if normal is None else normal
     if normal not in classes:
-        raise ValueError(
-            f"--normal {normal!r} is no label{did_you_mean(normal, classes)}: there "
-            f"are {', '.join(classes[:10])}"
-        )
+        near = did_you_mean(normal, classes)
+        some = ", ".join(classes[:10])
+        raise ValueError(f"--normal {normal!r} is no label{near}: there are {some}")
     return np.array(["normal" if word == normal else "novel" for word in words])
 
 
@@ -287,11 +272,9 @@ def _grouped(problem: Problem, args: argparse.Namespace) -> Problem:
     else:
         threshold = args.split_by_similarity
         groups = similarity_groups(K, threshold)
-        print_note(
-            args,
-            f"{groups.max() + 1} groups of relatives at similarity {threshold:g}, the "
-            f"largest has {np.bincount(groups).max()} items",
-        )
+        found = f"{groups.max() + 1} groups of relatives at similarity {threshold:g}"
+        most = np.bincount(groups).max()
+        print_note(args, f"{found}, the largest has {most} items")
     return replace(problem, groups=groups)
 
 
