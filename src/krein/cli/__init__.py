@@ -160,11 +160,9 @@ class Parser(argparse.ArgumentParser):
             return
         known = list(map(str, action.choices))
         what = "command" if action.dest == "command" else "choice"
-        raise argparse.ArgumentError(
-            None if what == "command" else action,
-            f"{value!r} is not a {what}{did_you_mean(str(value), known)} "
-            f"(there are {', '.join(known)})",
-        )
+        near = did_you_mean(str(value), known)
+        text = f"{value!r} is not a {what}{near} (there are {', '.join(known)})"
+        raise argparse.ArgumentError(None if what == "command" else action, text)
 
     def error(self, message: str) -> NoReturn:
         """Print the usage of this command and the message; exit with 2."""

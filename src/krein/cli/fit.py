@@ -144,10 +144,8 @@ def _training_score(model: Any, problem: Problem, task: str) -> dict[str, Any]:
     right = float(np.mean(predicted == problem.labels))
     largest = float(np.bincount(problem.codes).max() / problem.codes.size)
     if right <= largest:
-        warn_user(
-            f"nothing was learnt: {right:.3f} of the training items are recognised, "
-            f"and the largest class has {largest:.3f} of them"
-        )
+        found = f"{right:.3f} of the training items are recognised, and the largest"
+        warn_user(f"nothing was learnt: {found} class has {largest:.3f} of them")
     return {"training_accuracy": right}
 
 

@@ -162,12 +162,10 @@ def check_symmetry(read: Inputs, args: argparse.Namespace) -> None:
     if worst > ROUNDING * largest:
         i, j = np.unravel_index(np.argmax(np.abs(K - K.T)), K.shape)
         names = read.names or [f"item {k + 1}" for k in range(len(K))]
-        raise FormatError(
-            args.file,
-            f"the matrix is not symmetric: from {names[i]!r} to {names[j]!r} it has "
-            f"{K[i, j]:.6g}, back {K[j, i]:.6g}. If both directions measure the same "
-            "thing, --symmetrize uses their mean",
-        )
+        where = f"from {names[i]!r} to {names[j]!r} it has {K[i, j]:.6g}, back"
+        mean = "If both directions measure the same thing, --symmetrize uses their mean"
+        has = f"the matrix is not symmetric: {where} {K[j, i]:.6g}. {mean}"
+        raise FormatError(args.file, has)
     if worst > 0.0:
         share = f"{worst / largest:.1e} of the largest entry"
         print_note(args, f"both directions differ by {share}: taken for rounding")

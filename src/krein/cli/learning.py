@@ -51,18 +51,18 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
         return None
     known = methods_of(task)
     made = [method.estimator for method in known.values()]
-    own = {
-        k: m for k, m in known.items() if made.count(m.estimator) == 1 or not m.params
-    }
-    alias = {method.estimator: name for name, method in own.items()}
+    alias = {}
+    for name, method in known.items():
+        if made.count(method.estimator) == 1 or not method.params:
+            alias[method.estimator] = name
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     chosen = [alias.get(name, name) for name in chosen]
     for name in chosen:
         if name not in known:
             of = "" if task in ("any", "classification") else f" of {task}"
+            near, there = did_you_mean(name, [*known, *alias]), ", ".join(known)
             raise ValueError(
-                f"there is no method {name!r}{of}{did_you_mean(name, [*known, *alias])}"
-                f" (there are {', '.join(known)})"
+                f"there is no method {name!r}{of}{near} (there are {there})"
             )
     return chosen
 
@@ -100,11 +100,9 @@ def _settle_task(read: Inputs, args: argparse.Namespace) -> Inputs:
     numbers = as_numbers(read.target)
     if args.task is None and numbers is not None and is_continuous(numbers):
         read = replace(read, task="regression")
-        print_note(
-            args,
-            f"{np.unique(numbers).size} different numbers as labels: taken as numbers "
-            "to be predicted (--task classification takes them as classes)",
-        )
+        found = f"{np.unique(numbers).size} different numbers as labels"
+        taken = "taken as numbers to be predicted (--task classification: as classes)"
+        print_note(args, f"{found}: {taken}")
     path = args.labels or args.file
     if read.task == "regression":
         if numbers is None:
@@ -128,12 +126,10 @@ def as_numbers(labels: Any) -> np.ndarray | None:
 def _check_classes(labels: np.ndarray, path: str) -> None:
     """Refuse one class per item: the separator or the column is another."""
     if labels.size >= _FEWEST and len(np.unique(labels)) == labels.size:
-        raise FormatError(
-            path,
-            f"has {labels.size} classes for {labels.size} items, one each: "
-            f"{str(labels[0])!r}, {str(labels[1])!r}, ... Are these labels? Another "
-            "separator (--separator) or column (--label-column) may be meant",
-        )
+        some = f"{str(labels[0])!r}, {str(labels[1])!r}, ..."
+        has = f"has {labels.size} classes for {labels.size} items, one each: {some}"
+        other = "Another separator (--separator) or column (--label-column)"
+        raise FormatError(path, f"{has} Are these labels? {other} may be meant")
 
 
 def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
@@ -156,12 +152,10 @@ def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
     if large < 2:
         needed = "at least two are needed. Choose a smaller --min-members"
         raise ValueError(f"{large} classes have {least} items or more; {needed}")
-    print_note(
-        args,
-        f"{codes.size - kept.size} items of {classes.size - large} classes with fewer "
-        f"than {least} members are left out (--min-members); {kept.size} items of "
-        f"{large} classes remain",
-    )
+    left = f"{codes.size - kept.size} items of {classes.size - large} classes"
+    rest = f"{kept.size} items of {large} classes remain"
+    few = f"with fewer than {least} members are left out (--min-members)"
+    print_note(args, f"{left} {few}; {rest}")
     return read.part(kept)
 
 
@@ -282,9 +276,7 @@ def _note_relatives(K: Any, args: argparse.Namespace) -> None:
     """Say how many items have a near-duplicate, which may lie on the other side."""
     share = near_duplicate_share(K)
     if share >= 0.05:
-        print_note(
-            args,
-            f"{share:.0%} of the items have a near-duplicate (similarity of 0.9 or "
-            "more): random folds put them on both sides, and errors will look too "
-            "small. --split-by-similarity 0.5 keeps relatives together",
-        )
+        found = f"{share:.0%} of the items have a near-duplicate (similarity of 0.9 or"
+        sides = "more): random folds put them on both sides, and errors look too small"
+        keep = "--split-by-similarity 0.5 keeps relatives together"
+        print_note(args, f"{found} {sides}. {keep}")

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
-from sklearn.metrics import mean_absolute_error, r2_score
+from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score
 from sklearn.utils.validation import _num_samples
 
 from krein import DistanceTransformer, PCoA, load_model
@@ -114,10 +114,7 @@ def _scores_of_numbers(true: Any, predicted: list[float]) -> dict[str, Any]:
 
 def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
     labels = sorted({*true, *predicted})
-    # scikit-learn's confusion_matrix warns where all items are of one class.
-    counts = np.zeros((len(labels), len(labels)), dtype=int)
-    for pair in zip(true, predicted, strict=True):
-        counts[tuple(map(labels.index, pair))] += 1
+    counts = confusion_matrix(true, predicted, labels=labels)
     right, sizes = counts.diagonal(), counts.sum(axis=1)
     return {
         "items": len(predicted),
@@ -223,11 +220,9 @@ def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
     if expected is None or args.ignore_names:
         return read  # nothing to find them by; the model checks their number
     if read.columns is None and read.names is None:
-        raise ValueError(
-            f"{args.file} has no names of columns, but the model knows its training "
-            "items by name; give a file with names, or --ignore-names if the columns "
-            "are in the order of training"
-        )
+        repair = "give a file with names, or --ignore-names if they are in that order"
+        needs = "by which the model finds its training items"
+        raise ValueError(f"{args.file} has no names of columns, {needs}; {repair}")
     # For a square matrix the columns have the names of the rows.
     return align_columns(read, expected)
 
@@ -238,10 +233,9 @@ def _compare_ranges(data: Any, model: Any) -> None:
         return
     low, high = map(float, model.item_range_)
     if data.max() > high + 0.5 * (high - low) or data.min() < low - 0.5 * (high - low):
-        warn_user(
-            f"numbers from {data.min():.3g} to {data.max():.3g}, but in training from "
-            f"{low:.3g} to {high:.3g}: is this the same measure?"
-        )
+        given = f"numbers from {data.min():.3g} to {data.max():.3g}"
+        learnt = f"in training from {low:.3g} to {high:.3g}"
+        warn_user(f"{given}, but {learnt}: is this the same measure?")
 
 
 def _new_hits(model: Any, args: argparse.Namespace) -> dict[str, Any]:
@@ -257,11 +251,9 @@ def _new_hits(model: Any, args: argparse.Namespace) -> dict[str, Any]:
         names = list(dict.fromkeys(words))
     arguments = model.similarity_.new_items(read_hits(args.file), names)
     found = model.has_hits(**arguments)
-    print_note(
-        args,
-        f"{int((~found).sum())} of {found.size} items have no hit among the "
-        f"{model.similarity_.n_features_in_} training items: {args.no_hit!r}",
-    )
+    count = f"{int((~found).sum())} of {found.size} items have no hit among the"
+    known = f"{model.similarity_.n_features_in_} training items"
+    print_note(args, f"{count} {known}: {args.no_hit!r}")
     return arguments
 
 

@@ -28,6 +28,7 @@ from krein.store.files import atomic_write, check_writable
 from krein.words import did_you_mean, few_digits, printable
 
 _CONSTANTS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
+_CONSTANTS |= {"on": True, "off": False}
 # Parameters of kernels whose default does not tell their types.
 _TYPES: dict[str, tuple[Any, ...]] = {
     "degree": (float,),
@@ -72,10 +73,9 @@ def parse_pairs(
         if not equals or not name.isidentifier():
             raise ValueError(f"{option} must look like name=value, got {pair!r}")
         if name not in known:
-            raise ValueError(
-                f"{option}: {owner} has no parameter {name!r}; it has "
-                f"{', '.join(known) or 'none'}" + did_you_mean(name, known)
-            )
+            there = (", ".join(known) or "none") + did_you_mean(name, known)
+            has = f"{owner} has no parameter {name!r}"
+            raise ValueError(f"{option}: {has}; it has {there}")
         values[name] = as_value(text)
     return values
 
@@ -97,10 +97,9 @@ def check_settings(model: Any, option: str) -> Any:
 def make_kernel(name: str, pairs: Iterable[str] = ()) -> Any:
     """Return the kernel with its parameters, or say what there is."""
     if name not in list_kernels():
-        raise ValueError(
-            f"there is no kernel {name!r}{did_you_mean(name, list_kernels())} "
-            "('krein kernel list' shows all)"
-        )
+        near = did_you_mean(name, list_kernels())
+        shown = "('krein kernel list' shows all)"
+        raise ValueError(f"there is no kernel {name!r}{near} {shown}")
     known = kernel_parameters(name)
     values = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")
     return as_kernel(name, {key: known[key].check(v) for key, v in values.items()})
@@ -138,10 +137,9 @@ class Parameter:
             return value
         if self.types == (bool,) and value in (0, 1):
             return bool(value)
-        raise ValueError(
-            f"--param: {self.name} must be {self.expected}, got {value!r}"
-            + did_you_mean(str(value), self.choices)
-        )
+        near = did_you_mean(str(value), self.choices)
+        must = f"{self.name} must be {self.expected}"
+        raise ValueError(f"--param: {must}, got {value!r}{near}")
 
 
 def _is_of(value: Any, type_: Any) -> bool:

@@ -44,7 +44,6 @@ _CELL, _CHAR, _SPARSE = 1, 4, 5
 _NUMBERS = range(6, 16)  # double, single, then integers of 8 to 64 bits
 _FLOATS = (6, 7)
 _COMPLEX = 0x08
-_DEEPEST = 3  # cells in cells
 
 
 def load_array(handle: IO[bytes], size: int) -> np.ndarray:
@@ -115,8 +114,7 @@ def _strings(names: Any, path: Path) -> list[str] | None:
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Read all arrays of a .npz file after their headers were checked."""
-    name = "the .npz file"
-    arrays = {}
+    arrays, name = {}, "the .npz file"
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -223,7 +221,7 @@ class _Matlab:
     def array(self, element: _Element) -> np.ndarray:
         return np.frombuffer(element.data, np.dtype(self.order + _TYPES[element.kind]))
 
-    def matrix(self, data: memoryview, depth: int = 0) -> tuple[str, Any]:
+    def matrix(self, data: memoryview) -> tuple[str, Any]:
         """Return name and value; None for kinds that hold no numbers or text."""
         head, sizes, title, *parts = self.elements(data)
         if (head.kind, sizes.kind) != (6, 5) or len(head.data) < 8:
@@ -237,7 +235,7 @@ class _Matlab:
         if bits & _COMPLEX:
             return name, np.broadcast_to(0j, shape)  # to be refused if it is wanted
         if kind == _CELL:
-            return name, self.cells(parts, shape, depth)
+            return name, self.cells(parts, shape)
         if kind == _SPARSE:
             return name, self.sparse(parts, shape)
         if kind in _NUMBERS or kind == _CHAR:
@@ -257,11 +255,11 @@ class _Matlab:
         require_room(codes.size * native.itemsize, self.path, "Save it in parts.")
         return codes.astype(native).reshape(shape, order="F")
 
-    def cells(self, parts: list[_Element], shape: tuple[int, ...], depth: int) -> Any:
+    def cells(self, parts: list[_Element], shape: tuple[int, ...]) -> Any:
         whole = all(part.kind == _MATRIX for part in parts)
-        if not whole or len(parts) != math.prod(shape) or depth >= _DEEPEST:
+        if not whole or len(parts) != math.prod(shape):
             raise ValueError(f"{len(parts)} cells for shape {shape}")
-        return [self.matrix(part.data, depth + 1)[1] for part in parts]
+        return [self.matrix(part.data)[1] for part in parts]
 
     def sparse(self, parts: list[_Element], shape: tuple[int, ...]) -> np.ndarray:
         rows, starts, values = (self.array(part) for part in parts)

@@ -125,9 +125,8 @@ def as_separator(separator: str | None) -> str | None:
     if separator is None:
         return None
     if separator not in SEPARATORS:
-        raise ValueError(
-            f"separator must be ',', ';', '|', 'tab' or 'space', got {separator!r}"
-        )
+        known = "',', ';', '|', 'tab' or 'space'"
+        raise ValueError(f"separator must be {known}, got {separator!r}")
     return SEPARATORS[separator]
 
 
@@ -242,11 +241,9 @@ def column_at(header: Row, title: str) -> int:
     """Return the place of a column, or say which columns there are."""
     titles = header.texts()
     if titles.count(title) != 1:
-        found = "twice" if title in titles else "not"
-        raise header.place.error(
-            f"the column {title!r} is {found} there; the titles are "
-            f"{', '.join(map(repr, titles))}{did_you_mean(title, titles)}"
-        )
+        found = f"the column {title!r} is {'twice' if title in titles else 'not'} there"
+        known = ", ".join(map(repr, titles)) + did_you_mean(title, titles)
+        raise header.place.error(f"{found}; the titles are {known}")
     return titles.index(title)
 
 

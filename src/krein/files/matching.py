@@ -201,12 +201,12 @@ def _matched(
         if n_items is None:
             return Named(np.arange(n), own, notes=[note])
         if not is_numbering(own):
-            raise FormatError(
-                path,
-                f"the labels have names ({own[0]!r}, ...) but the items have none, so "
-                "their order cannot be checked; give items with names (K.npz, K.csv), "
-                "or say that the order is the same: --ignore-names, ignore_names=True",
+            has = f"the labels have names ({own[0]!r}, ...) but the items have none"
+            repair = (
+                "Give items with names (K.npz, K.csv), or say that the order is the"
             )
+            same = "same: --ignore-names, ignore_names=True"
+            raise FormatError(path, f"{has}. {repair} {same}")
         own = None
     if n_items is not None and n != n_items:
         raise FormatError(path, f"has {n} labels for {n_items} items")
@@ -306,8 +306,7 @@ def align_columns(read: Named, expected: Sequence[str]) -> Named:
         unknown = [name for name in given if name not in set(expected)]
         raise ValueError(
             f"the {len(given)} columns are not the {len(expected)} training items of "
-            f"the model: missing {_some(missing)}; unknown {_some(unknown)}. Compute "
-            "the similarities of the new items to the training items"
+            f"the model: missing {_some(missing)}; unknown {_some(unknown)}"
         )
     data = read.data[:, [position[name] for name in expected]]
     left = len(given) - len(expected)

@@ -241,13 +241,13 @@ def _read(found: Format, path: Path, how: How, *, matrix: bool) -> Named:
 
 def _hint(path: Path, matrix: bool) -> str:
     try:
-        rows = list(cells.read_rows(path, cells.find_separator(path)))
-    except FormatError:
+        rows = cells.read_rows(path, cells.find_separator(path))
+        texts, n_rows = next(rows).texts(), 1 + sum(1 for _ in rows)
+    except (FormatError, StopIteration):
         return ""
-    texts = rows[0].texts() if rows else []
     titles = ", ".join([text for text in texts if text][:8])
     if matrix:
-        if len(texts) < 2 or abs(len(rows) - len(texts)) < 2:  # the shape of a matrix
+        if len(texts) < 2 or abs(n_rows - len(texts)) < 2:  # the shape of a matrix
             return ""
         return (
             ". Is it a table of items? Name their column and a kernel: --items COLUMN "
@@ -319,9 +319,8 @@ def _text_or_unknown(path: Path, matrix: bool) -> str:
     head = sources.file_head(path)
     if b"\0" in head:
         names = ", ".join(sorted(MATRIX_FORMATS if matrix else ITEM_FORMATS))
-        raise FormatError(
-            path, f"the format is not known by name or content; known are {names}"
-        )
+        problem = "the format is not known by name or content; known are"
+        raise FormatError(path, f"{problem} {names}")
     words = re.split(r"[,;\s]+", head.decode("utf-8-sig", errors="replace"))
     if not matrix and not any(cells.is_number(word) for word in words):
         return "lines"  # text without a number holds no vectors
