@@ -102,14 +102,14 @@ def test_new_items_against_training_items(tmp_path):
     hits = read_hits(path, against=["b", "a", "c"])
     assert (hits.names, hits.columns) == (["x", "y"], ["b", "a", "c"])
     np.testing.assert_array_equal(hits.data.toarray(), [[1, 3, 0], [4, 0, 0]])
-    with pytest.raises(FormatError, match=r"line 2, column 2: target 'b' is not among"):
+    with pytest.raises(FormatError, match=r"line 2, column 2: 'b' is not among"):
         read_hits(path, against=["a"])
-    with pytest.raises(FormatError, match=r"line 2, column 1: query 'y' is not among"):
+    with pytest.raises(FormatError, match=r"line 2, column 1: 'y' is not among"):
         read_hits(path, names=["x"], against=["a", "b"])
 
 
 def test_unknown_name(m8):
-    message = r"line 4, column 2: target 'c' is not among the 2 names in names="
+    message = r"line 4, column 2: 'c' is not among the 2 names in names="
     with pytest.raises(FormatError, match=message):
         read_hits(m8, names=["a", "b"])
     with pytest.raises(ValueError, match="names holds 'a' twice"):

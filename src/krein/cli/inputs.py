@@ -123,14 +123,14 @@ def _read_square(args: argparse.Namespace) -> Named:
             return hits
     separator = _separator_of(args.file, args)
     read = read_matrix(args.file, format=args.format, separator=separator)
-    expected = "expected the similarities or distances of items to themselves"
+    expected = "expected a square matrix of similarities or distances"
     if read.names is not None and read.columns is not None:
         problem = f"rows and columns have different names; {expected}"
         raise FormatError(args.file, problem)
     n, m = read.data.shape
     if n != m:
         other = "Rows of numbers are compared by a kernel: --kernel NAME (krein kernel"
-        has = f"has {n} rows and {m} columns; {expected}, a square matrix"
+        has = f"has {n} rows and {m} columns; {expected}"
         raise FormatError(args.file, f"{has}. {other} list shows all)")
     K = 0.5 * (read.data + read.data.T) if args.symmetrize else read.data
     return replace(read, data=K, names=read.names or read.columns, columns=None)

@@ -177,16 +177,13 @@ class Collected:
 
     def unknown(self, fields: list[str], layout: Layout, place: Place) -> FormatError:
         """Say which name of a line was not expected."""
-        side, column, table, given = "query", layout.query, self.rows, "names"
+        column, table, given = layout.query, self.rows, "names"
         if not table.fixed or fields[column].encode() in table.position:
-            side, column, table = "target", layout.target, self.columns
+            column, table = layout.target, self.columns
             given = "names" if table is self.rows else "against"
-        return place.error(
-            f"{side} {fields[column]!r} is not among the {len(table.position)} names "
-            f"in {given}=; leave {given} out to take the names of the file, and choose "
-            "rows afterwards",
-            column + 1,
-        )
+        what = f"{fields[column]!r} is not among the {len(table.position)} names in"
+        repair = f"leave {given} out to take the names of the file"
+        return place.error(f"{what} {given}=; {repair}", column + 1)
 
     def triplets(self) -> list[np.ndarray]:
         """Rows, columns and scores."""

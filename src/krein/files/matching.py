@@ -236,8 +236,9 @@ def _ignored(own: list[str], names: Names) -> dict[str, str]:
         text = f"{start}, and {doubt}. Names travel in .npz and .csv files."
         return {"order-unchecked": text}
     differ = sum(a != b for a, b in zip(own, names, strict=True))
-    text = f"{start}; {differ} of {len(names)} items have another name."
-    return {"names-ignored": text}
+    same = "they are those of the items, in the same order"
+    found = f"{differ} of {len(names)} items have another name" if differ else same
+    return {"names-ignored": f"{start}; {found}."}
 
 
 def choose_labels(

@@ -237,10 +237,8 @@ class _Reader:
             raise ModelFileError("its arrays are not those that krein writes")
         arrays = [self._read_array({"member": i}) for i in range(count)]
         if tree.get("checksum") != _checksum(tree, arrays):
-            changed = "the file was changed. Save the model again"
-            raise ModelFileError(
-                f"its contents do not agree with its checksum: {changed}"
-            )
+            changed = "it was changed after the model was saved. Save the model again"
+            raise ModelFileError(f"does not agree with its checksum: {changed}")
 
     def decode(self, node: Any) -> Any:
         """Return the value that a part of the tree stands for."""
