@@ -18,7 +18,7 @@ from krein import (
     write_hits,
 )
 from krein.cli import main
-from krein.cli.inputs import Inputs, read_if_hits
+from krein.cli.console import Inputs, read_if_hits
 from krein.cli.learning import leave_out_rare
 from krein.report.tables import _nearest
 

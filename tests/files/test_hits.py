@@ -172,7 +172,7 @@ def test_titles_and_other_layouts(tmp_path):
     assert as_dict(read_hits(path)) == {(0, 1): 3, (2, 3): 4}
     path.write_text('"a,1",b,3\n"a,1",c,4\n')
     assert read_hits(path).names == ["a,1", "b", "c"]
-    with pytest.raises(ValueError, match="small values are good ones"):
+    with pytest.raises(ValueError, match="small e-values are good ones"):
         read_hits(path, "evalue", columns=["query", "target", "evalue"])
     with pytest.raises(ValueError, match="score=9 must be a title or the number"):
         read_hits(path, 9)

@@ -12,10 +12,9 @@ import numpy as np
 import scipy.sparse
 
 from krein import diagnose
-from krein.cli import learning, repeated
+from krein.cli import console, learning, repeated
+from krein.cli.console import TWINS, Inputs, check_output, print_note, print_table
 from krein.cli.fit import save_fitted, with_probabilities
-from krein.cli.inputs import TWINS, Inputs, check_comparable, label_title
-from krein.cli.terminal import check_output, print_alerts, print_note, print_table
 from krein.comparison.kernels import KernelComparison
 from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem
@@ -114,7 +113,7 @@ def _own_command(command: str, args: argparse.Namespace) -> str:
 
 def show_inspect(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the alerts, the advice, and the facts."""
-    print_alerts(payload["findings"])
+    console.print_alerts(payload["findings"])
     findings = [finding["text"] for finding in payload["findings"]]
     for advice in payload["advice"]:
         if not any(text in advice for text in findings):  # once is enough
@@ -167,7 +166,7 @@ def _compare_all(args: argparse.Namespace) -> tuple[KernelComparison, Inputs]:
     methods = learning.check_methods(args.methods, read.task)
     found = {}
     for name, kernel in kernels.items():
-        check_comparable(args.file, kernel, read.data)
+        console.check_comparable(args.file, kernel, read.data)
         problem = learning.problem_of(args, read, kernel)
         _check_folds(args.folds, problem)
         if args.html is not None and _is_large(problem.K):
@@ -256,7 +255,7 @@ def _context(args: Any, read: Inputs, problem: Problem) -> dict[str, Any]:
     kernel = problem.kernel
     kind = "similarity" if problem.conversion is None else "distance"
     kind = kind if kernel is None else "items"
-    title = label_title(args) if kind == "items" else None
+    title = console.label_title(args) if kind == "items" else None
     same = ("file", "items", "label_column", "ignore_names")
     source = {name: getattr(args, name) for name in same} | {
         "kind": kind,
@@ -283,7 +282,7 @@ def _asked(args: argparse.Namespace) -> list[str]:
 
 def show_compare(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
-    print_alerts(payload["findings"])
+    console.print_alerts(payload["findings"])
     print(_by_name(payload["recommendation"], payload["table"]))
     columns = shown_columns(
         payload["splits"], TASKS[payload["task"]].columns, by_items=payload["by_items"]

@@ -13,9 +13,8 @@ from scipy.spatial.distance import pdist
 from sklearn.base import clone, is_outlier_detector
 
 import krein
-from krein.cli import learning, repeated, terminal
-from krein.cli.inputs import Inputs, read_symmetric
-from krein.cli.terminal import check_output, last_step, print_note
+from krein.cli import console, learning, repeated
+from krein.cli.console import Inputs, check_output, last_step, print_note
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import select_methods
 from krein.comparison.problem import Problem
@@ -57,7 +56,7 @@ def fit(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "model": str(out),
         "method": name,
-        "estimator": terminal.describe_model(model),
+        "estimator": console.describe_model(model),
         "items": int(problem.codes.size),
         "classes": [str(label) for label in problem.classes],
         **score,
@@ -91,8 +90,8 @@ def _read_settings(name: str, pairs: list[str], task: str) -> dict[str, Any]:
     every = inspect.signature(getattr(krein, method.estimator)).parameters
     known = [key for key in every if key not in fixed]
     owner = f"method {name!r}"
-    values = terminal.parse_pairs(pairs, known, option="--set", owner=owner)
-    terminal.check_settings(method.build(**values), "--set")
+    values = learning.parse_pairs(pairs, known, option="--set", owner=owner)
+    learning.check_settings(method.build(**values), "--set")
     return values
 
 
@@ -203,7 +202,7 @@ def show_fit(payload: dict[str, Any], args: argparse.Namespace) -> None:
 def repair(args: argparse.Namespace) -> dict[str, Any]:
     """Write the nearest positive semidefinite matrix, names kept."""
     out = check_output(args.out, args.force)
-    K, read = read_symmetric(args)
+    K, read = console.read_symmetric(args)
     check_format(args.out, names=read.names is not None)
     if args.diagonal == "free" and np.all(K.diagonal() == 1.0):
         print_note(args, "the diagonal is 1 and may change; --diagonal unit keeps it")
@@ -229,7 +228,7 @@ def repair(args: argparse.Namespace) -> dict[str, Any]:
 def show_repair(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what changed."""
     print(f"{payload['out']}: {payload['text']}")
-    terminal.print_facts(payload)
+    console.print_facts(payload)
 
 
 def embed(args: argparse.Namespace) -> dict[str, Any]:
@@ -237,7 +236,7 @@ def embed(args: argparse.Namespace) -> dict[str, Any]:
     out, html, saved = (
         check_output(path, args.force) for path in (args.out, args.html, args.model)
     )
-    K, read = read_symmetric(args)
+    K, read = console.read_symmetric(args)
     model = _unfitted(K, args)
     F = model.fit_transform(K)
     distances = args.kind == "distance"
@@ -247,8 +246,8 @@ def embed(args: argparse.Namespace) -> dict[str, Any]:
     columns = places(F, called(K, read.names))
     if read.target is not None:
         columns["label"] = [str(label) for label in read.target]
-    rows = terminal.as_rows(columns)
-    terminal.write_csv(out, rows, args.force, quote_numbers=True)
+    rows = console.as_rows(columns)
+    console.write_csv(out, rows, args.force, quote_numbers=True)
     if html is not None:
         payload["html"] = str(html)
         _write_page(html, payload, rows, eigenvalues, args)
@@ -327,4 +326,4 @@ def show_embed(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what was written and how good it is."""
     written = [payload[key] for key in ("out", "html", "model") if key in payload]
     print(f"{', '.join(written)}: {_finding(payload)}.")
-    terminal.print_table(["fact", "value"], list(_facts(payload).items()))
+    console.print_table(["fact", "value"], list(_facts(payload).items()))

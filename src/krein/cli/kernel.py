@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import inspect
+import re
 import sys
 import textwrap
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
 from krein import list_methods, load_dataset
 from krein.cli import build_parser
-from krein.cli.inputs import read_compared
-from krein.cli.terminal import check_output, kernel_parameters, make_kernel, print_note
+from krein.cli.console import check_output, print_note, read_compared
+from krein.cli.learning import kernel_defaults, make_kernel
 from krein.files.data_sets import data_folder, kind_of, list_datasets, source_of
 from krein.files.sources import check_names
 from krein.files.writers import check_format, write_matrix, write_table
@@ -57,15 +60,20 @@ def kernel(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _facts(name: str) -> dict[str, Any]:
-    facts = KERNELS[name]
-    parameters = kernel_parameters(name).values()
+    facts, defaults = KERNELS[name], kernel_defaults(name)
     return {
         "name": name,
         "items": facts.input,
         "is": facts.definiteness,
         "about": _first_line(facts),
-        "parameters": {p.name: p.shown_default for p in parameters},
+        "parameters": {key: shown(default) for key, default in defaults.items()},
     }
+
+
+def shown(default: Any) -> str:
+    """Return a default as it would be typed."""
+    plain = isinstance(default, bool | None)
+    return str(default).lower() if plain else str(default)
 
 
 def _first_line(facts: Any) -> str:
@@ -85,12 +93,23 @@ def show_page(name: str) -> None:
     if facts.extra:
         print(f'needs: pip install "krein[{facts.extra}]"')
     print(f"source: {facts.reference}\n" if facts.reference else "")
-    parameters = kernel_parameters(name)
-    print("parameters:" if parameters else "no parameters")
-    for p in parameters.values():
-        print(f"  --param {p.name}=VALUE   {p.expected} (default: {p.shown_default})")
-        about = p.about.replace("``", "").replace("`", "")
-        print(textwrap.indent(textwrap.fill(about, 72), "      "))
+    defaults, about = kernel_defaults(name), descriptions(facts.function)
+    print("parameters:" if defaults else "no parameters")
+    for key, default in defaults.items():
+        print(f"  --param {key}=VALUE   (default: {shown(default)})")
+        text = about[key].replace("``", "").replace("`", "")
+        print(textwrap.indent(textwrap.fill(text, 72), "      "))
+
+
+def descriptions(function: Any) -> dict[str, str]:
+    """What the docstring says about each parameter, for help."""
+    doc = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")[2]
+    found: dict[str, str] = defaultdict(str)
+    for entry in re.split(r"\n(?=\S)", re.split(r"\n\n\w[\w ]*\n---", doc)[0]):
+        head, _, about = entry.partition("\n")
+        for name in head.partition(" : ")[0].split(", "):
+            found[name.strip()] = " ".join(about.split())
+    return found
 
 
 def show_kernel(payload: dict[str, Any], args: argparse.Namespace) -> None:
@@ -105,15 +124,15 @@ def show_kernel(payload: dict[str, Any], args: argparse.Namespace) -> None:
 
 def _show_list(kernels: list[dict[str, Any]]) -> None:
     """Two lines a kernel on a terminal, which a table would cut; rows in a pipe."""
-    rows = [["kernel", "items", "matrix", "parameters", "what"]]
+    if not sys.stdout.isatty():
+        print("\t".join(["kernel", "items", "matrix", "parameters", "what"]))
     for k in kernels:
         words = " ".join(f"{name}={word}" for name, word in k["parameters"].items())
-        rows.append([k["name"], k["items"], k["is"], words, k["about"]])
-    for name, items, matrix, words, about in rows:
         if sys.stdout.isatty():
-            print(f"{name} ({items}, {matrix}): {about}\n    {words}")
+            print(f"{k['name']} ({k['items']}, {k['is']}): {k['about']}")
+            print(f"    {words or 'no parameters'}")
         else:
-            print("\t".join([name, items, matrix, words, about]))
+            print("\t".join([k["name"], k["items"], k["is"], words, k["about"]]))
 
 
 # ------------------------------------------------------------------- without files

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import ast
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +12,25 @@ import numpy as np
 import scipy.sparse
 
 from krein import DistanceTransformer, HitSimilarity
-from krein.cli.inputs import TWINS, Inputs, check_symmetry, read_inputs
-from krein.cli.terminal import check_settings, make_kernel, parse_pairs, print_note
+from krein.cli.console import (
+    TWINS,
+    Inputs,
+    check_symmetry,
+    last_step,
+    print_note,
+    read_inputs,
+)
 from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem, make_problem
 from krein.files.sources import FormatError, Named
+from krein.kernels import KERNELS, as_kernel, list_kernels
 from krein.similarity.sparse import as_matrix
 from krein.splitting import duplicate_groups, near_duplicate_share, similarity_groups
 from krein.validation import is_continuous, wrong_direction
 from krein.words import did_you_mean, warn_user
 
+_CONSTANTS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
+_CONSTANTS |= {"on": True, "off": False}
 _FEWEST = 4  # items from which "every item is a class of its own" is suspicious
 _MEMBERS = (10, 5)  # classes with fewer items are left out of a table of hits
 
@@ -72,6 +83,89 @@ def methods_of(task: str) -> dict[str, Any]:
     if task == "any":
         return TASKS["regression"].methods | TASKS["classification"].methods
     return TASKS[task].methods
+
+
+# --------------------------------------------------------------- what was typed
+
+
+def as_value(text: str) -> Any:
+    """Return the constant, number or sequence that a text stands for, or the text."""
+    if text.lower() in _CONSTANTS:
+        return _CONSTANTS[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def parse_pairs(
+    pairs: Iterable[str], known: Collection[str], *, option: str, owner: str
+) -> dict[str, Any]:
+    """Turn ``["gamma=0.5"]`` into ``{"gamma": 0.5}``.
+
+    Parameters
+    ----------
+    pairs : iterable of str
+        What was typed.
+    known : collection of str
+        Names of the parameters that there are.
+    option, owner : str
+        For messages: the option's name, and whose parameters they are.
+    """
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise ValueError(f"{option} must look like name=value, got {pair!r}")
+        if name not in known:
+            there = (", ".join(known) or "none") + did_you_mean(name, known)
+            has = f"{owner} has no parameter {name!r}"
+            raise ValueError(f"{option}: {has}; it has {there}")
+        values[name] = as_value(text)
+    return values
+
+
+def check_settings(model: Any, option: str) -> Any:
+    """Return an estimator whose parameters are allowed; name the option if not."""
+    try:
+        last_step(model)._validate_params()
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{option}: {error}") from None
+    return model
+
+
+def make_kernel(name: str, pairs: Iterable[str] = ()) -> Any:
+    """Return the kernel with its parameters, or say what there is."""
+    if name not in list_kernels():
+        near = did_you_mean(name, list_kernels())
+        shown = "('krein kernel list' shows all)"
+        raise ValueError(f"there is no kernel {name!r}{near} {shown}")
+    known = kernel_defaults(name)
+    values = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")
+    words = KERNELS[name].resolve
+    for key, value in values.items():
+        values[key] = _check_value(key, value, known[key], words.get(key, ()))
+    return as_kernel(name, values)
+
+
+def kernel_defaults(name: str) -> dict[str, Any]:
+    """Parameters of a registered kernel, as a kernel given by name has them."""
+    defaults = as_kernel(name, None).get_params()
+    return {key: defaults[key] for key in KERNELS[name].parameters}
+
+
+def _check_value(key: str, value: Any, default: Any, words: Collection[str]) -> Any:
+    """Check what kernels take without a word: truth values, and words for numbers."""
+    if isinstance(default, bool):
+        if value not in (0, 1):
+            raise ValueError(f"--param: {key} must be true or false, got {value!r}")
+        return bool(value)
+    if words and isinstance(value, str) and value not in words:
+        near, known = did_you_mean(value, words), " or ".join(map(repr, words))
+        raise ValueError(
+            f"--param: {key} must be a number or {known}, got {value!r}{near}"
+        )
+    return value
 
 
 # ---------------------------------------------------------------------- what is read

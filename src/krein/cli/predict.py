@@ -14,11 +14,10 @@ from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score
 from sklearn.utils.validation import _num_samples
 
 from krein import DistanceTransformer, PCoA, load_model
-from krein.cli import terminal
+from krein.cli import console
+from krein.cli.console import as_rows, check_output, last_step, print_note, write_csv
 from krein.cli.fit import places
-from krein.cli.inputs import Inputs, label_title, read_compared, with_labels
 from krein.cli.learning import as_numbers, normal_or_novel
-from krein.cli.terminal import as_rows, check_output, last_step, print_note, write_csv
 from krein.comparison.yardsticks import most_similar
 from krein.files.hit_table import read_hits
 from krein.files.matching import align_columns
@@ -65,8 +64,8 @@ def score(args: argparse.Namespace) -> dict[str, Any]:
     """Predict, and count what is right."""
     model, arguments, read = _read(args)
     positions = np.arange(_num_samples(read.data))
-    items = Inputs(positions, read.names, target=read.target)
-    labelled = with_labels(items, args, in_table=not _precomputed(model))
+    items = console.Inputs(positions, read.names, target=read.target)
+    labelled = console.with_labels(items, args, in_table=not _precomputed(model))
     if labelled.target is None:
         raise ValueError("there are no labels; give them with --labels FILE")
     ((kind, answers),) = _answers(model, arguments).items()
@@ -128,11 +127,11 @@ def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
 
 def show_score(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the scores, and which classes were taken for which."""
-    terminal.print_facts(payload)
+    console.print_facts(payload)
     if "confusion" in payload:
         rows = zip(payload["labels"], payload["confusion"], strict=True)
         head = ["true \\ predicted", *payload["labels"]]
-        terminal.print_table(
+        console.print_table(
             head, [[label, *map(str, counts)] for label, counts in rows]
         )
 
@@ -189,10 +188,10 @@ def _check_model(model: Any, args: argparse.Namespace) -> None:
 
 def _new_items(model: Any, args: argparse.Namespace) -> Named:
     """Read items for a model with a kernel; a column of labels has to be named."""
-    kernel, title = as_kernel(last_step(model).kernel, None), label_title(args)
+    kernel, title = as_kernel(last_step(model).kernel, None), console.label_title(args)
     hint = "" if title else ". If a column holds labels: --label-column NAME"
     try:
-        read = read_compared(args.file, kernel, args, title)
+        read = console.read_compared(args.file, kernel, args, title)
     except FormatError as error:
         raise error.in_file(args.file, hint) from None
     titles = read.columns or ()

@@ -1,27 +1,32 @@
-"""The files of a command: items, a matrix or hits, with labels and groups."""
+"""What a command reads (items, a matrix or hits, labels, groups), prints and writes."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from krein.arrays import compressed_rows
-from krein.cli.terminal import print_note
 from krein.files.cells import as_separator
 from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
 from krein.files.matching import read_labels
 from krein.files.readers import read_items, read_matrix
 from krein.files.sources import FormatError, Named, file_head
+from krein.files.writers import write_rows
 from krein.items import take
 from krein.kernels import Kernel
+from krein.store.files import atomic_write, check_writable
 from krein.validation import ROUNDING, asymmetry
+from krein.words import few_digits, printable
 
 TWINS = "twins"  # --groups: items that are equal to each other
 _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
@@ -261,3 +266,91 @@ def _is_whole(hits: Any) -> bool:
     n = hits.shape[0]
     both = (hits != 0) + (hits != 0).T
     return both.nnz - np.count_nonzero(both.diagonal()) >= n * (n - 1)
+
+
+# ------------------------------------------------------------------- printed, written
+
+
+def last_step(model: Any) -> Any:
+    """Return the model itself, or the last step of a pipeline."""
+    return model[-1] if hasattr(model, "steps") else model
+
+
+def print_note(args: argparse.Namespace, *texts: str) -> None:
+    """Print remarks on standard error, unless --quiet."""
+    if not args.quiet:
+        for text in texts:
+            print(f"krein {args.command}: note: {printable(text)}", file=sys.stderr)
+
+
+def print_alerts(findings: Sequence[dict[str, Any]]) -> None:
+    """Print findings, the worst first, each with its repair."""
+    for finding in findings:
+        print(f"{finding['severity'].upper()}: {finding['text']}")
+        if finding.get("command"):
+            print(f"    repair: {finding['command']}")
+        elif finding.get("python"):
+            print(f"    in Python: {finding['python']}")
+    if findings:
+        print()
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table: columns one below the other, tab-separated in a pipe."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    for row in [head, *rows]:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        print("  ".join(padded).rstrip() if sys.stdout.isatty() else "\t".join(row))
+
+
+def print_facts(payload: dict[str, Any]) -> None:
+    """Print the numbers of a result, one a line."""
+    numbers = {k: v for k, v in payload.items() if isinstance(v, int | float)}
+    rows = [[name.replace("_", " "), f"{v:.4g}"] for name, v in numbers.items()]
+    print_table(["fact", "value"], rows)
+
+
+def describe_model(model: Any) -> str:
+    """Return class and changed parameters, numbers with few digits."""
+    if hasattr(model, "steps"):
+        return " after ".join(describe_model(step) for _, step in model.steps[::-1])
+    plain = clone(model)
+    if "cv" in plain.get_params(deep=False):
+        plain.set_params(cv=None)  # the folds, item by item
+    return few_digits(" ".join(repr(plain).split()))
+
+
+def check_output(path: str | None, force: bool) -> Path | None:
+    """Refuse a file that cannot be written, before anything is computed.
+
+    Parameters
+    ----------
+    path : str or None
+        As typed; None if the option was not given.
+    force : bool
+        Whether an existing file may be replaced.
+    """
+    if path is None:
+        return None
+    if path == "-":
+        raise ValueError("this cannot go to standard output; name a file")
+    try:
+        return check_writable(path, overwrite=force)
+    except FileExistsError:
+        choose = "choose another name, or replace it with --force"
+        raise FileExistsError(f"{path} exists; {choose}") from None
+
+
+def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Columns of the same length as one dict per item."""
+    values = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in values]
+
+
+def write_csv(path: Path | None, rows: list[dict], force: bool, **how: Any) -> None:
+    """Write rows as csv, to standard output without a path; `how` of `write_rows`."""
+    table = [list(rows[0]), *(list(row.values()) for row in rows)]
+    if path is None:
+        return write_rows(sys.stdout, table, **how)
+    with atomic_write(path, overwrite=force, text=True) as file:
+        write_rows(file, table, **how)
