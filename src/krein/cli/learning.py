@@ -142,9 +142,9 @@ def make_kernel(name: str, pairs: Iterable[str] = ()) -> Any:
         raise ValueError(f"there is no kernel {name!r}{near} {shown}")
     known = kernel_defaults(name)
     values = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")
-    words = KERNELS[name].resolve
     for key, value in values.items():
-        values[key] = _check_value(key, value, known[key], words.get(key, ()))
+        words = KERNELS[name].resolve.get(key, ()) if key == "gamma" else ()
+        values[key] = _check_value(key, value, known[key], words)
     return as_kernel(name, values)
 
 
@@ -161,10 +161,9 @@ def _check_value(key: str, value: Any, default: Any, words: Collection[str]) -> 
             raise ValueError(f"--param: {key} must be true or false, got {value!r}")
         return bool(value)
     if words and isinstance(value, str) and value not in words:
-        near, known = did_you_mean(value, words), " or ".join(map(repr, words))
-        raise ValueError(
-            f"--param: {key} must be a number or {known}, got {value!r}{near}"
-        )
+        must = f"{key} must be a number or {' or '.join(map(repr, words))}"
+        near = did_you_mean(value, words)
+        raise ValueError(f"--param: {must}, got {value!r}{near}")
     return value
 
 
