@@ -170,8 +170,8 @@ def _compare_all(args: argparse.Namespace) -> tuple[KernelComparison, Inputs]:
         problem = learning.problem_of(args, read, kernel)
         _check_folds(args.folds, problem)
         if args.html is not None and _is_large(problem.K):
-            many = f"{problem.codes.size} items are too many for the dense matrix"
-            raise ValueError(f"{many} that the report draws; leave out --html")
+            many = f"{problem.codes.size} items are too many for one; leave out --html"
+            raise ValueError(f"the report draws a dense matrix, and {many}")
         found[name] = _compare(problem, methods, args)
     return KernelComparison(found), read
 
@@ -264,13 +264,17 @@ def _context(args: Any, read: Inputs, problem: Problem) -> dict[str, Any]:
         "format": "table" if kernel and kernel.facts.input == "tables" else None,
         "options": repeated(args),
     }
-    again = repeated(args, *_asked(args))
     return {
         "title": Path(args.file).name,
-        "command": f"krein compare {shlex.quote(args.file)} {again}",
+        "command": _command(args),
         "names": called(read.data, read.names),
         "source": source,
     }
+
+
+def _command(args: argparse.Namespace) -> str:
+    """Return the command that repeats this run."""
+    return f"krein compare {shlex.quote(args.file)} {repeated(args, *_asked(args))}"
 
 
 def _asked(args: argparse.Namespace) -> list[str]:
