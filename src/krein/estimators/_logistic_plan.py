@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,11 @@ def plan_kernel(training: Training, solver: str, indefinite: str) -> Matrix:
     return FeatureKernel.from_spectrum(training.K.spectrum(training.weight))
 
 
+def least_alpha(smallest: float, total: float, columns: int) -> float:
+    """Smallest penalty with which the solution is safely unique."""
+    return _MARGIN * uniqueness_ratio(smallest, 1.0, total, columns)
+
+
 def penalty(
     alpha: float, indefinite: str, smallest: float, total: float, columns: int
 ) -> tuple[float, float]:
@@ -94,7 +99,7 @@ def penalty(
             f"what alpha={alpha:.4g} allows for a unique solution"
         )
         if indefinite == "raise-alpha":
-            alpha *= _MARGIN * ratio
+            alpha = least_alpha(smallest, total, columns)
             ratio = 1.0 / _MARGIN
             told = f"alpha was raised to {alpha:.6g}"
         elif indefinite == "flip":
@@ -140,20 +145,8 @@ def initial(
 def split_rows(result: Result, treated: TreatedKernel | None) -> list[Row]:
     """One Row per column of a joint result, on the raw kernel."""
     coef = result.x if treated is None else treated.to_raw(result.x)
-    parts = [
-        Result(
-            column,
-            result.value,
-            result.certificate,
-            result.status,
-            result.n_iter,
-            result.history,
-            result.info,
-        )
-        for column in result.x.T
-    ]
     intercept = result.info["intercept"]
     return [
-        Row(column, float(b), part)
-        for column, b, part in zip(coef.T, intercept, parts, strict=True)
+        Row(column, float(b), replace(result, x=x))
+        for column, b, x in zip(coef.T, intercept, result.x.T, strict=True)
     ]

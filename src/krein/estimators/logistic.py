@@ -19,6 +19,7 @@ from krein.estimators._logistic_plan import (
     Plan,
     check_options,
     initial,
+    least_alpha,
     penalty,
     plan_kernel,
     split_rows,
@@ -67,9 +68,19 @@ class LogisticModel(KernelClassifier):
     }
 
     def grid(self, training: Training, target: Classes) -> list[dict]:
-        """Penalties in units of the similarity; see `KernelModel.grid`."""
+        """Penalties in units of the similarity; see `KernelModel.grid`.
+
+        Those that `indefinite` would raise are one candidate.
+        """
         unit = unit_of(training.K.treated("none"), training.weight)
-        return [{"alpha": alpha * unit} for alpha in _ALPHAS]
+        alphas = unit * np.array(_ALPHAS)
+        if self.indefinite == "raise-alpha" and training.landmarks is None:
+            columns = target.n if self._joint(target.n) else 1
+            smallest = training.K.lowest_eigenvalue(training.weight)
+            alphas = np.maximum(
+                alphas, least_alpha(smallest, training.total_weight, columns)
+            )
+        return [{"alpha": float(alpha)} for alpha in dict.fromkeys(alphas)]
 
     def fit_path(
         self, training: Training, target: Classes, grid: Sequence[dict]

@@ -25,9 +25,9 @@ from krein.files.sources import Named
 from krein.items import LazyRows, take
 from krein.scale.client import as_client, map_in_order
 from krein.scale.tiles import stored_columns
+from krein.similarity.landmarks import blocks_made_by
 from krein.similarity.tiles import row_slices
 from krein.store.files import locked
-from krein.store.state import replaces_state
 
 __all__ = [
     "decision_function",
@@ -107,12 +107,10 @@ def fit(
         if store is None:
             store, key = stack.enter_context(tempfile.TemporaryDirectory()), "one run"
         stack.enter_context(locked(store))
-        columns_of = stored_columns(store, budget, running, key)
+        stack.enter_context(blocks_made_by(stored_columns(store, budget, running, key)))
         y, sample_weight = _in_memory(y), _in_memory(sample_weight)
         items = LazyRows(X) if _is_lazy(X) else X
-        replaces_state(type(estimator)._fit)(
-            estimator, items, y, sample_weight, columns_of
-        )
+        estimator.fit(items, y, sample_weight)
     if _is_lazy(X) and hasattr(X, "columns"):
         estimator.feature_names_in_ = np.asarray(X.columns, dtype=object)
     return estimator
