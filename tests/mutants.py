@@ -151,7 +151,7 @@ MUTANTS = [
            "tests/files/test_tables.py"),
     Mutant("files/item_files.py", 'comma = mark != "," and', "comma =",
            "tests/files/test_tables.py"),
-    Mutant("files/tables.py", 'if ".tsv" in suffixes[-2:] and', "if False and",
+    Mutant("files/cells.py", 'if ".tsv" in suffixes[-2:] and', "if False and",
            "tests/files/test_tables.py"),
     Mutant("files/hit_columns.py", "if falls >= _FEWEST and", "if False and",
            "tests/first_hour/test_newcomers_files.py"),

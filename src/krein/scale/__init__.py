@@ -21,8 +21,8 @@ import numpy as np
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array, parse_bytes, require_memory
-from krein.files import Named
 from krein.files import hit_table as tables
+from krein.files.sources import Named
 from krein.items import LazyRows, take
 from krein.scale.client import as_client, map_in_order
 from krein.scale.tiles import stored_columns
