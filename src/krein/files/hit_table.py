@@ -92,10 +92,9 @@ def read_hits(
     with readable(path) as file:
         if file.suffix.lower() == ".npz" or zipfile.is_zipfile(file):
             return load_hits(file, names, against)
-        bounds = {} if max_evalue is None else {"evalue": max_evalue}
-        layout = find_columns(file, score, columns, [*bounds])
-        most = [np.inf, *bounds.values()]
-        found = collect(file, layout, Collected(names, against), most)
+        further = () if max_evalue is None else ("evalue",)
+        layout = find_columns(file, score, columns, further)
+        found = collect(file, layout, Collected(names, against), max_evalue)
         return replace(found.matrix(several), notes=[layout.why])
 
 
@@ -103,16 +102,16 @@ def collect(
     path: Path,
     layout: Layout,
     found: Collected,
-    most: Sequence[float] | None = None,
+    max_evalue: float | None = None,
 ) -> Collected:
-    """Read all pairs of a table, or the hits whose numbers are not above `most`."""
+    """Read all pairs of a table; of hits those with a score and a small e-value."""
     for first, text in table_blocks(path, layout.head):
         block = fast_lines(text, layout)
         if block is None:
             block = careful_lines(text, layout, first)
-        kept = None
-        if most is not None:  # a score of 0 is no hit
-            kept = (block.numbers[:, 0] > 0) & (block.numbers <= most).all(axis=1)
+        kept = None if layout.signed else block.numbers[:, 0] > 0
+        if kept is not None and max_evalue is not None:
+            kept &= block.numbers[:, 1] <= max_evalue
         odd = found.add(block, kept)
         if odd is not None:
             place, line = line_blocks.data_lines(text, first)[odd]
