@@ -84,8 +84,19 @@ def test_several_hits_of_a_pair_are_summed(m8):
 
 def test_cuts(m8):
     assert read_hits(m8, max_evalue=1e-4).data.nnz == 4
+    assert read_hits(m8, min_identity=0.25).data.nnz == 4
+    assert read_hits(m8, max_evalue=1e-4, min_identity=0.25).data.nnz == 4
     # Items whose hits were all cut are items still.
-    assert read_hits(m8, max_evalue=1e-300).names == ["a", "b", "c"]
+    assert read_hits(m8, min_identity=0.99).names == ["a", "b", "c"]
+    with pytest.raises(FormatError, match="shares of 1; min_identity=30 must be"):
+        read_hits(m8, min_identity=30)
+
+
+def test_cut_in_the_wrong_unit_of_percent(tmp_path):
+    path = tmp_path / "percent.m8"
+    path.write_text(table([("a", "b", 41.6, 1e-9, 60)]))
+    with pytest.raises(FormatError, match=r"percent; min_identity=0.3 must be"):
+        read_hits(path, min_identity=0.3)
 
 
 def test_names_fix_the_order_and_keep_items_without_hits(m8):

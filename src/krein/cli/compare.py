@@ -15,11 +15,9 @@ from krein import diagnose
 from krein.cli import console, learning, repeated
 from krein.cli.console import TWINS, Inputs, check_output, print_note, print_table
 from krein.cli.fit import save_fitted, with_probabilities
-from krein.comparison.kernels import KernelComparison
-from krein.comparison.methods import TASKS
+from krein.comparison.methods import TASKS, shown_columns
 from krein.comparison.problem import Problem
-from krein.comparison.run import compare_problem
-from krein.comparison.scores import shown_columns
+from krein.comparison.run import KernelComparison, compare_problem
 from krein.diagnostics.findings import Finding
 from krein.items import called
 from krein.kernels import kernel_matrix

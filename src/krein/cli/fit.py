@@ -22,7 +22,7 @@ from krein.diagnostics.findings import Evidence, find
 from krein.files.writers import check_format, write_matrix
 from krein.items import called
 from krein.progress import progress_bar
-from krein.report.render import render_map
+from krein.report.map import render_map
 from krein.store.files import atomic_write
 from krein.words import warn_user
 

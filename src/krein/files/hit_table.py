@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse
 
+from krein.arrays import Array
 from krein.files import line_blocks
 from krein.files.binary import read_arrays
 from krein.files.hit_columns import find_columns, is_pair_list, table_blocks
@@ -29,6 +30,7 @@ def read_hits(
     against: Sequence[str] | None = None,
     several: Several = "max",
     max_evalue: float | None = None,
+    min_identity: float | None = None,
     columns: Sequence[str] | None = None,
 ) -> Named:
     """Read a table of hits: query, target and score per line, most pairs absent.
@@ -62,6 +64,9 @@ def read_hits(
         What several hits of one pair (HSPs) amount to.
     max_evalue : float, optional
         Leave out hits with a larger e-value.
+    min_identity : float, optional
+        Leave out hits of less identity, in the unit of the file (percent, or shares
+        of 1).
     columns : list of str, optional
         Titles of the columns of a file without a title line; ``"query"`` and
         ``"target"`` among them.
@@ -92,9 +97,20 @@ def read_hits(
     with readable(path) as file:
         if file.suffix.lower() == ".npz" or zipfile.is_zipfile(file):
             return load_hits(file, names, against)
-        further = () if max_evalue is None else ("evalue",)
-        layout = find_columns(file, score, columns, further)
-        found = collect(file, layout, Collected(names, against), max_evalue)
+        given = {"evalue": (-np.inf, max_evalue), "identity": (min_identity, np.inf)}
+        bounds = {title: pair for title, pair in given.items() if None not in pair}
+        layout = find_columns(file, score, columns, [*bounds])
+        # A score of 0 is no hit.
+        kept = np.array([(np.nextafter(0, 1), np.inf), *bounds.values()], dtype=float)
+        found = collect(file, layout, Collected(names, against), kept)
+        wrong = (found.largest > 1.0) != ((min_identity or 0.0) > 1.0)
+        if min_identity and found.largest and wrong:
+            unit = "percent" if found.largest > 1.0 else "shares of 1"
+            raise FormatError(
+                file,
+                f"identities are up to {found.largest:g}, which is in {unit}; "
+                f"min_identity={min_identity:g} must be in the same unit",
+            )
         return replace(found.matrix(several), notes=[layout.why])
 
 
@@ -102,16 +118,19 @@ def collect(
     path: Path,
     layout: Layout,
     found: Collected,
-    max_evalue: float | None = None,
+    bounds: Array | None = None,
 ) -> Collected:
-    """Read all pairs of a table; of hits those with a score and a small e-value."""
+    """Read all pairs of a table, or the hits whose numbers lie between the bounds."""
     for first, text in table_blocks(path, layout.head):
         block = fast_lines(text, layout)
         if block is None:
             block = careful_lines(text, layout, first)
-        kept = None if layout.signed else block.numbers[:, 0] > 0
-        if kept is not None and max_evalue is not None:
-            kept &= block.numbers[:, 1] <= max_evalue
+        kept = None
+        if bounds is not None:
+            low, high = bounds.T
+            kept = ((block.numbers >= low) & (block.numbers <= high)).all(axis=1)
+            largest = block.numbers[:, -1].max(initial=found.largest)
+            found.largest = float(largest)  # of identities, where they are asked for
         odd = found.add(block, kept)
         if odd is not None:
             place, line = line_blocks.data_lines(text, first)[odd]
@@ -153,6 +172,7 @@ class Collected:
         self.columns = self.rows if against is None else Table(against, "against")
         # Long arrays that grow in place: many small ones would scatter memory.
         self.arrays: list[array] = [array("i"), array("i"), array("d")]
+        self.largest = 0.0
 
     def add(self, block: HitLines, kept: np.ndarray | None) -> int | None:
         """Add the hits of a block; return the first with a name not among those given.
