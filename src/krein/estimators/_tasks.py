@@ -30,7 +30,7 @@ from krein.items import (
     class_weights,
 )
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
-from krein.validation import warn_if_reordered
+from krein.validation import check_order
 
 
 @declares_parameters
@@ -90,7 +90,7 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
 
     def _start(self, X: Any, y: Any, sample_weight: Any) -> tuple[Training, Classes]:
         """Validate everything; set `classes_`."""
-        warn_if_reordered(X, y)
+        check_order(X, y)
         items = self._check_items(X, reset=True)
         codes = self._check_targets(y, _num_samples(items))
         weight = check_weights(codes.size, sample_weight, self._class_weights(codes))
@@ -212,7 +212,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
 
     def _start(self, X: Any, y: Any, sample_weight: Any) -> tuple[Training, Values]:
         """Validate everything."""
-        warn_if_reordered(X, y)
+        check_order(X, y)
         items = self._check_items(X, reset=True)
         y = self._check_regression_targets(y, _num_samples(items))
         weight = check_weights(_num_samples(items), sample_weight)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, in_units, run
+from krein.machines._loop import Iterate, beyond, in_units, run
 from krein.machines.box import QuadraticModel
 from krein.machines.nodes import COARSE
 from krein.machines.proxy import ProxySVM
@@ -29,6 +29,7 @@ _RIDGE = 1e-7  # of the mean curvature, at first
 _ROUNDING = 1e-9  # relative changes of f that its rounding errors may hide
 _SINGLE = 1e-4  # relative gap at which single precision may have been the limit
 _CREEP = 1e-6  # relative rise of f in a step that counts as progress
+_FEW = 100  # variables up to which a second-order step costs next to nothing
 _PATIENCE = 15  # steps without progress or a better gap before the method gives up
 
 
@@ -63,8 +64,9 @@ def second_order(
         ``history`` has ``size`` (variables in the model), ``factorizations`` and
         ``hessian`` (1 where the curvature was computed anew).
     """
+    iterates = _iterates(problem, x0, tol)
     return run(
-        _iterates(problem, x0, tol),
+        beyond(iterates, tol) if problem.domain.n <= _FEW else iterates,
         tol=tol,
         max_iter=max_iter,
         callback=callback,
