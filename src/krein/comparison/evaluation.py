@@ -86,7 +86,7 @@ def fit_method(
         params = _best_params(problem, method, rows, folds, scoring)
     model = method.build(**params)
     if method.searches:
-        model.set_params(cv=folds)
+        model.set_params(**_folds_of_its_own(problem, folds, seed))
     y = () if problem.task == "novelty" else (problem.labels,)
     if method.needs == "vectors":
         return model.fit(problem.vectors, *y)
@@ -102,6 +102,17 @@ def fit_method(
     if problem.conversion is not None:
         model = make_pipeline(clone(problem.conversion), model)
     return model.fit(K, *y)
+
+
+def _folds_of_its_own(
+    problem: Problem, folds: Sequence[Split], seed: int = 0
+) -> dict[str, Any]:
+    """Parameters of a model that searches by itself: it makes the same random folds.
+
+    Told that they are random, it screens settings before it trains any. Folds that keep
+    groups together are given.
+    """
+    return {"random_state": seed} if problem.groups is None else {"cv": folds}
 
 
 def _best_params(
@@ -286,7 +297,7 @@ def _final_fit(
     params = state.grid[state.best]
     model = state.method.build(**params)
     if state.method.searches:
-        model.set_params(cv=folds)
+        model.set_params(**_folds_of_its_own(problem, folds))
     try:
         with warnings.catch_warnings(record=True) as caught:
             # Whether the solver reached its tolerance is noted, not shouted.

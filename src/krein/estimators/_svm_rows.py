@@ -268,7 +268,8 @@ def svm_candidates(
             trained.kernel() / unit, target, unit * ascending, training.weight, pairs,
             **loosely(training.size, _ONE),
         )  # fmt: skip
-        coef = [trained.to_raw(v.T) / unit for v in V]
+        raw = trained.to_raw(V.reshape(-1, V.shape[-1]).T) / unit
+        coef = np.split(raw, len(ascending), axis=1)
     found = [
         FittedRows([Row(c, float(one)) for c, one in zip(block.T, bs, strict=True)])
         for block, bs in zip(coef, b, strict=True)
