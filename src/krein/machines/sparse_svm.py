@@ -19,6 +19,7 @@ done when its certified relative gap is at most `tol`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -91,30 +92,31 @@ def sparse_svm_dual(
 
 
 def sparse_svm_path(
-    K: Product, norm: float, Cs: Array, Y: Array, *, tol: float = 1e-2
+    K: Product, norm: float, uppers: Sequence[Array], Y: Array, *, tol: float = 1e-2
 ) -> tuple[list[Array], list[Array]]:
-    """Solve all columns for ascending C, loosely: for searches, as `svm_path` does.
+    """Solve all columns for ascending bounds, loosely, as `svm_path` does.
 
-    Each C starts from the one before. Once no variable is on its bound C the solution
-    is that of every larger C.
+    Each starts from the one before. Once no variable is on its bound the solution is
+    that of all larger bounds.
 
     Returns
     -------
     coef : list of ndarray of shape (n, k)
-        Signed coefficients on K, one array per C.
+        Signed coefficients on K, one array for each of `uppers`.
     intercept : list of ndarray of shape (k,)
     """
     coef: list[Array] = []
     intercept: list[Array] = []
-    for C in Cs:
-        if not coef or np.abs(coef[-1]).max() >= Cs[len(coef) - 1] * (1.0 - 1e-9):
-            upper = np.full(Y.shape[0], float(C))
+    bound = True
+    for upper in uppers:
+        if bound:
             solved = sparse_svm_dual(
                 K, norm, upper, Y, tol=tol, max_iter=_PRODUCTS,
                 start=coef[-1] if coef else None,
             )  # fmt: skip
             V = np.column_stack([result.x for result, _ in solved]) * Y
             b = np.array([b for _, b in solved])
+            bound = bool(np.any(np.abs(V).max(axis=1) >= upper * (1.0 - 1e-9)))
         coef.append(V)
         intercept.append(b)
     return coef, intercept
