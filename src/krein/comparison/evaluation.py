@@ -208,7 +208,7 @@ class MethodSearch:
 
     def _by_fit(self, candidate: dict[str, Any], X: Any, train: Any, test: Any) -> Any:
         """Decision values of a model that is fitted as anybody fits it."""
-        model = self.method.build(**candidate)
+        model = (self.method.rough or self.method.build)(**candidate)
         pairwise = self.method.needs == "similarity"
         part = X[np.ix_(train, train)] if pairwise else X[train]
         new = X[np.ix_(test, train)] if pairwise else X[test]

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -169,13 +169,10 @@ class _Block:
     def solve(self, tol: float, max_iter: int) -> list[tuple[Result, float]]:
         """Alternate the two kinds of step until all columns are done."""
         while self.columns.place.size:
-            last = self.products >= max_iter or self.idle > _PATIENCE
-            self._certify(tol, last)
-            if last or not self.columns.place.size:
-                break
             self._gradient_steps()
             self._certify(tol, False)
             self._free_variables()
+            self._certify(tol, self.products >= max_iter or self.idle > _PATIENCE)
         return [self.done[j] for j in range(len(self.boxes))]
 
     # -------------------------------------------------------------------- two steps
@@ -184,13 +181,17 @@ class _Block:
         c = self.columns
         Z, KZ, t, tau = c.V, c.F, np.ones(c.V.shape[1]), np.zeros(c.V.shape[1])
         for _ in range(_STEPS):
-            V, tau = _projected(Z + (c.Y - KZ) / self.norm, c.low, c.high, tau)
+            wanted = np.subtract(c.Y, KZ)
+            wanted /= self.norm
+            wanted += Z
+            V, tau = _projected(wanted, c.low, c.high, tau)
             F = self.multiply(V)
-            uphill = ((Z - V) * (V - c.V)).sum(axis=0) > 0.0
+            moved = V - c.V
+            uphill = _inner(np.subtract(Z, V, out=wanted), moved) > 0.0
             t = np.where(uphill, 1.0, t)
             longer = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
             momentum = np.where(uphill, 0.0, (t - 1.0) / longer)
-            Z, KZ = V + momentum * (V - c.V), F + momentum * (F - c.F)
+            Z, KZ = _further(V, moved, momentum), _further(F, F - c.F, momentum)
             c.V, c.F, t = V, F, longer
 
     def _free_variables(self) -> None:
@@ -252,6 +253,21 @@ class _Block:
         self.columns = c.keep(np.array(open_, dtype=int))
 
 
+# Blocks of columns are large: a new one costs as much as several passes through it.
+
+
+def _inner(A: Array, B: Array) -> Array:
+    """Inner products of columns."""
+    return np.einsum("ij,ij->j", A, B)
+
+
+def _further(V: Array, moved: Array, momentum: Array) -> Array:
+    """Return ``V + momentum * moved``, in the place of `moved`."""
+    moved *= momentum
+    moved += V
+    return moved
+
+
 def _centred(R: Array, free: np.ndarray, count: np.ndarray) -> Array:
     """Free part of each column, less its mean."""
     inside = np.where(free, R, 0.0)
@@ -265,29 +281,26 @@ def _projected(V: Array, low: Array, high: Array, tau: Array) -> tuple[Array, Ar
     the tau given, on the columns that are not done.
     """
     clipped, tau = _clip(V - tau, low, high), tau.copy()
-    excess = clipped.sum(axis=0)
     enough = _EPS * (4.0 + np.sqrt(V.shape[0])) * (np.abs(V).sum(axis=0) + 1e-300)
-    least, most = V.min(axis=0) - high.max(axis=0), V.max(axis=0) - low.min(axis=0)
-    inside, k = clipped, np.arange(tau.size)  # the columns looked at
+    least: Any = V.min(initial=0.0) - high.max(initial=0.0)
+    most: Any = V.max(initial=0.0) - low.min(initial=0.0)
     for _ in range(100):
-        left = np.abs(excess) > enough[k]
+        excess = clipped.sum(axis=0)
+        left = np.abs(excess) > enough
         if not left.any():
             break
-        if 2 * np.count_nonzero(left) <= k.size:
-            k, excess, inside = k[left], excess[left], inside[:, left]
-            V, low, high = V[:, left], low[:, left], high[:, left]
-            least, most, left = least[left], most[left], left[left]
-        least = np.where(excess > 0, tau[k], least)
-        most = np.where(excess < 0, tau[k], most)
-        slope = ((inside > low) & (inside < high)).sum(axis=0)
-        newton = tau[k] + excess / np.maximum(slope, 1)
+        least = np.where(excess > 0, tau, least)
+        most = np.where(excess < 0, tau, most)
+        slope = ((clipped > low) & (clipped < high)).sum(axis=0)
+        newton = tau + excess / np.maximum(slope, 1)
         usable = (slope > 0) & (newton > least) & (newton < most)
         new = np.where(usable, newton, 0.5 * (least + most))
-        tau[k] = np.where(left, new, tau[k])  # bisection would move what is done
-        clipped[:, k] = inside = _clip(V - tau[k], low, high)
-        excess = inside.sum(axis=0)
+        tau = np.where(left, new, tau)  # bisection would move what is done
+        _clip(np.subtract(V, tau, out=clipped), low, high)
     return clipped, tau
 
 
 def _clip(V: Array, low: Array, high: Array) -> Array:
-    return np.minimum(np.maximum(V, low), high)
+    """Move V between its bounds, in place."""
+    np.maximum(V, low, out=V)
+    return np.minimum(V, high, out=V)
