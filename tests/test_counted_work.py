@@ -8,6 +8,7 @@ number. Eigendecompositions are counted exactly: one more is a bug.
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse
 from sklearn.datasets import make_classification
 
 from krein import (
@@ -20,9 +21,11 @@ from krein import (
     SpectrumSVC,
     SpectrumSVCCV,
     compare,
+    diagnose,
     sigmoid_kernel,
 )
-from krein.machines import _cpd_systems, box, cpd_columns, libsvm
+from krein.estimators import _svm_rows
+from krein.machines import _cpd_systems, box, libsvm
 from krein.machines.proxy import ProxySVM
 from krein.store import sharing
 from krein.store.sharing import fingerprint, shared_work
@@ -142,9 +145,7 @@ def test_published_method_costs_one_eigendecomposition_a_step(problem, counter):
 
 def test_cholesky_factorisations_of_logistic_regression(problem, counter):
     _, K, y = problem
-    model = KreinLogisticRegression(
-        alpha=0.1, fit_intercept=False, solver_options={"linear": "cholesky"}
-    ).fit(K, y)
+    model = KreinLogisticRegression(alpha=0.1, fit_intercept=False).fit(K, y)
     within_twice("logistic steps", int(model.n_iter_[0]))
     within_twice("logistic Cholesky", counter["cho_factor"])
 
@@ -161,18 +162,6 @@ def test_warm_starts_along_a_path_of_alphas(problem, counter):
     counter.watch(_cpd_systems, "dpotrf")
     CPDSVCCV(alphas=np.logspace(1, -4, 11), cv=3).fit(X, y)
     within_twice("cpd path Cholesky", counter["dpotrf"])
-
-
-def test_products_of_the_thin_plate_svm_with_many_violators(counter, rng):
-    """By conjugate gradients: a few products a step, no factor of so many."""
-    X = rng.standard_normal((1200, 2))
-    y = X[:, 0] + rng.standard_normal(1200) > 0
-    counter.watch(_cpd_systems, "dpotrf", size=700)
-    counter.watch(cpd_columns.LazyColumns, "within")
-    model = CPDSVC(alpha=1.0).fit(X, y)
-    assert model.support_.size >= 700
-    assert counter["dpotrf"] == 0
-    within_twice("cpd products", counter["within"])
 
 
 def test_a_search_of_the_spectrum_decomposes_once_per_fold(counter, problem):
@@ -202,6 +191,38 @@ def test_a_search_never_reads_the_matrix_of_a_fold_to_know_it(problem, monkeypat
     monkeypatch.setattr(sharing, "fingerprint", counted)
     ProxySVCCV(Cs=[0.1, 1.0], rhos=[0.1, 1.0, 10.0], cv=4).fit(K, y)
     assert seen.count((90, 90)) == 0
+
+
+def test_the_average_of_a_comparison_screens_its_settings(problem, counter):
+    """compare judges the model that SpectrumSVCCV is by itself: 18 of 72 settings."""
+    _, K, y = problem
+    counter.watch(_svm_rows, "svm_path")
+    compare(K, y, methods=["average"], cv=2)
+    assert counter["svm_path"] <= 2 * 5 * 5  # splits, folds, methods
+    compare(K, y, methods=["average"], cv=2, groups=np.arange(N) // 2)
+    assert counter["svm_path"] > 2 * 5 * 10  # all methods where folds are not random
+
+
+def test_a_search_on_hits_forms_no_kernel(monkeypatch):
+    y = np.arange(480) % 8
+    near = scipy.sparse.diags_array(
+        [0.4, 0.7, 0.4], offsets=[8, 16, 24], shape=(480,) * 2
+    )
+    K = scipy.sparse.csr_array(near + near.T + scipy.sparse.eye_array(480))
+    counter = Counter(monkeypatch)
+    counter.watch(_svm_rows, "svm_path")
+    compare(K, y, methods=["clip"], cv=2)
+    assert counter["svm_path"] == 0
+
+
+def test_no_second_spectrum_where_too_many_eigenvalues_are_negative(
+    problem, monkeypatch
+):
+    _, K, _ = problem
+    counter = Counter(monkeypatch)
+    counter.watch(np.linalg, "eigvalsh", size=N)
+    assert diagnose(K).cpd_order is None
+    assert counter["eigvalsh"] == 0
 
 
 def test_a_report_decomposes_once(monkeypatch, problem, tmp_path):

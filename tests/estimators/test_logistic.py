@@ -299,3 +299,16 @@ def test_bad_grids_are_named(rng):
     K, y = indefinite_data(rng)
     with pytest.raises(ValueError, match="alphas must be one or more positive"):
         KreinLogisticRegressionCV([0.1, -1.0]).fit(K, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_search_tries_only_penalties_that_it_can_use(rng, n_classes):
+    """Those below the floor would all be raised to it, with a warning at the end."""
+    X = rng.standard_normal((60, 3))
+    K, y = np.tanh(X @ X.T), np.argmax(X[:, :n_classes], axis=1)
+    model = KreinLogisticRegressionCV().fit(K, y)
+    tried = model.cv_results_["param_alpha"]
+    assert model.alpha_used_ == model.best_params_["alpha"]
+    assert np.unique(tried).size == tried.size < 6
+    with pytest.warns(UserWarning, match="alpha was raised"):
+        KreinLogisticRegression(0.5 * tried.min()).fit(K, y)

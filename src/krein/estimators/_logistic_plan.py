@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from krein.words import warn_user
 PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")
 MAX_ITER = {"newton": 100, "krein-gd": 100_000, **dict.fromkeys(PAPER, 20)}
 _OPTIONS: dict[str, tuple[str, ...]] = {
-    "newton": ("init", "linear"),
+    "newton": ("init",),
     "krein-gd": ("init",),
     **dict.fromkeys(PAPER, ("init", *(f.name for f in fields(CCCPSettings)))),
 }
@@ -62,12 +62,6 @@ def check_options(solver: str, given: dict[str, Any] | None) -> None:
                 f"solver_options has {name!r}, which solver={solver!r} does not know; "
                 f"it knows {', '.join(_OPTIONS[solver])}"
             )
-    linear = (given or {}).get("linear", "auto")
-    if linear not in ("auto", "cholesky", "cg"):
-        raise ValueError(
-            "solver_options['linear'] must be 'auto', 'cholesky' or 'cg', got "
-            f"{linear!r}"
-        )
 
 
 def plan_kernel(training: Training, solver: str, indefinite: str) -> Matrix:
@@ -83,6 +77,11 @@ def plan_kernel(training: Training, solver: str, indefinite: str) -> Matrix:
     return FeatureKernel.from_spectrum(training.K.spectrum(training.weight))
 
 
+def least_alpha(smallest: float, total: float, columns: int) -> float:
+    """Smallest penalty with which the solution is safely unique."""
+    return _MARGIN * uniqueness_ratio(smallest, 1.0, total, columns)
+
+
 def penalty(
     alpha: float, indefinite: str, smallest: float, total: float, columns: int
 ) -> tuple[float, float]:
@@ -94,7 +93,7 @@ def penalty(
             f"what alpha={alpha:.4g} allows for a unique solution"
         )
         if indefinite == "raise-alpha":
-            alpha *= _MARGIN * ratio
+            alpha = least_alpha(smallest, total, columns)
             ratio = 1.0 / _MARGIN
             told = f"alpha was raised to {alpha:.6g}"
         elif indefinite == "flip":
@@ -140,20 +139,8 @@ def initial(
 def split_rows(result: Result, treated: TreatedKernel | None) -> list[Row]:
     """One Row per column of a joint result, on the raw kernel."""
     coef = result.x if treated is None else treated.to_raw(result.x)
-    parts = [
-        Result(
-            column,
-            result.value,
-            result.certificate,
-            result.status,
-            result.n_iter,
-            result.history,
-            result.info,
-        )
-        for column in result.x.T
-    ]
     intercept = result.info["intercept"]
     return [
-        Row(column, float(b), part)
-        for column, b, part in zip(coef.T, intercept, parts, strict=True)
+        Row(column, float(b), replace(result, x=x))
+        for column, b, x in zip(coef.T, intercept, result.x.T, strict=True)
     ]

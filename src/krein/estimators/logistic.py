@@ -19,6 +19,7 @@ from krein.estimators._logistic_plan import (
     Plan,
     check_options,
     initial,
+    least_alpha,
     penalty,
     plan_kernel,
     split_rows,
@@ -67,9 +68,19 @@ class LogisticModel(KernelClassifier):
     }
 
     def grid(self, training: Training, target: Classes) -> list[dict]:
-        """Penalties in units of the similarity; see `KernelModel.grid`."""
+        """Penalties in units of the similarity; see `KernelModel.grid`.
+
+        Those that `indefinite` would raise are one candidate.
+        """
         unit = unit_of(training.K.treated("none"), training.weight)
-        return [{"alpha": alpha * unit} for alpha in _ALPHAS]
+        alphas = unit * np.array(_ALPHAS)
+        if self.indefinite == "raise-alpha" and training.landmarks is None:
+            columns = target.n if self._joint(target.n) else 1
+            smallest = training.K.lowest_eigenvalue(training.weight)
+            alphas = np.maximum(
+                alphas, least_alpha(smallest, training.total_weight, columns)
+            )
+        return [{"alpha": float(alpha)} for alpha in dict.fromkeys(alphas)]
 
     def fit_path(
         self, training: Training, target: Classes, grid: Sequence[dict]
@@ -160,7 +171,7 @@ class LogisticModel(KernelClassifier):
         limit = self.max_iter or MAX_ITER[self.solver]
         common: dict[str, Any] = {"tol": self.tol, "max_iter": limit}
         if self.solver == "newton":
-            return newton_logistic(problem, start, **common, **options)
+            return newton_logistic(problem, start, **common)
         if self.solver == "krein-gd":
             largest = norm_bound(problem.K, training.weight)
             return krein_gd(problem, start, largest=largest, **common)
@@ -269,11 +280,10 @@ class KreinLogisticRegression(LogisticModel):
         Train on landmarks, as in `SpectrumSVC`; with the solvers newton and krein-gd.
     solver_options : dict, optional
         ``init``: starting coefficients, "zeros", "ones", "minus-ones", "uniform" (those
-        of the paper's Table VI) or an array (n_rows, n_train). newton: ``linear`` is
-        "auto", "cholesky" or "cg". The paper's solvers: ``epsilon`` (1 with ccicp-sgd
-        is the paper's SGD-I), ``eta, decay, reset_eta, step, tau, max_inner, batch``,
-        and ``equations`` ("corrected" or, as a study of the paper, "printed"), see
-        `krein.published.concave_convex.CCCPSettings`.
+        of the paper's Table VI) or an array (n_rows, n_train). The paper's solvers:
+        ``epsilon`` (1 with ccicp-sgd is the paper's SGD-I), ``eta, decay, reset_eta,
+        step, tau, max_inner, batch``, and ``equations`` ("corrected" or, as a study of
+        the paper, "printed"), see `krein.published.concave_convex.CCCPSettings`.
     tol : float
         On the stationarity residual.
     max_iter : int, optional

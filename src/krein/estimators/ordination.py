@@ -169,7 +169,8 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         total = float(np.abs(values).sum()) or 1.0
         self.eigenvalues_ = values.copy()
         self.proportion_explained_ = used / total
-        self.negative_mass_ = float(-values[values < -spectrum.tolerance].sum()) / total
+        negative = values[values < -spectrum.tolerance]
+        self.negative_mass_ = float(np.abs(negative).sum()) / total
         self.correction_ = constant
         self.squared_means_ = means
         root = np.sqrt(used)
