@@ -103,13 +103,10 @@ def fit_method(
     return model.fit(K[np.ix_(rows, rows)] if novelty else K, *y)
 
 
-def _folds_of_its_own(
-    problem: Problem, folds: Sequence[Split], seed: int = 0
-) -> dict[str, Any]:
-    """Parameters of a model that searches by itself: it makes the same random folds.
+def _folds_of_its_own(problem: Problem, folds: Sequence[Split], seed: int = 0) -> dict:
+    """Settings of a model that makes the same folds, unless they keep groups together.
 
-    Told that they are random, it screens settings before it trains any. Folds that keep
-    groups together are given.
+    It screens settings before it trains any where it knows that folds are random.
     """
     return {"random_state": seed} if problem.groups is None else {"cv": folds}
 
