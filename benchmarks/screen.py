@@ -68,8 +68,9 @@ def all_machines(K, y, n_classes, K_new):
     scores = landscape(values, [y[test] for _, test in folds]).scores().mean(axis=1)
     signs = np.column_stack(list(target.signs()))
     screen, outputs, kernels = [], [], Kernels(training, spectrum)
-    for method in methods:
-        seen = with_threshold(left_out(spectrum, method, Cs, signs), y, np.ones(y.size))
+    values = left_out(spectrum, methods, Cs, signs)
+    for method, left in zip(methods, values, strict=True):
+        seen = with_threshold(left, y, np.ones(y.size))
         screen.append(landscape([seen], [y]).scores()[:, 0])
         trained, scale = kernels.unit(method)
         coef, b = loose_machines(trained.kernel() / scale, target, Cs, None, tol=1e-3)

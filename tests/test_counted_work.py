@@ -8,6 +8,7 @@ number. Eigendecompositions are counted exactly: one more is a bug.
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse
 from sklearn.datasets import make_classification
 
 from krein import (
@@ -20,8 +21,10 @@ from krein import (
     SpectrumSVC,
     SpectrumSVCCV,
     compare,
+    diagnose,
     sigmoid_kernel,
 )
+from krein.estimators import _svm_rows
 from krein.machines import _cpd_systems, box, cpd_columns, libsvm
 from krein.machines.proxy import ProxySVM
 from krein.store import sharing
@@ -200,6 +203,38 @@ def test_a_search_never_reads_the_matrix_of_a_fold_to_know_it(problem, monkeypat
     monkeypatch.setattr(sharing, "fingerprint", counted)
     ProxySVCCV(Cs=[0.1, 1.0], rhos=[0.1, 1.0, 10.0], cv=4).fit(K, y)
     assert seen.count((90, 90)) == 0
+
+
+def test_the_average_of_a_comparison_screens_its_settings(problem, counter):
+    """compare judges the model that SpectrumSVCCV is by itself: 18 of 72 settings."""
+    _, K, y = problem
+    counter.watch(_svm_rows, "svm_path")
+    compare(K, y, methods=["average"], cv=2)
+    assert counter["svm_path"] <= 2 * 5 * 5  # splits, folds, methods
+    compare(K, y, methods=["average"], cv=2, groups=np.arange(N) // 2)
+    assert counter["svm_path"] > 2 * 5 * 10  # all methods where folds are not random
+
+
+def test_a_search_on_hits_forms_no_kernel(monkeypatch):
+    y = np.arange(480) % 8
+    near = scipy.sparse.diags_array(
+        [0.4, 0.7, 0.4], offsets=[8, 16, 24], shape=(480,) * 2
+    )
+    K = scipy.sparse.csr_array(near + near.T + scipy.sparse.eye_array(480))
+    counter = Counter(monkeypatch)
+    counter.watch(_svm_rows, "svm_path")
+    compare(K, y, methods=["clip"], cv=2)
+    assert counter["svm_path"] == 0
+
+
+def test_no_second_spectrum_where_too_many_eigenvalues_are_negative(
+    problem, monkeypatch
+):
+    _, K, _ = problem
+    counter = Counter(monkeypatch)
+    counter.watch(np.linalg, "eigvalsh", size=N)
+    assert diagnose(K).cpd_order is None
+    assert counter["eigvalsh"] == 0
 
 
 def test_a_report_decomposes_once(monkeypatch, problem, tmp_path):

