@@ -227,7 +227,7 @@ def test_what_beats_the_default_is_not_called_the_default(rng):
         }
         found = made_up(scores).recommendation
         assert found.method == method
-        assert "beats the usual default more surely" in found.text
+        assert "clearly beats the usual default" in found.text
 
 
 def test_on_a_definite_similarity_nothing_is_treated(rng):

@@ -184,7 +184,7 @@ def _nothing_learnt(comparison: Any, chosen: str) -> str:
     return (
         f"Nothing was learnt: mean {comparison.deciding.title} {abs(mean):.3f} by "
         f"{comparison.title(chosen)}, and {name} {free:.3f}. Are the labels in the "
-        "order of the items, and does large mean alike?"
+        "order of the items, and does a large number mean similar?"
     )
 
 
@@ -210,7 +210,7 @@ def _words(
         start = f"{splits} are too few to decide" if few else "No clear winner"
         return (
             f"{start}: {comparison.title(best)} is highest "
-            f"({_mean(comparison, best)} over {splits}) but cannot be told from "
+            f"({_mean(comparison, best)} over {splits}) but not clearly better than "
             f"{_listed(comparison, [m for m in equals if m != best], 'any other')}. "
             f"Use {title}{_reason(comparison, chosen)}."
         )
@@ -254,9 +254,9 @@ def _reason(comparison: Any, chosen: str) -> str:
     if chosen == default == "svc":
         return ", the simplest, which nothing here beats"
     if chosen == default:
-        return ", which holds up on most data and is not beaten here"
+        return ", which does well on most data and is not beaten here"
     if default is not None:
-        return ", which beats the usual default more surely"
+        return ", which clearly beats the usual default"
     return ", the simplest of those near the highest"
 
 
@@ -274,13 +274,13 @@ def _about_raw(comparison: Any, chosen: str, said: bool) -> str:
     if gain <= 0 or not beats(highest, comparison.scores("svc"), comparison.test_share):
         start = "" if said else f" {raw} is as good."
         return (
-            f"{start} What is done about negative eigenvalues makes no difference that "
+            f"{start} How negative eigenvalues are treated makes no difference that "
             "these data can show."
         )
     behind = f" {raw} is behind {comparison.title(best)} by {gain:.3f}"
     p_value = comparison.p_value(best, "svc")
     if p_value > LEVEL:
-        return f"{behind}; the data are too few to be sure that the fix matters."
+        return f"{behind}; there are too few data to be sure that the fix matters."
     return f"{behind} (p = {p_value:.2g}): the spectrum fix matters."
 
 
@@ -291,5 +291,5 @@ def _nothing_to_treat(comparison: Any, chosen: str, raw: str) -> str:
         return f"{text}."
     gain = float((comparison.scores(chosen) - comparison.scores("svc")).mean())
     if gain > 0.0 and comparison.p_value(chosen, "svc") <= LEVEL:
-        return f"{text}; what is gained over {raw} comes from elsewhere."
+        return f"{text}; the gain over {raw} has other reasons."
     return f"{text}, and {raw} is right as well."
