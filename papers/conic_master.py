@@ -1,8 +1,8 @@
 """The master problem of SIQCLP by a general conic solver, as the papers solved it.
 
 They used Mosek; Clarabel stands for it. krein's own interior-point method
-(``master="exact"``) is some hundred times faster and more accurate, so that only times
-are taken with this one.
+(``master="exact"``) is about a hundred times faster and more accurate, so this one is
+for comparing times only.
 """
 
 from __future__ import annotations

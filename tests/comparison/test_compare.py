@@ -329,7 +329,7 @@ def test_the_default_is_kept_unless_something_beats_it(rng):
     near = made_up({"average": 0.8 + noise, "flip": 0.81 - noise, "svc": 0.79 + noise})
     assert near.best == "flip"
     assert near.recommendation.method == "average"
-    assert "holds up on most data" in near.recommendation.text
+    assert "does well on most data" in near.recommendation.text
     far = made_up({"average": 0.7 + noise, "flip": 0.9 + noise, "svc": 0.7 + noise})
     assert far.recommendation.method == "flip"
 

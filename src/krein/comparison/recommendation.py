@@ -280,7 +280,7 @@ def _about_raw(comparison: Any, chosen: str, said: bool) -> str:
     behind = f" {raw} is behind {comparison.title(best)} by {gain:.3f}"
     p_value = comparison.p_value(best, "svc")
     if p_value > LEVEL:
-        return f"{behind}; there are too few data to be sure that the fix matters."
+        return f"{behind}; the data are too few to be sure that the fix matters."
     return f"{behind} (p = {p_value:.2g}): the spectrum fix matters."
 
 
