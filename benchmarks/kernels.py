@@ -82,7 +82,7 @@ def alignment_pair():
 
     return (
         lambda: smith_waterman_kernel(sequences),
-        lambda: fill_pairs(N, N, row, symmetric=True),
+        lambda: fill_pairs(sequences, sequences, row),
     )
 
 

@@ -21,7 +21,9 @@ from scipy.special import expit
 from threadpoolctl import threadpool_info
 
 from krein import DCSVC, KreinLogisticRegression, tl1_kernel
-from krein.machines.newton_logistic import newton_low_rank
+from krein.machines.logistic import IndefiniteLogistic
+from krein.machines.newton_logistic import newton_logistic
+from krein.similarity.matrix import FeatureKernel
 
 SETS = [
     "monks1",
@@ -163,7 +165,9 @@ def many_samples(m=300, alpha=1e-4):
     X, y = unit_box(data["X"])[train], data["y"][train]
     (F, signature), features, features_cpu = seconds(landmark_features, X, m)
     start, cpu = time.perf_counter(), time.process_time()
-    result = newton_low_rank(F, signature, np.unique(y, return_inverse=True)[1], alpha)
+    targets = (y[:, None] == y.max()).astype(float)
+    problem = IndefiniteLogistic(FeatureKernel(F, signature), targets, alpha)
+    result = newton_logistic(problem)
     fit, fit_cpu = time.perf_counter() - start, time.process_time() - cpu
     majority = max(np.mean(y == label) for label in np.unique(y))
     yield (

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from krein import ProxySVC, ProxySVCCV, Spectrum, sigmoid_kernel
+from krein import ProxySVCCV, Spectrum
 from krein.machines.box import BalancedBox
 from krein.machines.proxy import ProxySVM
 from krein.machines.second_order import second_order
@@ -184,29 +184,6 @@ def memory_table(n):
     )
 
 
-def truncated_table(n, ranks):
-    """Beyond `max_exact`: a gap of 1e-3 on the whole matrix, over one eigh of it."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, 10))
-    y = np.where(X[:, 0] + 0.5 * X[:, 1] ** 2 - 0.5 > 0, 1, -1)
-    K = sigmoid_kernel(X, gamma=0.1, coef0=-1.0)
-    unit, _ = seconds(lambda: scipy.linalg.eigh(K, driver="evd"))
-    for rank in ranks:
-        options = {"max_exact": n - 1, "rank": rank}
-        model = ProxySVC(1.0, rho=1.0, tol=1e-3, solver_options=options)
-        elapsed, _ = seconds(lambda model=model: model.fit(K, y))
-        history = model.result_.history
-        print(
-            f"sigmoid kernel, n = {n}, rank {rank}: certified relative gap "
-            f"{model.result_.certificate.relative:.1e}, {elapsed:.1f} s, "
-            f"{elapsed / unit:.2f} of one eigh ({unit:.1f} s); {history.n_rows} rounds,"
-            f" {history['products'].sum():.0f} products, eigenvalues left out below "
-            f"{model.spectrum_.truncation:.2g}, training accuracy "
-            f"{np.mean(model.predict(K) == y):.3f}",
-            flush=True,
-        )
-
-
 FULL = {
     "auto": lambda: (auto_table(208, repeats=30), auto_table(1200, repeats=5)),
     "grid": lambda: grid_table(1200),
@@ -215,7 +192,6 @@ FULL = {
         1200, RHOS, {"gradient": 3000, "accpm": 300, "siqclp": 20}
     ),
     "large": lambda: (memory_table(5000), auto_table(5000, repeats=1)),
-    "truncated": lambda: [truncated_table(n, (100, 300)) for n in (2000, 5000, 10_000)],
 }
 QUICK = {
     "auto": lambda: auto_table(208, repeats=3),
@@ -224,7 +200,6 @@ QUICK = {
     ),
     "siqclp": lambda: siqclp_table(60, 20),
     "grid": lambda: grid_table(200),
-    "truncated": lambda: truncated_table(400, (70,)),
 }
 
 
@@ -235,9 +210,9 @@ def main():
     parser.add_argument("--only", nargs="+", choices=sorted(FULL), help="these tables")
     options = parser.parse_args()
     tables = QUICK if options.quick else FULL
-    long = set() if options.quick else {"large", "truncated"}
-    long -= {"large"} if options.large else set()
-    chosen = options.only or [name for name in tables if name not in long]
+    chosen = options.only or [
+        name for name in tables if name != "large" or options.large
+    ]
     with threadpool_limits(1):
         for name in chosen:
             tables[name]()

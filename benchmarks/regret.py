@@ -38,7 +38,7 @@ from krein import SpectrumSVCCV
 from krein.comparison.evaluation import evaluate_split
 from krein.comparison.methods import METHODS, Method
 from krein.comparison.problem import Problem
-from krein.comparison.recommendation import choose
+from krein.comparison.recommendation import choose, default_method
 from krein.comparison.run import compare_problem
 
 krein.store.sharing.perf_counter = time.process_time
@@ -74,7 +74,7 @@ def random_objects_grid(D):
 
 
 RANDOM_OBJECTS = Method(
-    "random_objects", "", "", 1, grid=random_objects_grid, make=random_objects
+    "random_objects", "", 1, grid=random_objects_grid, make=random_objects
 )
 
 
@@ -194,7 +194,8 @@ def by_today_s_rule(found):
     answer = found.get("recommended")
     if answer is not None:
         scores = {name: np.array(values) for name, values in answer["scores"].items()}
-        method = choose(scores, answer["share"], indefinite=answer["indefinite"])
+        default = default_method(scores, indefinite=answer["indefinite"])
+        method = choose(scores, answer["share"], default)
         answer["error"] = found[method]["error"]
 
 

@@ -67,14 +67,14 @@ def test_extras_that_messages_name_exist():
 
 def test_the_recipe_for_conda_says_the_same():
     yaml = pytest.importorskip("yaml", reason="PyYAML (of dask) is not installed")
-    recipe = yaml.safe_load((ROOT / "packaging" / "meta.yaml").read_text("utf-8"))
+    recipe = yaml.safe_load((ROOT / "packaging" / "recipe.yaml").read_text("utf-8"))
     assert recipe["package"] == {"name": PROJECT["name"], "version": krein.__version__}
     needed = [f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]]
     assert [text.replace(" ", "") for text in recipe["requirements"]["run"]] == needed
     host = {text.replace(" ", "") for text in recipe["requirements"]["host"]}
     assert host == {needed[0], "pip", *BUILD["requires"]}
     scripts = [f"{name} = {where}" for name, where in PROJECT["scripts"].items()]
-    assert recipe["build"]["entry_points"] == scripts
+    assert recipe["build"]["python"]["entry_points"] == scripts
     assert recipe["about"] == {
         "summary": PROJECT["description"],
         "license": PROJECT["license"],

@@ -15,15 +15,21 @@ def random_box(rng, n, spread=2.0):
     return BalancedBox(10.0 ** rng.uniform(-spread, spread, n), y)
 
 
+def linear_maximum(box, g):
+    bounds = np.column_stack([0 * g, box.upper])
+    return scipy.optimize.linprog(
+        -g, A_eq=box.y[None], b_eq=[box.balance], bounds=bounds
+    )
+
+
 def assert_projection(box, a, x):
     """x is feasible, and a - x makes an obtuse angle with every direction into Q."""
     assert np.all(x >= 0.0)
     assert np.all(x <= box.upper)
     assert abs(box.y @ x) <= 1e-14 * max(x.sum(), 1e-290)
     rest = a - x
-    vertex, _ = box.maximise(rest)
     scale = np.abs(a).max() * box.upper.sum() + 1e-300
-    assert rest @ (vertex - x) <= 1e-12 * scale
+    assert box.gap(x, rest) <= 1e-12 * scale
 
 
 @settings(max_examples=500, deadline=None)
@@ -89,17 +95,12 @@ def test_huge_input_stays_feasible(size, rng):
 
 @settings(max_examples=200, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 12))
-def test_vertex_and_gap_against_linear_programming(seed, n):
+def test_gap_against_linear_programming(seed, n):
     rng = np.random.default_rng(seed)
     box = random_box(rng, n, spread=1.0)
     g = np.round(rng.standard_normal(n), 1)
-    best = scipy.optimize.linprog(
-        -g, A_eq=box.y[None], b_eq=[0.0], bounds=np.column_stack([0 * g, box.upper])
-    )
-    vertex, _ = box.maximise(g)
-    assert box.contains(vertex)
+    best = linear_maximum(box, g)
     scale = box.upper.sum() * max(np.abs(g).max(), 1.0)
-    assert g @ vertex == pytest.approx(-best.fun, abs=1e-9 * scale)
     a = box.project(rng.random(n))
     assert box.gap(a, g) == pytest.approx(-best.fun - g @ a, abs=1e-9 * scale)
 
@@ -140,14 +141,8 @@ def test_intercept_without_free_variables_is_the_middle_of_the_interval():
 def test_violation_vanishes_at_an_optimum_and_not_elsewhere(rng):
     box = random_box(rng, 10)
     g = rng.standard_normal(10)
-    best, _ = box.maximise(g)
-    assert box.violation(best, g) <= 1e-12
+    assert box.violation(linear_maximum(box, g).x, g) <= 1e-12
     assert box.violation(np.zeros(10), g) > 0.0
-
-
-def test_shapes_must_agree():
-    with pytest.raises(ValueError, match="they must agree"):
-        BalancedBox(np.ones(3), np.ones(2))
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(-10.0, 10.0))

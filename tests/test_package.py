@@ -54,10 +54,10 @@ def test_import_loads_little_beyond_scikit_learn(statement, most):
 
 
 def test_help_loads_little():
-    # Beyond what a bare interpreter has: argparse and the modules of the commands.
-    bare = loaded_packages("pass")
-    more = loaded_packages("from krein.cli import main; main(['--help'])") - bare
-    assert len(more) <= 80, sorted(more)
+    # Beyond what argparse loads, which is twice as much on Python 3.14 as on 3.11.
+    theirs = loaded_packages("import argparse; argparse.ArgumentParser().print_help()")
+    more = loaded_packages("from krein.cli import main; main(['--help'])") - theirs
+    assert len(more) <= 45, sorted(more)
 
 
 def test_help_imports_no_numerics():

@@ -107,10 +107,10 @@ def test_near_duplicates_are_counted_on_positive_pairs_only():
 @pytest.mark.parametrize(
     ("pair", "words"),
     [
-        ((np.ones(6, dtype=bool), [0, 1]), "np.flatnonzero"),
-        (([0, 1, 2, 3], [4, 6]), "from 4 to 6, but there are 6 items"),
-        (([-1, 1, 2, 3], [4, 5]), "from -1 to 3"),
-        (([0, 1],), "not a pair"),
+        ((np.ones(6, dtype=bool), [0, 1]), "both to train and to test"),
+        (([0, 1, 2, 3], [4, 6]), "index 6 is out of bounds"),
+        (([0, 1, 2, 3], ["4", "5"]), "no pair .* of positions"),
+        (([0, 1],), "no pair"),
         (([0, 1, 3, 4], [2, 5]), "of group 2 both to train and to test"),
     ],
 )
@@ -118,3 +118,9 @@ def test_splits_that_cannot_be(pair, words):
     groups = np.array([0, 0, 2, 2, 4, 5])
     with pytest.raises(ValueError, match=words):
         check_splits([pair], 6, groups)
+
+
+def test_masks_are_positions_too():
+    mask = np.array([True, True, False, False])
+    ((train, test),) = check_splits([(mask, ~mask)], 4)
+    assert (train.tolist(), test.tolist()) == ([0, 1], [2, 3])

@@ -38,7 +38,6 @@ FIGURES: list[tuple[str, str, list[str], list[str] | None]] = [
     ("kernels on two cores", "kernels.py", ["cores"], None),
     ("every method in eigendecompositions", "method_costs.py", [], None),
     ("proxy SVM in eigendecompositions", "proxy.py", ["--large"], ["--quick"]),
-    ("proxy SVM beyond one eigh", "proxy.py", ["--only", "truncated"], None),
     ("logistic regression, DC machines", "logistic.py", [], None),
     ("thin-plate SVM over SVC, one fit", "cpd.py", ["fit"], None),
     ("thin-plate SVM, 16 alphas over one", "cpd.py", ["path"], None),

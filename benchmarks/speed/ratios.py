@@ -148,18 +148,6 @@ RATIOS = [
     ),
     Ratio("proxy SVM, 5 x 5 grid in 5 folds, eigh", _PROXY, r"folds: # eigh", 42.5),
     Ratio(
-        "proxy SVM, n = 10 000, certified gap",
-        "proxy SVM beyond one eigh",
-        r"n = 10000, .*relative gap #,",
-        1e-3,
-    ),
-    Ratio(
-        "proxy SVM, n = 10 000, time / eigh",
-        "proxy SVM beyond one eigh",
-        r"n = 10000, .* # of one eigh",
-        1.0,
-    ),
-    Ratio(
         "thin-plate SVM / SVC, n = 5000",
         "thin-plate SVM over SVC, one fit",
         r"^(?:ida_|moons)\S* +[\d.]+ +[\d.]+ +#  ",

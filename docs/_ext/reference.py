@@ -11,7 +11,8 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 import krein
 from krein.cli import COMMANDS, build_parser, main
-from krein.cli.terminal import kernel_parameters
+from krein.cli.kernel import shown
+from krein.cli.learning import kernel_defaults
 from krein.kernels.registry import KERNELS
 
 __all__ = ["setup", "themes"]
@@ -144,10 +145,9 @@ def parameter_table():
     """Return a table of the kernels with their parameters and defaults."""
     lines = ["| kernel | items | parameters and defaults |", "|---|---|---|"]
     for name in krein.list_kernels():
-        shown = ", ".join(
-            f"`{p.name}={p.shown_default}`" for p in kernel_parameters(name).values()
-        )
-        lines.append(f"| `{name}` | {KERNELS[name].input} | {shown} |")
+        defaults = kernel_defaults(name).items()
+        words = ", ".join(f"`{key}={shown(default)}`" for key, default in defaults)
+        lines.append(f"| `{name}` | {KERNELS[name].input} | {words} |")
     return "\n".join(lines) + "\n"
 
 

@@ -61,7 +61,7 @@ def check_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if classes.size < 2:
         raise ValueError(
             f"y must contain samples of at least two classes, got one class: "
-            f"{classes[0]!r}"
+            f"{classes.tolist()[0]!r}; for one class alone use SpectrumOneClassSVM"
         )
     return classes, codes
 

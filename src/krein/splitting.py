@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from krein.arrays import Array, compressed_rows
 from krein.items import refuse_missing_targets
-from krein.validation import check_sparse_rows, refuse_odd_arrays
+from krein.validation import check_order, check_sparse_rows, refuse_odd_arrays
 
 
 def split_kernel(
@@ -58,16 +58,13 @@ def split_kernel(
     >>> K_train.shape, K_test.shape
     ((6, 6), (2, 6))
     """
-    shape = np.shape(K)
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(
-            f"K must be a square matrix of similarities, got shape {shape}; for "
-            "feature vectors use sklearn.model_selection.train_test_split"
-        )
+    hint = "; for feature vectors use sklearn.model_selection.train_test_split"
+    shape = _square(K, hint)
     if _num_samples(y) != shape[0]:
         raise ValueError(
             f"y has {_num_samples(y)} labels for {shape[0]} items; they must agree"
         )
+    check_order(K, y)
     refuse_missing_targets(y)
     labels = column_or_1d(y)
     train, test = train_test_split(
@@ -78,16 +75,21 @@ def split_kernel(
     )
     if scipy.sparse.issparse(K):
         columns = compressed_rows(K)[:, train]
-        parts = (compressed_rows(columns[train]), compressed_rows(columns[test]))
-        return *parts, _safe_indexing(y, train), _safe_indexing(y, test)
-    K = np.asarray(K) if isinstance(K, list | tuple) else K
-    columns = _safe_indexing(K, train, axis=1)
-    return (
-        _safe_indexing(columns, train),
-        _safe_indexing(columns, test),
-        _safe_indexing(y, train),
-        _safe_indexing(y, test),
-    )
+        parts = [compressed_rows(columns[part]) for part in (train, test)]
+    else:
+        K = np.asarray(K) if isinstance(K, list | tuple) else K
+        columns = _safe_indexing(K, train, axis=1)
+        parts = [_safe_indexing(columns, part) for part in (train, test)]
+    return (*parts, _safe_indexing(y, train), _safe_indexing(y, test))
+
+
+def _square(K: Any, hint: str) -> tuple[int, ...]:
+    shape = np.shape(K)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(
+            f"K must be a square matrix of similarities, got shape {shape}{hint}"
+        )
+    return shape
 
 
 def similarity_groups(K: Any, threshold: float) -> np.ndarray:
@@ -111,12 +113,7 @@ def similarity_groups(K: Any, threshold: float) -> np.ndarray:
     >>> similarity_groups([[1, 0.9, 0], [0.9, 1, 0.1], [0, 0.1, 1]], 0.5).tolist()
     [0, 0, 1]
     """
-    shape = np.shape(K)
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(
-            f"K must be a square matrix of similarities, got shape {shape}: groups are "
-            "made among all items, before they are split"
-        )
+    shape = _square(K, ": groups are made among all items, before they are split")
     if not scipy.sparse.issparse(K):
         refuse_odd_arrays(K, "K")
         near = scipy.sparse.coo_array(np.asarray(K) >= threshold)
@@ -140,29 +137,23 @@ def check_splits(
     found = []
     for i, pair in enumerate(splits):
         try:
-            train, test = (np.asarray(part) for part in pair)
-        except (TypeError, ValueError):
+            train, test = (np.arange(n)[np.asarray(part)] for part in pair)
+        except (TypeError, ValueError, IndexError) as error:
             raise ValueError(
-                f"split {i} of cv is not a pair of (train, test) positions"
+                f"split {i} of cv is no pair (train, test) of positions (or masks) of "
+                f"{n} items: {error}"
             ) from None
-        for name, part in (("train", train), ("test", test)):
-            if part.dtype.kind not in "iu" or part.ndim != 1:
-                raise ValueError(
-                    f"{name} of split {i} of cv must hold positions of items, got "
-                    f"{part.dtype} of shape {part.shape}; of a mask take "
-                    "np.flatnonzero(mask)"
-                )
-            if part.size and not 0 <= part.min() <= part.max() < n:
-                raise ValueError(
-                    f"{name} of split {i} of cv has positions from {part.min()} to "
-                    f"{part.max()}, but there are {n} items (0 to {n - 1})"
-                )
-        if groups is not None and np.isin(groups[test], groups[train]).any():
-            both = groups[test][np.isin(groups[test], groups[train])][0]
+        twice = f"split {i} of cv has items{{}} both to train and to test on"
+        if np.intersect1d(train, test).size:
+            raise ValueError(twice.format(""))
+        both: Any = (
+            [] if groups is None else np.intersect1d(groups[train], groups[test])
+        )
+        if len(both):
             raise ValueError(
-                f"split {i} of cv has items of group {both} both to train and to test "
-                "on; leave out groups=, or give a cv that keeps groups together such "
-                "as sklearn.model_selection.StratifiedGroupKFold"
+                f"{twice.format(f' of group {both[0]}')}; leave out groups=, or give a "
+                "cv that keeps groups together such as "
+                "sklearn.model_selection.StratifiedGroupKFold"
             )
         found.append((train, test))
     return found

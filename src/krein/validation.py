@@ -345,19 +345,32 @@ def warn_if_distances(
         )
 
 
-def warn_if_reordered(X: Any, y: Any) -> None:
-    """Warn when y has the names of X's rows in another order: rows go by position."""
-    rows, labels = getattr(X, "index", None), getattr(y, "index", None)
-    if rows is None or labels is None or callable(rows) or callable(labels):
-        return
-    names, own = list(rows), list(labels)
-    if names == own or not all(isinstance(name, str) for name in names):
-        return
-    if len(names) == len(own) and set(names) == set(own):
+def check_order(X: Any, y: Any = None) -> None:
+    """Compare names in frames: numbers and labels are taken by position.
+
+    Rows and columns with the same names in another order are refused. Labels with the
+    names of the rows in another order are warned of, since scikit-learn takes them so.
+    """
+    if _in_other_order(getattr(X, "columns", None), getattr(X, "index", None)):
+        raise ValueError(
+            "the rows of X have the names of its columns, in another order, so that "
+            "row and column i are not the same item: pass X.loc[X.columns], and y in "
+            "that order"
+        )
+    if _in_other_order(getattr(X, "index", None), getattr(y, "index", None)):
         warn_user(
             "y has the names of X's rows in its index, in another order, but labels "
             "are taken by position, as in scikit-learn: pass y.loc[X.index]"
         )
+
+
+def _in_other_order(names: Any, others: Any) -> bool:
+    if names is None or others is None or callable(names) or callable(others):
+        return False
+    names, others = list(names), list(others)
+    if len(names) != len(others) or not all(isinstance(name, str) for name in names):
+        return False
+    return names != others and set(names) == set(others)
 
 
 def is_continuous(y: Any) -> bool:

@@ -18,9 +18,9 @@ from krein import (
     write_hits,
 )
 from krein.cli import main
-from krein.cli.inputs import Inputs, read_if_hits
-from krein.cli.problem import leave_out_rare
-from krein.report.tables import _nearest
+from krein.cli.console import Inputs, read_if_hits
+from krein.cli.learning import leave_out_rare
+from krein.report.data import _nearest
 
 SIZES = (60, 60, 60, 60, 3)
 

@@ -22,18 +22,22 @@ from krein import (
     save_model,
 )
 from krein.comparison.comparison import Comparison
-from krein.comparison.methods import METHODS, Method, select_methods
-from krein.comparison.problem import Problem, outer_splits
-from krein.comparison.recommendation import choose
-from krein.comparison.scores import (
+from krein.comparison.evaluation import score
+from krein.comparison.methods import (
     COLUMNS,
+    METHODS,
     SCORES,
+    Method,
+    select_methods,
+    shown_columns,
+)
+from krein.comparison.problem import Problem, outer_splits
+from krein.comparison.recommendation import (
+    choose,
     corrected_error,
     corrected_test,
     holm,
-    score,
     score_interval,
-    shown_columns,
 )
 from krein.estimators._training import inner_folds
 from krein.kernels import KERNELS
@@ -211,7 +215,7 @@ def test_the_default_stays_unless_clearly_beaten(errors, method, rng):
     average = 0.8 + 0.01 * rng.standard_normal(10)
     gain = errors * corrected_error(noise, 0.25)
     scores = {"average": average, "neighbors": average + gain + noise}
-    assert choose(scores, 0.25, indefinite=True) == method
+    assert choose(scores, 0.25, "average") == method
 
 
 def test_what_beats_the_default_is_not_called_the_default(rng):
@@ -258,11 +262,9 @@ def test_every_table_has_the_columns_that_are_described(rng):
     assert keys <= set(comparison.to_frame().columns)
     first = comparison.table()[0]
     lines = str(comparison).splitlines()
-    page = comparison._repr_html_()
     for column in shown_columns(5):
         assert column.title in lines[0]
         assert column.show(first) in lines[1].split()
-        assert f"<th>{column.title}</th>" in page
 
 
 def test_a_clear_winner_is_named(rng):
@@ -450,7 +452,7 @@ def test_scaling_the_similarity_changes_nothing(problem):
 
 def test_an_interrupted_comparison_goes_on(problem, tmp_path, monkeypatch):
     X, y = problem
-    original, ran = run_module._one_split, []
+    original, ran = run_module.evaluate_split, []
 
     def interrupted(problem, methods, split, scoring):
         if len(ran) == 2:
@@ -458,7 +460,7 @@ def test_an_interrupted_comparison_goes_on(problem, tmp_path, monkeypatch):
         ran.append([method.name for method in methods])
         return original(problem, methods, split, scoring)
 
-    monkeypatch.setattr(run_module, "_one_split", interrupted)
+    monkeypatch.setattr(run_module, "evaluate_split", interrupted)
     arguments = {"methods": ["clip", "flip"], "cv": 4, "cache": tmp_path / "cache"}
     with pytest.raises(KeyboardInterrupt):
         compare(X @ X.T, y, **arguments)
@@ -466,7 +468,7 @@ def test_an_interrupted_comparison_goes_on(problem, tmp_path, monkeypatch):
     assert len(kept) == 4  # two splits, whole
     assert all("method" in json.loads(path.read_text())["record"] for path in kept)
 
-    monkeypatch.setattr(run_module, "_one_split", original)
+    monkeypatch.setattr(run_module, "evaluate_split", original)
     calls = []
     full = compare(X @ X.T, y, **arguments, progress=lambda *a: calls.append(a))
     assert [done for done, _, _ in calls] == [6, 8]
@@ -503,7 +505,7 @@ def test_another_grid_is_another_record(problem, tmp_path, monkeypatch):
 
 def test_a_failing_method_is_reported_and_the_others_go_on(problem, monkeypatch):
     X, y = problem
-    broken = Method("svc", "Broken", "", 0, "SpectrumSVC", {"method": "clop"})
+    broken = Method("svc", "Broken", 0, "SpectrumSVC", {"method": "clop"})
     monkeypatch.setitem(METHODS, "svc", broken)
     comparison = compare(X @ X.T, y, methods=["svc", "clip"], cv=2)
     assert "'clop' is not known" in comparison.failed["svc"]

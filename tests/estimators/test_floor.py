@@ -200,11 +200,9 @@ def test_searches_do_not_choose_a_diverged_fit(diverging):
 def test_warnings_point_at_the_line_that_caused_them(data):
     K, y = data
     D = 1.0 - np.eye(N)
-    options = {"max_exact": 10, "rank": 3}
     cases = [
         lambda: SpectrumSVC("flip").fit(D, y),
         lambda: ProxySVC(max_iter=1, tol=1e-12).fit(K, y),
-        lambda: ProxySVC(solver_options=options).fit(K, y),
         lambda: KreinLogisticRegression(alpha=1e-6).fit(K, y),
         lambda: cross_val_score(ProxySVC(max_iter=1, tol=1e-12), K, y, cv=2),
         lambda: GridSearchCV(SpectrumSVC(), {"C": [1.0]}, cv=2).fit(D, y),

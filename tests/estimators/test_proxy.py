@@ -248,18 +248,6 @@ def test_permuting_the_samples_permutes_the_solution(data, rng):
     )
 
 
-def test_spectrum_of_full_rank_needs_no_warning(rng):
-    X = rng.standard_normal((80, 3))
-    K, y = X @ X.T, np.where(X[:, 0] > 0, 1, 0)
-    exact = ProxySVC().fit(K, y)
-    options = {"max_exact": 50, "rank": 5}
-    low = ProxySVC(solver_options=options).fit(K, y)
-    assert low.objective_[0] == pytest.approx(exact.objective_[0], rel=1e-5)
-    np.testing.assert_allclose(
-        low.decision_function(K), exact.decision_function(K), atol=1e-2
-    )
-
-
 def test_cross_validation_probability_and_pickle(data):
     K, y, K_new, _ = data
     assert cross_val_score(ProxySVC(), K, y, cv=3).mean() > 0.6

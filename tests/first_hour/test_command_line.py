@@ -35,8 +35,8 @@ def test_help_needs_only_the_standard_library(words):
 def test_help_of_a_kernel(krein):
     shown = krein("kernel", "edit", "--help").out
     assert "Kernel of the Levenshtein distance." in shown
-    assert "--param normalize=VALUE   true or false (default: false)" in shown
-    assert '--param gamma=VALUE   a number or "median"' in shown
+    assert "--param normalize=VALUE   (default: false)" in shown
+    assert "--param gamma=VALUE   (default: median)" in shown
 
 
 def test_list_of_kernels_has_a_line_and_the_parameters(krein):
@@ -168,9 +168,9 @@ def test_a_pipe_gets_a_line_now_and_then(show):
         assert line.startswith("counting ")
         assert " so far" in line
         assert "\x1b" not in line
-    last = lines[-1] if show else "of 10, flip, 1 s so far, about 1 s left"
-    assert "of 10, flip, " in last
-    assert last.endswith(" left")
+    last = lines[-1] if show else "about 1 s left, step 1 of 10, flip"
+    assert " left, step " in last
+    assert " of 10, flip" in last
 
 
 WARNS = """
@@ -277,7 +277,7 @@ def test_folds_are_named_as_they_were_typed(tmp_path, krein):
 
 def test_defaults_are_those_that_are_used(krein):
     """A kernel given by name settles its scale; the help says so."""
-    assert '"median" (default: median)' in krein("kernel", "edit", "--help").out
+    assert "(default: median)" in krein("kernel", "edit", "--help").out
     listed = krein("kernel", "list").out
     assert "normalize=false gamma=median similarity=exponential" in listed
     wide = terminal("kernel", "list").out

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.io
 
 import krein
-from krein.files import FormatError
+from krein.files.sources import FormatError
 
 from . import TrialError
 

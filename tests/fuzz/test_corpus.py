@@ -23,7 +23,7 @@ from krein import (
     compare,
     diagnose,
 )
-from krein.files import FormatError
+from krein.files.sources import FormatError
 
 from .__main__ import SHARES, one
 
@@ -270,7 +270,7 @@ def test_what_was_read_as_a_header_is_said(tmp_path):
 # In a child: SciPy read beyond its arrays here.
 MARKET = """
 from krein import read_matrix
-from krein.files import FormatError
+from krein.files.sources import FormatError
 try:
     read_matrix({path!r})
 except FormatError as error:

@@ -36,7 +36,8 @@ def test_tiles_cover_each_pair_once():
             block = np.ones((11, 11))[tile]
             tiling.place(count, tile, block)
         np.testing.assert_array_equal(count, 1)
-        assert sum(tiling.pairs_of(tile) for tile in tiling) == tiling.n_pairs
+        pairs = sum(tiling.pairs_of(tile) for tile in tiling)
+        assert pairs == (66 if symmetric else 121)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -3,6 +3,7 @@
 import importlib.util
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -301,6 +302,12 @@ def test_wasserstein_equals_scipy(rng):
         wasserstein_1d_kernel([[np.nan]])
     with pytest.raises(ValueError, match=r"X\[1\] has shape \(0,\)"):
         wasserstein_1d_kernel([[1.0], []])
+
+
+def test_places_of_a_frame():
+    places = pd.DataFrame({"lat": [48.9, 52.5], "lon": [2.4, 13.4]})
+    expected = haversine_kernel(places.to_numpy())
+    np.testing.assert_array_equal(haversine_kernel(places), expected)
 
 
 def test_bad_places_are_named():

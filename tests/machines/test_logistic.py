@@ -116,7 +116,7 @@ def test_a_fixed_point_at_another_intercept_is_not_stationary(k, b):
     up, down = problem.value(A, b=at + h), problem.value(A, b=at - h)
     slope = abs(up - down) / 2e-5
     assert slope > 1e-2
-    assert problem.residual(A, at) >= slope / problem.alpha * (1 - 1e-6)
+    assert problem.certificate(A, at).value >= slope / problem.alpha * (1 - 1e-6)
 
 
 def test_the_value_is_that_of_equation_5(rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from krein.machines.logistic import IndefiniteLogistic
-from krein.machines.newton_logistic import newton_logistic, newton_low_rank
+from krein.machines.newton_logistic import newton_logistic
 from krein.similarity.matrix import FeatureKernel
 from krein.similarity.spectrum import Spectrum
 
@@ -17,6 +17,14 @@ def make(seed, n=90, r=12, k=2):
     return F, signature, codes, rng.uniform(0.3, 2.0, n)
 
 
+def low_rank(F, signature, codes, alpha, weight=None, fit_intercept=True, **options):
+    targets = np.eye(codes.max() + 1)[codes]
+    targets = targets[:, 1:] if codes.max() == 1 else targets
+    kernel = FeatureKernel(F, signature)
+    problem = IndefiniteLogistic(kernel, targets, alpha, weight, fit_intercept)
+    return newton_logistic(problem, **options)
+
+
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
@@ -25,16 +33,14 @@ def test_agrees_with_the_dense_solution(k, fit_intercept, weighted):
     weight = weight if weighted else None
     K = (F * signature) @ F.T
     alpha = 1.2 * abs(np.linalg.eigvalsh(K)[0]) / (2 * 90)
-    low = newton_low_rank(
-        F, signature, codes, alpha, weight, fit_intercept=fit_intercept, tol=1e-12
-    )
+    low = low_rank(F, signature, codes, alpha, weight, fit_intercept, tol=1e-12)
     targets = np.eye(k)[codes][:, (1 if k == 2 else 0) :]
     problem = IndefiniteLogistic(0.5 * (K + K.T), targets, alpha, weight, fit_intercept)
     dense = newton_logistic(problem, tol=1e-12)
     assert low.status == dense.status == "converged"
     np.testing.assert_allclose(low.x, dense.x, atol=1e-10 * np.abs(dense.x).max())
     np.testing.assert_allclose(
-        F @ low.info["feature_coef"], problem.K @ dense.x, atol=1e-8
+        FeatureKernel(F, signature) @ low.x, problem.K @ dense.x, atol=1e-8
     )
     assert low.certificate.value <= 1e-12
 
@@ -43,16 +49,16 @@ def test_above_the_threshold_the_inertia_is_noticed_and_a_point_found():
     F, signature, codes, _ = make(1)
     K = (F * signature) @ F.T
     alpha = abs(np.linalg.eigvalsh(K)[0]) / (4 * 90 * 6.0)
-    result = newton_low_rank(F, signature, codes, alpha, tol=1e-10, max_iter=300)
+    result = low_rank(F, signature, codes, alpha, tol=1e-10, max_iter=300)
     assert result.certificate.value <= 1e-10
     assert np.any(result.history["damping"][1:] < 1.0)
 
 
 def test_more_rows_than_a_block_are_all_counted(monkeypatch):
     F, signature, codes, weight = make(2, k=3)
-    whole = newton_low_rank(F, signature, codes, 0.5, weight)
+    whole = low_rank(F, signature, codes, 0.5, weight)
     monkeypatch.setattr("krein.machines.logistic._ROWS", 7)
-    parts = newton_low_rank(F, signature, codes, 0.5, weight)
+    parts = low_rank(F, signature, codes, 0.5, weight)
     np.testing.assert_allclose(parts.x, whole.x, atol=1e-10)
 
 

@@ -29,6 +29,10 @@ def scale_of(d, z):
     return max(float(np.abs(d).max()), float(z @ z))
 
 
+def matrix(M):
+    return np.array([M @ unit for unit in np.eye(M.diagonal.size)])
+
+
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("size", [0.0, 1e-4, 1.0, 30.0])
 def test_value_gradient_and_positive_part(name, size, rng):
@@ -42,7 +46,7 @@ def test_value_gradient_and_positive_part(name, size, rng):
     np.testing.assert_allclose(p, expected @ z, rtol=0, atol=1e-13 * S**1.5)
     np.testing.assert_allclose(part.gradient(z), p, rtol=0, atol=1e-15 * S**1.5)
     np.testing.assert_allclose(
-        part.positive_part(z).matrix(), expected, rtol=0, atol=1e-13 * S
+        matrix(part.positive_part(z)), expected, rtol=0, atol=1e-13 * S
     )
 
 
@@ -82,13 +86,13 @@ def test_jacobian_by_central_differences(name, size, rng):
     jacobian = part.jacobian(z)
     size = scale_of(d, z) * np.linalg.norm(h)
     np.testing.assert_allclose(jacobian @ h, difference, rtol=0, atol=3e-6 * size)
-    np.testing.assert_allclose(jacobian.matrix() @ h, jacobian @ h, atol=1e-9 * size)
+    np.testing.assert_allclose(matrix(jacobian) @ h, jacobian @ h, atol=1e-9 * size)
 
 
 def test_jacobian_at_zero_is_the_positive_part():
     d = SPECTRA["indefinite"]
     jacobian = RankOnePositivePart(d).jacobian(np.zeros(N))
-    np.testing.assert_allclose(jacobian.matrix(), np.diag(np.maximum(d, 0)), atol=1e-13)
+    np.testing.assert_allclose(matrix(jacobian), np.diag(np.maximum(d, 0)), atol=1e-13)
 
 
 @pytest.mark.parametrize("name", ["indefinite", "positive", "negative"])

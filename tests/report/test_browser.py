@@ -188,6 +188,6 @@ def test_the_demo_opens(tmp_path):
         assert asked == [path.resolve().as_uri()]
         assert window.console() == []
         charts = "return document.querySelectorAll('svg.chart').length"
-        assert window.script(charts) == 8
+        assert window.script(charts) == 6
         window.hover("#case1 svg.chart g[data-tip]")
         assert "95 % interval" in tip(window)

@@ -55,6 +55,52 @@ def test_a_matrix_of_similarities(tmp_path, monkeypatch, capsys, rng):
     assert run_both(tmp_path, tmp_path / "report.html", capsys) == ["yes", "no", "yes"]
 
 
+@pytest.mark.parametrize(
+    ("labels", "option"),
+    [
+        (["yes"] * 15 + ["no"] * 13 + [""] * 2, ["--skip-unlabelled"]),
+        (["yes"] * 15 + ["no"] * 13 + ["rare"] * 2, ["--min-members", "3"]),
+    ],
+)
+def test_items_that_the_command_leaves_out(
+    tmp_path, monkeypatch, capsys, rng, labels, option
+):
+    """Python takes the model of the command, which knows its items."""
+    monkeypatch.chdir(tmp_path)
+    X = rng.standard_normal((30, 2)) + np.repeat([[2.0], [-2.0]], 15, axis=0)
+    names = [f"i{k}" for k in range(30)]
+    K = np.tanh(X @ X.T).tolist()
+    rows = [[n, *row] for n, row in zip(names, K, strict=True)]
+    write_table(tmp_path / "K.csv", ["", *names], rows)
+    write_table(tmp_path / "y.csv", ["name", "label"], zip(names, labels, strict=True))
+    new = [[f"n{k}", *K[k][:28]] for k in (0, 20, 1)]
+    write_table(tmp_path / "new_rows.csv", ["", *names[:28]], new)
+    assert main(["compare", "K.csv", "--labels", "y.csv", *option, *QUICK]) == 0
+    capsys.readouterr()
+    assert run_both(tmp_path, tmp_path / "report.html", capsys) == ["yes", "no", "yes"]
+
+
+def test_hits(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names, labels = [f"i{k}" for k in range(24)], ["yes"] * 12 + ["no"] * 12
+
+    def lines(queries):
+        return "".join(
+            f"{name}\t{other}\t{100 if name == other else 40 + (i + j) % 7}\n"
+            for name, i in queries
+            for j, other in enumerate(names)
+            if i // 12 == j // 12
+        )
+
+    (tmp_path / "hits.tsv").write_text(lines(zip(names, range(24), strict=True)))
+    (tmp_path / "new_rows.tsv").write_text(lines([("a", 0), ("b", 20), ("c", 1)]))
+    write_table(tmp_path / "y.csv", ["name", "label"], zip(names, labels, strict=True))
+    words = ["hits.tsv", "--labels", "y.csv", "--min-members", "5"]
+    assert main(["compare", *words, "--folds", "3", *QUICK[-2:]]) == 0
+    capsys.readouterr()
+    assert run_both(tmp_path, tmp_path / "report.html", capsys) == ["yes", "no", "yes"]
+
+
 def test_distances(distances, tmp_path, monkeypatch, capsys):  # noqa: F811
     monkeypatch.chdir(tmp_path)
     for name in ("D.csv", "labels.csv"):

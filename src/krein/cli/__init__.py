@@ -43,12 +43,7 @@ _MODULES = {
     "score": "predict",
 }
 # What is wrong with a path that the user gave; other OSErrors are failures.
-_BAD_PATHS = (
-    FileNotFoundError,
-    FileExistsError,
-    IsADirectoryError,
-    NotADirectoryError,
-)
+_BAD_PATHS = FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError
 
 
 @cache
@@ -165,11 +160,9 @@ class Parser(argparse.ArgumentParser):
             return
         known = list(map(str, action.choices))
         what = "command" if action.dest == "command" else "choice"
-        raise argparse.ArgumentError(
-            None if what == "command" else action,
-            f"{value!r} is not a {what}{did_you_mean(str(value), known)} "
-            f"(there are {', '.join(known)})",
-        )
+        near = did_you_mean(str(value), known)
+        text = f"{value!r} is not a {what}{near} (there are {', '.join(known)})"
+        raise argparse.ArgumentError(None if what == "command" else action, text)
 
     def error(self, message: str) -> NoReturn:
         """Print the usage of this command and the message; exit with 2."""
@@ -210,9 +203,8 @@ def build_parser() -> Parser:
         epilog="krein COMMAND --help has examples. A file may be - for standard input "
         "or output.",
     )
-    parser.add_argument(
-        "-V", "--version", action="version", version=f"krein {__version__}"
-    )
+    version = f"krein {__version__}"
+    parser.add_argument("-V", "--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in declared_options()["command"].items():
         _add_command(commands, name, command)
@@ -229,14 +221,12 @@ def _add_command(commands: Any, name: str, command: dict[str, Any]) -> None:
         add_help=False,
     )
     parser.add_argument("-h", "--help", action=Help, help="show this and exit")
-    groups = command.get("groups", [])
-    for group in groups:
-        if group in _FIRST:
-            _add_group(parser, group)
+    groups = [*command.get("groups", []), "every"]
+    for group in (name for name in groups if name in _FIRST):
+        _add_group(parser, group)
     _add_options(parser, command.get("options", {}))
-    for group in [*groups, "every"]:
-        if group not in _FIRST:
-            _add_group(parser, group)
+    for group in (name for name in groups if name not in _FIRST):
+        _add_group(parser, group)
     parser.set_defaults(parser=parser)
 
 
@@ -278,7 +268,7 @@ def parse(argv: Any) -> argparse.Namespace:
     return args
 
 
-def repeated(args: argparse.Namespace, *more: str, skip: tuple[str, ...] = ()) -> str:
+def repeated(args: argparse.Namespace, *more: str, skip: Sequence[str] = ()) -> str:
     """Return the shared options (and `more`) as they have to be typed again."""
     words: list[str] = []
     groups = declared_options()["group"]
@@ -288,9 +278,6 @@ def repeated(args: argparse.Namespace, *more: str, skip: tuple[str, ...] = ()) -
         option = "--" + name.replace("_", "-")
         if name in skip or value in (None, False, [], "precomputed"):
             continue
-        if value is True:
-            words.append(option)
-        else:
-            for one in value if isinstance(value, list) else [value]:
-                words += [option, str(one)]
+        for one in value if isinstance(value, list) else [value]:
+            words += [option] if one is True else [option, str(one)]
     return shlex.join(words)

@@ -12,23 +12,12 @@ import numpy as np
 import scipy.sparse
 
 from krein import diagnose
-from krein.cli import repeated
+from krein.cli import console, learning, repeated
+from krein.cli.console import TWINS, Inputs, check_output, print_note, print_table
 from krein.cli.fit import save_fitted, with_probabilities
-from krein.cli.inputs import TWINS, Inputs, check_comparable, label_title
-from krein.cli.problem import (
-    check_distances,
-    check_methods,
-    conversion_of,
-    make_kernels,
-    problem_of,
-    read_problem,
-)
-from krein.cli.terminal import check_output, print_alerts, print_note, print_table
-from krein.comparison.kernels import KernelComparison
-from krein.comparison.methods import TASKS
+from krein.comparison.methods import TASKS, shown_columns
 from krein.comparison.problem import Problem
-from krein.comparison.run import compare_problem
-from krein.comparison.scores import shown_columns
+from krein.comparison.run import KernelComparison, compare_problem
 from krein.diagnostics.findings import Finding
 from krein.items import called
 from krein.kernels import kernel_matrix
@@ -51,8 +40,8 @@ _REREAD = {
 
 def inspect(args: argparse.Namespace) -> dict[str, Any]:
     """Diagnose the matrix."""
-    (kernel,) = make_kernels(args).values()
-    read = read_problem(args, kernel)
+    (kernel,) = learning.make_kernels(args).values()
+    read = learning.read_problem(args, kernel)
     diagnosis = _diagnose_read(args, read, kernel)
     return {
         "file": args.file,
@@ -71,11 +60,11 @@ def _diagnose_read(args: argparse.Namespace, read: Inputs, kernel: Any) -> Any:
     K, y = _few_enough(read.data, read.target, args)
     kind = args.kind or ("distance" if args.transform else "similarity")
     if kind == "distance":
-        check_distances(args, K)
+        learning.check_distances(args, K)
     # What has the wrong direction is diagnosed as it is: the first finding says so.
     right = read.rule is not None or wrong_direction(K, kind) is None
     if right and (args.transform or args.param):  # another form than the usual one
-        return diagnose(conversion_of(args, K).fit_transform(K), y)
+        return diagnose(learning.conversion_of(args, K).fit_transform(K), y)
     return diagnose(K, y, kind=kind)
 
 
@@ -98,39 +87,31 @@ def _repairs(
     """
     errors = [f for f in diagnosis.findings if f.severity == "error"]
     others = [f for f in diagnosis.findings if f.severity != "error"]
-    read = [
-        Finding("warning", k, text, *_REREAD.get(k, ())) for k, text in alerts.items()
-    ]
-    return [
-        {**f.to_dict(), "command": _own_command(f.command, args)}
-        for f in [*errors, *read, *others]
-    ]
+    read = [Finding("warning", k, v, *_REREAD.get(k, ())) for k, v in alerts.items()]
+    found = [*errors, *read, *others]
+    return [f.to_dict() | {"command": _own_command(f.command, args)} for f in found]
 
 
 def _own_command(command: str, args: argparse.Namespace) -> str:
     """The command of a finding with the user's files and options."""
     if not command:
         return ""
-    words = {
-        "FILE": shlex.quote(args.file),
-        "ITEMS": shlex.quote(args.file),
-        "LABELS": shlex.quote(args.labels or "labels.csv"),
-    }
+    files = {"FILE": args.file, "ITEMS": args.file}
+    files["LABELS"] = args.labels or "labels.csv"
     if args.kernel != "precomputed":
         command = command.replace("--kernel edit", f"--kernel {args.kernel}")
-    options = [word[2:] for word in command.split() if word.startswith("--")]
-    known = {option.replace("-", "_") for option in options}
+    words = command.split(" ")
+    known = [word[2:].replace("-", "_") for word in words if word.startswith("--")]
     if "kind" in known:
-        known.add("transform")
+        known.append("transform")
     more = _asked(args) if command.startswith("krein compare") else []
-    rest = repeated(args, *more, skip=tuple(known))
-    own = " ".join(words.get(word, word) for word in command.split(" "))
-    return f"{own} {rest}".strip()
+    own = [shlex.quote(files[word]) if word in files else word for word in words]
+    return " ".join([*own, repeated(args, *more, skip=known)]).strip()
 
 
 def show_inspect(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the alerts, the advice, and the facts."""
-    print_alerts(payload["findings"])
+    console.print_alerts(payload["findings"])
     findings = [finding["text"] for finding in payload["findings"]]
     for advice in payload["advice"]:
         if not any(text in advice for text in findings):  # once is enough
@@ -154,10 +135,8 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
         comparison = several.comparisons[args.kernel]
         diagnosis = _diagnose_problem(comparison.problem, args)
         findings = _repairs(diagnosis, args, read.alerts)
-        payload = {
-            **_account(several, comparison, args),
-            "findings": _worth_telling(findings, read, args),
-        }
+        payload = _account(several, comparison, args)
+        payload["findings"] = _worth_telling(findings, read, args)
         if saved is not None:
             model = comparison.fit_best()
             if args.proba:
@@ -179,20 +158,18 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
 
 def _compare_all(args: argparse.Namespace) -> tuple[KernelComparison, Inputs]:
     """Comparisons of all kernels named, and what was read."""
-    check_methods(args.methods, args.task or "any")  # fails before a long read
-    kernels = make_kernels(args)
-    read = read_problem(args, next(iter(kernels.values())))
-    methods = check_methods(args.methods, read.task)
+    learning.check_methods(args.methods, args.task or "any")  # fails before a long read
+    kernels = learning.make_kernels(args)
+    read = learning.read_problem(args, next(iter(kernels.values())))
+    methods = learning.check_methods(args.methods, read.task)
     found = {}
     for name, kernel in kernels.items():
-        check_comparable(args.file, kernel, read.data)
-        problem = problem_of(args, read, kernel)
+        console.check_comparable(args.file, kernel, read.data)
+        problem = learning.problem_of(args, read, kernel)
         _check_folds(args.folds, problem)
         if args.html is not None and _is_large(problem.K):
-            raise ValueError(
-                f"the report draws a dense matrix, and {problem.codes.size} items are "
-                "too many for one; leave out --html"
-            )
+            many = f"{problem.codes.size} items are too many for one; leave out --html"
+            raise ValueError(f"the report draws a dense matrix, and {many}")
         found[name] = _compare(problem, methods, args)
     return KernelComparison(found), read
 
@@ -241,12 +218,8 @@ def _worth_telling(findings: list, read: Inputs, args: argparse.Namespace) -> li
     settled = {"near-duplicates"} if read.rule is not None else set()  # by a note
     if args.groups == TWINS or args.split_by_similarity is not None:
         settled |= {"duplicates", "near-duplicates"}
-    return [
-        f
-        for f in findings
-        if f["key"] not in settled
-        and (f["severity"] != "note" or f["key"] == "duplicates")
-    ]
+    left = [f for f in findings if f["key"] not in settled]
+    return [f for f in left if f["severity"] != "note" or f["key"] == "duplicates"]
 
 
 def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[str, Any]:
@@ -277,21 +250,16 @@ def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[st
 
 def _context(args: Any, read: Inputs, problem: Problem) -> dict[str, Any]:
     """What the report says about the run, and the lines that a reader may copy."""
-    kernel, kind = problem.kernel, "similarity"
-    if kernel is not None:
-        kind = "items"
-    elif problem.conversion is not None:
-        kind = "distance"
-    title = label_title(args) if kind == "items" else None
-    source = {
-        "file": args.file,
+    kernel = problem.kernel
+    kind = "similarity" if problem.conversion is None else "distance"
+    kind = kind if kernel is None else "items"
+    title = console.label_title(args) if kind == "items" else None
+    same = ("file", "items", "label_column", "ignore_names")
+    source = {name: getattr(args, name) for name in same} | {
         "kind": kind,
         "labels": None if title == args.labels else args.labels,
         "label_title": title,
-        "items": args.items,
         "format": "table" if kernel and kernel.facts.input == "tables" else None,
-        "label_column": args.label_column,
-        "ignore_names": args.ignore_names,
         "options": repeated(args),
     }
     return {
@@ -316,7 +284,7 @@ def _asked(args: argparse.Namespace) -> list[str]:
 
 def show_compare(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print alerts, the recommendation and the table."""
-    print_alerts(payload["findings"])
+    console.print_alerts(payload["findings"])
     print(_by_name(payload["recommendation"], payload["table"]))
     columns = shown_columns(
         payload["splits"], TASKS[payload["task"]].columns, by_items=payload["by_items"]

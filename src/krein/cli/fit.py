@@ -13,33 +13,16 @@ from scipy.spatial.distance import pdist
 from sklearn.base import clone, is_outlier_detector
 
 import krein
-from krein import (
-    HitClassifier,
-    PCoA,
-    PseudoEuclideanEmbedding,
-    check_certificate,
-    nearest_psd,
-    save_model,
-)
-from krein.cli import repeated, terminal
-from krein.cli.inputs import Inputs, read_symmetric
-from krein.cli.problem import (
-    check_direction,
-    check_methods,
-    make_kernels,
-    methods_of,
-    problem_of,
-    read_problem,
-)
-from krein.cli.terminal import check_output, last_step, print_note
+from krein.cli import console, learning, repeated
+from krein.cli.console import Inputs, check_output, last_step, print_note
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import select_methods
 from krein.comparison.problem import Problem
 from krein.diagnostics.findings import Evidence, find
-from krein.files import check_format, write_matrix
+from krein.files.writers import check_format, write_matrix
 from krein.items import called
 from krein.progress import progress_bar
-from krein.report.render import render_map
+from krein.report.map import render_map
 from krein.store.files import atomic_write
 from krein.words import warn_user
 
@@ -54,12 +37,12 @@ _FACTS = {
 def fit(args: argparse.Namespace) -> dict[str, Any]:
     """Fit and save."""
     out = check_output(args.out, args.force)
-    known = check_methods(args.method, args.task or "any")  # before a long read
-    if known:
-        _read_settings(known[0], args.set, args.task or "any")
-    (kernel,) = make_kernels(args).values()
-    read = read_problem(args, kernel)
-    problem = problem_of(args, read, kernel)
+    task = args.task or "any"
+    for known in learning.check_methods(args.method, task) or []:  # before a long read
+        _read_settings(known, args.set, task)
+    (kernel,) = learning.make_kernels(args).values()
+    read = learning.read_problem(args, kernel)
+    problem = learning.problem_of(args, read, kernel)
     name = _method(args, problem, read.task)
     settings = _read_settings(name, args.set, read.task)
     _warn_if_diagonal(args, problem)
@@ -73,7 +56,7 @@ def fit(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "model": str(out),
         "method": name,
-        "estimator": terminal.describe_model(model),
+        "estimator": console.describe_model(model),
         "items": int(problem.codes.size),
         "classes": [str(label) for label in problem.classes],
         **score,
@@ -88,7 +71,7 @@ def _method(args: argparse.Namespace, problem: Problem, task: str) -> str:
         usual = "clip"
     elif args.set and task == "classification":
         usual = "krein"  # the average chooses its settings by itself
-    (name,) = check_methods(args.method, task) or [usual]
+    (name,) = learning.check_methods(args.method, task) or [usual]
     if task == "classification":
         select_methods([name], has_vectors=problem.vectors is not None)
     return name
@@ -98,7 +81,7 @@ def _read_settings(name: str, pairs: list[str], task: str) -> dict[str, Any]:
     """Read hyperparameters; the estimator checks them."""
     if not pairs:
         return {}
-    method = methods_of(task)[name]
+    method = learning.methods_of(task)[name]
     if not method.estimator:
         raise ValueError(f"--set is not for method {name!r}")
     fixed = {"kernel", "symmetrize", *method.params}
@@ -107,8 +90,8 @@ def _read_settings(name: str, pairs: list[str], task: str) -> dict[str, Any]:
     every = inspect.signature(getattr(krein, method.estimator)).parameters
     known = [key for key in every if key not in fixed]
     owner = f"method {name!r}"
-    values = terminal.parse_pairs(pairs, known, option="--set", owner=owner)
-    terminal.check_settings(method.build(**values), "--set")
+    values = learning.parse_pairs(pairs, known, option="--set", owner=owner)
+    learning.check_settings(method.build(**values), "--set")
     return values
 
 
@@ -129,9 +112,8 @@ def with_probabilities(model: Any, problem: Problem) -> Any:
     again = clone(model)
     last = last_step(again)
     if "probability" not in last.get_params():
-        raise ValueError(
-            f"{type(last).__name__} has no probabilities; choose another --method"
-        )
+        what = type(last).__name__
+        raise ValueError(f"{what} has no probabilities; choose another --method")
     last.set_params(probability=True)
     return again.fit(_training_data(problem), problem.labels)
 
@@ -142,7 +124,7 @@ def _training_data(problem: Problem) -> Any:
 
 def _checked(model: Any, problem: Problem) -> dict[str, Any]:
     """Have the referee judge the model before it is saved."""
-    report = check_certificate(model, _training_data(problem), problem.labels)
+    report = krein.check_certificate(model, _training_data(problem), problem.labels)
     if report.holds is False:
         raise ArithmeticError(report.text)
     facts = {key: getattr(report, key) for key in ("holds", "kind", "text")}
@@ -161,10 +143,8 @@ def _training_score(model: Any, problem: Problem, task: str) -> dict[str, Any]:
     right = float(np.mean(predicted == problem.labels))
     largest = float(np.bincount(problem.codes).max() / problem.codes.size)
     if right <= largest:
-        warn_user(
-            f"nothing was learnt: {right:.3f} of the training items are recognised, "
-            f"and the largest class has {largest:.3f} of them"
-        )
+        found = f"{right:.3f} of the training items are recognised, and the largest"
+        warn_user(f"nothing was learnt: {found} class has {largest:.3f} of them")
     return {"training_accuracy": right}
 
 
@@ -177,6 +157,8 @@ def save_fitted(model: Any, path: Any, read: Inputs, problem: Problem) -> Any:
         model = _with_rule(model, read.rule, problem.labels)
     names = None if read.names is None else [read.names[k] for k in kept]
     model.item_labels_ = [str(label) for label in problem.labels[kept]]
+    if problem.kernel is not None and read.columns:
+        model.item_columns_ = list(read.columns)
     save_named(model, path, names, problem.K if problem.kernel is None else None)
     return model
 
@@ -187,13 +169,15 @@ def save_named(model: Any, path: Any, names: list[str] | None, K: Any) -> None:
         model.item_names_ = list(names)
     if isinstance(K, np.ndarray):
         model.item_range_ = np.array([K.min(), K.max()])
-    save_model(model, path)
+    krein.save_model(model, path)
 
 
 def _with_rule(model: Any, rule: Any, labels: Any) -> Any:
     """Join a model on similarities with the rule that makes them of hits."""
-    whole, inner = HitClassifier(clone(model), similarity=clone(rule)), model
-    if isinstance(model, HitClassifier):  # on similarities: its own changes nothing
+    whole, inner = krein.HitClassifier(clone(model), similarity=clone(rule)), model
+    if isinstance(
+        model, krein.HitClassifier
+    ):  # on similarities: its own changes nothing
         whole, inner = clone(model).set_params(similarity=clone(rule)), model.estimator_
         whole.objective_, whole.duality_gap_ = model.objective_, model.duality_gap_
     whole.adopt(rule, inner, labels)
@@ -220,28 +204,25 @@ def show_fit(payload: dict[str, Any], args: argparse.Namespace) -> None:
 def repair(args: argparse.Namespace) -> dict[str, Any]:
     """Write the nearest positive semidefinite matrix, names kept."""
     out = check_output(args.out, args.force)
-    K, read = read_symmetric(args)
+    K, read = console.read_symmetric(args)
     check_format(args.out, names=read.names is not None)
     if args.diagonal == "free" and np.all(K.diagonal() == 1.0):
         print_note(args, "the diagonal is 1 and may change; --diagonal unit keeps it")
-    repaired = nearest_psd(
-        K, diagonal=args.diagonal, min_eigenvalue=args.min_eigenvalue
-    )
-    report = check_certificate(repaired, K)
+    how = {"diagonal": args.diagonal, "min_eigenvalue": args.min_eigenvalue}
+    repaired = krein.nearest_psd(K, **how)
+    report = krein.check_certificate(repaired, K)
     if not report.holds:
         raise ArithmeticError(report.text)
     write_matrix(args.out, repaired.matrix, names=read.names, overwrite=args.force)
+    facts = ("text", "status", "distance", "duality_gap")
     return {
         "file": args.file,
         "out": str(out),
-        "text": repaired.text,
-        "status": repaired.status,
         "items": len(K),
         "smallest_eigenvalue_before": float(np.linalg.eigvalsh(K)[0]),
         "smallest_eigenvalue": float(np.linalg.eigvalsh(repaired.matrix)[0]),
-        "distance": repaired.distance,
+        **{name: getattr(repaired, name) for name in facts},
         "relative_distance": repaired.distance / (float(np.linalg.norm(K)) or 1.0),
-        "duality_gap": repaired.duality_gap,
         "largest_change": float(np.abs(repaired.matrix - K).max()),
     }
 
@@ -249,7 +230,7 @@ def repair(args: argparse.Namespace) -> dict[str, Any]:
 def show_repair(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what changed."""
     print(f"{payload['out']}: {payload['text']}")
-    terminal.print_facts(payload)
+    console.print_facts(payload)
 
 
 def embed(args: argparse.Namespace) -> dict[str, Any]:
@@ -257,22 +238,18 @@ def embed(args: argparse.Namespace) -> dict[str, Any]:
     out, html, saved = (
         check_output(path, args.force) for path in (args.out, args.html, args.model)
     )
-    K, read = read_symmetric(args)
+    K, read = console.read_symmetric(args)
     model = _unfitted(K, args)
     F = model.fit_transform(K)
     distances = args.kind == "distance"
     eigenvalues = model.eigenvalues_ if distances else np.linalg.eigvalsh(K)
-    payload = {
-        "file": args.file,
-        "out": str(out),
-        "items": len(F),
-        **_quality(K if distances else None, model, F, eigenvalues),
-    }
+    payload = {"file": args.file, "out": str(out), "items": len(F)}
+    payload |= _quality(K if distances else None, model, F, eigenvalues)
     columns = places(F, called(K, read.names))
     if read.target is not None:
         columns["label"] = [str(label) for label in read.target]
-    rows = terminal.as_rows(columns)
-    terminal.write_csv(out, rows, args.force, quote_numbers=True)
+    rows = console.as_rows(columns)
+    console.write_csv(out, rows, args.force, quote_numbers=True)
     if html is not None:
         payload["html"] = str(html)
         _write_page(html, payload, rows, eigenvalues, args)
@@ -285,11 +262,11 @@ def embed(args: argparse.Namespace) -> dict[str, Any]:
 def _unfitted(K: Any, args: argparse.Namespace) -> Any:
     if args.components < 1:
         raise ValueError(f"--components must be 1 or more, got {args.components}")
-    if check_direction(args, K):
-        return PCoA(args.components, correction=args.correction or "none")
+    if learning.check_direction(args, K):
+        return krein.PCoA(args.components, correction=args.correction or "none")
     if args.correction:
         raise ValueError("--correction is for --kind distance")
-    return PseudoEuclideanEmbedding(args.components)
+    return krein.PseudoEuclideanEmbedding(args.components)
 
 
 def _quality(D: Any, model: Any, F: Any, eigenvalues: Any) -> dict[str, Any]:
@@ -351,4 +328,4 @@ def show_embed(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what was written and how good it is."""
     written = [payload[key] for key in ("out", "html", "model") if key in payload]
     print(f"{', '.join(written)}: {_finding(payload)}.")
-    terminal.print_table(["fact", "value"], list(_facts(payload).items()))
+    console.print_table(["fact", "value"], list(_facts(payload).items()))

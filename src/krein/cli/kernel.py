@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import inspect
+import re
 import sys
 import textwrap
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
 from krein import list_methods, load_dataset
 from krein.cli import build_parser
-from krein.cli.inputs import read_compared
-from krein.cli.terminal import (
-    check_output,
-    kernel_parameters,
-    make_kernel,
-    print_note,
-    print_table,
-)
-from krein.files import check_format, check_names, write_matrix, write_table
+from krein.cli.console import check_output, print_note, read_compared
+from krein.cli.learning import kernel_defaults, make_kernel
 from krein.files.data_sets import data_folder, kind_of, list_datasets, source_of
+from krein.files.sources import check_names
+from krein.files.writers import check_format, write_matrix, write_table
 from krein.kernels import KERNELS, kernel_matrix, list_kernels
 from krein.words import few_digits, import_optional
 
@@ -32,30 +30,23 @@ def kernel(args: argparse.Namespace) -> dict[str, Any]:
 
     made = make_kernel(args.name, args.param)
     if args.input is None or args.out is None:
-        raise ValueError(
-            "give the input and the file to write: krein kernel "
-            f"{args.name} INPUT -o K.npz"
-        )
+        usage = f"krein kernel {args.name} INPUT -o K.npz"
+        raise ValueError(f"give the input and the file to write: {usage}")
     out = None if args.out == "-" else check_output(args.out, args.force)
     if out is not None:
         check_format(out, names=False)
     read = read_compared(args.input, made, args)
-    print_note(args, *read.notes)
-    train, against = read, None
-    if args.against:
-        train = read_compared(args.against, made, args)
-        print_note(args, *train.notes)
-        against = train.data
-    for named in (read, train):  # refused before anything is computed
+    train = read_compared(args.against, made, args) if args.against else read
+    for named in (read, train) if args.against else (read,):
+        print_note(args, *named.notes)
         check_names(named.names, len(named.data), "names")
-    if out is not None:
+    if out is not None:  # refused before anything is computed
         check_format(out, names=bool(read.names or train.names))
 
     made = made.fit(train.data)
-    K = kernel_matrix(
-        made, read.data, against, n_jobs=args.jobs, progress=not args.quiet
-    )
-    columns = train.names if args.against else None
+    against, columns = (train.data, train.names) if args.against else (None, None)
+    how = {"n_jobs": args.jobs, "progress": not args.quiet}
+    K = kernel_matrix(made, read.data, against, **how)
     if out is None:
         write_table(sys.stdout, K, read.names, columns, ",")
     else:
@@ -69,15 +60,20 @@ def kernel(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _facts(name: str) -> dict[str, Any]:
-    facts = KERNELS[name]
-    parameters = kernel_parameters(name).values()
+    facts, defaults = KERNELS[name], kernel_defaults(name)
     return {
         "name": name,
         "items": facts.input,
         "is": facts.definiteness,
         "about": _first_line(facts),
-        "parameters": {p.name: p.shown_default for p in parameters},
+        "parameters": {key: shown(default) for key, default in defaults.items()},
     }
+
+
+def shown(default: Any) -> str:
+    """Return a default as it would be typed."""
+    plain = isinstance(default, bool | None)
+    return str(default).lower() if plain else str(default)
 
 
 def _first_line(facts: Any) -> str:
@@ -97,12 +93,23 @@ def show_page(name: str) -> None:
     if facts.extra:
         print(f'needs: pip install "krein[{facts.extra}]"')
     print(f"source: {facts.reference}\n" if facts.reference else "")
-    parameters = kernel_parameters(name)
-    print("parameters:" if parameters else "no parameters")
-    for p in parameters.values():
-        print(f"  --param {p.name}=VALUE   {p.expected} (default: {p.shown_default})")
-        about = p.about.replace("``", "").replace("`", "")
-        print(textwrap.indent(textwrap.fill(about, 72), "      "))
+    defaults, about = kernel_defaults(name), descriptions(facts.function)
+    print("parameters:" if defaults else "no parameters")
+    for key, default in defaults.items():
+        print(f"  --param {key}=VALUE   (default: {shown(default)})")
+        text = about[key].replace("``", "").replace("`", "")
+        print(textwrap.indent(textwrap.fill(text, 72), "      "))
+
+
+def descriptions(function: Any) -> dict[str, str]:
+    """What the docstring says about each parameter, for help."""
+    doc = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")[2]
+    found: dict[str, str] = defaultdict(str)
+    for entry in re.split(r"\n(?=\S)", re.split(r"\n\n\w[\w ]*\n---", doc)[0]):
+        head, _, about = entry.partition("\n")
+        for name in head.partition(" : ")[0].split(", "):
+            found[name.strip()] = " ".join(about.split())
+    return found
 
 
 def show_kernel(payload: dict[str, Any], args: argparse.Namespace) -> None:
@@ -117,16 +124,15 @@ def show_kernel(payload: dict[str, Any], args: argparse.Namespace) -> None:
 
 def _show_list(kernels: list[dict[str, Any]]) -> None:
     """Two lines a kernel on a terminal, which a table would cut; rows in a pipe."""
-    for k in kernels:
-        k["set"] = " ".join(f"{name}={word}" for name, word in k["parameters"].items())
     if not sys.stdout.isatty():
-        head = ["kernel", "items", "matrix", "parameters", "what"]
-        keys = ("name", "items", "is", "set", "about")
-        print_table(head, [[k[key] for key in keys] for k in kernels])
-        return
+        print("\t".join(["kernel", "items", "matrix", "parameters", "what"]))
     for k in kernels:
-        print(f"{k['name']} ({k['items']}, {k['is']}): {k['about']}")
-        print(f"    {k['set'] or 'no parameters'}")
+        words = " ".join(f"{name}={word}" for name, word in k["parameters"].items())
+        if sys.stdout.isatty():
+            print(f"{k['name']} ({k['items']}, {k['is']}): {k['about']}")
+            print(f"    {words or 'no parameters'}")
+        else:
+            print("\t".join([k["name"], k["items"], k["is"], words, k["about"]]))
 
 
 # ------------------------------------------------------------------- without files
@@ -185,7 +191,7 @@ def show_datasets(payload: dict[str, Any], args: argparse.Namespace) -> None:
         return
     for row in payload["datasets"]:
         print(f"{row['name']:26} {row['kind']:14} {row['source']}")
-    print(f"\nMore from the folder {payload['folder']} (KREIN_DATA) or openml:NAME.")
+    print(f"\nMore from the folder {payload['folder']} (KREIN_DATA).")
 
 
 def completion(args: argparse.Namespace) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,15 @@ from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.utils.validation import _num_samples
 
 from krein import DistanceTransformer, PCoA, load_model
+from krein.cli import console
+from krein.cli.console import as_rows, check_output, last_step, print_note, write_csv
 from krein.cli.fit import places
-from krein.cli.inputs import Inputs, label_title, read_compared, with_labels
-from krein.cli.problem import as_numbers, normal_or_novel
-from krein.cli.terminal import (
-    as_rows,
-    check_output,
-    last_step,
-    print_facts,
-    print_note,
-    print_table,
-    write_csv,
-)
+from krein.cli.learning import as_numbers, normal_or_novel
 from krein.comparison.yardsticks import most_similar
-from krein.files import FormatError, Named, align_columns, read_hits, read_matrix
+from krein.files.hit_table import read_hits
+from krein.files.matching import align_columns
+from krein.files.readers import read_matrix
+from krein.files.sources import FormatError, Named
 from krein.items import called
 from krein.kernels import as_kernel
 from krein.words import warn_user
@@ -69,8 +65,8 @@ def score(args: argparse.Namespace) -> dict[str, Any]:
     """Predict, and count what is right."""
     model, arguments, read = _read(args)
     positions = np.arange(_num_samples(read.data))
-    items = Inputs(positions, read.names, target=read.target)
-    labelled = with_labels(items, args, in_table=not _precomputed(model))
+    items = console.Inputs(positions, read.names, target=read.target)
+    labelled = console.with_labels(items, args, in_table=not _precomputed(model))
     if labelled.target is None:
         raise ValueError("there are no labels; give them with --labels FILE")
     ((kind, answers),) = _answers(model, arguments).items()
@@ -82,7 +78,14 @@ def score(args: argparse.Namespace) -> dict[str, Any]:
         true = _as_novelty(true, args)
     else:
         _warn_of_other_labels(true, model)
-    return _scores_of_classes(true, predicted)
+    scores = _scores_of_classes(true, predicted)
+    if 1.0 > scores["largest_class"] >= scores["accuracy"]:
+        warn_user(
+            f"the model is right on {scores['accuracy']:.3f} of the items, and the "
+            f"largest class has {scores['largest_class']:.3f} of them: are they "
+            "measured as in training (--kind), and are the labels in their order?"
+        )
+    return scores
 
 
 def _warn_of_other_labels(labels: list[str], model: Any) -> None:
@@ -90,20 +93,19 @@ def _warn_of_other_labels(labels: list[str], model: Any) -> None:
     classes = [str(label) for label in model.classes_]
     others = sorted({*labels} - {*classes})
     if others:
-        warn_user(
-            f"{len(others)} labels are no classes of the model: {', '.join(others[:5])}"
-            f"; it knows {', '.join(classes[:5])}"
-        )
+        found = f"{len(others)} labels are no classes of the model"
+        some, known = ", ".join(others[:5]), ", ".join(classes[:5])
+        warn_user(f"{found}: {some}; it knows {known}")
 
 
 def _as_novelty(labels: list[str], args: argparse.Namespace) -> list[str]:
     """Labels in the words of a model of novelty."""
-    if args.normal is None and not {*labels} <= {"normal", "novel"}:
-        raise ValueError(
-            f"{args.model} tells normal items from novel ones; say which label is "
-            f"normal: --normal LABEL, one of {', '.join(sorted({*labels})[:10])}"
-        )
-    return labels if args.normal is None else [*normal_or_novel(labels, args.normal)]
+    if args.normal is not None:
+        return [*normal_or_novel(labels, args.normal)]
+    if not {*labels} <= {"normal", "novel"}:
+        some = ", ".join(sorted({*labels})[:10])
+        raise ValueError(f"which label is normal? --normal LABEL, one of {some}")
+    return labels
 
 
 def _scores_of_numbers(true: Any, predicted: list[float]) -> dict[str, Any]:
@@ -121,8 +123,7 @@ def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
     labels = sorted({*true, *predicted})
     # scikit-learn's confusion_matrix warns where all items are of one class.
     counts = np.zeros((len(labels), len(labels)), dtype=int)
-    for pair in zip(true, predicted, strict=True):
-        counts[tuple(map(labels.index, pair))] += 1
+    np.add.at(counts, tuple(np.searchsorted(labels, [true, predicted])), 1)
     right, sizes = counts.diagonal(), counts.sum(axis=1)
     return {
         "items": len(predicted),
@@ -136,11 +137,13 @@ def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
 
 def show_score(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print the scores, and which classes were taken for which."""
-    print_facts(payload)
+    console.print_facts(payload)
     if "confusion" in payload:
         rows = zip(payload["labels"], payload["confusion"], strict=True)
         head = ["true \\ predicted", *payload["labels"]]
-        print_table(head, [[label, *map(str, counts)] for label, counts in rows])
+        console.print_table(
+            head, [[label, *map(str, counts)] for label, counts in rows]
+        )
 
 
 # ------------------------------------------------------------- the model, the new items
@@ -150,7 +153,7 @@ def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any], Named]:
     """The model, what its methods take by name, and the new items."""
     model = load_model(args.model)
     _check_model(model, args)
-    if hasattr(model, "similarity_"):
+    if getattr(getattr(model, "similarity_", None), "names_", None) is not None:
         arguments = _new_hits(model, args)
         return model, arguments, arguments["X"]
     if _precomputed(model):
@@ -174,7 +177,8 @@ def _places(model: Any) -> bool:
 def _precomputed(model: Any) -> bool:
     if _places(model) or hasattr(model, "similarity_"):
         return True
-    return getattr(last_step(model), "kernel", None) == "precomputed"
+    kernel = getattr(last_step(model), "kernel", "precomputed")
+    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def _check_model(model: Any, args: argparse.Namespace) -> None:
@@ -182,10 +186,8 @@ def _check_model(model: Any, args: argparse.Namespace) -> None:
     last = last_step(model)
     what = f"{args.model} holds a {type(last).__name__}"
     if not hasattr(last, "predict") and (args.command == "score" or not _places(model)):
-        raise ValueError(
-            f"{what}, which transforms and does not predict; save a classifier or "
-            "regressor, e.g. with krein fit"
-        )
+        instead = "save a classifier or regressor, e.g. with krein fit"
+        raise ValueError(f"{what}, which transforms and does not predict; {instead}")
     for option, method in _METHODS.items():
         if not getattr(args, option) or hasattr(last, method):
             continue
@@ -197,21 +199,26 @@ def _check_model(model: Any, args: argparse.Namespace) -> None:
 
 def _new_items(model: Any, args: argparse.Namespace) -> Named:
     """Read items for a model with a kernel; a column of labels has to be named."""
-    kernel, title = as_kernel(last_step(model).kernel, None), label_title(args)
+    kernel, title = as_kernel(last_step(model).kernel, None), console.label_title(args)
     hint = "" if title else ". If a column holds labels: --label-column NAME"
     try:
-        read = read_compared(args.file, kernel, args, title)
+        read = console.read_compared(args.file, kernel, args, title)
     except FormatError as error:
         raise error.in_file(args.file, hint) from None
-    titles = read.columns or ()
-    fitted = getattr(last_step(model), "kernel_", None)
-    ranges = getattr(fitted, "params", {}).get("ranges", titles)  # of tables
-    if len(ranges) != len(titles):
-        raise FormatError(
-            args.file,
-            f"has {len(titles)} columns, in training there were {len(ranges)}{hint}",
-        )
-    return read
+    expected = getattr(model, "item_columns_", None)
+    if not expected or not read.columns or expected == read.columns:
+        return read
+    missing = [title for title in expected if title not in read.columns]
+    if missing:
+        has = f"has no column {missing[0]!r}; the model was fitted on"
+        raise FormatError(args.file, f"{has} {', '.join(expected)}{hint}")
+    order = [read.columns.index(title) for title in expected]
+    if isinstance(read.data, np.ndarray):
+        data: Any = read.data[:, order]
+    else:
+        data = [tuple(row[k] for k in order) for row in read.data]
+    note = "columns put into the order of training, by their titles"
+    return replace(read, data=data, columns=expected, notes=[*read.notes, note])
 
 
 def _check_kind(model: Any, args: argparse.Namespace) -> None:
@@ -220,10 +227,9 @@ def _check_kind(model: Any, args: argparse.Namespace) -> None:
     distances = isinstance(first, DistanceTransformer | PCoA)
     learnt = "distance" if distances else "similarity"
     if args.kind not in (None, learnt):
-        raise ValueError(
-            f"{args.model} was fitted on a {learnt} matrix and cannot take a "
-            f"{args.kind} matrix; fit again with krein fit --kind {args.kind}"
-        )
+        fitted = f"{args.model} was fitted on a {learnt} matrix and cannot take a"
+        again = f"fit again with krein fit --kind {args.kind}"
+        raise ValueError(f"{fitted} {args.kind} matrix; {again}")
 
 
 def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
@@ -231,11 +237,9 @@ def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
     if expected is None or args.ignore_names:
         return read  # nothing to find them by; the model checks their number
     if read.columns is None and read.names is None:
-        raise ValueError(
-            f"{args.file} has no names of columns, but the model knows its training "
-            "items by name; give a file with names, or --ignore-names if the columns "
-            "are in the order of training"
-        )
+        repair = "give a file with names, or --ignore-names if they are in that order"
+        needs = "by which the model finds its training items"
+        raise ValueError(f"{args.file} has no names of columns, {needs}; {repair}")
     # For a square matrix the columns have the names of the rows.
     return align_columns(read, expected)
 
@@ -246,10 +250,9 @@ def _compare_ranges(data: Any, model: Any) -> None:
         return
     low, high = map(float, model.item_range_)
     if data.max() > high + 0.5 * (high - low) or data.min() < low - 0.5 * (high - low):
-        warn_user(
-            f"numbers from {data.min():.3g} to {data.max():.3g}, but in training from "
-            f"{low:.3g} to {high:.3g}: is this the same measure?"
-        )
+        given = f"numbers from {data.min():.3g} to {data.max():.3g}"
+        learnt = f"in training from {low:.3g} to {high:.3g}"
+        warn_user(f"{given}, but {learnt}: is this the same measure?")
 
 
 def _new_hits(model: Any, args: argparse.Namespace) -> dict[str, Any]:
@@ -265,11 +268,9 @@ def _new_hits(model: Any, args: argparse.Namespace) -> dict[str, Any]:
         names = list(dict.fromkeys(words))
     arguments = model.similarity_.new_items(read_hits(args.file), names)
     found = model.has_hits(**arguments)
-    print_note(
-        args,
-        f"{int((~found).sum())} of {found.size} items have no hit among the "
-        f"{model.similarity_.n_features_in_} training items: {args.no_hit!r}",
-    )
+    count = f"{int((~found).sum())} of {found.size} items have no hit among the"
+    known = f"{model.similarity_.n_features_in_} training items"
+    print_note(args, f"{count} {known}: {args.no_hit!r}")
     return arguments
 
 
@@ -290,9 +291,8 @@ def _more_columns(model: Any, arguments: dict, args: Any) -> dict[str, list[Any]
     """What was asked for beside the answers."""
     columns: dict[str, list[Any]] = {}
     if args.proba:
-        for label, values in zip(
-            model.classes_, model.predict_proba(**arguments).T, strict=True
-        ):
+        shares = model.predict_proba(**arguments).T
+        for label, values in zip(model.classes_, shares, strict=True):
             columns[f"p({label})"] = [round(float(value), 4) for value in values]
     if args.coverage is not None:
         columns["set"] = _sets(model, arguments["X"], args.coverage)
@@ -324,12 +324,11 @@ def _nearest(model: Any, arguments: dict[str, Any], n: int) -> list[str]:
     names = called(items, getattr(model, "item_names_", None))
     labels = getattr(model, "item_labels_", None) or [""] * K.shape[1]
     sparse = scipy.sparse.issparse(K)  # what is not there is no hit
-    return [
-        "; ".join(
-            f"{names[j]} ({labels[j]})" for j in near if not sparse or K[i, j] > 0
-        )
-        for i, near in enumerate(most_similar(K, n))
-    ]
+    found = []
+    for i, near in enumerate(most_similar(K, n)):
+        kept = [j for j in near if not sparse or K[i, j] > 0]
+        found.append("; ".join(f"{names[j]} ({labels[j]})" for j in kept))
+    return found
 
 
 def _training_similarities(model: Any, X: Any, **hits: Any) -> Any:
@@ -343,9 +342,8 @@ def _training_similarities(model: Any, X: Any, **hits: Any) -> Any:
     if model.kernel == "precomputed":
         return X
     if getattr(model, "X_fit_", None) is None:
-        raise ValueError(
-            f"--nearest is not for {type(model).__name__}, which keeps no items"
-        )
+        what = type(model).__name__
+        raise ValueError(f"--nearest is not for {what}, which keeps no items")
     if hasattr(model, "poly_coef_"):  # splines: some grow with the distance
         return -cdist(X, model.X_fit_)
     return model.kernel_(X, model.X_fit_)

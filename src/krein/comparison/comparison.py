@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,12 @@ import scipy.sparse
 from numpy.linalg import eigvalsh
 
 from krein.arrays import Array
+from krein.comparison import methods as known
+from krein.comparison import recommendation as measures
 from krein.comparison.evaluation import fit_method
-from krein.comparison.methods import TASKS, Method
+from krein.comparison.methods import TASKS, Column, Method
 from krein.comparison.problem import Problem, Split
 from krein.comparison.recommendation import Recommendation, free_scores, recommend
-from krein.comparison.scores import (
-    Column,
-    about_p,
-    corrected_test,
-    holm,
-    item_test,
-    score_interval,
-    shown_columns,
-)
 from krein.similarity.spectrum import Spectrum
 from krein.store.sharing import is_sharing
 from krein.words import import_optional
@@ -96,13 +89,7 @@ class Comparison:
     @property
     def about_p(self) -> str:
         """What the p-values mean, or why there are none."""
-        return about_p(len(self.splits), by_items=self.by_items)
-
-    def said(self, record: dict[str, Any]) -> list[str]:
-        """Labels (or numbers) that were predicted for the test part of a record."""
-        if self.task == "regression":
-            return [f"{value:.3g}" for value in record["predicted"]]
-        return [str(self.problem.classes[code]) for code in record["predicted"]]
+        return known.about_p(len(self.splits), by_items=self.by_items)
 
     @property
     def of_hits(self) -> bool:
@@ -137,6 +124,19 @@ class Comparison:
         score = score or self.scoring
         return np.array([record["scores"][score] for record in self.of(method)])
 
+    def mean(self, method: str) -> float:
+        """Return the mean of the deciding score; larger is better."""
+        return float(self.scores(method).mean())
+
+    def shown(self, method: str) -> str:
+        """The mean of the deciding score as people read it: errors are not negative."""
+        sign = 1.0 if self.deciding.larger_is_better else -1.0
+        return f"{sign * self.mean(method):.3f}"
+
+    def shown_mean(self, method: str) -> str:
+        """The mean of the deciding score in words."""
+        return f"mean {self.deciding.title} {self.shown(method)}"
+
     @property
     def test_share(self) -> float:
         """n_test / n_train, which the corrected test needs."""
@@ -145,13 +145,11 @@ class Comparison:
     @cached_property
     def ranking(self) -> list[str]:
         """Completed methods, the highest mean score first; of equals the simplest."""
-        return sorted(
-            self.completed,
-            key=lambda m: (
-                -round(float(self.scores(m).mean()), 12),
-                self.registry[m].simplicity,
-            ),
-        )
+        order = {
+            m: (-round(self.mean(m), 12), self.registry[m].simplicity)
+            for m in self.completed
+        }
+        return sorted(order, key=lambda m: order[m])
 
     @property
     def best(self) -> str:
@@ -169,42 +167,42 @@ class Comparison:
     @cached_property
     def p_values_splits(self) -> dict[str, float]:
         """The same by the corrected test over splits."""
-        return self._adjusted(self.p_value_splits)
+        return self._adjusted(partial(self.p_value, over_items=False))
 
     def _adjusted(self, test: Any) -> dict[str, float]:
-        others = [name for name in self.ranking if name != self.best]
-        raw = holm([test(self.best, name) for name in others])
-        return {self.best: 1.0, **dict(zip(others, raw, strict=True))}
+        best, *others = self.ranking or [self.best]
+        raw = measures.holm([test(best, name) for name in others])
+        return {best: 1.0, **dict(zip(others, raw, strict=True))}
 
-    def p_value_splits(self, a: str, b: str) -> float:
-        """Corrected resampled t-test of two methods."""
-        return corrected_test(self.scores(a), self.scores(b), self.test_share)[1]
+    def p_value(
+        self, a: str, b: str, other: Any = None, *, over_items: bool = True
+    ) -> float:
+        """Test of two methods, the second one perhaps of another comparison.
 
-    def p_value(self, a: str, b: str) -> float:
-        """Test of two methods over items, where the score is a mean over items."""
-        mine, other = self.item_scores(a), self.item_scores(b)
-        if mine is None or other is None:
-            return self.p_value_splits(a, b)
-        return self.item_p_value(mine - other, 0.5 * (self.skill(a) + self.skill(b)))
-
-    def item_p_value(self, difference: Array, skill: float) -> float:
-        """Test of a difference per item; NaN for items that were never tested."""
-        tested = ~np.isnan(difference)
+        Over items where the score is a mean over items, otherwise over splits.
+        """
+        other = other or self
+        mine, theirs = self.item_scores(a), other.item_scores(b)
+        if mine is None or theirs is None or not over_items:
+            return measures.corrected_test(
+                self.scores(a), other.scores(b), self.test_share
+            )[1]
+        tested = ~np.isnan(mine - theirs)
         folds = tested.sum() / np.mean([test.size for _, test in self.splits])
         groups, weight = self.problem.groups, self._weights()[tested]
-        return item_test(
-            difference[tested],
+        return measures.item_test(
+            (mine - theirs)[tested],
             weight / weight.sum(),
             None if groups is None else groups[tested],
             test_share=self.test_share,
             folds=float(folds),
-            skill=skill,
+            skill=0.5 * (self.skill(a) + other.skill(b)),
         )[1]
 
     def skill(self, method: str) -> float:
         """Which part of the mistakes of a free answer a method avoids."""
         free = max(value for _, value in self.levels)
-        mean = float(self.scores(method).mean())
+        mean = self.mean(method)
         if not self.deciding.larger_is_better:
             return 1.0 + mean / free if free else 0.0
         return (mean - free) / (1.0 - free) if free < 1.0 else 0.0
@@ -220,18 +218,11 @@ class Comparison:
             return np.ones(self.problem.codes.size)
         return 1.0 / np.bincount(self.problem.codes)[self.problem.codes]
 
-    @cached_property
-    def _item_scores(self) -> dict[str, Array | None]:
-        return {name: self._mean_by_item(name) for name in self.completed}
-
     def item_scores(self, method: str) -> Array | None:
         """Share of its tests in which each item was recognised, or minus its error.
 
         NaN for items that were never tested; None where items do not add up.
         """
-        return self._item_scores.get(method)
-
-    def _mean_by_item(self, method: str) -> Array | None:
         if self.scoring in ("neg_log_loss", "roc_auc"):
             return None
         total, tests = np.zeros((2, self.problem.codes.size))
@@ -239,13 +230,12 @@ class Comparison:
             test = self.splits[record["split"]][1]
             y, predicted = self.problem.codes[test], np.asarray(record["predicted"])
             if self.task == "regression":
-                error = np.abs(y - predicted)
-                total[test] -= error**2 if self.scoring == "r2" else error
+                total[test] -= np.abs(y - predicted) ** (1 + (self.scoring == "r2"))
             else:
-                right = predicted == y
-                if abs(right.mean() - record["scores"]["accuracy"]) > 1e-9:
+                total[test] += predicted == y
+                accuracy = float(np.mean(predicted == y))
+                if abs(accuracy - record["scores"]["accuracy"]) > 1e-9:
                     return None
-                total[test] += right
             tests[test] += 1
         with np.errstate(invalid="ignore"):
             return total / tests
@@ -255,12 +245,12 @@ class Comparison:
         return [self._row(name) for name in self.ranking]
 
     def _row(self, name: str) -> dict[str, Any]:
-        records = self.of(name)
+        records, share = self.of(name), self.test_share
         row: dict[str, Any] = {"method": name, "title": self.title(name)}
         for score, column in self.score_columns.items():
             sign = 1.0 if column.larger_is_better else -1.0
             values = sign * self.scores(name, score)
-            low, high = score_interval(values, self.test_share, bounds=column.bounds)
+            low, high = measures.score_interval(values, share, column.bounds)
             row[column.key] = float(values.mean())
             row[f"{column.key}_interval"] = [low, high]
         row["p_value_items"] = self.p_values[name] if self.by_items else None
@@ -291,13 +281,16 @@ class Comparison:
         n = self.problem.codes.size
         if n > _EXACT_UP_TO:
             return True  # not known; the diagnosis of large matrices is an estimate
-        K = self.problem.on(self.problem.everything)
+        K: Any = self.problem.on(self.problem.everything)
+        K = K.toarray() if scipy.sparse.issparse(K) else K
         # The report needs the eigenvectors too, and shares them.
         values = Spectrum.exact(K).eigenvalues if is_sharing() else eigvalsh(K)
         return bool(values[0] < -n * 1e-14 * np.abs(values).max())
 
     def __str__(self) -> str:
-        rows = self._cells()
+        columns = self.columns
+        rows = [["method", *(column.title for column in columns)]]
+        rows += [[r["title"], *(c.show(r) for c in columns)] for r in self.table()]
         first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
         lines = [
             "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]).rstrip()
@@ -306,33 +299,14 @@ class Comparison:
         lines += [f"{m} failed: {why}" for m, why in self.failed.items()]
         return "\n".join([*lines, "", self.recommendation.text])
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
     @property
     def columns(self) -> list[Column]:
         """Columns of a table for people."""
         columns = TASKS[self.task].columns
-        return shown_columns(len(self.splits), columns, by_items=self.by_items)
-
-    def _cells(self) -> list[list[str]]:
-        """The table for people: titles, then one row per method."""
-        columns = self.columns
-        return [
-            ["method", *(column.title for column in columns)],
-            *(
-                [row["title"], *(column.show(row) for column in columns)]
-                for row in self.table()
-            ),
-        ]
-
-    def _repr_html_(self) -> str:
-        tags = ["th", *["td"] * len(self.ranking)]
-        body = "".join(
-            "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in line) + "</tr>"
-            for tag, line in zip(tags, self._cells(), strict=True)
-        )
-        return (
-            f"<table><caption>krein comparison</caption>{body}</table>"
-            f"<p>{html.escape(self.recommendation.text)}</p>"
-        )
+        return known.shown_columns(len(self.splits), columns, by_items=self.by_items)
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by method.

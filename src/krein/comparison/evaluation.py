@@ -1,69 +1,71 @@
 """One split: choose hyperparameters by inner folds, fit, score; work is shared.
 
-On similarities a classifier is fitted by the pure functions that all of krein uses,
-`fit_path` and `fit_rows`: the parts are cut from a matrix that is checked already.
-All other methods (on vectors, of other tasks, estimators that search by themselves)
-are fitted as anybody fits them.
+On similarities the candidates of a classifier are ranked by the pure functions that all
+of krein uses, `fit_path` and `held_values`: the parts are cut from a matrix that is
+checked already. Everything else is fitted as anybody fits it.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array, compressed_rows
 from krein.comparison.methods import TASKS, Method
 from krein.comparison.problem import Problem, Split
-from krein.comparison.scores import ANSWERS, Answer, score, training_of
 from krein.estimators._base import KernelModel
-from krein.estimators._probability import sigmoid_probabilities
+from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
 from krein.estimators._search import best_candidates, held_out, in_folds
-from krein.estimators._training import Classes, as_labels
+from krein.estimators._training import Classes, Training, as_labels
+from krein.estimators.conformal import conformity, thresholds
 from krein.items import take
 from krein.progress import say
+from krein.similarity.sparse import as_matrix
 from krein.store.sharing import alone_clock, shared_work
 
 # What a method may raise on a split without ending the comparison.
 _FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
+_COVERAGE = 0.9  # of the prediction sets that tell which items to look at
 
 
 def evaluate_split(
     problem: Problem, methods: Sequence[Method], split: Split, scoring: str
-) -> Iterator[dict[str, Any]]:
-    """Yield one record per method for one (train, test) split.
+) -> list[dict[str, Any]]:
+    """Return one record of plain values per method for one (train, test) split.
 
     Hyperparameters come from the inner folds of the training part. The out-of-fold
     scores of the chosen candidate also calibrate the probabilities, so that log-loss
-    costs no further fits. Records are made of plain values.
+    costs no further fits.
     """
     train, test = problem.learnt_from(split[0]), split[1]
     similarity = problem.on(train)
     if scipy.sparse.issparse(similarity):
         similarity = compressed_rows(similarity)
-    inputs = {"similarity": similarity[train]}
+    inputs, new = {"similarity": similarity[train]}, {"similarity": similarity[test]}
     if isinstance(similarity, np.ndarray):
         inputs["similarity"].flags.writeable = False  # all methods share its parts
-    new = {"similarity": similarity[test]}
     if problem.vectors is not None:
         inputs["vectors"], new["vectors"] = (problem.vectors[i] for i in (train, test))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rare classes the outer splits warned
         folds = problem.inner_folds(train)
-    target = problem.target(train)
     with shared_work():
-        for state in search(inputs, target, methods, folds, scoring):
-            needs = state.method.needs
-            parts = inputs[needs], new[needs]
-            yield _final_fit(state, folds, parts, problem, test)
+        states = search(inputs, problem.target(train), methods, folds, scoring)
+        return [
+            _final_fit(state, folds, inputs, new, problem, test) for state in states
+        ]
 
 
 def fit_method(
@@ -78,46 +80,38 @@ def fit_method(
     Hyperparameters are those of `params`; without them they are chosen by `scoring` on
     inner folds of this seed.
     """
-    task = TASKS[problem.task]
-    method, rows = task.methods[name], problem.learnt_from(problem.everything)
+    task, rows = TASKS[problem.task], problem.learnt_from(problem.everything)
+    method = task.methods[name]
     folds = problem.inner_folds(rows, seed) if params is None or method.searches else []
-    if params is None:
-        scoring = scoring or task.scorings[0]
-        params = _best_params(problem, method, rows, folds, scoring)
-    model = method.build(**params)
+    if params is None and not method.searches:
+        params = _best_params(problem, method, folds, scoring or task.scorings[0])
+    model = method.build(**(params or {}))
     if method.searches:
         model.set_params(cv=folds)
-    y = () if problem.task == "novelty" else (problem.labels,)
+    novelty = problem.task == "novelty"
+    y = () if novelty else (problem.labels,)
     if method.needs == "vectors":
         return model.fit(problem.vectors, *y)
     if problem.kernel is not None and method.estimator:
-        return model.set_params(kernel=problem.kernel).fit(
-            take(problem.items, rows), *y
-        )
+        model.set_params(kernel=problem.kernel)
+        return model.fit(take(problem.items, rows), *y)
     if problem.kernel is not None:
         return model.fit(problem.on(rows)[rows], *y)
-    K: Any = problem.K
-    if rows.size < problem.codes.size:
-        K = K[np.ix_(rows, rows)]
     if problem.conversion is not None:
         model = make_pipeline(clone(problem.conversion), model)
-    return model.fit(K, *y)
+    K: Any = problem.K
+    return model.fit(K[np.ix_(rows, rows)] if novelty else K, *y)
 
 
 def _best_params(
-    problem: Problem,
-    method: Method,
-    rows: np.ndarray,
-    folds: Sequence[Split],
-    scoring: str,
+    problem: Problem, method: Method, folds: Sequence[Split], scoring: str
 ) -> dict[str, Any]:
-    if method.searches:
-        return {}
+    rows = problem.learnt_from(problem.everything)
     inputs = {"vectors": problem.vectors, "similarity": None}
     if method.needs == "similarity":
         inputs["similarity"] = problem.on(rows)[rows]
     with shared_work():
-        state = search(inputs, problem.target(rows), [method], folds, scoring)[0]
+        (state,) = search(inputs, problem.target(rows), [method], folds, scoring)
     if state.error:
         raise ValueError(f"{method.title} failed: {state.error}")
     return state.grid[state.best]
@@ -145,9 +139,14 @@ class MethodSearch:
         """Whether classes are learnt, by decision values."""
         return isinstance(self.target, Classes)
 
+    @property
+    def y(self) -> np.ndarray:
+        """Class numbers, or the numbers to be predicted."""
+        return self.target.codes if self.of_classes else self.target.y
+
     @cached_property
     def by_rows(self) -> bool:
-        """Whether it is fitted by `fit_rows` on similarities that are given."""
+        """Whether its candidates are ranked by `fit_path` on given similarities."""
         own = getattr(type(self.model), "fit_rows", KernelModel.fit_rows)
         by_rows = own is not KernelModel.fit_rows and self.model._precomputed
         return by_rows and self.of_classes
@@ -160,21 +159,22 @@ class MethodSearch:
             return 0
         return int(best_candidates(scores)[0])
 
+    @contextmanager
+    def noting_failure(self) -> Iterator[None]:
+        """Let a failure end this method, not the comparison."""
+        try:
+            yield
+        except _FAILURES as error:
+            self.error = f"{type(error).__name__}: {error}"
+
     def set_grid(self, data: dict[str, Any]) -> None:
         """Ask for the candidates."""
-        method = self.method
-        if method.searches:
-            return
-        try:
-            if method.grid is not None:
-                self.grid = method.grid(data[method.needs])
-            elif self.by_rows:
-                self.grid = self.model.grid(data["training"], self.target)
-            else:
-                last = self.model[-1] if hasattr(self.model, "steps") else self.model
-                self.grid = last.grid(None, self.target)
-        except _FAILURES as error:
-            self.error = _said(error)
+        with self.noting_failure():
+            last = self.model[-1] if hasattr(self.model, "steps") else self.model
+            if self.method.grid is not None:
+                self.grid = self.method.grid(data[self.method.needs])
+            elif hasattr(last, "grid") and not self.method.searches:
+                self.grid = last.grid(data.get("training"), self.target)
 
     def ask(self, data: dict[str, Any], train: Any, test: Any) -> list[Any]:
         """Values of all candidates on a fold; a failure ends the method."""
@@ -182,18 +182,16 @@ class MethodSearch:
         if self.error or self.method.searches or len(self.grid) < 2 - self.of_classes:
             return []
         say(f"{self.method.title}, inner fold {len(self.scores) + 1}")
-        start = alone_clock()
-        try:
+        start, values = alone_clock(), []
+        with self.noting_failure():
             if self.by_rows:
                 training, target = data["training"], self.target
-                return held_out(self.model, self.grid, training, target, train, test)
-            X = data[self.method.needs]
-            return [self._by_fit(candidate, X, train, test) for candidate in self.grid]
-        except _FAILURES as error:
-            self.error = _said(error)
-            return []
-        finally:
-            self.seconds += alone_clock() - start
+                values = held_out(self.model, self.grid, training, target, train, test)
+            else:
+                X = data[self.method.needs]
+                values = [self._by_fit(c, X, train, test) for c in self.grid]
+        self.seconds += alone_clock() - start
+        return values
 
     def _by_fit(self, candidate: dict[str, Any], X: Any, train: Any, test: Any) -> Any:
         """Decision values of a model that is fitted as anybody fits it."""
@@ -203,11 +201,9 @@ class MethodSearch:
         new = X[np.ix_(test, train)] if pairwise else X[test]
         if scipy.sparse.issparse(X):
             part, new = compressed_rows(part), compressed_rows(new)
-        if not self.of_classes:
-            return model.fit(part, self.target.y[train]).predict(new)[:, None]
-        model.fit(part, self.target.codes[train])
-        values = np.asarray(model.decision_function(new), dtype=float)
-        return values.reshape(len(test), -1)
+        model.fit(part, self.y[train])
+        answer = model.decision_function if self.of_classes else model.predict
+        return np.asarray(answer(new), dtype=float).reshape(len(test), -1)
 
     def take(self, values: Sequence[Any], test: np.ndarray, by: str) -> None:
         """Score what was said of the test part of a fold, and keep it."""
@@ -225,11 +221,11 @@ class MethodSearch:
             kept[test] = np.nan if found is None else found
 
     def _score(self, by: str, test: np.ndarray, values: Array) -> float:
-        if not self.of_classes:
-            return score(by, self.target.y[test], values[:, 0], values, values)
-        proba = self.probabilities(values) if by == "neg_log_loss" else values
-        predicted = as_labels(values, np.arange(max(2, values.shape[1])))
-        return score(by, self.target.codes[test], predicted, values, proba)
+        proba, predicted = values, values[:, 0]
+        if self.of_classes:
+            proba = self.probabilities(values) if by == "neg_log_loss" else values
+            predicted = as_labels(values, np.arange(max(2, values.shape[1])))
+        return score(by, self.y[test], predicted, values, proba)
 
     def probabilities(self, values: Array) -> Array:
         """The model's own probabilities, or a plain sigmoid: it ranks candidates."""
@@ -237,9 +233,19 @@ class MethodSearch:
             return self.model._probabilities(values)  # type: ignore[attr-defined]
         return sigmoid_probabilities(values, np.ones(1), np.zeros(1))
 
-
-def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    def calibrated(self, model: Any, new: Any, values: Array) -> tuple[Any, Any]:
+        """Probabilities and prediction sets of new items, by out-of-fold values."""
+        own = model.predict_proba(new) if hasattr(model, "predict_proba") else None
+        if self.method.searches:
+            return own, model.predict_set(new, _COVERAGE)
+        kept, (codes, n) = self.out_of_fold[self.best], (self.y, self.target.n)
+        if own is None:
+            sigmoids = fit_sigmoids(kept, codes, None, n)
+            own = sigmoid_probabilities(values, *sigmoids)
+            seen = sigmoid_probabilities(kept, *sigmoids)
+        else:
+            seen = self.probabilities(kept)
+        return own, own >= thresholds(conformity(seen, codes), n, _COVERAGE)
 
 
 def search(
@@ -252,13 +258,14 @@ def search(
     """Score every candidate of every method on the folds.
 
     The eigendecomposition of a fold is made once, used by all methods and all their
-    candidates, and let go before the next fold.
+    candidates, and let go before the next fold. Without folds nothing is chosen.
     """
     states = [MethodSearch(method, target) for method in methods]
     data = dict(inputs)
-    if inputs.get("similarity") is not None:
-        data["training"] = training_of(inputs["similarity"])
-    for state in states:
+    K = inputs.get("similarity")
+    if K is not None:
+        data["training"] = Training(as_matrix(K), None, None, K.shape[0])
+    for state in states if folds else []:
         state.set_grid(data)
 
     def ask(train: np.ndarray, test: np.ndarray) -> list[list[Any]]:
@@ -275,52 +282,109 @@ def search(
 def _final_fit(
     state: MethodSearch,
     folds: Sequence[Split],
-    parts: tuple[Any, Any],
+    inputs: dict[str, Any],
+    new: dict[str, Any],
     problem: Problem,
     test: np.ndarray,
 ) -> dict[str, Any]:
     """Fit the chosen candidate on the training part and score the test part."""
-    name = state.method.name
+    record: dict[str, Any] = {"method": state.method.name}
+    # Whether the solver reached its tolerance is noted, not shouted.
+    with state.noting_failure(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if not state.error:
+            record["params"] = state.grid[state.best]
+            model = state.method.build(**record["params"])
+            if state.method.searches:
+                model.set_params(cv=folds)
+            needs = state.method.needs
+            record |= _answer(state, model, inputs[needs], new[needs], problem, test)
     if state.error:
-        return {"method": name, "error": state.error}
-    params = state.grid[state.best]
-    model = state.method.build(**params)
-    if state.method.searches:
-        model.set_params(cv=folds)
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            # Whether the solver reached its tolerance is noted, not shouted.
-            warnings.simplefilter("always")
-            answer = ANSWERS[problem.task](state, model, *parts)
-        scores = _scores(problem, test, answer)
-    except _FAILURES as error:
-        return {"method": name, "error": _said(error)}
+        return {"method": state.method.name, "error": state.error}
     slow = any(issubclass(w.category, ConvergenceWarning) for w in caught)
-    record = {
-        "method": name,
-        "params": params,
-        "scores": scores,
-        "fit_seconds": answer.fit_seconds,
-        "predict_seconds": answer.predict_seconds,
-        "search_seconds": state.seconds,
-        "converged": answer.converged and not slow,
-        "predicted": answer.predicted.tolist(),
-    }
-    if answer.proba is not None:
-        sure = answer.proba[np.arange(test.size), answer.predicted]
-        record["probability"] = [round(float(p), 4) for p in sure]
-    if answer.sets is not None:
-        record["sets"] = [np.flatnonzero(s).tolist() for s in answer.sets]
-    return record
+    return record | {"search_seconds": state.seconds, "converged": not slow}
 
 
-def _scores(problem: Problem, test: np.ndarray, answer: Answer) -> dict[str, float]:
-    y = problem.codes[test]
+def _answer(
+    state: MethodSearch,
+    model: Any,
+    train: Any,
+    new: Any,
+    problem: Problem,
+    test: np.ndarray,
+) -> dict[str, Any]:
+    """Fit a model and score what it says of the test part."""
+    start = alone_clock()
+    model.fit(train, *([] if problem.task == "novelty" else [state.y]))
+    fitted = alone_clock()
+    predicted = model.predict(new)
+    seconds = {"fit_seconds": fitted - start, "predict_seconds": alone_clock() - fitted}
+    values, proba, more = predicted, None, {}
+    if problem.task != "regression":
+        values = np.asarray(model.decision_function(new), dtype=float)
+    if problem.task == "novelty":  # the larger the less normal
+        values, predicted = -values, (predicted < 0).astype(int)
+    values = values.reshape(test.size, -1)
+    if hasattr(model, "class_values"):  # of one machine per pair of classes
+        values = model.class_values(values, problem.classes.size)
+    if problem.task == "classification":
+        proba, sets = state.calibrated(model, new, values)
+        sure = proba[np.arange(test.size), predicted]
+        more["probability"] = [round(float(p), 4) for p in sure]
+        more["sets"] = [np.flatnonzero(s).tolist() for s in sets]
+    scores = _scores(problem, problem.codes[test], predicted, values, proba)
+    return {**seconds, **more, "scores": scores, "predicted": predicted.tolist()}
+
+
+def _scores(problem: Problem, y: Array, *said: Any) -> dict[str, float]:
     if problem.task == "novelty" and np.unique(y).size < 2:
         raise ValueError(
             "a test part has no normal or no other items; take fewer folds"
         )
-    return {
-        key: score(key, y, answer.predicted, answer.values, answer.proba)
-        for key in TASKS[problem.task].scorings
-    }
+    return {key: score(key, y, *said) for key in TASKS[problem.task].scorings}
+
+
+# scikit-learn's functions give the same scores (tested), but on the small test parts of
+# inner folds their checks of the input take several times as long as fitting an SVM.
+
+
+def score(name: str, y: Array, predicted: Array, values: Array, proba: Any) -> float:
+    """Return a score by its name; larger is better.
+
+    Parameters
+    ----------
+    name : str
+        `scoring` of a column.
+    y, predicted : ndarray of shape (n,)
+        True and predicted classes, or numbers.
+    values : ndarray of shape (n, n_rows)
+        Decision values, one row per class against the rest.
+    proba : ndarray of shape (n, n_classes)
+        Probabilities; only asked for by the log-loss.
+    """
+    if name == "accuracy":
+        return float(np.mean(y == predicted))
+    if name == "balanced_accuracy":
+        return float(np.mean([np.mean(predicted[y == k] == k) for k in np.unique(y)]))
+    if name == "neg_log_loss":
+        eps = np.finfo(float).eps
+        chosen = proba[np.arange(y.size), y]
+        return float(np.mean(np.log(np.clip(chosen, eps, 1 - eps))))
+    if name == "roc_auc":
+        return _area(y, values)
+    if name == "neg_mean_absolute_error":
+        return -float(np.abs(y - predicted).mean())
+    return float(r2_score(y, predicted))
+
+
+def _area(codes: np.ndarray, values: Array) -> float:
+    """Area under the curve; for several classes the mean of one against the rest."""
+    classes = [1] if values.shape[1] == 1 else range(values.shape[1])
+    areas = []
+    for row, k in enumerate(classes):
+        positive = codes == k
+        p, q = int(positive.sum()), int((~positive).sum())
+        if p and q:
+            ranks = float(rankdata(values[:, row])[positive].sum())
+            areas.append((ranks - p * (p + 1) / 2) / (p * q))
+    return float(np.mean(areas)) if areas else float("nan")

@@ -1,4 +1,4 @@
-"""What can be compared: every method of every task as data, and when it applies.
+"""What can be compared, by which scores: every method of every task as data.
 
 Hyperparameters are those that the estimator's own `grid` offers, as in its ...CV class,
 unless the method has a grid of its own. A method of scikit-learn has a `make` instead
@@ -7,6 +7,7 @@ of an estimator of krein.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -21,7 +22,6 @@ from sklearn.preprocessing import StandardScaler
 
 import krein
 from krein.arrays import Array
-from krein.comparison.scores import COLUMNS, NOVELTY, REGRESSION, Column
 from krein.comparison.yardsticks import MeanOfNearest
 from krein.estimators._search import CS
 from krein.estimators.hits import HitSimilarity
@@ -38,8 +38,6 @@ class Method:
     ----------
     name, title : str
         What it is called in code and in tables.
-    about : str
-        One sentence for the reader of a report.
     simplicity : int
         Among methods that cannot be told apart the smallest is recommended.
     estimator : str
@@ -47,29 +45,32 @@ class Method:
     params : mapping
         Settings that are not searched.
     grid : callable, optional
-        Data -> candidates; without it the estimator's own `grid` is searched.
+        Data -> candidates; without it the estimator's own `grid` is searched, if it
+        has one.
     needs : {"similarity", "vectors"}
         Whether it works on the matrix or on feature vectors.
-    searches : bool
-        The estimator chooses by itself: it is given the inner folds.
-    default : {"always", "uneven", "never"}
-        Whether it is compared on a dense similarity unless others are named; "uneven":
-        where one class has few items.
     make : callable, optional
         Builds the estimator where krein has none.
     """
 
     name: str
     title: str
-    about: str
     simplicity: int
     estimator: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     grid: Callable[[Array], list[dict[str, Any]]] | None = None
     needs: Literal["similarity", "vectors"] = "similarity"
-    searches: bool = False
-    default: Literal["always", "uneven", "never"] = "always"
     make: Callable[..., Any] | None = None
+
+    @property
+    def about(self) -> str:
+        """One sentence for the reader of a report."""
+        return ABOUT.get(self.name, "")
+
+    @property
+    def searches(self) -> bool:
+        """Whether the estimator chooses by itself: it is given the inner folds."""
+        return self.estimator.endswith("CV")
 
     def build(self, **chosen: Any) -> Any:
         """Return the unfitted estimator with the chosen hyperparameters."""
@@ -80,219 +81,211 @@ class Method:
         return make_pipeline(StandardScaler(), model)
 
 
-def _gaussian(X: Array) -> list[dict[str, Any]]:
+def _widths(X: Array) -> list[dict[str, Any]]:
     """Widths and C of a Gaussian kernel on standardised vectors."""
-    widths = [factor / X.shape[1] for factor in (0.1, 1.0, 10.0)]
-    return [
-        {"C": C, "kernel_params": {"gamma": gamma}}
-        for gamma, C in product(widths, CS[:4])
-    ]
+    pairs = product((0.1, 1.0, 10.0), CS[:4])
+    return [{"C": C, "kernel_params": {"gamma": g / X.shape[1]}} for g, C in pairs]
 
 
 def _profiles(K: Any) -> list[dict[str, Any]]:
-    """Return values of C for rows of length 1."""
+    """Values of C for rows of length 1."""
     return [{"C": C} for C in (0.1, 0.3, 1.0, 3.0)]
 
 
 def _alphas(K: Array) -> list[dict[str, Any]]:
-    """Return penalties in units of the similarity."""
+    """Penalties in units of the similarity."""
     scale = float(np.abs(np.diagonal(K)).mean()) or float(np.abs(K).mean()) or 1.0
     return [{"alpha": a * scale} for a in (1e-3, 1e-2, 1e-1, 1.0, 10.0)]
 
 
-def _neighbors(K: Array) -> list[dict[str, Any]]:
-    return [{"n_neighbors": k} for k in (1, 3, 5, 9, 15) if k <= len(K)]
-
-
-def _nothing(K: Array) -> list[dict[str, Any]]:
-    return [{}]
+def _kernel_ridge(**chosen: Any) -> Any:
+    """scikit-learn's KernelRidge, which has no intercept of its own."""
+    ridge = KernelRidge(kernel="precomputed", **chosen)
+    return TransformedTargetRegressor(ridge, transformer=StandardScaler())
 
 
 # ----------------------------------------------------------------------------- registry
 
-
 _AVERAGED = "Many fixes of the spectrum and many C; the near-best are averaged."
+# One sentence for the reader of a report.
+ABOUT = {
+    "svc": "LIBSVM on the similarity as it is, one machine per pair of classes, as "
+    "scikit-learn's SVC(kernel='precomputed') with its C chosen.",
+    "average": _AVERAGED,
+    "balanced": f"{_AVERAGED} With class_weight='balanced': a mistake on a rare class "
+    "costs more.",
+    "clip": "Negative eigenvalues become zero.",
+    "flip": "Negative eigenvalues change sign.",
+    "shift": "All eigenvalues are raised by the same amount.",
+    "square": "Eigenvalues are squared.",
+    "diffusion": "Eigenvalues l become exp(l/max|l|).",
+    "krein": "Positive and negative part are regularised apart (1 : 1 is flip).",
+    "proxy": "Learns a positive semidefinite kernel near the similarity.",
+    "dc": "The SVM on the indefinite matrix as a difference of convex functions.",
+    "logistic": "Kernel logistic regression that keeps the negative part; gives "
+    "probabilities directly.",
+    "neighbors": "The most similar training items decide: a simple baseline.",
+    "features": "Logistic regression on the rows of the matrix: a simple baseline.",
+    "profiles": "Linear SVM on the similarities of an item, scaled to length 1.",
+    "gaussian": "The usual SVM with a tuned Gaussian kernel, positive definite.",
+    "thin_plate": "SVM with a conditionally positive definite spline, no width to "
+    "tune.",
+    "mean": "The mean of the training items.",
+    "kernel_ridge": "scikit-learn's KernelRidge on the similarity as it is.",
+    "ridge": "Ridge regression that keeps the negative part.",
+}
+_PLAIN = {"method": "none", "tol": 1e-3, "max_iter": _RAW_STEPS}
+_RAW, _RBF = _PLAIN | {"multi_class": "ovo"}, _PLAIN | {"kernel": "rbf"}
+_SPLINE = {"kernel": "thin_plate"}
+_WEIGHTED = {"class_weight": "balanced"}
+_IS_ONE = {"similarity": HitSimilarity(normalize=False)}
 
 
-def _spectral(method: str, about: str, simplicity: int) -> Method:
-    title, params = f"SVM with {method}", {"method": method}
-    return Method(method, title, about, simplicity, "SpectrumSVC", params)
-
-
-_CLASSIFIERS = (
-    Method(
-        "svc",
-        "SVM on raw matrix",
-        "LIBSVM on the similarity as it is, one machine per pair of classes, as "
-        "scikit-learn's SVC(kernel='precomputed') with its C chosen.",
-        0,
-        "SpectrumSVC",
-        {"method": "none", "multi_class": "ovo", "tol": 1e-3, "max_iter": _RAW_STEPS},
-    ),
-    Method(
-        "average",
-        "Average of spectrum SVMs",
-        _AVERAGED,
-        2,
-        "SpectrumSVCCV",
-        searches=True,
-    ),
-    Method(
-        "balanced",
-        "Average, classes weighted",
-        f"{_AVERAGED} With class_weight='balanced': a mistake on a rare class costs "
-        "more.",
-        3,
-        "SpectrumSVCCV",
-        {"class_weight": "balanced"},
-        searches=True,
-        default="uneven",
-    ),
-    _spectral("clip", "Negative eigenvalues become zero.", 2),
-    _spectral("flip", "Negative eigenvalues change sign.", 3),
-    _spectral("shift", "All eigenvalues are raised by the same amount.", 4),
-    _spectral("square", "Eigenvalues are squared.", 5),
-    _spectral("diffusion", "Eigenvalues l become exp(l/max|l|).", 6),
-    Method(
-        "krein",
-        "Krein SVM",
-        "Positive and negative part are regularised apart (1 : 1 is flip).",
-        7,
-        "KreinSVC",
-    ),
-    Method(
-        "proxy",
-        "Proxy SVM",
-        "Learns a positive semidefinite kernel near the similarity.",
-        9,
-        "ProxySVC",
-        {"tol": 1e-3},
-    ),
-    Method(
-        "dc",
-        "DC SVM",
-        "The SVM on the indefinite matrix as a difference of convex functions.",
-        10,
-        "DCSVC",
-        {"tol": 1e-3},
-    ),
-    Method(
-        "logistic",
-        "Indefinite logistic",
-        "Kernel logistic regression that keeps the negative part; gives "
-        "probabilities directly.",
-        8,
-        "KreinLogisticRegression",
-    ),
-    Method(
-        "neighbors",
-        "k nearest neighbours",
-        "The most similar training items vote: a simple baseline.",
-        1,
-        "SimilarityNeighborsClassifier",
-    ),
-    Method(
-        "features",
-        "Similarities as features",
-        "Logistic regression on the rows of the matrix: a simple baseline.",
-        1,
-        "SimilarityFeaturesClassifier",
-    ),
-    Method(
-        "profiles",
-        "Rows of length 1",
-        "Linear SVM on the similarities of an item, scaled to length 1, as features.",
-        1,
-        "HitClassifier",
-        {"similarity": HitSimilarity(normalize=False)},  # it is one already
-        _profiles,
-        default="never",
-    ),
-    Method(
-        "gaussian",
-        "Gaussian SVM (vectors)",
-        "The usual SVM with a tuned Gaussian kernel, which is positive definite.",
-        1,
-        "SpectrumSVC",
-        {"method": "none", "kernel": "rbf", "tol": 1e-3, "max_iter": _RAW_STEPS},
-        _gaussian,
-        "vectors",
-    ),
-    Method(
-        "thin_plate",
-        "Thin-plate SVM (vectors)",
-        "SVM with a conditionally positive definite spline, no width to tune.",
-        2,
-        "CPDSVC",
-        {"kernel": "thin_plate"},
-        needs="vectors",
-    ),
-)
-_REGRESSORS = (
-    Method(
-        "mean",
-        "Mean",
-        "The mean of the training items.",
-        0,
-        grid=_nothing,
-        make=DummyRegressor,
-    ),
-    Method(
-        "neighbors",
-        "k nearest neighbours",
-        "The mean of the most similar training items.",
-        1,
-        grid=_neighbors,
-        make=MeanOfNearest,
-    ),
-    Method(
-        "kernel_ridge",
-        "KernelRidge on raw matrix",
-        "scikit-learn's KernelRidge on the similarity as it is.",
-        1,
-        grid=_alphas,
-        make=lambda **chosen: TransformedTargetRegressor(
-            KernelRidge(kernel="precomputed", **chosen),
-            transformer=StandardScaler(),  # it has no intercept of its own
-        ),
-    ),
-    Method(
-        "ridge",
-        "KreinRidge",
-        "Ridge regression that keeps the negative part.",
-        2,
-        "KreinRidge",
-        grid=_alphas,
-    ),
-    Method(
-        "average",
-        "Average of spectrum SVRs",
-        _AVERAGED,
-        2,
-        "SpectrumSVRCV",
-        searches=True,
-    ),
-)
+def _spectral(method: str, simplicity: int) -> Method:
+    title = f"SVM with {method}"
+    return Method(method, title, simplicity, "SpectrumSVC", {"method": method})
 
 
 def _one_class(method: str) -> Method:
-    title, about = f"One-class SVM with {method}", "Where most normal items lie."
     params = {"method": method, "nu": 0.1}
-    return Method(method, title, about, 1, "SpectrumOneClassSVM", params, _nothing)
+    title = f"One-class SVM with {method}"
+    return Method(method, title, 1, "SpectrumOneClassSVM", params)
 
 
-_DETECTORS = (
+_CLASSIFIERS = (
+    Method("svc", "SVM on raw matrix", 0, "SpectrumSVC", _RAW),
+    Method("average", "Average of spectrum SVMs", 2, "SpectrumSVCCV"),
+    Method("balanced", "Average, classes weighted", 3, "SpectrumSVCCV", _WEIGHTED),
+    _spectral("clip", 2),
+    _spectral("flip", 3),
+    _spectral("shift", 4),
+    _spectral("square", 5),
+    _spectral("diffusion", 6),
+    Method("krein", "Krein SVM", 7, "KreinSVC"),
+    Method("proxy", "Proxy SVM", 9, "ProxySVC", {"tol": 1e-3}),
+    Method("dc", "DC SVM", 10, "DCSVC", {"tol": 1e-3}),
+    Method("logistic", "Indefinite logistic", 8, "KreinLogisticRegression"),
+    Method("neighbors", "k nearest neighbours", 1, "SimilarityNeighborsClassifier"),
+    Method("features", "Similarities as features", 1, "SimilarityFeaturesClassifier"),
+    Method("profiles", "Rows of length 1", 1, "HitClassifier", _IS_ONE, _profiles),
     Method(
-        "neighbors",
-        "Nearest normal items",
-        "Mean similarity to the five most similar normal items.",
-        1,
-        grid=_nothing,
-        make=MeanOfNearest,
+        "gaussian", "Gaussian SVM (vectors)", 1, "SpectrumSVC", _RBF, _widths, "vectors"
     ),
+    Method(
+        "thin_plate", "Thin-plate SVM (vectors)", 2, "CPDSVC", _SPLINE, needs="vectors"
+    ),
+)
+_REGRESSORS = (
+    Method("mean", "Mean", 0, make=DummyRegressor),
+    Method("neighbors", "k nearest neighbours", 1, make=MeanOfNearest),
+    Method(
+        "kernel_ridge", "KernelRidge on raw matrix", 1, grid=_alphas, make=_kernel_ridge
+    ),
+    Method("ridge", "KreinRidge", 2, "KreinRidge", grid=_alphas),
+    Method("average", "Average of spectrum SVRs", 2, "SpectrumSVRCV"),
+)
+_DETECTORS = (
+    Method("neighbors", "Nearest normal items", 1, make=MeanOfNearest),
     _one_class("clip"),
     _one_class("flip"),
 )
+
+
+# ------------------------------------------------------------------------------ scores
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of `Comparison.table`.
+
+    Attributes
+    ----------
+    key : str
+        Its name in rows, JSON and data frames.
+    title : str
+        Its name for people.
+    format : str
+        How a value is shown.
+    scoring : str
+        Name as a `scoring`, where larger is always better; "" if it is no score.
+    shown : bool
+        Part of tables for people, not only of JSON and data frames.
+    """
+
+    key: str
+    title: str
+    format: str = ".3f"
+    scoring: str = ""
+    shown: bool = True
+
+    def show(self, row: Mapping[str, Any]) -> str:
+        """The value of this column as people read it."""
+        return format(row[self.key], self.format)
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Of a score; errors and losses are negative as a `scoring`."""
+        return not self.scoring.startswith("neg_")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What a score lies between."""
+        if self.scoring == "r2":
+            return (-math.inf, 1.0)
+        return (0.0, 1.0) if self.larger_is_better else (0.0, math.inf)
+
+
+_BESIDE = (
+    Column("p_value_items", "p (items)", ".2g"),
+    Column("p_value", "p", ".2g"),
+    Column("fit_seconds", "fit s", ".2g"),
+    Column("predict_seconds", "predict s", ".2g"),
+    Column("search_seconds", "search s", ".2g", shown=False),
+    Column("converged", "converged", ".0%", shown=False),
+)
+_AREA = Column("roc_auc", "AUC", scoring="roc_auc")
+COLUMNS = (
+    Column("accuracy", "accuracy", scoring="accuracy"),
+    Column("balanced_accuracy", "balanced accuracy", scoring="balanced_accuracy"),
+    Column("log_loss", "log-loss", scoring="neg_log_loss"),
+    _AREA,
+    *_BESIDE,
+)
+_ERROR = "mean_absolute_error"
+REGRESSION = (
+    Column("r2", "R^2", scoring="r2"),
+    Column(_ERROR, "mean absolute error", ".4g", f"neg_{_ERROR}"),
+    *_BESIDE,
+)
+NOVELTY = (_AREA, *_BESIDE)
+FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
+SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
+_ABOUT_P = {
+    "p_value": "p: how often splits alone would make a difference to the best as large "
+    "as this (corrected resampled t-test).",
+    "p_value_items": "p (items), which decides: how often the choice of items alone "
+    "would make such a difference, paired.",
+}
+
+
+def shown_columns(
+    n_splits: int, columns: tuple[Column, ...] = COLUMNS, *, by_items: bool = False
+) -> list[Column]:
+    """Columns of a table for people; p-values only where they can be small."""
+    hidden = {"p_value"} if n_splits < FEWEST_SPLITS else set()
+    if not by_items:
+        hidden.add("p_value_items")
+    return [c for c in columns if c.shown and c.key not in hidden]
+
+
+def about_p(n_splits: int, *, by_items: bool) -> str:
+    """What the p-values of a table mean, or why there are none."""
+    shown = {column.key for column in shown_columns(n_splits, by_items=by_items)}
+    parts = [text for key, text in _ABOUT_P.items() if key in shown]
+    if not parts:
+        return "With so few splits no difference can be proven: p-values are left out."
+    adjusted = "Adjusted by Holm for the number of methods; above 0.05 the two cannot "
+    return " ".join([*parts, f"{adjusted}be told apart."])
 
 
 @dataclass(frozen=True)
@@ -337,11 +330,7 @@ def list_methods() -> list[str]:
 
 
 def select_methods(
-    names: Any,
-    *,
-    has_vectors: bool,
-    task: str = "classification",
-    counts: Any = (),
+    names: Any, *, has_vectors: bool, task: str = "classification", counts: Any = ()
 ) -> list[Method]:
     """Return the methods asked for, or all that apply.
 
@@ -359,18 +348,17 @@ def select_methods(
     known = TASKS[task].methods
     if names is None:
         uneven = len(counts) > 0 and max(counts) >= _UNEVEN * min(counts)
-        defaults = ("always", "uneven") if uneven else ("always",)
-        chosen = [method for method in known.values() if method.default in defaults]
+        left_out = {"profiles"} if uneven else {"profiles", "balanced"}
+        chosen = [method for name, method in known.items() if name not in left_out]
         return [m for m in chosen if m.needs == "similarity" or has_vectors]
     names = [names] if isinstance(names, str) else list(names)
     if not names:
         raise ValueError("methods is empty; give names of krein.list_methods() or None")
+    of = "" if task == "classification" else f" of a {task} comparison"
     for name in names:
         if name not in known:
-            of = "" if task == "classification" else f" of a {task} comparison"
-            raise ValueError(
-                f"methods{of} must be among {', '.join(known)}, got {name!r}"
-            )
+            among = ", ".join(known)
+            raise ValueError(f"methods{of} must be among {among}, got {name!r}")
         if known[name].needs == "vectors" and not has_vectors:
             raise ValueError(
                 f"method {name!r} works on feature vectors, but only a similarity "

@@ -12,28 +12,16 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.validation import _num_samples, column_or_1d
 
+from krein import validation
 from krein.arrays import Array
-from krein.estimators._training import (
-    Classes,
-    Values,
-    inner_folds,
-    rare_classes,
-    stratified_folds,
-)
+from krein.estimators import _training as folding
+from krein.estimators._training import Classes, Values
 from krein.estimators.distances import DistanceTransformer
 from krein.items import check_labels, refuse_missing_targets, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.splitting import check_splits
 from krein.store.sharing import once
-from krein.validation import (
-    check_similarity,
-    check_sparse_similarity,
-    refuse_mask,
-    refuse_odd_arrays,
-    warn_if_distances,
-    warn_if_reordered,
-)
 from krein.words import warn_user
 
 Split = tuple[np.ndarray, np.ndarray]
@@ -115,7 +103,7 @@ class Problem:
         """Folds inside of a training part; for novelty nothing is chosen."""
         groups = None if self.groups is None else self.groups[train]
         if self.task == "classification":
-            return inner_folds(self.codes[train], seed, "compare", groups)
+            return folding.inner_folds(self.codes[train], seed, "compare", groups)
         if self.task == "novelty":
             return []
         return _folds(self.codes[train], min(_FOLDS, train.size), seed, groups)
@@ -139,11 +127,13 @@ def make_problem(
     X = items_for(kernel, X)
     precomputed = isinstance(kernel, str) and kernel == "precomputed"
     if not (precomputed and scipy.sparse.issparse(X)):
-        refuse_odd_arrays(X)
+        validation.refuse_odd_arrays(X)
     n = _num_samples(X)
     classes, codes = _targets(X, y, n, task)
     about: dict[str, Any] = {"codes": codes, "classes": classes, "task": task}
-    about["groups"] = _check_groups(groups, n)
+    about["groups"] = groups = None if groups is None else column_or_1d(groups)
+    if groups is not None and groups.size != n:
+        raise ValueError(f"groups has {groups.size} entries for {n} items")
     if precomputed:
         return _on_matrix(X, symmetrize, conversion, about)
     if conversion is not None:
@@ -158,8 +148,8 @@ def _targets(X: Any, y: Any, n: int, task: str) -> tuple[np.ndarray, np.ndarray]
     """Classes and the class of each item; of a regression none, and its numbers."""
     if task == "novelty" and y is None:
         return np.array(["normal", "novel"]), np.zeros(n, dtype=int)
-    refuse_mask(y, "y")
-    warn_if_reordered(X, y)
+    validation.refuse_mask(y, "y")
+    validation.check_order(X, y)
     refuse_missing_targets(y)
     labels = column_or_1d(np.asarray(y), warn=False)
     if labels.size != n:
@@ -172,68 +162,47 @@ def _targets(X: Any, y: Any, n: int, task: str) -> tuple[np.ndarray, np.ndarray]
     return np.array([]), numbers
 
 
-def _check_groups(groups: Any, n: int) -> np.ndarray | None:
-    if groups is None:
-        return None
-    groups = column_or_1d(np.asarray(groups), warn=False)
-    if groups.size != n:
-        raise ValueError(f"groups has {groups.size} entries for {n} items")
-    return groups
-
-
-def _on_matrix(
-    X: Any, symmetrize: bool, conversion: Any, about: dict[str, Any]
-) -> Problem:
+def _on_matrix(X: Any, symmetrize: bool, conversion: Any, about: dict) -> Problem:
     if scipy.sparse.issparse(X):
-        return Problem(check_sparse_similarity(X, symmetrize=symmetrize), **about)
-    K = check_similarity(X, name="X", symmetrize=symmetrize)
+        return Problem(
+            validation.check_sparse_similarity(X, symmetrize=symmetrize), **about
+        )
+    K = validation.check_similarity(X, name="X", symmetrize=symmetrize)
     kind = "similarity" if conversion is None else "distance"
     classes = about["codes"] if about["task"] == "classification" else None
-    warn_if_distances(K, "X", kind, classes)
+    validation.warn_if_distances(K, "X", kind, classes)
     return Problem(K, conversion=conversion, **about)
 
 
 def _on_items(X: Any, kernel: Any, symmetrize: bool, about: dict[str, Any]) -> Problem:
-    if not isinstance(kernel, Kernel):
-        K = kernel_matrix(kernel, X)
-        K = check_similarity(K, name="kernel(X, X)", symmetrize=symmetrize)
-        return Problem(K, items=X, kernel=kernel, **about)
-    kernel = kernel.fit(X, only=kernel.facts.once)
-    if kernel.facts.input == "vectors":
+    settles = isinstance(kernel, Kernel)
+    if settles:
+        kernel = kernel.fit(X, only=kernel.facts.once)
+    if settles and kernel.facts.input == "vectors":
         X = about["vectors"] = np.asarray(X, dtype=float)
     about |= {"items": X, "kernel": kernel}
-    if kernel.facts.distance is not None:
-        # One evaluation of the distance serves all training parts.
-        D = once(
-            lambda: ("distance", id(X), kernel.name, repr(_own(kernel))),
-            lambda: _distances(kernel, X),
-        )
-        D = check_similarity(D, name="distance(X, X)", symmetrize=symmetrize)
-        return Problem(D, conversion=_conversion(kernel), **about)
-    if kernel.fit(X) != kernel:
+    if settles and kernel.facts.distance is not None:
+        D, conversion = _distances(kernel, X)
+        D = validation.check_similarity(D, name="distance(X, X)", symmetrize=symmetrize)
+        return Problem(D, conversion=conversion, **about)
+    if settles and kernel.fit(X) != kernel:
         return Problem(None, **about)
     K = kernel_matrix(kernel, X)
-    K = check_similarity(K, name="kernel(X, X)", symmetrize=symmetrize)
+    K = validation.check_similarity(K, name="kernel(X, X)", symmetrize=symmetrize)
     return Problem(K, **about)
 
 
-_CONVERSION = ("similarity", "gamma")
-
-
-def _own(kernel: Kernel) -> dict[str, Any]:
-    """Parameters of a kernel's distance, without those of the conversion."""
-    return {k: v for k, v in kernel.params.items() if k not in _CONVERSION}
-
-
-def _distances(kernel: Kernel, X: Any) -> Array:
-    assert kernel.facts.distance is not None
-    return np.asarray(kernel.facts.distance(X, **_own(kernel)), dtype=float)
-
-
-def _conversion(kernel: Kernel) -> DistanceTransformer:
-    """What turns the distance into the kernel, settled on training items."""
+def _distances(kernel: Kernel, X: Any) -> tuple[Array, DistanceTransformer]:
+    """Distances of all items, once for all training parts, and what converts them."""
+    distance: Any = kernel.facts.distance
+    form = ("similarity", "gamma")
+    own = {k: v for k, v in kernel.params.items() if k not in form}
+    D = once(
+        lambda: ("distance", id(X), kernel.name, repr(own)),
+        lambda: np.asarray(distance(X, **own), dtype=float),
+    )
     settings = {**kernel.facts.parameters, **kernel.params}
-    return DistanceTransformer(**{k: settings[k] for k in _CONVERSION if k in settings})
+    return D, DistanceTransformer(**{k: settings[k] for k in form if k in settings})
 
 
 # ------------------------------------------------------------------------------ splits
@@ -269,21 +238,20 @@ def outer_splits(
     list of pairs of ndarray
     """
     single = _single_items(codes, groups)
-    often = np.setdiff1d(np.arange(codes.size), single)
     if cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
+        often = np.setdiff1d(np.arange(codes.size), single)
         some = None if groups is None else groups[often]
         pairs = _repeated_folds(codes[often], cv, seed, some)
         splits = [(often[train], often[test]) for train, test in pairs]
-    elif hasattr(cv, "split") and not isinstance(cv, str):
-        pairs = cv.split(np.zeros((codes.size, 1)) if X is None else X, codes, groups)
-        splits = check_splits(pairs, codes.size, groups)
-    elif isinstance(cv, Iterable) and not isinstance(cv, str):
-        splits = check_splits(cv, codes.size, groups)
     else:
-        raise TypeError(
-            "cv must be None, a number of folds, a scikit-learn splitter or pairs of "
-            f"(train, test) indices, got {type(cv).__name__}"
-        )
+        if hasattr(cv, "split") and not isinstance(cv, str):
+            cv = cv.split(np.zeros((codes.size, 1)) if X is None else X, codes, groups)
+        if isinstance(cv, str) or not isinstance(cv, Iterable):
+            raise TypeError(
+                "cv must be None, a number of folds, a scikit-learn splitter or pairs "
+                f"of (train, test) indices, got {type(cv).__name__}"
+            )
+        splits = check_splits(cv, codes.size, groups)
     if single.size:
         splits = [(np.union1d(a, single), np.setdiff1d(b, single)) for a, b in splits]
     _check_parts(splits, codes)
@@ -296,7 +264,9 @@ def _is_classes(codes: np.ndarray) -> bool:
 
 def _single_items(codes: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
     """Items of classes that cannot be on both sides of a split, with a warning."""
-    rare = rare_classes(codes, groups) if _is_classes(codes) else np.zeros(1, bool)
+    rare = (
+        folding.rare_classes(codes, groups) if _is_classes(codes) else np.zeros(1, bool)
+    )
     if not rare.any():
         return np.array([], dtype=int)
     unit = "item" if groups is None else "group"
@@ -316,24 +286,16 @@ def _repeated_folds(
     if not _is_classes(codes):
         repeats = repeats if groups is None else 1  # GroupKFold does not shuffle
     elif cv is None:
-        n_folds = min(n_folds, _smallest_class(codes, groups))
-    return [
-        split
-        for repeat in range(repeats)
-        for split in _folds(codes, n_folds, seed + repeat, groups)
-    ]
-
-
-def _smallest_class(codes: np.ndarray, groups: np.ndarray | None) -> int:
-    """Items (or groups) of the rarest class that can be tested."""
-    classes = np.unique(codes)
-    if classes.size < 2:
-        raise ValueError(
-            "compare needs two classes of at least two items (or groups) each; join "
-            "rare classes"
-        )
-    unit = np.arange(codes.size) if groups is None else groups
-    return min(np.unique(unit[codes == k]).size for k in classes)
+        unit = np.arange(codes.size) if groups is None else groups
+        sizes = [np.unique(unit[codes == k]).size for k in np.unique(codes)]
+        if len(sizes) < 2:
+            raise ValueError(
+                "compare needs two classes of at least two items (or groups) each; "
+                "join rare classes"
+            )
+        n_folds = min(n_folds, *sizes)
+    seeds = range(seed, seed + repeats)
+    return [split for s in seeds for split in _folds(codes, n_folds, s, groups)]
 
 
 def _folds(
@@ -341,7 +303,7 @@ def _folds(
 ) -> list[Split]:
     """Shuffled folds; classes are spread over them, groups kept together."""
     if _is_classes(codes):
-        return stratified_folds(codes, n_folds, seed, groups)
+        return folding.stratified_folds(codes, n_folds, seed, groups)
     if groups is not None:
         n_folds = min(n_folds, np.unique(groups).size)
         return list(GroupKFold(n_folds).split(codes, codes, groups))
@@ -353,8 +315,6 @@ def _check_parts(splits: list[Split], codes: np.ndarray) -> None:
         raise ValueError("cv gives no split")
     classes = np.unique(codes) if _is_classes(codes) else np.array([])
     for i, (train, test) in enumerate(splits):
-        if np.intersect1d(train, test).size:
-            raise ValueError(f"split {i} of cv has items both to train and to test on")
         if np.setdiff1d(classes, codes[train]).size or test.size == 0:
             raise ValueError(
                 f"split {i} of cv has no training items of some class, or no test "

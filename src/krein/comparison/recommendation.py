@@ -1,4 +1,4 @@
-"""Which method to use: a rule that was measured by its regret, and its words.
+"""Which method to use: a rule that was measured by its regret, its words, its tests.
 
 Scores on a handful of splits differ by chance, so that taking the highest one is
 a gamble. A default that does well on most data is therefore kept unless another method
@@ -9,15 +9,16 @@ similarity; `profiles` on a table of hits. ``benchmarks/regret.py`` has the figu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 from krein.arrays import Array
-from krein.comparison.methods import METHODS
-from krein.comparison.scores import FEWEST_SPLITS, corrected_error, corrected_test
+from krein.comparison.methods import FEWEST_SPLITS, METHODS
 
 LEVEL = 0.05
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0017
@@ -66,36 +67,38 @@ def recommend(comparison: Any) -> Recommendation:
     p_values = comparison.p_values  # there are none without a completed method
     equals = tuple(m for m in comparison.ranking if p_values[m] > LEVEL)
     scores = {m: comparison.scores(m) for m in comparison.ranking}
+    # Whether clip may differ from the plain SVM; not asked where that was not run.
+    indefinite = "svc" not in scores or comparison.indefinite
+    default = default_method(scores, indefinite=indefinite, hits=comparison.of_hits)
     share = comparison.test_share
-    chosen = choose(
-        scores,
-        share,
-        indefinite=_is_indefinite(comparison),
-        hits=comparison.of_hits,
-        registry=comparison.registry,
-    )
+    chosen = choose(scores, share, default, comparison.registry)
     lower = [m for m in equals if beats(scores[chosen], scores[m], share)]
     decided = len(equals) < len(scores) or not lower
+    near = [m for m in equals if m not in (chosen, *lower) and comparison.skill(m) > 0]
     warning = _nothing_learnt(comparison, chosen)
-    near = [m for m in equals if m != chosen and m not in lower]
-    text = _words(comparison, equals, chosen, near, decided)
-    text += _about_raw(comparison, chosen, "svc" in near and decided)
-    return Recommendation(
-        chosen,
-        len(equals) == 1,
-        equals,
-        f"{warning} {text}".strip(),
-        not warning,
-        decided,
-    )
+    text = warning
+    if not warning:
+        text = _words(comparison, chosen, default, equals, near if decided else None)
+        text += _about_raw(comparison, chosen, said="svc" in near and decided)
+    return Recommendation(chosen, len(equals) == 1, equals, text, not warning, decided)
+
+
+def default_method(
+    methods: Collection[str], *, indefinite: bool, hits: bool = False
+) -> str | None:
+    """What is kept unless something beats it, of the methods that were run.
+
+    Without negative eigenvalues clip is the plain SVM at the cost of an
+    eigendecomposition; a table of hits has a default of its own.
+    """
+    robust = ["average", "clip" if indefinite else "svc"]
+    return next((m for m in ["profiles"] * hits + robust if m in methods), None)
 
 
 def choose(
     scores: Mapping[str, Array],
     share: float,
-    *,
-    indefinite: bool,
-    hits: bool = False,
+    default: str | None,
     registry: Mapping[str, Any] = METHODS,
 ) -> str:
     """Return the default, or the best of the methods that beat it.
@@ -106,15 +109,11 @@ def choose(
         By method, on the same splits; larger is better.
     share : float
         n_test / n_train.
-    indefinite : bool
-        Whether the similarity has negative eigenvalues. Without any clip is the plain
-        SVM at the cost of an eigendecomposition.
-    hits : bool
-        Whether this is a table of hits, which has a default of its own.
+    default : str or None
+        Of `default_method`.
     registry : mapping
         The methods by name.
     """
-    default = _default(scores, indefinite=indefinite, hits=hits)
     if default is None:
         best = max(scores, key=lambda m: float(scores[m].mean()))
         near = [m for m in scores if not beats(scores[best], scores[m], share)]
@@ -124,32 +123,11 @@ def choose(
     return min(better, key=lambda m: order[m], default=default)
 
 
-def _default(
-    methods: Collection[str], *, indefinite: bool, hits: bool = False
-) -> str | None:
-    """What is kept unless something beats it, of the methods that were run."""
-    robust = ["average", "clip" if indefinite else "svc"]
-    if hits:
-        robust = ["profiles", *robust]
-    return next((m for m in robust if m in methods), None)
-
-
-def _is_indefinite(comparison: Any) -> bool:
-    """Whether clip may differ from the plain SVM; not asked where that was not run."""
-    return "svc" not in comparison.ranking or comparison.indefinite
-
-
 def beats(scores: Array, others: Array, share: float, errors: float = 1.0) -> bool:
     """Whether a mean is higher by more than some standard errors of the difference."""
     difference = scores - others
     least = errors * corrected_error(difference, share)
     return float(difference.mean()) > least + 1e-12
-
-
-def surely_beats(scores: Array, others: Array, share: float) -> bool:
-    """Whether a mean is higher by the corrected test over splits."""
-    gain, p_value = corrected_test(scores, others, share)
-    return gain > 0.0 and p_value <= LEVEL
 
 
 def free_scores(scoring: str, codes: np.ndarray) -> list[tuple[str, float]]:
@@ -158,17 +136,15 @@ def free_scores(scoring: str, codes: np.ndarray) -> list[tuple[str, float]]:
         error = float(np.abs(codes - codes.mean()).mean())
         return [("always the mean", 0.0 if scoring == "r2" else error)]
     shares = np.bincount(codes) / codes.size
-    chance = 1.0 / shares.size
+    chance, largest = 1.0 / shares.size, float(shares.max())
+    if scoring == "neg_log_loss":
+        shares = shares[shares > 0]
+        return [("shares of the classes", float(-(shares * np.log(shares)).sum()))]
     if scoring == "accuracy":
-        known = [("chance", chance), ("largest class", float(shares.max()))]
         # Two lines on the same spot say less than one.
-        return known[1:] if shares.max() - chance < 0.02 else known
-    if scoring == "balanced_accuracy":
-        return [("chance", chance)]
-    if scoring == "roc_auc":
-        return [("chance", 0.5)]
-    shares = shares[shares > 0]
-    return [("shares of the classes", float(-(shares * np.log(shares)).sum()))]
+        known = [("chance", chance)] if largest - chance >= 0.02 else []
+        return [*known, ("largest class", largest)]
+    return [("chance", 0.5 if scoring == "roc_auc" else chance)]
 
 
 # ------------------------------------------------------------------------------- words
@@ -177,63 +153,54 @@ def free_scores(scoring: str, codes: np.ndarray) -> list[tuple[str, float]]:
 def _nothing_learnt(comparison: Any, chosen: str) -> str:
     """Say that the chosen method is no better than an answer that costs nothing."""
     sign = 1.0 if comparison.deciding.larger_is_better else -1.0
-    mean = float(comparison.scores(chosen).mean())
     name, free = max(comparison.levels, key=lambda level: sign * level[1])
-    if mean > sign * free + 1e-12:
+    if comparison.mean(chosen) > sign * free + 1e-12:
         return ""
     return (
-        f"Nothing was learnt: mean {comparison.deciding.title} {abs(mean):.3f} by "
+        f"Nothing was learnt: {comparison.shown_mean(chosen)} by "
         f"{comparison.title(chosen)}, and {name} {free:.3f}. Are the labels in the "
-        "order of the items, and does a large number mean similar?"
+        "order of the items, and does a large number mean similar? Until "
+        "that is settled, no method can be recommended."
     )
 
 
 def _words(
     comparison: Any,
-    equals: tuple[str, ...],
     chosen: str,
-    near: list[str],
-    decided: bool,
+    default: str | None,
+    equals: tuple[str, ...],
+    near: list[str] | None,
 ) -> str:
-    """What to use, and which methods do as well; "no clear winner" if none is told."""
+    """What to use, and which methods do as well (None: no two can be told apart)."""
     splits = f"{len(comparison.splits)} splits"
-    best, title = comparison.best, comparison.title(chosen)
+    best, title = comparison.best, comparison.title
+    mean = f"{comparison.shown_mean(chosen)} over {splits}"
     if len(comparison.ranking) == 1:
-        return f"Only {title} was run: {_mean(comparison, chosen)} over {splits}."
+        return f"Only {title(chosen)} was run: {mean}."
     if equals == (chosen,):
-        return (
-            f"Use {title}: its {_mean(comparison, chosen)} over {splits} is clearly "
-            "better than that of every other method."
-        )
+        better = "is clearly better than that of every other method"
+        return f"Use {title(chosen)}: its {mean} {better}."
+    use = f"Use {title(chosen)}{_reason(chosen, default, best)}"
     few = len(comparison.splits) < FEWEST_SPLITS and not comparison.by_items
-    if few or not decided:
+    if few or near is None:
         start = f"{splits} are too few to decide" if few else "No clear winner"
-        return (
-            f"{start}: {comparison.title(best)} is highest "
-            f"({_mean(comparison, best)} over {splits}) but not clearly better than "
-            f"{_listed(comparison, [m for m in equals if m != best], 'any other')}. "
-            f"Use {title}{_reason(comparison, chosen)}."
+        others = _listed(comparison, [m for m in equals if m != best], "any other")
+        highest = (
+            f"{title(best)} is highest ({comparison.shown_mean(best)} over {splits})"
         )
-    text = f"Use {title}{_reason(comparison, chosen)}: "
-    text += f"{_mean(comparison, chosen)} over {splits}."
+        return f"{start}: {highest} but not clearly better than {others}. {use}."
+    text = f"{use}: {mean}."
     if near:
         do = "does" if len(near) == 1 else "do"
-        text += f" {_listed(comparison, near)} {do} as well."
+        text += f" {_listed(comparison, near, 'All other methods')} {do} as well."
     if best != chosen:
-        top = f"{abs(float(comparison.scores(best).mean())):.3f}"
         p_value = f"p = {comparison.p_value(best, chosen):.2g}"
-        text += f" The highest is {comparison.title(best)} ({top}, {p_value})."
+        top = f"{comparison.shown(best)}, {p_value}"
+        text += f" The highest is {title(best)} ({top})."
     return text
 
 
-def _mean(comparison: Any, method: str) -> str:
-    mean = abs(float(comparison.scores(method).mean()))
-    return f"mean {comparison.deciding.title} {mean:.3f}"
-
-
-def _listed(
-    comparison: Any, methods: list[str], all_of_them: str = "All other methods"
-) -> str:
+def _listed(comparison: Any, methods: list[str], all_of_them: str) -> str:
     """Three titles, and how many more; all others are not listed."""
     if len(methods) == len(comparison.ranking) - 1 > 1:
         return all_of_them
@@ -242,22 +209,17 @@ def _listed(
     return " and ".join([", ".join(titles[:-1]), titles[-1]] if titles[1:] else titles)
 
 
-def _reason(comparison: Any, chosen: str) -> str:
+def _reason(chosen: str, default: str | None, best: str) -> str:
     """Why a method is recommended that is not the highest."""
-    default = _default(
-        comparison.ranking,
-        indefinite=_is_indefinite(comparison),
-        hits=comparison.of_hits,
-    )
-    if chosen == comparison.best:
+    if chosen == best:
         return ""
-    if chosen == default == "svc":
-        return ", the simplest, which nothing here beats"
-    if chosen == default:
-        return ", which does well on most data and is not beaten here"
-    if default is not None:
+    if default is None:
+        return ", the simplest of those near the highest"
+    if chosen != default:
         return ", which clearly beats the usual default"
-    return ", the simplest of those near the highest"
+    if chosen == "svc":
+        return ", the simplest, which nothing here beats"
+    return ", which does well on most data and is not beaten here"
 
 
 def _about_raw(comparison: Any, chosen: str, said: bool) -> str:
@@ -266,30 +228,153 @@ def _about_raw(comparison: Any, chosen: str, said: bool) -> str:
     if "svc" not in comparison.ranking or not treated:
         return ""
     raw = comparison.title("svc")
+    best = treated[0] if comparison.indefinite else chosen
+    gain = comparison.mean(best) - comparison.mean("svc")
+    p_value = comparison.p_value(best, "svc") if gain > 0.0 else 1.0
     if not comparison.indefinite:
-        return _nothing_to_treat(comparison, chosen, raw)
-    best = treated[0]
-    gain = float((comparison.scores(best) - comparison.scores("svc")).mean())
-    highest = comparison.scores(comparison.best)
-    if gain <= 0 or not beats(highest, comparison.scores("svc"), comparison.test_share):
+        text = " The similarity is positive semidefinite: there is nothing to fix"
+        if chosen == "svc":
+            return f"{text}."
+        if p_value <= LEVEL:
+            return f"{text}; the gain over {raw} has other reasons."
+        return f"{text}, and {raw} is right as well."
+    highest, plain = comparison.scores(comparison.best), comparison.scores("svc")
+    if gain <= 0.0 or not beats(highest, plain, comparison.test_share):
         start = "" if said else f" {raw} is as good."
         return (
             f"{start} How negative eigenvalues are treated makes no difference that "
             "these data can show."
         )
     behind = f" {raw} is behind {comparison.title(best)} by {gain:.3f}"
-    p_value = comparison.p_value(best, "svc")
     if p_value > LEVEL:
         return f"{behind}; the data are too few to be sure that the fix matters."
     return f"{behind} (p = {p_value:.2g}): the spectrum fix matters."
 
 
-def _nothing_to_treat(comparison: Any, chosen: str, raw: str) -> str:
-    """Say of a definite similarity how the raw matrix does beside what is chosen."""
-    text = " The similarity is positive semidefinite: there is nothing to fix"
-    if chosen == "svc":
-        return f"{text}."
-    gain = float((comparison.scores(chosen) - comparison.scores("svc")).mean())
-    if gain > 0.0 and comparison.p_value(chosen, "svc") <= LEVEL:
-        return f"{text}; the gain over {raw} has other reasons."
-    return f"{text}, and {raw} is right as well."
+# ------------------------------------------------------------------------------- tests
+
+_OVERLAP = 1.25  # see `item_test`
+
+
+def corrected_error(values: Array, test_share: float) -> float:
+    """Standard error ``sqrt((1/J + test_share) s^2)`` of a mean over J splits.
+
+    Their training sets overlap; `test_share` is n_test / n_train.
+    """
+    if values.size < 2:
+        return 0.0
+    return math.sqrt((1.0 / values.size + test_share) * float(values.var(ddof=1)))
+
+
+def corrected_test(a: Array, b: Array, test_share: float) -> tuple[float, float]:
+    """Corrected resampled t-test of the mean difference of paired scores.
+
+    The variance of the mean over J splits is taken as (1/J + n_test/n_train) s^2
+    (Nadeau and Bengio, 2003, eq. 21): the second term stands for the correlation that
+    overlapping training sets bring, without which differences look far too certain.
+
+    Parameters
+    ----------
+    a, b : ndarray of shape (J,)
+        Scores of two methods on the same splits.
+    test_share : float
+        n_test / n_train.
+
+    Returns
+    -------
+    tuple of float
+        Mean of a - b and the two-sided p value.
+    """
+    difference = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
+    mean = float(difference.mean())
+    if difference.size < 2:
+        return mean, 1.0
+    error = corrected_error(difference, test_share)
+    if error == 0.0:
+        return mean, 1.0 if mean == 0.0 else 0.0
+    return mean, float(2.0 * student.sf(abs(mean) / error, difference.size - 1))
+
+
+def item_test(
+    difference: Array,
+    weight: Array | None = None,
+    groups: np.ndarray | None = None,
+    *,
+    test_share: float,
+    folds: float,
+    skill: float = 0.0,
+) -> tuple[float, float]:
+    """Test of the mean difference per item, items being the unit.
+
+    Plain McNemar over pooled folds takes one training set for all: it tells equally
+    good methods apart on up to a quarter of the data sets. The variance of the mean is
+    therefore enlarged by ``1 + 1.25 * folds * test_share * (1 - skill / 3)``: the term
+    of Nadeau and Bengio (2003) for overlapping training sets, a quarter on top for
+    learners that change with every training set, and up to a third less where both
+    methods are far better than an answer that costs nothing, because luck with
+    a training set then decides less. Its estimate has as many degrees of freedom as
+    there are items, where the test over splits has hardly any.
+    ``benchmarks/ties.py`` prints the error rate of both tests.
+
+    Parameters
+    ----------
+    difference : ndarray of shape (n,)
+        Of each item, averaged over its tests.
+    weight : ndarray of shape (n,), optional
+        What an item counts; the same for all when not given. The sum is 1.
+    groups : ndarray of shape (n,), optional
+        Items of a group are one unit.
+    test_share : float
+        n_test / n_train.
+    folds : float
+        Test parts that cover all items once.
+    skill : float
+        Between 0 and 1: which part of the mistakes of an answer that costs nothing
+        the two methods avoid, on average.
+
+    Returns
+    -------
+    tuple of float
+        Mean difference and the two-sided p value.
+    """
+    n = difference.size
+    weight = np.full(n, 1.0 / n) if weight is None else weight
+    mean = float(weight @ difference)
+    parts = weight * (difference - mean)
+    if groups is not None:
+        units = np.unique(groups, return_inverse=True)[1].ravel()
+        parts = np.bincount(units, parts).astype(float)
+    if parts.size < 2:
+        return mean, 1.0
+    spread = float(parts @ parts) * parts.size / (parts.size - 1)
+    luck = _OVERLAP * folds * test_share * (1.0 - min(max(skill, 0.0), 1.0) / 3.0)
+    error = math.sqrt((1.0 + luck) * spread)
+    if error <= 1e-12 * abs(mean):
+        return mean, 1.0 if mean == 0.0 else 0.0
+    return mean, float(2.0 * student.sf(abs(mean) / error, parts.size - 1))
+
+
+def score_interval(
+    values: Array,
+    test_share: float,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> tuple[float, float]:
+    """95 % interval of a mean score, with the same correction, inside bounds."""
+    values = np.asarray(values, dtype=float)
+    mean = float(values.mean())
+    if values.size < 2:
+        return mean, mean
+    quantile = float(student.ppf(0.975, values.size - 1))
+    half = corrected_error(values, test_share) * quantile
+    return max(bounds[0], mean - half), min(bounds[1], mean + half)
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """Holm's step-down adjustment for several comparisons."""
+    order = np.argsort(p_values)
+    adjusted = [1.0] * len(p_values)
+    worst = 0.0
+    for rank, index in enumerate(order):
+        worst = max(worst, (len(p_values) - rank) * p_values[index])
+        adjusted[index] = min(1.0, worst)
+    return adjusted

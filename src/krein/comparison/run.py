@@ -1,41 +1,42 @@
-"""`compare`: every method on the same splits, in parallel, resumable."""
+"""`compare`: every method on the same splits, in parallel, resumable.
+
+Several kernels are compared on the same splits, each as if it were alone: the choice of
+the similarity often decides more than what is done about its spectrum.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import joblib
 import numpy as np
 import scipy.sparse
+from sklearn.ensemble import VotingClassifier
 
 import krein
+from krein.arrays import Array
 from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import evaluate_split
-from krein.comparison.kernels import KernelComparison
 from krein.comparison.methods import SPARSE, TASKS, Method, select_methods
 from krein.comparison.problem import Problem, Split, make_problem, outer_splits
+from krein.comparison.recommendation import LEVEL, Recommendation, beats, holm
+from krein.estimators.spectrum_cv import SpectrumSVCCV
 from krein.kernels.registry import Kernel, as_kernel
 from krein.store.files import RecordStore
 from krein.store.sharing import fingerprint, shared_work
 from krein.validation import is_continuous
-from krein.words import did_you_mean
+from krein.words import did_you_mean, import_optional
 
-__all__ = ["Options", "compare"]
+__all__ = ["KernelComparison", "compare"]
 
 Progress = Callable[[int, int, str], None]
-
-
-class Options(TypedDict, total=False):
-    """Further keyword arguments of `compare`, which few calls need."""
-
-    kernel_params: Any
-    symmetrize: bool
-    conversion: Any
-    cache: str | Path | None
-    progress: Progress | None
-    random_state: int
+# Further keyword arguments of `compare`, which few calls need.
+_OF_DATA = ("kernel_params", "symmetrize", "conversion")
+_OF_RUN = ("cache", "progress", "random_state")
 
 
 def compare(
@@ -48,7 +49,7 @@ def compare(
     scoring: str | None = None,
     groups: Any = None,
     n_jobs: int | None = None,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Any:
     """Try all applicable methods on the same splits and say which to use.
 
@@ -106,53 +107,42 @@ def compare(
     ['flip', 'svc']
     """
     for name in options:
-        if name not in Options.__annotations__:
-            near = did_you_mean(name, Options.__annotations__)
+        if name not in _OF_DATA + _OF_RUN:
+            near = did_you_mean(name, _OF_DATA + _OF_RUN)
             raise TypeError(f"compare has no argument {name!r}{near}")
-    settings: dict[str, Any] = {"cv": cv, "scoring": scoring, "n_jobs": n_jobs}
-    data: dict[str, Any] = {"groups": groups}
-    for name, value in options.items():
-        part = settings if name in ("cache", "progress", "random_state") else data
-        part[name] = value
+    settings = {name: options[name] for name in _OF_RUN if name in options}
+    settings |= {"cv": cv, "scoring": scoring, "n_jobs": n_jobs}
+    data = {name: options[name] for name in _OF_DATA if name in options}
+    data["groups"] = groups
     data["task"] = "regression" if is_continuous(y) else "classification"
     params = data.get("kernel_params")
     if not isinstance(kernel, list | tuple) and not isinstance(params, list | tuple):
         return compare_problem(make_problem(X, y, kernel, **data), methods, **settings)
     kernels = _all_kernels(kernel, data.pop("kernel_params", None))
     with shared_work():  # one distance may serve several kernels
-        problems = {_kernel_name(k): make_problem(X, y, k, **data) for k in kernels}
+        problems = {name: make_problem(X, y, k, **data) for name, k in kernels.items()}
     return KernelComparison(
         {k: compare_problem(made, methods, **settings) for k, made in problems.items()}
     )
 
 
-def _all_kernels(kernels: Any, kernel_params: Any) -> list[Any]:
-    """Kernels of a list, or one kernel with several sets of parameters."""
-    if isinstance(kernels, list | tuple):
-        if not kernels:
-            raise ValueError("kernel is an empty list; give one kernel or more")
-        if kernel_params:
-            raise ValueError(
-                "kernel_params belongs to one kernel; in a list write "
-                "krein.Kernel(name, **parameters) for a kernel with parameters"
-            )
-        found = list(kernels)
-    else:
-        if not kernel_params:
-            raise ValueError("kernel_params is an empty list; give one dict or more")
-        found = [as_kernel(kernels, params) for params in kernel_params]
-    names = [_kernel_name(kernel) for kernel in found]
+def _all_kernels(kernels: Any, kernel_params: Any) -> dict[str, Any]:
+    """Kernels of a list, or one kernel with several sets of parameters, by name."""
+    if isinstance(kernels, list | tuple) and kernel_params:
+        raise ValueError(
+            "kernel_params belongs to one kernel; in a list write "
+            "krein.Kernel(name, **parameters) for a kernel with parameters"
+        )
+    if not isinstance(kernels, list | tuple):
+        kernels = [as_kernel(kernels, params) for params in kernel_params]
+    if not kernels:
+        raise ValueError("kernel or kernel_params is an empty list; give one or more")
+    names = [
+        k if isinstance(k, str) else getattr(k, "__name__", repr(k)) for k in kernels
+    ]
     if len(set(names)) < len(names):
         raise ValueError(f"the list of kernels names one twice: {', '.join(names)}")
-    return found
-
-
-def _kernel_name(kernel: Any) -> str:
-    if isinstance(kernel, str):
-        return kernel
-    if isinstance(kernel, Kernel):
-        return repr(kernel)
-    return getattr(kernel, "__name__", type(kernel).__name__)
+    return dict(zip(names, kernels, strict=True))
 
 
 def compare_problem(
@@ -170,9 +160,8 @@ def compare_problem(
     scorings = TASKS[problem.task].scorings
     scoring = scoring or scorings[0]
     if scoring not in scorings:
-        raise ValueError(
-            f"scoring must be one of {', '.join(scorings)}, got {scoring!r}"
-        )
+        known = ", ".join(scorings)
+        raise ValueError(f"scoring must be one of {known}, got {scoring!r}")
     if methods is None and scipy.sparse.issparse(problem.K):
         methods = SPARSE
     chosen = select_methods(
@@ -184,14 +173,10 @@ def compare_problem(
     similarities = None if problem.conversion is not None else problem.K
     splits = outer_splits(problem.codes, cv, problem.groups, random_state, similarities)
     kept = _Cache(cache, problem, scoring)
-    records = _run(problem, chosen, splits, scoring, kept, n_jobs, progress)
+    records = _run(problem, chosen, splits, kept, n_jobs, progress)
+    names = tuple(method.name for method in chosen)
     return Comparison(
-        records=tuple(records),
-        methods=tuple(method.name for method in chosen),
-        scoring=scoring,
-        problem=problem,
-        splits=tuple(splits),
-        random_state=random_state,
+        tuple(records), names, scoring, problem, tuple(splits), random_state
     )
 
 
@@ -202,47 +187,31 @@ def _run(
     problem: Problem,
     methods: Sequence[Method],
     splits: Sequence[Split],
-    scoring: str,
     kept: _Cache,
     n_jobs: int | None,
     progress: Progress | None,
 ) -> list[dict[str, Any]]:
     """Return all records, in the order of splits and methods."""
-    found: dict[tuple[int, str], dict[str, Any]] = {}
-    open_tasks = []
-    for s, split in enumerate(splits):
-        missing = []
-        for method in methods:
-            record = kept.read(method, split)
-            if record is None:
-                missing.append(method)
-            else:
-                found[s, method.name] = record
-        if missing:
-            open_tasks.append((s, missing))
-    total = len(splits) * len(methods)
+    pairs = [(s, method) for s in range(len(splits)) for method in methods]
+    found = {(s, m.name): kept.read(m, splits[s]) for s, m in pairs}
     # One split is one task: its eigendecompositions serve all of its methods.
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+    missing: dict[int, list[Method]] = {}
+    for s, method in pairs:
+        if found[s, method.name] is None:
+            missing.setdefault(s, []).append(method)
+    done = len(pairs) - sum(map(len, missing.values()))
     tasks = (
-        joblib.delayed(_one_split)(problem, missing, splits[s], scoring)
-        for s, missing in open_tasks
+        joblib.delayed(evaluate_split)(problem, some, splits[s], kept.scoring)
+        for s, some in missing.items()
     )
-    for (s, missing), records in zip(open_tasks, parallel(tasks), strict=True):
-        for method, record in zip(missing, records, strict=True):
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+    for (s, some), records in zip(missing.items(), parallel(tasks), strict=True):
+        for method, record in zip(some, records, strict=True):
             found[s, method.name] = kept.write(method, splits[s], record)
+        done += len(some)
         if progress is not None:
-            progress(len(found), total, f"{s + 1} of {len(splits)} splits done")
-    return [
-        {**found[s, method.name], "split": s}
-        for s in range(len(splits))
-        for method in methods
-    ]
-
-
-def _one_split(
-    problem: Problem, methods: Sequence[Method], split: Split, scoring: str
-) -> list[dict[str, Any]]:
-    return list(evaluate_split(problem, methods, split, scoring))
+            progress(done, len(pairs), f"{s + 1} of {len(splits)} splits done")
+    return [{**(found[s, m.name] or {}), "split": s} for s, m in pairs]
 
 
 class _Cache:
@@ -255,47 +224,163 @@ class _Cache:
     def __init__(
         self, folder: str | Path | None, problem: Problem, scoring: str
     ) -> None:
+        self.scoring = scoring
         self._store = None if folder is None else RecordStore(folder)
         if self._store is None:
             return
         matrix = problem.K
         if matrix is None:
             matrix = problem.on(problem.everything)
-        self._inputs: dict[str, Any] = {
-            "similarity": matrix,
-            "vectors": problem.vectors,
-        }
-        self._data = fingerprint(
-            krein.__version__, problem.task, scoring,
-            matrix, problem.codes, problem.vectors,
-            None if problem.groups is None else [str(g) for g in problem.groups],
-            repr(problem.conversion),
-            repr(problem.kernel) if isinstance(problem.kernel, Kernel) else None,
-        )  # fmt: skip
-        self._methods: dict[str, str] = {}
-
-    def _key(self, method: Method, split: Split) -> str:
-        if method.name not in self._methods:
-            self._methods[method.name] = fingerprint(
-                method.name,
-                method.estimator,
-                method.params,
-                None
-                if method.grid is None
-                else method.grid(self._inputs[method.needs]),
-            )
-        return fingerprint(self._data, self._methods[method.name], *split)
+        groups = None if problem.groups is None else [str(g) for g in problem.groups]
+        kernel = repr(problem.kernel) if isinstance(problem.kernel, Kernel) else None
+        about = (krein.__version__, problem.task, scoring, groups, kernel)
+        data = (matrix, problem.codes, problem.vectors, repr(problem.conversion))
+        self._data = fingerprint(*about, *data)
 
     def read(self, method: Method, split: Split) -> dict[str, Any] | None:
         """Return the record, or None if it is not there, not whole or edited."""
         if self._store is None:
             return None
-        key = self._key(method, split)
-        return self._store.read(f"{method.name}-{key}", key)
+        return self._store.read(*self._name(method, split))
+
+    def _name(self, method: Method, split: Split) -> tuple[str, str]:
+        key = fingerprint(self._data, method, *split)
+        return f"{method.name}-{key}", key
 
     def write(self, method: Method, split: Split, record: dict[str, Any]) -> dict:
         """Keep the record and return it."""
         if self._store is not None:
-            key = self._key(method, split)
-            self._store.write(f"{method.name}-{key}", key, record)
+            self._store.write(*self._name(method, split), record)
         return record
+
+
+# ---------------------------------------------------------------------- several kernels
+
+
+@dataclass(frozen=True)
+class KernelComparison:
+    """Comparisons of several kernels on the same splits.
+
+    Attributes
+    ----------
+    comparisons : dict of str to Comparison
+        By kernel, in the order given.
+
+    Examples
+    --------
+    >>> from krein import compare
+    >>> words = ["kernel", "kernels", "colonel", "krein", "krien", "kreins"] * 2
+    >>> y = ["k", "k", "k", "r", "r", "r"] * 2
+    >>> found = compare(words, y, ["edit", "jaro_winkler"], ["clip"], cv=2)
+    >>> sorted(found.comparisons), len(found.table())
+    (['edit', 'jaro_winkler'], 2)
+    """
+
+    comparisons: dict[str, Comparison]
+
+    @cached_property
+    def ranking(self) -> list[str]:
+        """Kernels, the highest mean of their recommended methods first."""
+        return sorted(self.comparisons, key=lambda name: -float(self._of(name).mean()))
+
+    @property
+    def best(self) -> tuple[str, str]:
+        """Kernel and method of the highest mean among the recommended ones."""
+        kernel = self.ranking[0]
+        return kernel, self.comparisons[kernel].recommendation.method
+
+    @cached_property
+    def near(self) -> list[str]:
+        """Kernels that the best one does not beat by more than one standard error."""
+        kernel, own = self.ranking[0], self._of(self.ranking[0])
+        share = self.comparisons[kernel].test_share
+        return [k for k in self.ranking if not beats(own, self._of(k), share)]
+
+    def _of(self, kernel: str) -> Array:
+        """Scores of the method that is recommended for a kernel."""
+        comparison = self.comparisons[kernel]
+        return comparison.scores(comparison.recommendation.method)
+
+    def _shown(self, kernel: str) -> str:
+        comparison = self.comparisons[kernel]
+        return comparison.shown(comparison.recommendation.method)
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return the rows of all comparisons, each with its kernel, best first."""
+        rows = [
+            {"kernel": kernel, **row}
+            for kernel, comparison in self.comparisons.items()
+            for row in comparison.table()
+        ]
+        column = self.comparisons[self.ranking[0]].deciding
+        sign = -1.0 if column.larger_is_better else 1.0
+        return sorted(rows, key=lambda row: sign * row[column.key])
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """Which kernel and method to use, in words."""
+        kernel, method = self.best
+        comparison, others = self.comparisons[kernel], self.ranking[1:]
+        if not others:
+            return comparison.recommendation
+        tests = ((self.comparisons[o].recommendation.method, o) for o in others)
+        adjusted = holm(
+            [comparison.p_value(method, m, self.comparisons[o]) for m, o in tests]
+        )
+        p_values = dict(zip(others, adjusted, strict=True))
+        against = ", ".join(
+            f"{other} {self._shown(other)} (p = {p:.2g})"
+            for other, p in p_values.items()
+        )
+        text = (
+            f"Use {kernel} with {comparison.title(method)}: "
+            f"{comparison.shown_mean(method)} over {len(comparison.splits)} splits, "
+            f"against {against}."
+        )
+        equals = [other for other in others if p_values[other] > LEVEL]
+        near = ", ".join(k for k in equals if k in self.near)
+        lower = ", ".join(k for k in equals if k not in self.near)
+        text += f" {near} {'do' if ',' in near else 'does'} as well." if near else ""
+        text += f" These data cannot tell it from {lower}." if lower else ""
+        if len(self.near) > 1 and comparison.task == "classification":
+            text += f" fit_average() takes the mean of {', '.join(self.near)}."
+        return Recommendation(method, not equals, (kernel, *equals), text)
+
+    def fit_best(self) -> Any:
+        """Fit the recommended method with the recommended kernel on all items.
+
+        Returns
+        -------
+        estimator
+        """
+        kernel, method = self.best
+        return self.comparisons[kernel].fit_best(method)
+
+    def fit_average(self) -> Any:
+        """Fit `SpectrumSVCCV` with each of the `near` kernels on all items.
+
+        Returns
+        -------
+        sklearn.ensemble.VotingClassifier
+            Its probabilities are the means over the kernels.
+        """
+        problems = {name: self.comparisons[name].problem for name in self.near}
+        first = problems[self.near[0]]
+        if first.kernel is None or first.task != "classification":
+            raise ValueError("fit_average() needs classes, and kernels on items")
+        models = [(k, SpectrumSVCCV(kernel=p.kernel)) for k, p in problems.items()]
+        return VotingClassifier(models, voting="soft").fit(first.items, first.labels)
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame, indexed by kernel and method.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        pandas = import_optional("pandas", extra="test", needed_for="to_frame()")
+        return pandas.DataFrame(self.table()).set_index(["kernel", "method"])
+
+    def __str__(self) -> str:
+        parts = [f"{name}:\n{found}" for name, found in self.comparisons.items()]
+        return "\n\n".join([*parts, self.recommendation.text])

@@ -190,7 +190,7 @@ class SimilarityNeighborsClassifier(_Yardstick):
         weight = 1.0 if training.weight is None else training.weight
         return FittedRows([Row(signs * weight, 0.0) for signs in target.signs()])
 
-    def grid(self, training: Training, target: Classes) -> list[dict]:
+    def grid(self, training: Training, target: Any) -> list[dict]:
         """Numbers of neighbours; see `KernelModel.grid`."""
         return [{"n_neighbors": k} for k in (1, 3, 5, 9, 15) if k <= training.size]
 
@@ -241,6 +241,8 @@ class MeanOfNearest(RegressorMixin, BaseEstimator):
     n_neighbors : int
         How many are asked.
     """
+
+    grid = SimilarityNeighborsClassifier.grid
 
     def __init__(self, n_neighbors=5):
         self.n_neighbors = n_neighbors

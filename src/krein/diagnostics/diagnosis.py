@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import html
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+from krein import validation
 from krein.arrays import Array, require_for
-from krein.diagnostics.facts import (
-    NegativePart,
-    SpectrumFacts,
-    cpd_order,
-    estimated_facts,
-    exact_facts,
-    examine_negative_part,
-    similarity_forms,
-    triangle_violations,
-)
+from krein.diagnostics import facts as looks
+from krein.diagnostics.facts import NegativePart
 from krein.diagnostics.findings import Confidence, Evidence, Finding, advise, find
 from krein.items import refuse_missing_targets
 from krein.kernels.distances import median_distance
 from krein.similarity.sparse import SparseSimilarity
-from krein.validation import (
-    asymmetry,
-    check_sparse_rows,
-    check_square,
-    numbers_that_fit,
-    refuse_odd_arrays,
-)
 
 _EXACT_UP_TO = 5000
 _NEARLY_PSD = 0.01
 _FORMS_UP_TO = 2000
+_SPECTRAL = ("eigenvalues", "signature", "negative_mass", "exact")
+Verdict = Literal["psd", "nearly psd", "indefinite"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +89,7 @@ class Diagnosis:
     cpd_order: int | None
     triangle_violations: float | None = None
     forms: dict[str, float] = field(default_factory=dict)
-    verdict: Literal["psd", "nearly psd", "indefinite"] = "indefinite"
+    verdict: Verdict = "indefinite"
     advice: list[str] = field(default_factory=list)
     confidence: Confidence = "open"
     findings: list[Finding] = field(default_factory=list)
@@ -112,38 +100,31 @@ class Diagnosis:
         about = "" if self.exact else "about "
         rows = {
             "items": f"{self.n} ({self.kind})",
-            "symmetric": "yes"
-            if self.symmetric
-            else f"no: relative asymmetry {self.asymmetry:.2g}",
+            "symmetric": f"no: relative asymmetry {self.asymmetry:.2g}",
             "signature": f"{about}{p} positive, {q} negative, {z} zero",
             "eigenvalues": f"{self.eigenvalues[0]:.4g} to {self.eigenvalues[-1]:.4g}",
             "negative mass": f"{about}{self.negative_mass:.2g}",
         }
+        if self.symmetric:
+            rows["symmetric"] = "yes"
         if self.cpd_order:
             rows["conditionally PSD"] = f"order {self.cpd_order}"
         if self.verdict != "psd":
             rows["negative part"] = _describe(self.negative_part)
         if self.triangle_violations is not None:
-            share = self.triangle_violations
+            share = f"{self.triangle_violations:.2%}"
+            broken = f"broken by {share} of the triples"
             rows["triangle inequality"] = (
-                "holds" if share == 0 else f"broken by {share:.2%} of the triples"
+                broken if self.triangle_violations else "holds"
             )
         return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain = asdict(self)
         values = plain.pop("eigenvalues")
-        return {
-            **plain,
-            "signature": list(self.signature),
-            "smallest_eigenvalue": float(values[0]),
-            "largest_eigenvalue": float(values[-1]),
-            "negative_part": asdict(self.negative_part),
-            "forms": dict(self.forms),
-            "advice": list(self.advice),
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
+        ends = {"smallest_eigenvalue": values[0], "largest_eigenvalue": values[-1]}
+        return plain | {name: float(value) for name, value in ends.items()}
 
     def __str__(self) -> str:
         rows = self.facts()
@@ -158,20 +139,17 @@ class Diagnosis:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        def listed(lines: list[str]) -> str:
+            items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+            return f"<ul>{items}</ul>"
+
         cells = "".join(
             f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>"
             for k, v in self.facts().items()
         )
-        alerts = "".join(
-            f"<li><b>{f.severity}</b>: {html.escape(f.text)}</li>"
-            for f in self.findings
-        )
-        advice = "".join(f"<li>{html.escape(line)}</li>" for line in self.advice)
-        return (
-            f"<ul>{alerts}</ul>"
-            f"<table><caption>krein diagnosis: {self.verdict}</caption>{cells}</table>"
-            f"<ul>{advice}</ul>"
-        )
+        title = f"<caption>krein diagnosis: {self.verdict}</caption>"
+        alerts = listed([f"{f.severity}: {f.text}" for f in self.findings])
+        return f"{alerts}<table>{title}{cells}</table>{listed(self.advice)}"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the eigenvalues, the negative ones marked, with the noise band.
@@ -230,41 +208,36 @@ def diagnose(
     """
     if kind not in ("similarity", "distance"):
         raise ValueError(f"kind must be 'similarity' or 'distance', got {kind!r}")
+    validation.check_order(K, y)
     K, filled = _check_matrix(K)
     if y is not None:
         refuse_missing_targets(y)
         y = column_or_1d(y)
     check_consistent_length(K, y, X)
     largest = max(float(np.abs(K).max()), np.finfo(float).tiny)
-    relative = asymmetry(K) / largest
-    symmetric = relative <= 1e-8
+    relative = validation.asymmetry(K) / largest
+    symmetric = bool(relative <= 1e-8)
     S = K if symmetric else 0.5 * (K + K.T)
-    triangles, forms = None, {}
-    if kind == "distance":
-        _check_distances(S)
-        triangles = triangle_violations(S)
-        forms = similarity_forms(S) if S.shape[0] <= _FORMS_UP_TO else {}
-        S = np.exp(-S / median_distance(S))
-    facts = exact_facts(S) if S.shape[0] <= _EXACT_UP_TO else estimated_facts(S)
-    order = cpd_order(S, facts, X)
+    S, of_distances = _as_similarity(S) if kind == "distance" else (S, {})
+    exact = S.shape[0] <= _EXACT_UP_TO
+    facts = looks.exact_facts(S) if exact else looks.estimated_facts(S)
+    order = looks.cpd_order(S, facts, X)
     evidence = Evidence(K, S, kind, y, relative, filled, order)
-    part = examine_negative_part(S, facts, y if evidence.has_classes else None)
+    classes = y if evidence.has_classes else None
+    part = looks.examine_negative_part(S, facts, classes)
     verdict = _verdict(facts)
     findings = find(evidence)
+    forms = of_distances.get("forms", {})
     advice, confidence = advise(verdict, part, order, findings, forms)
     return Diagnosis(
-        n=K.shape[0],
-        kind=kind,
-        symmetric=bool(symmetric),
-        asymmetry=relative,
-        eigenvalues=facts.eigenvalues,
-        signature=facts.signature,
-        negative_mass=facts.negative_mass,
-        exact=facts.exact,
+        K.shape[0],
+        kind,
+        symmetric,
+        relative,
+        **{name: getattr(facts, name) for name in _SPECTRAL},
         negative_part=part,
         cpd_order=order,
-        triangle_violations=triangles,
-        forms=forms,
+        **of_distances,
         verdict=verdict,
         advice=advice,
         confidence=confidence,
@@ -272,20 +245,35 @@ def diagnose(
     )
 
 
+def _as_similarity(D: Array) -> tuple[Array, dict[str, Any]]:
+    """Similarities exp(-d / median) of distances, and facts about the distances."""
+    if float(D.min()) < 0:
+        raise ValueError(
+            f"K has a negative entry ({float(D.min()):.3g}), which no distance has; "
+            "pass kind='similarity'"
+        )
+    forms = looks.similarity_forms(D) if D.shape[0] <= _FORMS_UP_TO else {}
+    facts = {"triangle_violations": looks.triangle_violations(D), "forms": forms}
+    return np.exp(-D / median_distance(D)), facts
+
+
+def _verdict(facts: Any) -> Verdict:
+    if facts.signature[1] == 0:
+        return "psd"
+    return "nearly psd" if facts.negative_mass < _NEARLY_PSD else "indefinite"
+
+
 def _check_matrix(K: Any) -> tuple[Array, int]:
     """Return finite numbers and how many missing ones were taken from the mirror."""
     if scipy.sparse.issparse(K):
-        K = SparseSimilarity(check_sparse_rows(K, "K")).dense("the diagnosis")
-    refuse_odd_arrays(K, "K", missing=True)
-    with numbers_that_fit("K"):
-        K = check_array(
-            K,
-            dtype=np.float64,
-            input_name="K",
-            ensure_min_samples=2,
-            ensure_all_finite="allow-nan",
+        K = SparseSimilarity(validation.check_sparse_rows(K, "K")).dense(
+            "the diagnosis"
         )
-    check_square(K, "K")
+    validation.refuse_odd_arrays(K, "K", missing=True)
+    with validation.numbers_that_fit("K"):
+        how = {"ensure_min_samples": 2, "ensure_all_finite": "allow-nan"}
+        K = check_array(K, dtype=np.float64, input_name="K", **how)
+    validation.check_square(K, "K")
     n = K.shape[0]
     kind = "exact" if n <= _EXACT_UP_TO else "estimated"
     require_for(f"the {kind} diagnosis", n, "Diagnose a random subset.")
@@ -302,20 +290,6 @@ def _check_matrix(K: Any) -> tuple[Array, int]:
     return K, int(missing.sum())
 
 
-def _check_distances(D: Array) -> None:
-    if float(D.min()) < 0:
-        raise ValueError(
-            f"K has a negative entry ({float(D.min()):.3g}), which no distance has; "
-            "pass kind='similarity'"
-        )
-
-
-def _verdict(facts: SpectrumFacts) -> Literal["psd", "nearly psd", "indefinite"]:
-    if facts.signature[1] == 0:
-        return "psd"
-    return "nearly psd" if facts.negative_mass < _NEARLY_PSD else "indefinite"
-
-
 def _describe(part: NegativePart) -> str:
     words = {
         "none": "none",
@@ -327,10 +301,8 @@ def _describe(part: NegativePart) -> str:
     if part.noise_edge is not None:
         details.append(f"{part.outside} beyond the noise edge {part.noise_edge:.3g}")
     if part.agreement is not None:
-        details.append(
-            f"halves agree to {part.agreement:.2f}, by chance "
-            f"{part.agreement_by_chance:.2f}"
-        )
+        chance = f"{part.agreement_by_chance:.2f}"
+        details.append(f"halves agree to {part.agreement:.2f}, by chance {chance}")
     if part.label_p_value is not None:
         details.append(f"label alignment p = {part.label_p_value:.3f}")
     return f"{words} ({'; '.join(details)})" if details else words

@@ -47,27 +47,21 @@ class SpectrumFacts:
 
 
 def negative_mass(eigenvalues: Array) -> float:
-    """Sum of |negative eigenvalues| over sum of |all eigenvalues|."""
-    scale = float(np.abs(eigenvalues).max(initial=0.0))
-    if scale == 0.0:
-        return 0.0
+    """Sum of |negative eigenvalues| over that of all; rounding errors left out."""
+    scale = float(np.abs(eigenvalues).max(initial=0.0)) or 1.0
     scaled = eigenvalues / scale
-    return float(np.maximum(-scaled, 0.0).sum() / np.abs(scaled).sum())
+    sizes = np.abs(scaled)
+    sizes[sizes <= eigenvalues.size * np.finfo(float).eps] = 0.0
+    return float(sizes[scaled < 0].sum() / (sizes.sum() or 1.0))
 
 
 def exact_facts(K: Array) -> SpectrumFacts:
     """Decompose the whole matrix; eigenvalues within rounding of 0 count as 0."""
     spectrum = Spectrum.exact(K)
-    values = np.where(
-        np.abs(spectrum.eigenvalues) <= spectrum.tolerance, 0.0, spectrum.eigenvalues
-    )
-    return SpectrumFacts(
-        values,
-        spectrum.eigenvectors,
-        spectrum.signature,
-        negative_mass(values),
-        exact=True,
-    )
+    zero = np.abs(spectrum.eigenvalues) <= spectrum.tolerance
+    values = np.where(zero, 0.0, spectrum.eigenvalues)
+    vectors, mass = spectrum.eigenvectors, negative_mass(values)
+    return SpectrumFacts(values, vectors, spectrum.signature, mass, exact=True)
 
 
 def estimated_facts(K: Array, seed: int = 0) -> SpectrumFacts:
@@ -78,27 +72,21 @@ def estimated_facts(K: Array, seed: int = 0) -> SpectrumFacts:
     """
     n = K.shape[0]
     rng = np.random.default_rng(seed)
-    values, vectors = scipy.sparse.linalg.eigsh(
-        K, k=2 * _ENDS, which="BE", v0=rng.standard_normal(n)
-    )
+    start = rng.standard_normal(n)
+    values, vectors = scipy.sparse.linalg.eigsh(K, 2 * _ENDS, which="BE", v0=start)
     order = np.argsort(values)
+    values, vectors = values[order], vectors[:, order]
     nodes, weights = _lanczos_quadrature(K, vectors, rng)
     nodes = np.concatenate([nodes, values])
     weights = np.concatenate([weights, np.ones_like(values)])
     tolerance = n * np.finfo(float).eps * float(np.abs(values).max())
-    total = float(weights @ np.abs(nodes))
-    mass = float(weights @ np.maximum(-nodes, 0.0)) / total if total else 0.0
-    if values.min() >= -tolerance:
-        mass = 0.0
-    negative = round(float(weights[nodes < -tolerance].sum())) if mass else 0
+    mass, negative = 0.0, 0
+    if values[0] < -tolerance:
+        mass = float(weights @ np.maximum(-nodes, 0.0) / (weights @ np.abs(nodes)))
+        negative = round(float(weights[nodes < -tolerance].sum()))
     zero = round(float(weights[np.abs(nodes) <= tolerance].sum()))
-    return SpectrumFacts(
-        values[order],
-        vectors[:, order],
-        (n - negative - zero, negative, zero),
-        mass,
-        exact=False,
-    )
+    signature = (n - negative - zero, negative, zero)
+    return SpectrumFacts(values, vectors, signature, mass, exact=False)
 
 
 def _lanczos_quadrature(
@@ -212,14 +200,7 @@ def similarity_forms(D: Array) -> dict[str, float]:
         "-d, centred": centre(-s),
         "-d^2/2, centred": centre(-0.5 * s**2),
     }
-    return {name: rounded_mass(S) for name, S in forms.items()}
-
-
-def rounded_mass(S: Array) -> float:
-    """Negative mass with eigenvalues within rounding of zero left out."""
-    values = np.linalg.eigvalsh(S)
-    tolerance = S.shape[0] * np.finfo(float).eps * float(np.abs(values).max(initial=0))
-    return negative_mass(np.where(np.abs(values) <= tolerance, 0.0, values))
+    return {form: negative_mass(np.linalg.eigvalsh(S)) for form, S in forms.items()}
 
 
 def centre(K: Array) -> Array:
@@ -282,12 +263,11 @@ def examine_negative_part(
     agreement, chance = half_agreement(K, rng)
     p_value = None if y is None else label_alignment(facts, y, rng)
     repeatable = agreement > max(3.0 * chance, 0.3)
+    verdict: Verdict = "unclear"
     if repeatable or (p_value is not None and p_value <= RELATED):
-        verdict: Verdict = "structure"
+        verdict = "structure"
     elif edge is not None and outside == 0:
         verdict = "noise"
-    else:
-        verdict = "unclear"
     return NegativePart(verdict, edge, outside, agreement, chance, p_value)
 
 
@@ -314,23 +294,18 @@ def half_agreement(K: Array, rng: np.random.Generator) -> tuple[float, float]:
     half = min(n // 2, 1000)
     cosines = []
     for _ in range(_HALVES):
-        items = rng.permutation(n)[: 2 * half]
-        a, b = items[:half], items[half:]
-        u_a, l_a = _lowest(K[np.ix_(a, a)])
-        u_b, l_b = _lowest(K[np.ix_(b, b)])
-        if l_a >= 0 or l_b >= 0:
-            cosines.append(0.0)
-            continue
+        a, b = np.split(rng.permutation(n)[: 2 * half], 2)
+        (low_a, u_a), (low_b, u_b) = (_lowest(K[np.ix_(i, i)]) for i in (a, b))
         carried = K[np.ix_(b, a)] @ u_a
-        norm = float(np.linalg.norm(carried))
+        norm = float(np.linalg.norm(carried)) if max(low_a, low_b) < 0 else 0.0
         cosines.append(abs(float(carried @ u_b)) / norm if norm else 0.0)
     # Mean |cosine| of a random unit vector with a fixed one in `half` dimensions.
     return float(np.mean(cosines)), float(np.sqrt(2.0 / (np.pi * half)))
 
 
-def _lowest(A: Array) -> tuple[Array, float]:
+def _lowest(A: Array) -> tuple[float, Array]:
     values, vectors = scipy.linalg.eigh(A, subset_by_index=[0, 0])
-    return vectors[:, 0], float(values[0])
+    return float(values[0]), vectors[:, 0]
 
 
 # ------------------------------------------------------------------------------ labels

@@ -1,14 +1,14 @@
 """What is wrong, or worth knowing, before any method is chosen; and what to use.
 
-Every check looks at one thing and returns a `Finding` or nothing. A finding says in
-one sentence what was seen, and carries the line of Python and the command that repair
-it; the words stand in findings.toml.
+Every check yields a `Finding` for each thing it sees. A finding says in one sentence
+what was seen, and carries the line of Python and the command that repair it; the words
+stand in findings.toml.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from importlib import resources
@@ -101,6 +101,12 @@ class Evidence:
         return self.self_similarity > 1e-9 * float(np.abs(self.similarity).max())
 
     @cached_property
+    def of_hits(self) -> bool:
+        """Whether it looks like a table of hits: most pairs are absent."""
+        own = self.self_similarity
+        return self.has_self_similarity and looks_like_hits(self.similarity, own)
+
+    @cached_property
     def counts(self) -> np.ndarray:
         """Number of items of each class, the rarest first."""
         assert self.y is not None
@@ -124,7 +130,7 @@ _HINT = 0.05  # p-value of a hint that the negative part knows the labels
 
 def find(evidence: Evidence) -> list[Finding]:
     """Return what was found, the worst first, and distances before all else."""
-    found = [finding for check in _CHECKS if (finding := check(evidence)) is not None]
+    found = [finding for check in _CHECKS for finding in check(evidence)]
     return sorted(found, key=lambda finding: _SEVERITIES.index(finding.severity))
 
 
@@ -148,176 +154,100 @@ def _found(severity: Severity, key: str, **values: Any) -> Finding:
     )
 
 
-# ------------------------------------------------------------------------- the numbers
-
-
-def _direction(seen: Evidence) -> Finding | None:
-    if seen.cpd_order and seen.kind == "similarity":
-        return None  # d^3 and the like: a zero diagonal is right
-    found = wrong_direction(seen.given, seen.kind, seen.y if seen.has_classes else None)
-    if found is None:
-        return None
-    return _found("error", found.key, seems=found.seems, reason=found.reason)
-
-
-def _missing(seen: Evidence) -> Finding | None:
-    if not seen.filled:
-        return None
-    entries = "entry" if seen.filled == 1 else "entries"
-    return _found("warning", "missing-filled", filled=seen.filled, entries=entries)
-
-
-def _asymmetric(seen: Evidence) -> Finding | None:
-    if seen.asymmetry <= 1e-8:
-        return None
-    if seen.asymmetry <= ROUNDING:
+def _numbers(seen: Evidence) -> Iterator[Finding]:
+    """Distances instead of similarities, missing entries, directions that differ."""
+    # Of d^3 and the like a zero diagonal is right.
+    if not seen.cpd_order or seen.kind == "distance":
+        labels = seen.y if seen.has_classes else None
+        wrong = wrong_direction(seen.given, seen.kind, labels)
+        if wrong is not None:
+            yield _found("error", wrong.key, seems=wrong.seems, reason=wrong.reason)
+    if seen.filled:
+        entries = "entry" if seen.filled == 1 else "entries"
+        yield _found("warning", "missing-filled", filled=seen.filled, entries=entries)
+    if seen.asymmetry > ROUNDING:
+        yield _found("warning", "asymmetric", asymmetry=seen.asymmetry)
+    elif seen.asymmetry > 1e-8:
         found = _found("note", "rounding", asymmetry=seen.asymmetry)
-        return replace(found, key="asymmetric")
-    return _found("warning", "asymmetric", asymmetry=seen.asymmetry)
+        yield replace(found, key="asymmetric")
 
 
-def _nearly_diagonal(seen: Evidence) -> Finding | None:
-    """Off the diagonal nothing is left, or a row sums to less than its diagonal."""
-    if not seen.has_self_similarity:
-        return None
-    diagonal = np.abs(np.diagonal(seen.similarity))
-    others = np.abs(seen.similarity).sum(axis=1) - diagonal
-    if looks_like_hits(seen.similarity, seen.self_similarity):
-        return None
-    if np.mean(others < diagonal) <= 0.5:
+def _spread(seen: Evidence) -> Iterator[Finding]:
+    """Alike only to itself, alike to everything, or in odd units."""
+    K, size = seen.similarity, seen.self_similarity
+    if seen.has_self_similarity:
+        diagonal = np.abs(np.diagonal(K))
+        others = np.abs(K).sum(axis=1) - diagonal
         typical = float(np.median(others)) / (diagonal.size - 1)
-        if typical > 0.2 * _NEARLY * seen.self_similarity:
-            return None
-    return _found("warning", "nearly-diagonal")
+        alone = np.mean(others < diagonal) > 0.5 or typical <= 0.2 * _NEARLY * size
+        if alone and not seen.of_hits:
+            yield _found("warning", "nearly-diagonal")
+        # Hardly anything is left when the mean is taken out.
+        if abs(float(np.diagonal(K).mean() - K.mean())) <= _NEARLY * size:
+            yield _found("warning", "nearly-constant")
+    else:
+        size = float(np.abs(K).mean())
+    if seen.kind == "similarity" and size and not 1e-2 <= size <= 1e2:
+        yield _found("note" if 1e-4 <= size <= 1e4 else "warning", "scale", size=size)
 
 
-def _nearly_constant(seen: Evidence) -> Finding | None:
-    """Hardly anything is left when the mean is taken out."""
-    if not seen.has_self_similarity:
-        return None
-    diagonal = float(np.diagonal(seen.similarity).mean())
-    left = abs(diagonal - float(seen.similarity.mean()))
-    small = left <= _NEARLY * seen.self_similarity
-    return _found("warning", "nearly-constant") if small else None
+def _labels(seen: Evidence) -> Iterator[Finding]:
+    """One label, a label for each item, or classes that are hard to learn."""
+    if seen.y is None:
+        return
+    counted = {"different": seen.counts.size, "n": seen.y.size}
+    if seen.counts.size == 1:
+        yield _found("error", "constant-labels", n=seen.y.size, first=seen.y[0])
+    elif is_continuous(seen.y):
+        yield _found("note", "regression-target", **counted)
+    elif not seen.has_classes:
+        yield _found("error", "labels-all-different", **counted)
+    else:
+        yield from _classes(seen, seen.y)
 
 
-def _scale(seen: Evidence) -> Finding | None:
-    if seen.kind == "distance":
-        return None
-    size = seen.self_similarity if seen.has_self_similarity else 0.0
-    size = size or float(np.abs(seen.similarity).mean())
-    if size == 0.0 or 1e-2 <= size <= 1e2:
-        return None
-    return _found("note" if 1e-4 <= size <= 1e4 else "warning", "scale", size=size)
+def _classes(seen: Evidence, y: np.ndarray) -> Iterator[Finding]:
+    p = label_p_value(seen.similarity, y)
+    if p > _UNRELATED:
+        yield _found("warning", "labels-unrelated", p=p)
+    classes, counts = np.unique(y, return_counts=True)
+    rare = np.flatnonzero(counts < _FEW_ITEMS)
+    if rare.size:
+        named = ", ".join(f"{classes[k]} ({counts[k]})" for k in rare[:3])
+        severity: Severity = "error" if counts.min() < 2 else "warning"
+        about = {"least": _FEW_ITEMS, "rare": rare.size, "named": named}
+        yield _found(severity, "small-class", **about)
+    share = float(counts.max() / y.size)
+    if share >= _IMBALANCE:
+        yield _found("warning", "imbalance", share=share)
 
 
-def _duplicates(seen: Evidence) -> Finding | None:
+def _twins(seen: Evidence) -> Iterator[Finding]:
+    """Equal items; in a table of hits near ones too (of a smooth kernel many are)."""
     group = duplicate_groups(seen.given)
     sizes = np.bincount(group)
     repeated = int(sizes[sizes > 1].sum())
-    if not repeated:
-        return None
-    labels = ""
-    if seen.y is not None and seen.has_classes and _disagree(group, seen.y):
-        labels = " Some twins have different labels."
-    severity: Severity = "note" if repeated < 0.05 * group.size else "warning"
-    return _found(severity, "duplicates", repeated=repeated, labels=labels)
+    if repeated:
+        labels = ""
+        if seen.y is not None and seen.has_classes:
+            pairs = set(zip(group.tolist(), seen.y.tolist(), strict=True))
+            if len(pairs) > sizes.size:
+                labels = " Some twins have different labels."
+        severity: Severity = "note" if repeated < 0.05 * group.size else "warning"
+        yield _found(severity, "duplicates", repeated=repeated, labels=labels)
+    if seen.kind == "similarity" and seen.of_hits:
+        share = near_duplicate_share(seen.similarity)
+        if share >= 0.05:
+            yield _found("warning", "near-duplicates", share=share)
 
 
-def _near_duplicates(seen: Evidence) -> Finding | None:
-    """Of a table of hits: in a smooth kernel many pairs are near."""
-    if seen.kind == "distance" or not seen.has_self_similarity:
-        return None
-    if not looks_like_hits(seen.similarity, seen.self_similarity):
-        return None
-    share = near_duplicate_share(seen.similarity)
-    return _found("warning", "near-duplicates", share=share) if share >= 0.05 else None
-
-
-def _disagree(group: np.ndarray, y: np.ndarray) -> bool:
-    pairs = np.unique(
-        np.column_stack([group, np.unique(y, return_inverse=True)[1]]), axis=0
-    )
-    return pairs.shape[0] > np.unique(group).size
-
-
-# -------------------------------------------------------------------------- the labels
-
-
-def _constant_labels(seen: Evidence) -> Finding | None:
-    if seen.y is None or seen.counts.size > 1:
-        return None
-    return _found("error", "constant-labels", n=seen.y.size, first=seen.y[0])
-
-
-def _all_different(seen: Evidence) -> Finding | None:
-    if seen.y is None or seen.counts.size < 2 or seen.has_classes:
-        return None
-    counted = {"different": seen.counts.size, "n": seen.y.size}
-    if is_continuous(seen.y):
-        return _found("note", "regression-target", **counted)
-    return _found("error", "labels-all-different", **counted)
-
-
-def _small_class(seen: Evidence) -> Finding | None:
-    if not seen.has_classes or seen.counts[0] >= _FEW_ITEMS:
-        return None
-    assert seen.y is not None
-    classes, counts = np.unique(seen.y, return_counts=True)
-    rare = np.flatnonzero(counts < _FEW_ITEMS)
-    named = ", ".join(f"{classes[k]} ({counts[k]})" for k in rare[:3])
-    severity: Severity = "error" if counts.min() < 2 else "warning"
-    return _found(
-        severity, "small-class", least=_FEW_ITEMS, rare=rare.size, named=named
-    )
-
-
-def _imbalance(seen: Evidence) -> Finding | None:
-    share = float(seen.counts[-1] / seen.counts.sum()) if seen.has_classes else 0.0
-    return _found("warning", "imbalance", share=share) if share >= _IMBALANCE else None
-
-
-def _unrelated(seen: Evidence) -> Finding | None:
-    if not seen.has_classes:
-        return None
-    assert seen.y is not None
-    p = label_p_value(seen.similarity, seen.y)
-    return _found("warning", "labels-unrelated", p=p) if p > _UNRELATED else None
-
-
-_CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
-    _direction,
-    _constant_labels,
-    _all_different,
-    _missing,
-    _asymmetric,
-    _nearly_diagonal,
-    _nearly_constant,
-    _unrelated,
-    _duplicates,
-    _near_duplicates,
-    _small_class,
-    _imbalance,
-    _scale,
-)
+_CHECKS = (_numbers, _spread, _labels, _twins)
 
 
 # ------------------------------------------------------------------------------ advice
 
 
 Confidence = Literal["certain", "likely", "open"]
-
-# Findings after which no method is worth naming.
-_REPAIR_FIRST = (
-    "looks-like-distances",
-    "looks-like-similarities",
-    "inverted-similarity",
-    "inverted-distance",
-    "constant-labels",
-    "labels-all-different",
-    "nearly-diagonal",
-    "nearly-constant",
-)
 
 
 def advise(
@@ -330,21 +260,17 @@ def advise(
     """Return the lines of advice, most important first, and how sure they are."""
     say = {key: text.format for key, text in texts()["advice"].items()}
     for finding in findings:
-        if finding.key in _REPAIR_FIRST:
+        meaningless = finding.severity == "error" and finding.key != "small-class"
+        if meaningless or finding.key.startswith("nearly-"):
             return [say["repair"](text=finding.text)], "certain"
     key, confidence = _advice(verdict, part, order)
-    hint = part.label_p_value is not None and part.label_p_value <= _HINT
-    lines = [
-        say[key](
-            order=order,
-            p=part.label_p_value,
-            known="" if part.related is None else " and does not show the labels",
-            structure=" has structure but" if part.verdict == "structure" else "",
-            relation="a hint of a relation to the labels, which is not sure,"
-            if hint
-            else "no relation to the labels",
-        )
-    ]
+    p, relation = part.label_p_value, "no relation to the labels"
+    if p is not None and p <= _HINT:
+        relation = "a hint of a relation to the labels, which is not sure,"
+    known = "" if p is None else " and does not show the labels"
+    structure = " has structure but" if part.verdict == "structure" else ""
+    words = {"known": known, "structure": structure, "relation": relation}
+    lines = [say[key](order=order, p=p, **words)]
     if verdict == "indefinite" and not order:
         lines.append(say["new-rows"]())
     if forms and verdict != "psd":
@@ -357,10 +283,8 @@ def _advice(
     verdict: str, part: NegativePart, order: int | None
 ) -> tuple[str, Confidence]:
     """Keep the negative part only if it is known to have to do with the labels."""
-    if verdict == "psd":
-        return "psd", "certain"
-    if verdict == "nearly psd":
-        return "nearly-psd", "likely"
+    if verdict != "indefinite":
+        return verdict, "certain" if verdict == "psd" else "likely"
     if order is not None:
         return "cpd", "certain"
     if part.related:

@@ -7,15 +7,13 @@ The sentence the library rests on: a fitted model is
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import (
-    clone,
-)
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -319,21 +317,11 @@ class KernelModel(Sparsifiable, Documented):
     def _blas_threads(self) -> int | None:
         return None if self._approximation is None else 1
 
-    def _prepared(
-        self,
-        items: Any,
-        dtype: Any,
-        weight: Array | None,
-        columns_of: Callable[..., Any] | None = None,
-    ) -> Training:
-        """Similarities of checked items of positive weight, or an approximation.
-
-        ``columns_of(source, landmarks)`` says how the block of similarities to
-        landmarks is made and kept; in memory when it is not given.
-        """
+    def _prepared(self, items: Any, dtype: Any, weight: Array | None) -> Training:
+        """Similarities of checked items of positive weight, or an approximation."""
         weight, kept = positive_part(weight)
         if self._approximation is not None:
-            return self._approximated(items, dtype, weight, kept, columns_of)
+            return self._approximated(items, dtype, weight, kept)
         K, facts = self._training_kernel(items, dtype)
         n = K.shape[0]
         return Training(
@@ -346,7 +334,6 @@ class KernelModel(Sparsifiable, Documented):
         dtype: Any,
         weight: Array | None,
         kept: np.ndarray | None,
-        columns_of: Callable[..., Any] | None,
     ) -> Training:
         """Train at low rank; only the landmarks are kept for prediction."""
         nystroem = clone(self._approximation)
@@ -362,11 +349,8 @@ class KernelModel(Sparsifiable, Documented):
         else:
             kernel = self._settled_kernel(items)
             source, facts = Similarities(items, kernel), {"kernel_": kernel}
-        found = nystroem.approximate(
-            source if kept is None else source.subset(kept),
-            weight=weight,
-            columns_of=columns_of,
-        )
+        used = source if kept is None else source.subset(kept)
+        found = nystroem.approximate(used, weight=weight)
         positions = found.landmarks if kept is None else kept[found.landmarks]
         facts["approximation_error_"] = found.error
         facts["X_fit_"] = None if self._precomputed else take(items, positions)

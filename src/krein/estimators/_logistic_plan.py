@@ -22,7 +22,7 @@ from krein.words import warn_user
 PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")
 MAX_ITER = {"newton": 100, "krein-gd": 100_000, **dict.fromkeys(PAPER, 20)}
 _OPTIONS: dict[str, tuple[str, ...]] = {
-    "newton": ("init", "linear"),
+    "newton": ("init",),
     "krein-gd": ("init",),
     **dict.fromkeys(PAPER, ("init", *(f.name for f in fields(CCCPSettings)))),
 }
@@ -62,12 +62,6 @@ def check_options(solver: str, given: dict[str, Any] | None) -> None:
                 f"solver_options has {name!r}, which solver={solver!r} does not know; "
                 f"it knows {', '.join(_OPTIONS[solver])}"
             )
-    linear = (given or {}).get("linear", "auto")
-    if linear not in ("auto", "cholesky", "cg"):
-        raise ValueError(
-            "solver_options['linear'] must be 'auto', 'cholesky' or 'cg', got "
-            f"{linear!r}"
-        )
 
 
 def plan_kernel(training: Training, solver: str, indefinite: str) -> Matrix:

@@ -29,7 +29,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
 }
 
 # Options that the estimator reads itself; the others go to the solver.
-_OWN_OPTIONS = {"init": None, "oracle": "quadrature", "max_exact": 8000, "rank": 300}
+_OWN_OPTIONS = {"init": None, "oracle": "quadrature"}
 _PASSED = {"problem", "x0", "tol", "max_iter", "callback"}
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import (
-    ClassifierMixin,
-    RegressorMixin,
-    clone,
-)
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
@@ -35,7 +30,7 @@ from krein.items import (
     class_weights,
 )
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
-from krein.validation import warn_if_reordered
+from krein.validation import check_order
 
 
 @declares_parameters
@@ -74,17 +69,7 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
-
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        columns_of: Callable[..., Any] | None = None,
-    ) -> Self:
-        """Fit; `columns_of` as in `_prepared`, for `krein.scale`."""
-        training, target = self._start(X, y, sample_weight, columns_of)
+        training, target = self._start(X, y, sample_weight)
         self._store(self.fit_rows(training, target), training)
         self._calibrate(self._without_start(), training, target)
         return self
@@ -103,17 +88,15 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
             return self
         return clone(self).set_params(solver_options=options)
 
-    def _start(
-        self, X: Any, y: Any, sample_weight: Any, columns_of: Any = None
-    ) -> tuple[Training, Classes]:
+    def _start(self, X: Any, y: Any, sample_weight: Any) -> tuple[Training, Classes]:
         """Validate everything; set `classes_`."""
-        warn_if_reordered(X, y)
+        check_order(X, y)
         items = self._check_items(X, reset=True)
         codes = self._check_targets(y, _num_samples(items))
         weight = check_weights(codes.size, sample_weight, self._class_weights(codes))
         check_classes_weigh(self.classes_, codes, weight)
         dtype = getattr(X, "dtype", None)
-        training = self._prepared(items, dtype, weight, columns_of)
+        training = self._prepared(items, dtype, weight)
         kept = codes if training.kept is None else codes[training.kept]
         return training, Classes(kept, self.classes_.size)
 
@@ -229,7 +212,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
 
     def _start(self, X: Any, y: Any, sample_weight: Any) -> tuple[Training, Values]:
         """Validate everything."""
-        warn_if_reordered(X, y)
+        check_order(X, y)
         items = self._check_items(X, reset=True)
         y = self._check_regression_targets(y, _num_samples(items))
         weight = check_weights(_num_samples(items), sample_weight)

@@ -285,9 +285,12 @@ def inner_folds(
     rare = rare_classes(codes, groups)
     often = np.flatnonzero(~rare[codes])
     if np.unique(codes[often]).size < 2:
+        unit = "samples" if groups is None else "groups"
+        count = codes.size if groups is None else np.unique(groups).size
         raise ValueError(
-            f"{needed_for} needs two classes with at least two samples (or groups) "
-            "each to make folds; join rare classes"
+            f"{needed_for} needs two classes with at least two {unit} each to make "
+            f"folds, and has {count} {unit} to train on; join rare classes"
+            + ("" if groups is None else ", or use four or more groups")
         )
     if rare.any():
         warn_user(

@@ -20,8 +20,8 @@ from krein.estimators._parameters import (
     Documented,
     declares_parameters,
 )
-from krein.files import Named
 from krein.files.hit_table import checked_scores
+from krein.files.sources import Named
 from krein.store.state import Fitted, State, replaces_state
 
 _RULES = ("max", "mean", "min")

@@ -171,7 +171,7 @@ class LogisticModel(KernelClassifier):
         limit = self.max_iter or MAX_ITER[self.solver]
         common: dict[str, Any] = {"tol": self.tol, "max_iter": limit}
         if self.solver == "newton":
-            return newton_logistic(problem, start, **common, **options)
+            return newton_logistic(problem, start, **common)
         if self.solver == "krein-gd":
             largest = norm_bound(problem.K, training.weight)
             return krein_gd(problem, start, largest=largest, **common)
@@ -280,11 +280,10 @@ class KreinLogisticRegression(LogisticModel):
         Train on landmarks, as in `SpectrumSVC`; with the solvers newton and krein-gd.
     solver_options : dict, optional
         ``init``: starting coefficients, "zeros", "ones", "minus-ones", "uniform" (those
-        of the paper's Table VI) or an array (n_rows, n_train). newton: ``linear`` is
-        "auto", "cholesky" or "cg". The paper's solvers: ``epsilon`` (1 with ccicp-sgd
-        is the paper's SGD-I), ``eta, decay, reset_eta, step, tau, max_inner, batch``,
-        and ``equations`` ("corrected" or, as a study of the paper, "printed"), see
-        `krein.published.concave_convex.CCCPSettings`.
+        of the paper's Table VI) or an array (n_rows, n_train). The paper's solvers:
+        ``epsilon`` (1 with ccicp-sgd is the paper's SGD-I), ``eta, decay, reset_eta,
+        step, tau, max_inner, batch``, and ``equations`` ("corrected" or, as a study of
+        the paper, "printed"), see `krein.published.concave_convex.CCCPSettings`.
     tol : float
         On the stationarity residual.
     max_iter : int, optional

@@ -166,9 +166,7 @@ class MKLSVC(KernelClassifier):
             )
         return views
 
-    def _prepared(
-        self, items: Any, dtype: Any, weight: Array | None, columns_of: Any = None
-    ) -> ViewsTraining:
+    def _prepared(self, items: Any, dtype: Any, weight: Array | None) -> ViewsTraining:
         """Kernels of the samples of positive weight, with the target."""
         views, facts = self._training_views(items)
         weight, kept = positive_part(weight)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -24,8 +23,8 @@ from krein.similarity.landmarks import (
     Approximation,
     check_count,
     choose_landmarks,
-    dense_columns,
     estimated_error,
+    landmark_block,
 )
 from krein.similarity.low_rank import LowRank, Range, Sample
 from krein.similarity.matrix import Matrix, Similarities, evaluate
@@ -217,11 +216,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         return found.low_rank.columns
 
     def approximate(
-        self,
-        source: Matrix,
-        *,
-        weight: Array | None = None,
-        columns_of: Callable[[Matrix, np.ndarray], TiledMatrix] | None = None,
+        self, source: Matrix, *, weight: Array | None = None
     ) -> Approximation:
         """Approximate similarities; for estimators that train at low rank.
 
@@ -231,9 +226,6 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
             The items.
         weight : ndarray of shape (n,), optional
             Sample weights, all positive.
-        columns_of : callable, optional
-            How the block of similarities to the landmarks is made and kept; in
-            memory when not given.
 
         Returns
         -------
@@ -248,7 +240,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
             )
             m = source.n
         landmarks = choose_landmarks(self.landmarks, source, m, rng)
-        columns = (columns_of or dense_columns)(source, landmarks)
+        columns = landmark_block(source, landmarks)
         space = Range.fit(columns, weight)
         if self.core == "textbook":
             K = self._symmetric(columns.rows(landmarks))

@@ -27,8 +27,6 @@ from krein.machines._loop import report
 from krein.machines.box import BalancedBox
 from krein.machines.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.machines.proxy import ProxySVM
-from krein.machines.truncated import on_whole
-from krein.result import Result
 from krein.store.state import Fitted, State
 
 
@@ -85,12 +83,9 @@ class ProxySVC(KernelClassifier):
     solver_options : dict, optional
         ``init`` (alpha to start from), ``oracle`` (``"quadrature"`` or ``"eigh"``: one
         eigendecomposition per step, as published), ``on_interrupt`` (``"return"``:
-        Ctrl-C gives the best feasible point), ``max_exact`` (largest n for a full
-        eigendecomposition, 8000) and ``rank`` (eigenpairs known beyond it, 300;
-        `duality_gap_` is that of the whole problem all the same, the maps of
-        `new_points` are those of the eigenpairs known); options of the published
-        solvers, such as ``stop``, ``domain``, ``line_search``, ``prune``, ``smoothing``
-        (see `krein.published`).
+        Ctrl-C gives the best feasible point); options of the published solvers, such
+        as ``stop``, ``domain``, ``line_search``, ``prune``, ``smoothing`` (see
+        `krein.published`).
     tol : float
         Certified gap to reach, relative to f(alpha) - f(0).
     max_iter : int
@@ -105,8 +100,7 @@ class ProxySVC(KernelClassifier):
     alpha_ : ndarray of shape (n_rows, n_train)
         Variables in the box.
     objective_ : ndarray of shape (n_rows,)
-        f(alpha), the constant rho ||(K0)_-||^2 included (beyond `max_exact` that of
-        the eigenpairs known).
+        f(alpha), the constant rho ||(K0)_-||^2 included.
     duality_gap_ : ndarray of shape (n_rows,)
         Bound on max f - f(alpha).
     spectrum_ : Spectrum
@@ -171,8 +165,7 @@ class ProxySVC(KernelClassifier):
         """Fit all rows on one spectrum; see `KernelModel.fit_rows`."""
         self._check_combination(training)
         own, options = split_options(self.solver, self.solver_options)
-        rank = None if training.size <= own["max_exact"] else int(own["rank"])
-        spectrum = training.K.spectrum(training.weight, rank)
+        spectrum = training.K.spectrum(training.weight)
         starts = starting_rows(own["init"], training, target.n_rows)
         rows = []
         for signs, start in zip(target.signs(), starts, strict=True):
@@ -236,10 +229,7 @@ class ProxySVC(KernelClassifier):
         start: Array | None,
         options: dict[str, Any],
     ) -> Row:
-        solve = SOLVERS[self.solver]
-        if problem.spectrum.truncation > 0.0:
-            solve = on_whole(training.K.operand(), solve)
-        result = solve(
+        result = SOLVERS[self.solver](
             problem,
             start,
             tol=self.tol,
@@ -253,19 +243,6 @@ class ProxySVC(KernelClassifier):
         outputs = problem.outputs(alpha) if luss else training.K @ coef
         intercept = problem.box.intercept(alpha, outputs)
         return Row(training.K.to_raw(coef), intercept, result, alpha)
-
-    def _complaints(self, results: Sequence[Result]) -> list[str]:
-        """What to say; where the spectrum was truncated more steps do not help."""
-        said = super()._complaints(results)
-        if not said or self.spectrum_.truncation == 0.0:
-            return said
-        gap = max(result.certificate.relative for result in results)
-        return [
-            f"the spectrum was truncated to rank {self.spectrum_.eigenvalues.size} "
-            f"(solver_options max_exact, rank), and the certified relative gap is "
-            f"{gap:.2g}, above tol={self.tol:g}. Raise rank or tol, or max_exact if "
-            "the memory allows"
-        ]
 
     # ----------------------------------------------------------------------- predict
 

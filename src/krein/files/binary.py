@@ -20,6 +20,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -27,8 +28,7 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import available_memory
-from krein.files.cells import How, Named
-from krein.files.text import FormatError, TooLargeError, require_room
+from krein.files.sources import FormatError, How, Named, TooLargeError, require_room
 
 _MATRIX_KEYS = ("K", "X", "S", "D", "data")
 _DAMAGED = (
@@ -44,7 +44,6 @@ _CELL, _CHAR, _SPARSE = 1, 4, 5
 _NUMBERS = range(6, 16)  # double, single, then integers of 8 to 64 bits
 _FLOATS = (6, 7)
 _COMPLEX = 0x08
-_DEEPEST = 3  # cells in cells
 
 
 def load_array(handle: IO[bytes], size: int) -> np.ndarray:
@@ -60,10 +59,8 @@ def load_array(handle: IO[bytes], size: int) -> np.ndarray:
         shape, dtype = _header(handle)
         declared, left = math.prod(shape) * dtype.itemsize, size - handle.tell()
         if declared > left:
-            raise ValueError(
-                f"the header declares shape {shape} of {dtype}, {declared} bytes, but "
-                f"{left} follow; is the file complete?"
-            )
+            promised = f"the header declares shape {shape} of {dtype}, {declared} bytes"
+            raise ValueError(f"{promised}, but {left} follow; is the file complete?")
         handle.seek(start)
         array = np.lib.format.read_array(handle, allow_pickle=False)
     if dtype.kind == "U" and array.size:
@@ -117,8 +114,7 @@ def _strings(names: Any, path: Path) -> list[str] | None:
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Read all arrays of a .npz file after their headers were checked."""
-    name = "the .npz file"
-    arrays = {}
+    arrays, name = {}, "the .npz file"
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -151,8 +147,7 @@ def read_item_arrays(path: Path, how: How) -> Named:
     """Read items, with names and labels, from a .npz file."""
     arrays = read_arrays(path)
     key = how.key or ("X" if "X" in arrays else next(iter(arrays), "X"))
-    read = _array_called(key, arrays, path)
-    return Named(read.data, read.names, target=read.target)
+    return replace(_array_called(key, arrays, path), columns=None)
 
 
 def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
@@ -169,12 +164,11 @@ def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
     others = sorted(set(arrays) - {key, "names", "columns", "y"})
     note = f"array {key!r}" + (f" of {', '.join([key, *others])}" if others else "")
     target = None if read.target is None else np.ravel(read.target)
-    return Named(np.asarray(read.data), read.names, read.columns, target, [note])
+    return replace(read, target=target, notes=[note])
 
 
 def _is_matrix(array: Any) -> bool:
-    is_array = isinstance(array, np.ndarray) and array.ndim == 2
-    return is_array and array.dtype.kind in "biufc"
+    return getattr(array, "ndim", 0) == 2 and array.dtype.kind in "biufc"
 
 
 def _array_called(key: str, arrays: dict[str, Any], path: Path) -> Named:
@@ -227,7 +221,7 @@ class _Matlab:
     def array(self, element: _Element) -> np.ndarray:
         return np.frombuffer(element.data, np.dtype(self.order + _TYPES[element.kind]))
 
-    def matrix(self, data: memoryview, depth: int = 0) -> tuple[str, Any]:
+    def matrix(self, data: memoryview) -> tuple[str, Any]:
         """Return name and value; None for kinds that hold no numbers or text."""
         head, sizes, title, *parts = self.elements(data)
         if (head.kind, sizes.kind) != (6, 5) or len(head.data) < 8:
@@ -241,7 +235,7 @@ class _Matlab:
         if bits & _COMPLEX:
             return name, np.broadcast_to(0j, shape)  # to be refused if it is wanted
         if kind == _CELL:
-            return name, self.cells(parts, shape, depth)
+            return name, self.cells(parts, shape)
         if kind == _SPARSE:
             return name, self.sparse(parts, shape)
         if kind in _NUMBERS or kind == _CHAR:
@@ -261,11 +255,11 @@ class _Matlab:
         require_room(codes.size * native.itemsize, self.path, "Save it in parts.")
         return codes.astype(native).reshape(shape, order="F")
 
-    def cells(self, parts: list[_Element], shape: tuple[int, ...], depth: int) -> Any:
+    def cells(self, parts: list[_Element], shape: tuple[int, ...]) -> Any:
         whole = all(part.kind == _MATRIX for part in parts)
-        if not whole or len(parts) != math.prod(shape) or depth >= _DEEPEST:
+        if not whole or len(parts) != math.prod(shape):
             raise ValueError(f"{len(parts)} cells for shape {shape}")
-        return [self.matrix(part.data, depth + 1)[1] for part in parts]
+        return [self.matrix(part.data)[1] for part in parts]
 
     def sparse(self, parts: list[_Element], shape: tuple[int, ...]) -> np.ndarray:
         rows, starts, values = (self.array(part) for part in parts)

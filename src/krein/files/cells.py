@@ -1,17 +1,21 @@
-"""What readers return, and the fields of a text: numbers, labels, names."""
+"""Rows of a table as text, and their fields: numbers, labels, names."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from krein.files.text import Place
+from krein.arrays import available_memory
+from krein.files.sources import FormatError, Place, TooLargeError, file_head, text_lines
+from krein.words import did_you_mean
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
 # Of labels: "none", "-" and "Na" are classes. Quoted, a word is what it says.
@@ -30,98 +34,16 @@ _CODE = r"x([01][0-9a-f]|7f|[89][0-9a-f]|5c)"
 _CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f]|\\(?={_CODE})")
 _ESCAPED = re.compile(rf"\\{_CODE}")
 _FORMULA = re.compile(r"'*[=+\-@]")
+SAMPLE = 100  # lines by which the separator is found
+# Of pandas and others, and of QIIME 2: sampleid, sample-id, sample id, ...
+NAME_TITLES = {"", "name", "names", "id", "item", "items", "index", "unnamed: 0"} | {
+    f"{what}{mark}{end}"
+    for what in ("sample", "feature", "otu")
+    for mark in ("", " ", "-", "_")
+    for end in ("id", "name")
+}
+_DIRECTIVE = "#q2:"  # of QIIME 2: kinds of columns, below the header
 _LONGEST_QUOTE = 1000  # lines
-
-
-@dataclass(frozen=True)
-class Named:
-    """Data of a file with the names that came with it.
-
-    Attributes
-    ----------
-    data : ndarray or list
-        A matrix, a list of items, or an array of labels.
-    names : list of str or None
-        Name of each row or item.
-    columns : list of str or None
-        Names of the columns where they differ from `names`: new items against
-        training items, or features.
-    target : ndarray or None
-        Labels that stand in the same file.
-    notes : list of str
-        What was recognised, filled in or left out, a sentence each.
-    alerts : dict of str
-        What may be wrong, a sentence each: "diagonal-filled", "missing-filled",
-        "names-ignored", "order-unchecked".
-    labelled : ndarray of int or None
-        Positions of the items that have a label, where some have none.
-
-    Examples
-    --------
-    >>> from krein import Named
-    >>> Named(["ACGT", "ACGA"], names=["first", "second"]).names
-    ['first', 'second']
-    """
-
-    data: Any
-    names: list[str] | None = None
-    columns: list[str] | None = None
-    target: np.ndarray | None = None
-    notes: list[str] = field(default_factory=list)
-    alerts: dict[str, str] = field(default_factory=dict)
-    labelled: np.ndarray | None = None
-
-
-class How(NamedTuple):
-    """What a caller says about a file.
-
-    Attributes
-    ----------
-    separator : str or None
-        One character, None to find it.
-    key : str or None
-        Name of the array among several.
-    missing : float or "error"
-        Score of pairs that are not listed.
-    """
-
-    separator: str | None = None
-    key: str | None = None
-    missing: float | Literal["error"] = 0.0
-
-
-def unique_names(names: Sequence[str], places: Sequence[Place]) -> list[str]:
-    """Return the names, or say which one stands there twice."""
-    seen: dict[str, Place] = {}
-    for name, place in zip(names, places, strict=True):
-        if name in seen:
-            line = seen[name].line
-            before = f" (first in line {line})" if line else ""
-            raise place.error(f"the name {name!r} is duplicated{before}")
-        seen[name] = place
-    return list(names)
-
-
-def check_names(names: Sequence[str] | None, n: int, what: str) -> list[str] | None:
-    """Return n different names as text, or None where there are none."""
-    if names is None:
-        return None
-    names = [str(name) for name in names]
-    if len(names) != n:
-        raise ValueError(f"{what} has {len(names)} entries for {n} rows or columns")
-    if len(set(names)) < n:
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{what} holds {twice!r} twice; names must be unique")
-    for name in names:
-        text = name.encode(errors="ignore").decode()
-        if not name.strip() or "\0" in name or name != text:
-            raise ValueError(f"{what} holds {name!r}, which cannot be a name in a file")
-    return names
-
-
-def called(names: list[str] | None, k: int) -> str:
-    """Row and column as people count them, with the name where there is one."""
-    return f"{k + 1}" if names is None else f"{k + 1} ({names[k]!r})"
 
 
 class Row(NamedTuple):
@@ -203,10 +125,126 @@ def as_separator(separator: str | None) -> str | None:
     if separator is None:
         return None
     if separator not in SEPARATORS:
-        raise ValueError(
-            f"separator must be ',', ';', '|', 'tab' or 'space', got {separator!r}"
-        )
+        known = "',', ';', '|', 'tab' or 'space'"
+        raise ValueError(f"separator must be {known}, got {separator!r}")
     return SEPARATORS[separator]
+
+
+def find_separator(
+    path: Path, candidates: str = "\t;, ", *, numbers: bool = True, otherwise: str = ","
+) -> str:
+    """Return the separator that cuts the first lines most evenly.
+
+    Of equally even cuts the one with most numbers among its fields is taken; titles
+    and names, which may hold blanks, are no evidence. The suffix .tsv says it.
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if ".tsv" in suffixes[-2:] and b"\t" in file_head(path):
+        return "\t"
+    lines = islice(text_lines(path), SAMPLE)
+    sample = [(n, text) for n, text in lines if text.strip() and text[0] != "#"]
+    scores = {mark: _evenness(sample, mark, numbers) for mark in candidates}
+    best = max(scores, key=scores.__getitem__)
+    return best if scores[best] > 0 else otherwise
+
+
+def _evenness(sample: list[tuple[Place, str]], mark: str, numbers: bool) -> float:
+    """Share of lines with the commonest number of fields, plus the share of numbers."""
+    try:
+        rows = list(cut(iter(sample), mark))
+    except FormatError:
+        return 0.0
+    below = rows[1:] or rows  # a header may be shorter or longer than what follows
+    widths = Counter(len(row.fields) for row in below)
+    width, count = widths.most_common(1)[0] if widths else (0, 0)
+    if is_triangle(below) or is_triangle(below, titled=True):
+        width, count = len(below[-1].fields), len(below)
+    if width < 2 or 2 * count < len(rows) - 1:
+        return 0.0
+    score = count / max(1, len(rows) - 1)
+    if numbers:
+        cells = [cell for row in below for cell in row.fields[int(width > 2) :]]
+        right = is_number if mark == "," else is_number_or_missing
+        score += sum(map(right, cells)) / max(1, len(cells))
+    return score
+
+
+def is_triangle(rows: Sequence[Row], titled: bool = False) -> bool:
+    """Whether each row has a number more than the one above, from the corner on."""
+    widths = [len(row.fields) for row in rows]
+    if len(rows) < 2 or widths != list(range(widths[0], widths[0] + len(rows))):
+        return False
+    first, start = rows[0], widths[0]
+    named = titled or 0 in first.quoted or not is_number(first.fields[0])
+    cells = [cell for row in rows for cell in row.fields[int(named) :]]
+    fewest = 3 if named and start == 1 else 2
+    return start <= 1 + named and len(rows) >= fewest and all(map(is_number, cells))
+
+
+def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
+    """Yield the lines that are neither empty nor comments.
+
+    Lines that begin with # are comments before the first row (the last of them is the
+    header if it has as many fields), and later if they are not cut as the rows are.
+    Directives of QIIME 2 (#q2:types) are no rows.
+    """
+    width, above = 0, None
+    for row in cut(text_lines(path, weight), separator):
+        if not any(field.strip() for field in row.fields):
+            continue
+        comment = row.fields[0].startswith("#") and 0 not in row.quoted
+        if comment and row.fields[0].startswith(_DIRECTIVE):
+            continue
+        if comment and width == 0:
+            above = row
+            continue
+        if comment and len(row.fields) != width:
+            continue
+        if width == 0:
+            width = len(row.fields)
+            if above is not None and len(above.fields) == width > 1:
+                corner = above.fields[0][1:]
+                if width > 2 or corner.strip().lower() in NAME_TITLES:
+                    yield above._replace(fields=[corner, *above.fields[1:]])
+        yield row
+
+
+def text_rows(path: Path, separator: str) -> list[Row]:
+    """Return all rows, each with as many fields as the first."""
+    rows = list(even(read_rows(path, separator), 60, 1))
+    if not rows:
+        raise FormatError(path, "the file is empty; there are no rows")
+    return rows
+
+
+def even(rows: Iterable[Row], per_field: int, per_letter: int) -> Iterator[Row]:
+    """Yield rows; say which one is shorter or longer, or where the memory ends.
+
+    The caller keeps so many bytes of each field and of each letter in it.
+    """
+    width, used, limit = 0, 0, available_memory() or np.inf
+    for row in rows:
+        width = width or len(row.fields)
+        if len(row.fields) != width:
+            has = f"has {len(row.fields)} fields, the first row has {width}"
+            hint = "are fields with the separator inside quoted?"
+            raise row.place.error(f"{has}; {hint}")
+        letters = sum(map(len, row.fields)) if per_letter else 0
+        used += per_field * width + per_letter * letters + 200
+        if used > limit:
+            problem = "the table does not fit into the memory that may be used"
+            raise TooLargeError(row.place.path, problem)
+        yield row
+
+
+def column_at(header: Row, title: str) -> int:
+    """Return the place of a column, or say which columns there are."""
+    titles = header.texts()
+    if titles.count(title) != 1:
+        found = f"the column {title!r} is {'twice' if title in titles else 'not'} there"
+        known = ", ".join(map(repr, titles)) + did_you_mean(title, titles)
+        raise header.place.error(f"{found}; the titles are {known}")
+    return titles.index(title)
 
 
 def is_number(text: str) -> bool:
@@ -265,13 +303,6 @@ def as_labels(labels: Sequence[str]) -> np.ndarray:
     if len(set(numbers.values())) < len(numbers) or "-0" in numbers:
         return text
     return np.array([numbers[label] for label in labels], dtype=np.int64)
-
-
-def missing_labels(labels: np.ndarray) -> np.ndarray:
-    """Return which labels of an array are missing: NaN, or the words for it."""
-    if labels.dtype.kind == "f":
-        return np.isnan(labels)
-    return np.isin(labels, list(MISSING_LABELS))
 
 
 def name_to_text(name: str) -> str:

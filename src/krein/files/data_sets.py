@@ -1,4 +1,4 @@
-"""Real data by name: bundled, scikit-learn's, a folder of files, or OpenML.
+"""Real data by name: bundled, scikit-learn's, or a folder of files.
 
 A folder has files of two formats, neither of which can run code: ``.npz`` without
 pickles (arrays ``X`` and ``y``, or the arrays of a set of graphs) and ``.csv.gz`` (a
@@ -7,11 +7,7 @@ column ``y``; strings in a column ``sequence`` or ``letters``, otherwise numbers
 
 from __future__ import annotations
 
-import csv
-import difflib
 import os
-import re
-import warnings
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -21,10 +17,10 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from krein.files.binary import read_arrays
-from krein.files.cells import as_labels
+from krein.files.cells import as_labels, text_rows
 from krein.files.item_files import read_columns
-from krein.files.tables import text_rows
-from krein.files.text import FormatError
+from krein.files.sources import FormatError, How
+from krein.words import did_you_mean
 
 _SHAPES = """Similarity exp(-d / 2) of the first 300 handwritten digits of scikit-learn
 (UCI Machine Learning Repository, Optical Recognition of Handwritten Digits, CC BY 4.0),
@@ -42,7 +38,6 @@ _SAME_AS = {"str_promoters": "promoters"}  # as the file is called in a folder
 _SHAPED = ("digit_shapes", "digit_strokes")
 _SKLEARN = ("breast_cancer", *_SHAPED, "digits", "iris", "wine")
 _SUFFIXES = (".npz", ".csv.gz")
-_OPENML = "openml:"
 
 
 def data_folder() -> Path:
@@ -58,11 +53,8 @@ def data_folder() -> Path:
 
 def _folder_names() -> list[str]:
     folder = data_folder()
-    if not folder.is_dir():
-        return []
-    files = {e: [path.name for path in folder.glob(f"*{e}")] for e in _SUFFIXES}
-    found = {name.removesuffix(end) for end, names in files.items() for name in names}
-    return sorted(found - set(_SAME_AS))
+    files = [(path.name, end) for end in _SUFFIXES for path in folder.glob(f"*{end}")]
+    return sorted({name.removesuffix(end) for name, end in files} - set(_SAME_AS))
 
 
 def list_datasets() -> list[str]:
@@ -116,7 +108,6 @@ def load_dataset(name: str) -> Bunch:
         ``"digit_shapes"`` and ``"digit_strokes"``, indefinite similarities of its
         digits; other names are files ``NAME.npz`` or ``NAME.csv.gz`` in the folder
         named by the environment variable ``KREIN_DATA`` (``~/krein_data`` by default).
-        ``"openml:NAME"`` or ``"openml:NUMBER"`` downloads from OpenML.
 
     Returns
     -------
@@ -131,8 +122,6 @@ def load_dataset(name: str) -> Bunch:
     ------
     ValueError
         If there is no such set, or its file is damaged.
-    ConnectionError
-        If OpenML was asked for and does not answer.
 
     Examples
     --------
@@ -143,21 +132,16 @@ def load_dataset(name: str) -> Bunch:
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got {type(name).__name__}")
-    if name.startswith(_OPENML):
-        return _from_openml(name)
     name = _SAME_AS.get(name, name)
     load = {"bundled": _from_package, "scikit-learn": _from_sklearn}
     return load.get(source_of(name), _from_folder)(name)
 
 
 def _unknown(name: str) -> str:
-    known = list_datasets()
-    near = difflib.get_close_matches(name, known, n=3)
-    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     return (
-        f"no data set named {name!r}.{hint} Looked in the package, scikit-learn and "
-        f"the folder {data_folder()} (set KREIN_DATA to choose another); "
-        f"krein.list_datasets() names what is here, 'openml:{name}' asks OpenML"
+        f"no data set named {name!r}{did_you_mean(name, list_datasets())} Looked in "
+        f"the package, scikit-learn and the folder {data_folder()} (set KREIN_DATA to "
+        "choose another); krein.list_datasets() names what is here"
     )
 
 
@@ -184,45 +168,9 @@ def _from_folder(name: str) -> Bunch:
         path = data_folder() / f"{name}{suffix}"
         if path.exists():
             bunch = read(path, name)
-            bunch.DESCR = _description(name)
+            bunch.DESCR = f"{name}: {bunch.kind} from the folder {data_folder()}"
             return bunch
     raise ValueError(_unknown(name))
-
-
-def _description(name: str) -> str:
-    """Text of the folder's MANIFEST.csv about one set, if there is one."""
-    manifest = data_folder() / "MANIFEST.csv"
-    if manifest.exists():
-        with manifest.open(encoding="utf-8", newline="") as lines:
-            for row in csv.DictReader(lines):
-                if row.get("name") == name:
-                    return "\n".join(f"{key}: {text}" for key, text in row.items())
-    return f"{name}: {kind_of(name)} from the folder {data_folder()}"
-
-
-def _from_openml(address: str) -> Bunch:
-    from sklearn.datasets import fetch_openml
-
-    name = address.removeprefix(_OPENML)
-    if not re.fullmatch(r"[\w.()-]+", name):
-        raise ValueError(f"expected 'openml:NAME' or 'openml:NUMBER', got {address!r}")
-    which: dict[str, Any] = (
-        {"data_id": int(name)} if name.isdigit() else {"name": name, "version": 1}
-    )
-    try:
-        with warnings.catch_warnings():
-            # The retry announces itself; the error below says all there is to say.
-            warnings.filterwarnings("ignore", message="A network error occurred")
-            loaded = fetch_openml(
-                **which, as_frame=False, parser="liac-arff", n_retries=1, delay=0.1
-            )
-    except OSError as error:  # URLError, timeouts and refused connections
-        raise ConnectionError(
-            f"OpenML did not answer for {name!r} ({error}). Without a network, put "
-            f"{name}.npz with arrays X and y into {data_folder()}"
-        ) from error
-    loaded.update(kind="vectors", groups=None, name=name)
-    return loaded
 
 
 _KINDS = {
@@ -327,7 +275,7 @@ def read_csv(path: Any, name: str) -> Bunch:
         raise FormatError(path, problem)
     key = next((k for k in ("sequence", "letters") if k in header.fields), None)
     if key is None:
-        read = read_columns(Path(path), ",", None, "y")
+        read = read_columns(Path(path), How(",", label_column="y"))
         features = {"feature_names": np.array(read.columns)}
         return _bunch(name, read.data, read.target, features)
     fields = zip(*(row.fields for row in rows), strict=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from krein.files.cells import is_number
 from krein.files.line_blocks import Layout, data_lines, split_line
-from krein.files.text import FormatError, Place, whole_lines
+from krein.files.sources import FormatError, Place, whole_lines
 
 _LONGEST_LINE = 1 << 26
 _SAMPLE = 5000  # lines by which columns without titles are told apart
@@ -24,25 +24,18 @@ _TWELVE = (
     "tstart", "tend", "evalue", "bitscore",
 )  # fmt: skip
 _TITLES = {
-    "query": (
-        "query", "qseqid", "qaccver", "query acc.ver", "query id", "source", "item1",
-        "var1",
-    ),
-    "target": (
-        "target", "sseqid", "saccver", "subject", "subject acc.ver", "subject id",
-        "item2", "var2",
-    ),
+    "query": ("query", "qseqid", "qaccver", "query acc.ver", "query id", "source",
+              "item1", "var1", "from"),
+    "target": ("target", "sseqid", "saccver", "subject", "subject acc.ver",
+               "subject id", "item2", "var2", "to"),
     "bitscore": ("bitscore", "bits", "bit score", "score"),
     "evalue": ("evalue", "e-value", "eval"),
-    "identity": ("identity", "pident", "fident", "% identity", "pid"),
     "distance": ("distance", "dist", "dissimilarity", "rmsd"),
 }  # fmt: skip
 _WHY = {"evalue": "small e-values are good ones", "distance": "it holds distances"}
 _E_VALUE = re.compile(r"[\d.]+e-\d\d+", re.IGNORECASE)
 _FEWEST = 2  # items that show which way a column goes
-_SEARCH = "Have the search write bit scores. "
 _INSTEAD = "Distances are read by read_matrix, on the command line with --kind distance"
-_HOW = "Name them: columns=['query', 'target', ...]"
 
 
 def table_blocks(path: Path, head: int = 0) -> Iterator[tuple[Place, bytes]]:
@@ -158,7 +151,8 @@ def _untitled(sample: list[list[str]], score: str | int, place: Place) -> list[s
         chosen = _guess(sample, titles)
     if chosen is None:
         has = f"has {width} fields and no title line; expected 3 (query, target, score)"
-        raise place.error(f"{has} or the 12 of BLAST. {_HOW}")
+        how = "Name them: columns=['query', 'target', ...]"
+        raise place.error(f"{has} or the 12 of BLAST. {how}")
     titles[chosen] = "bitscore"
     return titles
 
@@ -255,18 +249,17 @@ class _Table:
                 right = f"the number of a column from 1 to {len(self.titles)}"
                 raise ValueError(f"score={score!r} must be a title or {right}")
             return int(score) - 1, f"scores from column {score}, as asked"
-        if _meaning(score) == "evalue":
-            raise ValueError(
-                "score='evalue' is no similarity: small values are good ones. "
-                "Take score='bitscore', and cut with max_evalue="
-            )
         place = self.find(score.strip())
         if place is None and _meaning(score) == "bitscore":
             place = self._only_number()
-        if place is None:
-            place = self.place(score)
-        what = "distances" if self.means(place) == "distance" else "scores"
-        return place, f"{what} from {self.called(place)}{self._reason(place)}"
+        place = self.place(score) if place is None else place
+        means = self.means(place)
+        known = self.titled or len(self.titles) >= len(_TWELVE)
+        bits = " (bit scores)" if means == "bitscore" and known else ""
+        falling = [k for k in range(len(self.titles)) if self.means(k) == "evalue"]
+        instead = f", not {self.called(falling[0])} (e-values)" if falling else ""
+        what = "distances" if means == "distance" else "scores"
+        return place, f"{what} from {self.called(place)}{bits}{instead}"
 
     def _only_number(self) -> int | None:
         """The one column that can be a score, if there is but one."""
@@ -274,16 +267,6 @@ class _Table:
         left = [k for k in every if self.means(k) not in ("", "query", "target")]
         growing = [k for k in left if self.means(k) not in _WHY]
         return (growing or left)[0] if len(growing or left) == 1 else None
-
-    def _reason(self, place: int) -> str:
-        falling = [k for k in range(len(self.titles)) if self.means(k) == "evalue"]
-        instead = f", not {self.called(falling[0])} (e-values)" if falling else ""
-        if self.titled:
-            bits = " (bit scores)" if self.means(place) == "bitscore" else ""
-            return bits + instead
-        if len(self.titles) >= len(_TWELVE):
-            return f" (bit scores, as BLAST writes them){instead}"
-        return instead
 
     def refuse_falling(self, place: int, pairs: bool) -> None:
         """Refuse a score that is small for what is alike, and name a better column."""
@@ -299,7 +282,8 @@ class _Table:
             rising = (k for k in others if _way(self.sample, k, *names) > 0)
             better = next(rising, None)
         why = _WHY.get(means, "items have less of it with themselves than with others")
-        repair = f"{'' if means == 'distance' else _SEARCH}{_INSTEAD}"
+        search = "" if means == "distance" else "Have the search write bit scores. "
+        repair = search + _INSTEAD
         if better is not None:
             repair = f"Take {self.called(better)}: score={better + 1}"
         problem = f"{self.called(place)} is no score: {why}. {repair}"

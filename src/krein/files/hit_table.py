@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import zipfile
 from array import array
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,18 +13,11 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array
+from krein.files import line_blocks
 from krein.files.binary import read_arrays
-from krein.files.cells import Named, check_names
 from krein.files.hit_columns import find_columns, is_pair_list, table_blocks
-from krein.files.line_blocks import (
-    HitLines,
-    Layout,
-    careful_lines,
-    data_lines,
-    fast_lines,
-    split_line,
-)
-from krein.files.text import FormatError, Place, readable
+from krein.files.line_blocks import HitLines, Layout, careful_lines, fast_lines
+from krein.files.sources import FormatError, Named, Place, check_names, readable
 
 Several = Literal["max", "sum"]
 
@@ -51,12 +43,12 @@ def read_hits(
 
     Parameters
     ----------
-    path : path-like, SciPy sparse array or NetworkX graph
+    path : path-like or SciPy sparse array
         Text separated by tabs, commas, semicolons or blanks, plain or packed by gzip
         or Zstandard; a title line and comments (#) are recognised. Also .npz as
         `scipy.sparse.save_npz` and `write_hits` write it; a sparse array, such as
-        ``kneighbors_graph`` returns (similarities, not distances); a graph, whose
-        edge attribute `score` (``weight`` unless another is given) is taken.
+        ``kneighbors_graph`` or ``networkx.to_scipy_sparse_array`` return
+        (similarities, not distances).
     score : str or int
         Title of the column of scores, or its number counted from 1. Without a title
         line the columns are those of BLAST's 12, or the third of three; of others the
@@ -102,16 +94,23 @@ def read_hits(
         raise ValueError(f"several must be 'max' or 'sum', got {several!r}")
     if scipy.sparse.issparse(path):
         return hits_of_matrix(path, names, against)
-    if hasattr(path, "nodes") and hasattr(path, "edges"):
-        weight = "weight" if score == "bitscore" else str(score)
-        return hits_of_graph(path, names, weight)
     with readable(path) as file:
         if file.suffix.lower() == ".npz" or zipfile.is_zipfile(file):
             return load_hits(file, names, against)
-        cuts = _Cuts(max_evalue, min_identity)
-        layout = find_columns(file, score, columns, cuts.titles)
-        found = collect(file, layout, Collected(names, against), cuts.kept)
-        cuts.check_units(file)
+        given = {"evalue": (-np.inf, max_evalue), "identity": (min_identity, np.inf)}
+        bounds = {title: pair for title, pair in given.items() if None not in pair}
+        layout = find_columns(file, score, columns, [*bounds])
+        # A score of 0 is no hit.
+        kept = np.array([(np.nextafter(0, 1), np.inf), *bounds.values()], dtype=float)
+        found = collect(file, layout, Collected(names, against), kept)
+        wrong = (found.largest > 1.0) != ((min_identity or 0.0) > 1.0)
+        if min_identity and found.largest and wrong:
+            unit = "percent" if found.largest > 1.0 else "shares of 1"
+            raise FormatError(
+                file,
+                f"identities are up to {found.largest:g}, which is in {unit}; "
+                f"min_identity={min_identity:g} must be in the same unit",
+            )
         return replace(found.matrix(several), notes=[layout.why])
 
 
@@ -119,55 +118,25 @@ def collect(
     path: Path,
     layout: Layout,
     found: Collected,
-    kept: Callable[[Array], np.ndarray] | None = None,
+    bounds: Array | None = None,
 ) -> Collected:
-    """Read all hits of a table; `kept` says which, by their numbers."""
+    """Read all pairs of a table, or the hits whose numbers lie between the bounds."""
     for first, text in table_blocks(path, layout.head):
         block = fast_lines(text, layout)
         if block is None:
             block = careful_lines(text, layout, first)
-        odd = found.add(block, None if kept is None else kept(block.numbers))
+        kept = None
+        if bounds is not None:
+            low, high = bounds.T
+            kept = ((block.numbers >= low) & (block.numbers <= high)).all(axis=1)
+            largest = block.numbers[:, -1].max(initial=found.largest)
+            found.largest = float(largest)  # of identities, where they are asked for
+        odd = found.add(block, kept)
         if odd is not None:
-            place, line = data_lines(text, first)[odd]
-            raise found.unknown(split_line(line, layout.separator), layout, place)
+            place, line = line_blocks.data_lines(text, first)[odd]
+            fields = line_blocks.split_line(line, layout.separator)
+            raise found.unknown(fields, layout, place)
     return found
-
-
-@dataclass
-class _Cuts:
-    """Which hits are left out, by e-value and identity."""
-
-    max_evalue: float | None = None
-    min_identity: float | None = None
-    largest_identity: float = 0.0
-
-    @property
-    def titles(self) -> list[str]:
-        """Columns that are needed besides the score, in order."""
-        bounds = {"evalue": self.max_evalue, "identity": self.min_identity}
-        return [title for title, bound in bounds.items() if bound is not None]
-
-    def kept(self, numbers: Array) -> np.ndarray:
-        """Mask of the hits that stay; scores of 0 are no hits."""
-        kept = numbers[:, 0] > 0
-        if self.max_evalue is not None:
-            kept &= numbers[:, 1] <= self.max_evalue
-        if self.min_identity is not None:
-            identity = numbers[:, -1]
-            self.largest_identity = float(identity.max(initial=self.largest_identity))
-            kept &= identity >= self.min_identity
-        return kept
-
-    def check_units(self, path: Path) -> None:
-        """Refuse a bound in percent where the file has shares of 1, and vice versa."""
-        if not self.min_identity or not self.largest_identity:
-            return
-        percent = self.largest_identity > 1.0
-        if percent != (self.min_identity > 1.0):
-            unit = "percent" if percent else "shares of 1"
-            found = f"identities are up to {self.largest_identity:g}, which is in"
-            given = f"min_identity={self.min_identity:g} must be in the same unit"
-            raise FormatError(path, f"{found} {unit}; {given}")
 
 
 class _Positions(dict[bytes, int]):
@@ -203,6 +172,7 @@ class Collected:
         self.columns = self.rows if against is None else Table(against, "against")
         # Long arrays that grow in place: many small ones would scatter memory.
         self.arrays: list[array] = [array("i"), array("i"), array("d")]
+        self.largest = 0.0
 
     def add(self, block: HitLines, kept: np.ndarray | None) -> int | None:
         """Add the hits of a block; return the first with a name not among those given.
@@ -226,16 +196,13 @@ class Collected:
 
     def unknown(self, fields: list[str], layout: Layout, place: Place) -> FormatError:
         """Say which name of a line was not expected."""
-        side, column, table, given = "query", layout.query, self.rows, "names"
+        column, table, given = layout.query, self.rows, "names"
         if not table.fixed or fields[column].encode() in table.position:
-            side, column, table = "target", layout.target, self.columns
+            column, table = layout.target, self.columns
             given = "names" if table is self.rows else "against"
-        return place.error(
-            f"{side} {fields[column]!r} is not among the {len(table.position)} names "
-            f"in {given}=; leave {given} out to take the names of the file, and choose "
-            "rows afterwards",
-            column + 1,
-        )
+        what = f"{fields[column]!r} is not among the {len(table.position)} names in"
+        repair = f"leave {given} out to take the names of the file"
+        return place.error(f"{what} {given}=; {repair}", column + 1)
 
     def triplets(self) -> list[np.ndarray]:
         """Rows, columns and scores."""
@@ -259,27 +226,22 @@ def compressed(
     """
     rows, columns, scores = triplets
     triplets.clear()
-    if rows.size and (rows[1:] < rows[:-1]).any():
+    if (rows[1:] < rows[:-1]).any():
         order = np.argsort(rows, kind="stable")
-        rows = rows[order]
-        columns = columns[order]
-        scores = scores[order]
+        rows, columns, scores = rows[order], columns[order], scores[order]
         del order
     index: Any = np.int32 if rows.size < np.iinfo(np.int32).max else np.int64
-    starts = np.zeros(shape[0] + 1, dtype=index)
-    np.cumsum(np.bincount(rows, minlength=shape[0]), out=starts[1:])
+    starts = np.searchsorted(rows, np.arange(shape[0] + 1)).astype(index)
     matrix = scipy.sparse.csr_array((scores, columns, starts), shape=shape)
     matrix.sort_indices()
-    new = np.ones(rows.size, dtype=bool)
-    new[1:] = (rows[1:] != rows[:-1]) | (matrix.indices[1:] != matrix.indices[:-1])
-    if new.all():
+    if several == "sum" or matrix.has_canonical_format:
+        matrix.sum_duplicates()
         return matrix
-    first = np.flatnonzero(new).astype(index)
-    join = np.maximum if several == "max" else np.add
-    np.cumsum(np.bincount(rows[first], minlength=shape[0]), out=starts[1:])
-    return scipy.sparse.csr_array(
-        (join.reduceat(matrix.data, first), matrix.indices[first], starts), shape=shape
-    )
+    new = np.append(True, (np.diff(rows) != 0) | (np.diff(matrix.indices) != 0))
+    first = np.flatnonzero(new)
+    scores, columns = np.maximum.reduceat(matrix.data, first), matrix.indices[first]
+    starts = np.searchsorted(rows[first], np.arange(shape[0] + 1)).astype(index)
+    return scipy.sparse.csr_array((scores, columns, starts), shape=shape)
 
 
 def hits_of_matrix(
@@ -314,23 +276,6 @@ def checked_scores(matrix: Any, *, copy: bool = True) -> scipy.sparse.csr_array:
     return data
 
 
-def hits_of_graph(graph: Any, names: Sequence[str] | None, weight: str) -> Named:
-    """Adjacency of a NetworkX graph; an undirected edge is a hit in both directions."""
-    labels = [str(node) for node in graph.nodes]
-    if len(set(labels)) < len(labels):
-        raise ValueError("two nodes of the graph have the same name as text")
-    wanted = {str(n): k for k, n in enumerate(labels if names is None else names)}
-    for label in labels:
-        if label not in wanted:
-            raise ValueError(f"the node {label!r} of the graph is not in names=")
-    networkx = importlib.import_module("networkx")
-    edges = networkx.to_scipy_sparse_array(graph, weight=weight, dtype=float).tocoo()
-    place = np.array([wanted[label] for label in labels])
-    places = place[edges.row], place[edges.col]
-    data = scipy.sparse.coo_array((edges.data, places), shape=(len(wanted),) * 2)
-    return hits_of_matrix(data, list(wanted), None)
-
-
 def load_hits(
     path: Path, names: Sequence[str] | None, against: Sequence[str] | None
 ) -> Named:
@@ -360,7 +305,7 @@ def kind_of_hits(path: Path) -> str:
         with zipfile.ZipFile(path) as members:
             return "sparse" if "indptr.npy" in members.namelist() else "none"
     first, text = next(table_blocks(path), (Place(path), b""))
-    lines = [content for _, content in data_lines(text, first, most=20)]
+    lines = [content for _, content in line_blocks.data_lines(text, first, most=20)]
     if not lines or not (b"# Fields:" in text or is_pair_list(lines)):
         return "none"
     head = find_columns(path).head

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
+import math
 import re
 import string
-from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,36 +14,10 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import available_memory
-from krein.files.cells import (
-    MISSING,
-    How,
-    Named,
-    Row,
-    as_labels,
-    is_number,
-    parse_count,
-    parse_number,
-    unique_names,
-    with_decimal_point,
-)
+from krein.files import cells, sources, tables
+from krein.files.cells import Row
 from krein.files.matching import choose_labels, labels_in_column
-from krein.files.tables import (
-    column_at,
-    find_separator,
-    has_decimal_commas,
-    is_numbering,
-    read_rows,
-    text_rows,
-)
-from krein.files.text import (
-    FormatError,
-    Line,
-    Place,
-    require_room,
-    text_lines,
-    whole_lines,
-    without_comments,
-)
+from krein.files.sources import FormatError, How, Named, Place
 
 _ATTRIBUTE = re.compile(
     r"""@attribute\s+(?:'(.*?)'|"(.*?)"|([^\s{]+))\s*(.*)""", re.IGNORECASE
@@ -63,7 +38,7 @@ def fast_fasta(path: Path) -> Named | None:
     names: list[str] = []
     sequences: list[str] = []
     left = (available_memory() or 1 << 62) // 4
-    for _, block in whole_lines(path, left, b"\n>"):
+    for _, block in sources.whole_lines(path, left, b"\n>"):
         left -= len(block)
         if left < 0 or b"\r" in block or not block.isascii():
             return None
@@ -83,15 +58,14 @@ def careful_fasta(path: Path) -> Named:
     """Read a FASTA file line by line; a FormatError names the line that is wrong."""
     names: list[str] = []
     starts: list[Place] = []
-    parts: list[list[str]] = []
-    for place, text in text_lines(path, weight=2):
+    parts: list[str] = []
+    for place, text in sources.text_lines(path, weight=2):
         if text.startswith(">"):
-            words = text[1:].split(maxsplit=1)
-            if not words:
-                raise place.error("a sequence has no name")
-            names.append(words[0])
+            names += text[1:].split(maxsplit=1)[:1]
             starts.append(place)
-            parts.append([])
+            parts.append("")
+            if len(names) < len(starts):
+                raise place.error("a sequence has no name")
         elif text.strip() and not text.startswith(";"):
             if not parts:
                 raise place.error("expected '>' and a name before the first sequence")
@@ -100,19 +74,19 @@ def careful_fasta(path: Path) -> Named:
                 if not (letter.isalpha() or letter in "*-."):
                     problem = f"{letter!r} is not a letter of a sequence"
                     raise place.error(problem, column)
-            parts[-1].append(letters)
+            parts[-1] += letters
     for name, place, part in zip(names, starts, parts, strict=True):
         if not part:
             raise place.error(f"the sequence {name!r} is empty; is the file complete?")
     if not parts:
         raise FormatError(path, "there are no sequences in the file")
-    return Named(["".join(part) for part in parts], unique_names(names, starts))
+    return Named(parts, sources.unique_names(names, starts))
 
 
 def read_lines(path: Path, how: How | None = None) -> Named:
     """Read one string per line."""
     strings = []
-    for place, text in text_lines(path):
+    for place, text in sources.text_lines(path):
         if not text.strip():
             raise place.error("the line is empty; expected a string")
         strings.append(text.strip())
@@ -124,10 +98,10 @@ def read_lines(path: Path, how: How | None = None) -> Named:
 def read_ucr(path: Path, how: How) -> Named:
     """Read a label and the values of a series per line.
 
-    NaN behind the last value, which pads series of unequal length, is cut off.
+    NaN behind the last value, which pads series of unequal length, is cells.cut off.
     """
     series, labels = [], []
-    for row in read_rows(path, how.separator or "\t", _WEIGHT):
+    for row in cells.read_rows(path, how.separator or "\t", _WEIGHT):
         fields = row.texts()
         while fields and fields[-1].lower() in ("nan", ""):
             fields.pop()
@@ -137,13 +111,15 @@ def read_ucr(path: Path, how: How) -> Named:
         series.append(_numbers(fields[1:], row.place, 2))
     if not series:
         raise FormatError(path, "there are no series in the file")
-    return Named(_stack(series), target=as_labels(labels))
+    return Named(_stack(series), target=cells.as_labels(labels))
 
 
 def _numbers(fields: Sequence[str], place: Place, first: int) -> np.ndarray:
     """Numbers of fields; the first of them is in this column."""
     places = enumerate(fields, start=first)
-    return np.array([parse_number(field, place, column) for column, field in places])
+    return np.array(
+        [cells.parse_number(field, place, column) for column, field in places]
+    )
 
 
 def _stack(series: list[np.ndarray]) -> np.ndarray | list[np.ndarray]:
@@ -151,10 +127,14 @@ def _stack(series: list[np.ndarray]) -> np.ndarray | list[np.ndarray]:
     return np.stack(series) if same else series
 
 
-def _around_data(path: Path, comment: str, weight: int) -> tuple[list[Line], Any]:
+def _around_data(
+    path: Path, comment: str, weight: int
+) -> tuple[list[sources.Line], Any]:
     """Return the lines that begin with @, up to @data, and those that follow it."""
-    stripped = ((place, text.strip()) for place, text in text_lines(path, weight))
-    lines, header = without_comments(stripped, comment), []
+    stripped = (
+        (place, text.strip()) for place, text in sources.text_lines(path, weight)
+    )
+    lines, header = sources.without_comments(stripped, comment), []
     for place, text in lines:
         if not text.startswith("@"):
             raise place.error("expected a line that begins with @")
@@ -190,7 +170,7 @@ def read_ts(path: Path, how: How | None = None) -> Named:
         series.append(rows[0] if len(rows) == 1 else np.stack(rows))
     if not series:
         raise FormatError(path, "there is no series behind @data; is it complete?")
-    return Named(_stack(series), target=as_labels(labels) if labelled else None)
+    return Named(_stack(series), target=cells.as_labels(labels) if labelled else None)
 
 
 def read_arff(path: Path, how: How | None = None) -> Named:
@@ -204,14 +184,14 @@ def read_arff(path: Path, how: How | None = None) -> Named:
         raise FormatError(path, "there is no row behind @data; is it complete?")
     nominal = [k for k, (_, kind) in enumerate(attributes) if kind == "nominal"]
     if len(nominal) > 1:
-        raise FormatError(
-            path,
-            f"has {len(nominal)} nominal attributes, one (the label) is expected; "
-            f"encode {attributes[nominal[0]][0]!r} as numbers first",
-        )
+        has = f"has {len(nominal)} nominal attributes, one (the label) is expected"
+        first = attributes[nominal[0]][0]
+        raise FormatError(path, f"{has}; encode {first!r} as numbers first")
     numeric = [k for k in range(len(attributes)) if k not in nominal]
-    data = [[parse_number(f[k], place, k + 1) for k in numeric] for place, f in rows]
-    target = as_labels([f[nominal[0]] for _, f in rows]) if nominal else None
+    data = [
+        [cells.parse_number(f[k], place, k + 1) for k in numeric] for place, f in rows
+    ]
+    target = cells.as_labels([f[nominal[0]] for _, f in rows]) if nominal else None
     columns = [attributes[k][0] for k in numeric]
     return Named(np.array(data), columns=columns, target=target)
 
@@ -241,72 +221,51 @@ def _arff_fields(text: str, n: int, place: Place) -> list[str]:
 
 def read_libsvm(path: Path, how: How | None = None) -> Named:
     """Read ``label index:value ...`` lines into a dense matrix."""
-    labels: list[str] = []
-    rows, columns, values = array("q"), array("q"), array("d")
-    for place, text in text_lines(path, weight=7):
-        fields = text.split("#")[0].split()
-        if not fields:
-            continue
-        for column, field in enumerate(fields[1:], start=2):
-            index, colon, value = field.partition(":")
-            if index == "qid":
-                continue
-            position = parse_count(index)
-            if not colon or position is None:
-                problem = f"expected index:value with an index from 1, got {field!r}"
-                raise place.error(problem, column)
-            rows.append(len(labels))
-            columns.append(position - 1)
-            values.append(parse_number(value, place, column))
-        labels.append(fields[0])
-    if not labels:
-        raise FormatError(path, "there are no rows in the file")
-    width = 1 + max(columns, default=0)
-    require_room(8 * len(labels) * width, path, "Take fewer features.")
-    X = np.zeros((len(labels), width))
-    X[rows, columns] = values
-    return Named(X, target=as_labels(labels))
+    from sklearn.datasets import load_svmlight_file
+
+    lines = [text for _, text in sources.text_lines(path, weight=7)]
+    file = io.BytesIO("\n".join(lines).encode())
+    try:
+        X, labels = load_svmlight_file(file, zero_based=False)
+    except (ValueError, OverflowError) as error:
+        problem = f"expected lines of a label and index:value; {error}"
+        raise FormatError(path, problem) from None
+    if not labels.size or not np.isfinite(X.data).all():
+        raise FormatError(path, "expected rows of finite numbers")
+    sources.require_room(8 * math.prod(X.shape), path, "Take fewer features.")
+    return Named(X.toarray(), target=cells.as_labels([*map(str, labels.tolist())]))
 
 
-def read_columns(
-    path: Path,
-    separator: str | None,
-    column: str | None,
-    label_column: str | None,
-    *,
-    skip_unlabelled: bool = False,
-    mixed: bool = False,
-) -> Named:
+def read_columns(path: Path, how: How) -> Named:
     """Read the items of one column (text), or of all but the labels (numbers).
 
-    With `mixed` these may hold text, and entries may be missing: items are tuples.
+    With `how.mixed` these may hold text, and entries may be missing: items are tuples.
     """
-    mark = separator or find_separator(path, numbers=False)
-    header, *rows = text_rows(path, mark)
+    mark = how.separator or cells.find_separator(path, numbers=False)
+    header, *rows = cells.text_rows(path, mark)
     if not rows:
         raise FormatError(path, "there is a header but no row")
-    titles, note = header.texts(), ""
-    labels = Named(None)
-    places = list(range(len(titles)))
-    named = not titles[0] and len(titles) > 1
+    titles = dict(enumerate(header.texts()))
+    named = len(titles) > 1 and not titles[0]
+    labels, note = Named(None), ""
     if named:
-        places.remove(0)
-    if label_column is not None:
-        place = column_at(header, label_column)
-        places = [k for k in places if k != place]
-        found = labels_in_column(rows, place, f"labels from {label_column!r}")
-        labels = choose_labels(found, None, path, skip_unlabelled)
+        del titles[0]
+    if how.label_column is not None:
+        place = cells.column_at(header, how.label_column)
+        titles.pop(place, None)
+        found = labels_in_column(rows, place, f"labels from {how.label_column!r}")
+        labels = choose_labels(found, None, path, how.skip_unlabelled)
         if labels.labelled is not None:
             rows = [rows[k] for k in labels.labelled]
         note = f", {labels.notes[0]}"
-    if column is not None:
-        items: Any = _texts(rows, column_at(header, column))
-        what, columns = f"{len(rows)} items from column {column!r}", None
-    elif not places:
+    columns: list[str] | None = list(titles.values())
+    if how.column is not None:
+        items: Any = _texts(rows, cells.column_at(header, how.column))
+        what, columns = f"{len(rows)} items from column {how.column!r}", None
+    elif not titles:
         raise FormatError(path, "there is no column besides the labels")
     else:
-        items, what = _items(rows, {k: titles[k] for k in places}, mark, mixed)
-        columns = [titles[k] for k in places]
+        items, what = _items(rows, titles, mark, how.mixed)
     names = _names_in_front(rows) if named else None
     notes = [f"read {what}{note}"]
     return Named(items, names, columns, labels.data, notes, labelled=labels.labelled)
@@ -315,9 +274,9 @@ def read_columns(
 def _names_in_front(rows: list[Row]) -> list[str] | None:
     """Return the first column below an empty title as names, unless it counts rows."""
     names = [row.name(0) for row in rows]
-    if is_numbering(names):
+    if tables.is_numbering(names):
         return None
-    return unique_names(names, [row.place for row in rows])
+    return sources.unique_names(names, [row.place for row in rows])
 
 
 def _texts(rows: list[Row], column: int) -> list[str]:
@@ -332,7 +291,7 @@ def _items(
     rows: list[Row], titles: dict[int, str], mark: str, mixed: bool
 ) -> tuple[Any, str]:
     """Return the rows of several columns as vectors or tuples, and what they are."""
-    comma = mark != "," and has_decimal_commas(rows)
+    comma = mark != "," and tables.has_decimal_commas(rows)
     if not mixed:
         vectors = [_numbers_in(rows, k, title, comma) for k, title in titles.items()]
         return np.column_stack(vectors), f"{len(rows)} vectors of {len(titles)} columns"
@@ -358,9 +317,13 @@ def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]
 
 def _mixed_column(rows: list[Row], k: int, comma: bool) -> list[float | str | None]:
     """Cells as numbers if all of them are, else as text; None where one is missing."""
-    cells = [None if row.text(k).lower() in MISSING else row.text(k) for row in rows]
-    words = [with_decimal_point(cell) if comma else cell for cell in cells if cell]
-    if not all(map(is_number, words)):
-        return list(cells)
-    found = zip(rows, cells, strict=True)
+    entries = [
+        None if row.text(k).lower() in cells.MISSING else row.text(k) for row in rows
+    ]
+    words = [
+        cells.with_decimal_point(cell) if comma else cell for cell in entries if cell
+    ]
+    if not all(map(cells.is_number, words)):
+        return list(entries)
+    found = zip(rows, entries, strict=True)
     return [None if cell is None else row.number(k, comma) for row, cell in found]

@@ -20,7 +20,7 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.files.cells import parse_count, parse_number
-from krein.files.text import Line, Place, decoded, without_comments
+from krein.files.sources import Line, Place, decoded, without_comments
 
 _NEWLINE, _RETURN, _BLANK, _COMMENT = b"\n\r #"
 _LONGEST = 256  # bytes of a field that the fast path takes

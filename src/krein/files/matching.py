@@ -10,25 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from krein.files import cells, sources
 from krein.files.binary import read_npy
-from krein.files.cells import (
-    SKIP,
-    Named,
-    Row,
-    as_labels,
-    as_separator,
-    is_number,
-    missing_labels,
-    unique_names,
-)
-from krein.files.tables import (
-    NAME_TITLES,
-    column_at,
-    find_separator,
-    is_numbering,
-    text_rows,
-)
-from krein.files.text import FormatError, Place, file_head, readable, text_lines
+from krein.files.cells import Row
+from krein.files.sources import FormatError, Named, Names, Place
+from krein.files.tables import is_numbering
 
 _TITLES = ("label", "labels", "class", "classes", "target", "y", "category", "group")
 
@@ -90,11 +76,11 @@ def read_labels(
     """
     names = None if names is None else list(names)
     n_items = n_items if names is None else len(names)
-    with readable(path) as file:
-        if file_head(file).startswith(b"\x93NUMPY"):
+    with sources.readable(path) as file:
+        if sources.file_head(file).startswith(b"\x93NUMPY"):
             found = _from_array(file)
         else:
-            mark = as_separator(separator) or _find_separator(file, names)
+            mark = cells.as_separator(separator) or _find_separator(file, names)
             found = _from_text(file, mark, column, names, n_items)
         items = _matched(found, names, n_items, ignore_names, file)
         return choose_labels(found, items, file, skip_unlabelled)
@@ -125,105 +111,87 @@ def _from_array(path: Path) -> Labels:
     if labels.ndim != 1 or labels.dtype.kind not in "biufU" or not labels.size:
         found = f"shape {labels.shape} of {labels.dtype}"
         raise FormatError(path, f"expected labels, got {found}")
+    missing = np.isin(labels, list(cells.MISSING_LABELS))
+    missing = np.isnan(labels) if labels.dtype.kind == "f" else missing
     note, places = f"read {labels.size} labels", [Place(path)] * labels.size
-    return Labels(labels, missing_labels(labels), note, places)
+    return Labels(labels, missing, note, places)
 
 
 def _from_text(
-    path: Path,
-    mark: str,
-    column: str | None,
-    names: list[str] | None,
-    n_items: int | None,
+    path: Path, mark: str, column: str | None, names: Names, n_items: int | None
 ) -> Labels:
-    rows = text_rows(path, mark)
-    width = len(rows[0].fields)
-    header = None
-    if column is not None or _has_header(rows, names, n_items):
-        header = rows.pop(0)
+    rows = cells.text_rows(path, mark)
+    first, width = rows[0], len(rows[0].fields)
+    titled = column is not None or _has_header(rows, names, n_items)
+    rows = rows[1:] if titled else rows
     if column is None and width > 2:
-        titles = ", ".join((header or rows[0]).texts())
-        raise FormatError(
-            path,
-            f"has {width} columns ({titles}); expected a label, or a name and a label, "
-            "per line: choose the column with column= (--label-column TITLE)",
+        has = (
+            f"has {width} columns ({', '.join(first.texts())}); expected a label, or a"
         )
+        choose = "choose the column with column= (--label-column TITLE)"
+        raise FormatError(path, f"{has} name and a label, per line: {choose}")
     if not rows:
         raise FormatError(path, "there are no labels in the file")
-    place = width - 1
-    where = ""
-    if column is not None and header is not None:
-        place, where = column_at(header, column), f" from column {column!r}"
-    elif header is not None:
-        titles = ", ".join(map(repr, header.texts()))
-        where = f" (line {header.place.line} is a header: {titles})"
+    place, beside, where = width - 1, 0 if width == 2 else None, ""
+    if column is not None:
+        place, where = cells.column_at(first, column), f" from column {column!r}"
+        beside = _place_of_names(first.texts(), rows, place, set(names or ()))
+    elif titled:
+        titles = ", ".join(map(repr, first.texts()))
+        where = f" (line {first.place.line} is a header: {titles})"
     found = labels_in_column(rows, place, "")
     present = found.values[~found.missing]
     note = f"read {present.size} labels of {len(set(present))} classes{where}"
     own = None
-    beside = _place_of_names(header, rows, place, names, column)
     if beside is not None:
-        own = unique_names([row.name(beside) for row in rows], found.places)
+        own = sources.unique_names([row.name(beside) for row in rows], found.places)
     return replace(found, note=note, names=own)
 
 
-def _find_separator(path: Path, names: list[str] | None) -> str:
+def _find_separator(path: Path, names: Names) -> str:
     """Return the separator; blanks may stand inside labels, unless names end there."""
-    mark = find_separator(path, "\t;,", numbers=False, otherwise="")
+    mark = cells.find_separator(path, "\t;,", numbers=False, otherwise="")
     if not mark and names is not None:
         known = set(names)
-        firsts = [text.split(maxsplit=1) for _, text in islice(text_lines(path), 100)]
+        lines = islice(sources.text_lines(path), 100)
+        firsts = [text.split(maxsplit=1) for _, text in lines]
         pairs = [words for words in firsts if len(words) == 2]
         if pairs and sum(words[0] in known for words in pairs) > len(firsts) // 2:
             mark = " "
     return mark or "\t"
 
 
-def _has_header(rows: list[Row], names: list[str] | None, n_items: int | None) -> bool:
+def _has_header(rows: list[Row], names: Names, n_items: int | None) -> bool:
     """Whether the first row is titles: by the items where they are known."""
     first, *others = [row.texts() for row in rows]
     if len(first) == 2 and names is not None and others:
         known = set(names)
         if first[0] in known or others[0][0] in known:
             return first[0] not in known
-    if len(first) > 1 and first[0].lower() in NAME_TITLES:
+    if len(first) > 1 and first[0].lower() in cells.NAME_TITLES:
         return True
     if n_items is not None and len(rows) in (n_items, n_items + 1):
         return len(rows) == n_items + 1
     again = any(row[-1] == first[-1] for row in others)
     if first[-1].lower() in _TITLES and not again:
         return True
-    numbers = bool(others) and all(is_number(row[-1]) for row in others)
-    return numbers and first[-1][:1].isalpha() and not is_number(first[-1])
+    numbers = bool(others) and all(cells.is_number(row[-1]) for row in others)
+    return numbers and first[-1][:1].isalpha() and not cells.is_number(first[-1])
 
 
 def _place_of_names(
-    header: Row | None,
-    rows: list[Row],
-    place: int,
-    names: list[str] | None,
-    column: str | None,
+    titles: list[str], rows: list[Row], place: int, known: set[str]
 ) -> int | None:
     """Return the column of names: where the items' names stand, or by its title."""
-    width = len(rows[0].fields)
-    if column is None:
-        return 0 if width == 2 else None
-    others = [k for k in range(width) if k != place]
-    known = set(names or ())
-    found = {k: sum(row.text(k) in known for row in rows) for k in others}
-    best = max(others, key=found.__getitem__, default=None)
-    if best is not None and found[best]:
-        return best
-    titles = header.texts() if header else []
-    return next((k for k in others if titles[k].lower() in NAME_TITLES), None)
+    found = {k: sum(row.text(k) in known for row in rows) for k in range(len(titles))}
+    found[place] = -1
+    best = max(found, key=found.__getitem__)
+    by_title = (k for k in found if titles[k].lower() in cells.NAME_TITLES)
+    return best if found[best] > 0 else next((k for k in by_title if k != place), None)
 
 
 def _matched(
-    found: Labels,
-    names: list[str] | None,
-    n_items: int | None,
-    ignore_names: bool,
-    path: Path,
+    found: Labels, names: Names, n_items: int | None, ignore_names: bool, path: Path
 ) -> Named:
     """Return the place of each item's label, -1 for none, and the items' names."""
     own, n, note = found.names, len(found.values), found.note
@@ -233,20 +201,19 @@ def _matched(
         if n_items is None:
             return Named(np.arange(n), own, notes=[note])
         if not is_numbering(own):
-            raise FormatError(
-                path,
-                f"the labels have names ({own[0]!r}, ...) but the items have none, so "
-                "their order cannot be checked; give items with names (K.npz, K.csv), "
-                "or say that the order is the same: --ignore-names, ignore_names=True",
+            has = f"the labels have names ({own[0]!r}, ...) but the items have none"
+            repair = (
+                "Give items with names (K.npz, K.csv), or say that the order is the"
             )
+            same = "same: --ignore-names, ignore_names=True"
+            raise FormatError(path, f"{has}. {repair} {same}")
         own = None
     if n_items is not None and n != n_items:
         raise FormatError(path, f"has {n} labels for {n_items} items")
     alerts = {}
     if own is not None:
         note += ", their names ignored: in the order of the items"
-        key = "order-unchecked" if names is None else "names-ignored"
-        alerts = {key: _ignored(own, names)}
+        alerts = _ignored(own, names)
     elif names is not None:
         note += ", without names: in the order of the items"
     return Named(np.arange(n), names, notes=[note], alerts=alerts)
@@ -261,16 +228,17 @@ def _by_name(own: list[str], names: list[str], note: str) -> Named:
     return Named(places, names, notes=[note])
 
 
-def _ignored(own: list[str], names: list[str] | None) -> str:
+def _ignored(own: list[str], names: Names) -> dict[str, str]:
     """What was given up by ignoring names."""
     start = "The names beside the labels were ignored"
     if names is None:
         doubt = "the items have none: nothing shows that the order is the same"
-        return f"{start}, and {doubt}. Names travel in .npz and .csv files."
-    if own == names:
-        return f"{start}; they are those of the items, in the same order."
+        text = f"{start}, and {doubt}. Names travel in .npz and .csv files."
+        return {"order-unchecked": text}
     differ = sum(a != b for a, b in zip(own, names, strict=True))
-    return f"{start}; {differ} of {len(names)} items have another name."
+    same = "they are those of the items, in the same order"
+    found = f"{differ} of {len(names)} items have another name" if differ else same
+    return {"names-ignored": f"{start}; {found}."}
 
 
 def choose_labels(
@@ -289,16 +257,13 @@ def choose_labels(
         raise _no_label(found, items, absent, path)
     kept = np.flatnonzero(~absent)
     labels = found.values[places[kept]]
-    data = as_labels(labels.tolist()) if labels.dtype == object else labels
+    data = cells.as_labels(labels.tolist()) if labels.dtype == object else labels
     if kept.size == places.size:
         return replace(items, data=data)
     left = f"{places.size - kept.size} of {places.size} items without a label left out"
-    notes, names = [f"{items.notes[0]}; {left}"], _at(items.names, kept)
+    notes = [f"{items.notes[0]}; {left}"]
+    names = None if items.names is None else [items.names[k] for k in kept]
     return replace(items, data=data, names=names, notes=notes, labelled=kept)
-
-
-def _at(names: list[str] | None, places: np.ndarray) -> list[str] | None:
-    return None if names is None else [names[k] for k in places]
 
 
 def _no_label(
@@ -309,11 +274,11 @@ def _no_label(
     place, names = items.data[first], items.names
     whose = "" if names is None else f" for {names[first]!r}"
     if place >= 0:
-        problem = f"the label is missing{whose} ({count} have none); {SKIP}"
+        problem = f"the label is missing{whose} ({count} have none); {cells.SKIP}"
         return found.places[place].error(problem, found.column)
     listed = ", ".join(map(repr, (found.names or [])[:3]))
     own = f"its own names are {listed}, ..."
-    return FormatError(path, f"has no label{whose} ({count}); {own}; {SKIP}")
+    return FormatError(path, f"has no label{whose} ({count}); {own}; {cells.SKIP}")
 
 
 def align_columns(read: Named, expected: Sequence[str]) -> Named:
@@ -342,8 +307,7 @@ def align_columns(read: Named, expected: Sequence[str]) -> Named:
         unknown = [name for name in given if name not in set(expected)]
         raise ValueError(
             f"the {len(given)} columns are not the {len(expected)} training items of "
-            f"the model: missing {_some(missing)}; unknown {_some(unknown)}. Compute "
-            "the similarities of the new items to the training items"
+            f"the model: missing {_some(missing)}; unknown {_some(unknown)}"
         )
     data = read.data[:, [position[name] for name in expected]]
     left = len(given) - len(expected)

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils.validation import check_is_fitted
 
 import krein
 from krein.items import plain_items
@@ -23,7 +26,7 @@ from krein.machines.new_points import Proxy
 from krein.result import Certificate, History, Result
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel
-from krein.store.state import Fitted, State, declared_state, faults_of
+from krein.store.state import Fitted, declared_state, faults_of
 
 TAG = "~"  # says what kind of value a JSON object stands for
 ARRAY_KINDS = "biufU"
@@ -34,97 +37,55 @@ RECORDS: dict[str, Any] = {
 PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
 
 
-def _several(names: str, kind: str, shape: str | None = None, **facts: Any) -> State:
-    return tuple(Fitted(name, kind, shape, **facts) for name in names.split())
-
-
-def _private(name: str, kind: str, **facts: Any) -> Fitted:
-    """State that scikit-learn keeps in an attribute with an underscore in front."""
-    return Fitted(name, kind, attribute=f"_{name}", **facts)
-
-
-_FRAME = (
-    Fitted("n_features_in_", "integer", needed=False),
-    Fitted("feature_names_in_", "labels", needed=False),
-)
-_LINEAR = (
-    Fitted("classes_", "labels", "c"),
-    Fitted("coef_", "numbers", "rp"),
-    *_several("intercept_ n_iter_", "anything"),
-)
-# Of scikit-learn: where the class is, and its fitted state.
-_FOREIGN: dict[str, tuple[str, State]] = {
-    "Pipeline": ("sklearn.pipeline", ()),
-    "StandardScaler": (
-        "sklearn.preprocessing",
-        (
-            *_several("mean_ var_ scale_", "numbers", needed=False),
-            Fitted("n_samples_seen_", "anything"),
-        ),
-    ),
-    "Normalizer": ("sklearn.preprocessing", ()),
+# Classes of scikit-learn and what `compare` measures by: where they are, and the
+# attributes that a file holds, under another name where one is given.
+_FOREIGN = {
+    "Pipeline": ("sklearn.pipeline", ""),
+    "StandardScaler": ("sklearn.preprocessing", "mean_ var_ scale_ n_samples_seen_"),
+    "Normalizer": ("sklearn.preprocessing", ""),
+    "FunctionTransformer": ("sklearn.preprocessing", ""),
     "MinMaxScaler": (
         "sklearn.preprocessing",
-        (
-            *_several("min_ scale_ data_min_ data_max_ data_range_", "numbers", "p"),
-            Fitted("n_samples_seen_", "integer"),
-        ),
+        "min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
     ),
     "PCA": (
         "sklearn.decomposition",
-        (
-            Fitted("mean_", "numbers", "p"),
-            Fitted("components_", "numbers", "kp"),
-            *_several("explained_variance_ explained_variance_ratio_", "numbers", "k"),
-            Fitted("singular_values_", "numbers", "k"),
-            Fitted("noise_variance_", "number"),
-            *_several("n_components_ n_samples_", "integer"),
-        ),
+        "mean_ components_ explained_variance_ explained_variance_ratio_ "
+        "singular_values_ noise_variance_ n_components_ n_samples_",
     ),
     "SimpleImputer": (
         "sklearn.impute",
-        (
-            Fitted("statistics_", "labels", "p"),
-            Fitted("indicator_", "model", needed=False),
-            _private("fit_dtype", "anything"),
-            _private("fill_dtype", "anything", needed=False),
-        ),
+        "statistics_ indicator_ fit_dtype=_fit_dtype fill_dtype=_fill_dtype",
     ),
     "MissingIndicator": (
         "sklearn.impute",
-        (
-            Fitted("features_", "integers", "k"),
-            _private("n_features", "integer"),
-            _private("precomputed", "flag"),
-        ),
+        "features_ n_features=_n_features precomputed=_precomputed",
     ),
-    "LinearSVC": ("sklearn.svm", _LINEAR),
-    "LogisticRegression": ("sklearn.linear_model", _LINEAR),
-    "FunctionTransformer": ("sklearn.preprocessing", ()),
+    "MeanOfNearest": ("krein.comparison.yardsticks", "y_"),
+    "DummyRegressor": ("sklearn.dummy", "constant_ n_outputs_"),
+    "KernelRidge": ("sklearn.kernel_ridge", "dual_coef_ X_fit_"),
+    "TransformedTargetRegressor": (
+        "sklearn.compose",
+        "regressor_ transformer_ dimensions=_training_dim",
+    ),
+    "LinearSVC": ("sklearn.svm", "classes_ coef_ intercept_ n_iter_"),
+    "LogisticRegression": ("sklearn.linear_model", "classes_ coef_ intercept_ n_iter_"),
     "ColumnTransformer": (
         "sklearn.compose",
-        (
-            Fitted("transformers_", "anything"),
-            Fitted("output_indices_", "table"),
-            Fitted("sparse_output_", "flag"),
-            _private("columns", "anything"),
-            _private("remainder", "anything"),
-            Fitted("inputs", "table", attribute="_transformer_to_input_indices"),
-            _private("n_features", "integer", needed=False),
-            Fitted(
-                "passthrough", "table", needed=False,
-                attribute="_name_to_fitted_passthrough",
-            ),
-        ),
+        "transformers_ output_indices_ sparse_output_ columns=_columns "
+        "remainder=_remainder n_features=_n_features "
+        "inputs=_transformer_to_input_indices passthrough=_name_to_fitted_passthrough",
     ),
-}  # fmt: skip
+}
 # Classes whose fitted state scikit-learn does not promise to keep between versions.
 UNSTABLE = {"ColumnTransformer", "MissingIndicator", "SimpleImputer"}
-# What the command line notes on a model: names and labels of its training items, and
-# the least and largest number between them.
+# What the command line notes on a model: names and labels of its training items, the
+# least and largest number between them, and the titles of a table of items.
 _ABOUT_ITEMS = (
-    *_several("item_names_ item_labels_", "names", needed=False),
+    Fitted("item_names_", "names", needed=False),
+    Fitted("item_labels_", "names", needed=False),
     Fitted("item_range_", "numbers", needed=False),
+    Fitted("item_columns_", "names", needed=False),
 )
 
 
@@ -146,9 +107,16 @@ def known_class(name: str) -> Any:
 def state_of(cls: type) -> dict[str, Fitted]:
     """What a fitted estimator of this class consists of."""
     name = cls.__name__
-    entries = _FOREIGN[name][1] if name in _FOREIGN else declared_state(cls).values()
-    if name in _FOREIGN and name != "Pipeline":  # which asks its first step
-        entries = (*_FRAME, *entries)
+    entries: Iterable[Fitted] = declared_state(cls).values()
+    if name in _FOREIGN:
+        words = _FOREIGN[name][1].split()
+        if name != "Pipeline":  # which asks its first step
+            words += ["n_features_in_", "feature_names_in_"]
+        parts = [word.partition("=") for word in words]
+        entries = [
+            Fitted(name, "anything", needed=False, attribute=place)
+            for name, _, place in parts
+        ]
     return {entry.name: entry for entry in (*entries, *_ABOUT_ITEMS)}
 
 
@@ -163,17 +131,17 @@ def kept_params(name: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def first_unfitted(model: Any) -> str:
-    """Name of the class of the first part of a model that lacks its state, or ""."""
-    if type(model).__name__ == "Pipeline":
+    """Name of the class of the first part of a model that is not fitted, or ""."""
+    name = type(model).__name__
+    if isinstance(model, BaseSearchCV) and not hasattr(model, "best_estimator_"):
+        return f"{name} (with refit=True)"
+    if name == "Pipeline":
         parts = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
         return next(filter(None, map(first_unfitted, parts)), "")
-    if isinstance(model, BaseSearchCV):
-        fitted = hasattr(model, "best_estimator_")
-        return "" if fitted else f"{type(model).__name__} (with refit=True)"
-    entries = state_of(type(model)).values()
-    if any(entry.needed is True for entry in entries):
-        if not any(hasattr(model, entry.place) for entry in entries):
-            return type(model).__name__
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return name
     return ""
 
 
@@ -196,8 +164,8 @@ def trusted_types() -> list[str]:
     True
     """
     found = [known_class(name) for name in krein._WHERE]
-    classes = [*filter(None, found), *RECORDS.values(), Kernel, History]
-    classes.append(placed_kernel())
+    own = (*RECORDS.values(), Kernel, History, placed_kernel())
+    classes = [*filter(None, found), *own]
     return sorted({f"{c.__module__}.{c.__qualname__}" for c in classes})
 
 
@@ -226,9 +194,8 @@ class Writer:
             items = [self.encode(v, f"{where}[{i}]") for i, v in enumerate(value)]
             return items if isinstance(value, list) else {TAG: "tuple", "items": items}
         if isinstance(value, dict):
-            keys = [self.encode(key, where) for key in value]
-            values = [self.encode(v, f"{where}[{k!r}]") for k, v in value.items()]
-            items = [list(pair) for pair in zip(keys, values, strict=True)]
+            pairs = [(k, v, f"{where}[{k!r}]") for k, v in value.items()]
+            items = [[self.encode(k, at), self.encode(v, at)] for k, v, at in pairs]
             return {TAG: "dict", "items": items}
         return self._object(value, where)
 
@@ -246,10 +213,8 @@ class Writer:
             return {TAG: kind, "member": index}
         if array.dtype.kind in "OT" and array.ndim == 1:
             return {TAG: "objects", "items": self.encode(array.tolist(), where)}
-        raise TypeError(
-            f"{where} is an array of dtype {array.dtype}, which a model file cannot "
-            "hold; numbers, booleans and text can be saved"
-        )
+        what = f"{where} is an array of dtype {array.dtype}"
+        raise TypeError(f"{what}; numbers, booleans and text can be saved")
 
     def _object(self, value: Any, where: str) -> Any:
         name = type(value).__name__
@@ -275,26 +240,22 @@ class Writer:
         if isinstance(value, np.dtype):
             return {TAG: "dtype", "name": value.str}
         if isinstance(value, partial) and not value.args:
-            function, given = self.encode(value.func, where), value.keywords
-            params = self._all(given, where)
+            function = self.encode(value.func, where)
+            params = self._all(value.keywords, where)
             return {TAG: "partial", "function": function, "params": params}
         if callable(value) and hasattr(value, "__qualname__"):
             name = f"{value.__module__}:{value.__qualname__}"
             return {TAG: "function", "name": name}
         raise TypeError(
             f"{where} is a {type(value).__module__}.{name}, which a model file cannot "
-            "hold; save_model takes fitted estimators of krein whose parameters are "
-            "numbers, text, kernels or functions. For other steps and calibration: "
-            "skops.io.dump, and skops.io.load with trusted=krein.trusted_types()"
+            "hold. For other steps and calibration: skops.io.dump, and skops.io.load "
+            "with trusted=krein.trusted_types()"
         )
 
     def _estimator(self, value: Any, where: str) -> Any:
         entries = state_of(type(value))
-        state = {
-            entry.name: plain_items(getattr(value, entry.place))
-            for entry in entries.values()
-            if hasattr(value, entry.place)
-        }
+        there = [entry for entry in entries.values() if hasattr(value, entry.place)]
+        state = {e.name: plain_items(getattr(value, e.place)) for e in there}
         faults = faults_of(value, state, entries) if state else []
         if faults:
             raise TypeError(f"{where} cannot be saved: {'; '.join(sorted(faults))}")
@@ -306,12 +267,6 @@ class Writer:
 
 # ------------------------------------------------------------ files of older versions
 
-# Fitted attributes that krein 0.2 stored and that no longer mean anything.
-_RETIRED = {
-    "stage_coef_", "stage_intercept_", "stage_threshold_", "expected_share_",
-    "expected_change_", "coef_", "alphas_", "Cs_", "rhos_", "scores_", "C_", "rho_",
-    "best_alpha_",
-}  # fmt: skip
 _CHOSEN = {"C_": "C", "rho_": "rho", "best_alpha_": "alpha"}  # names in best_params_
 
 
@@ -324,7 +279,7 @@ def state_of_format(cls: type, state: dict[str, Any], format: int) -> dict[str, 
         state = {names.get(place, place): value for place, value in state.items()}
     if format < 3:
         chosen = {new: state[old] for old, new in _CHOSEN.items() if old in state}
-        state = {k: v for k, v in state.items() if k in entries or k not in _RETIRED}
+        state = {name: value for name, value in state.items() if name in entries}
         if "best_params_" in entries and chosen:
             state.setdefault("best_params_", chosen)
     return state
@@ -340,18 +295,11 @@ def _with_proxy(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def old_transform(
-    method: str,
-    spectrum: Any,
-    gain: Any,
-    eta: float = 0.0,
-    weight: Any = None,
-    target: Any = None,
-    psd: bool = False,
+    spectrum: Any, gain: Any, eta: float = 0.0, **others: Any
 ) -> TreatedKernel:
     """Return the map of a SpectrumTransformer as krein up to 0.2 stored it."""
+    kept = {name: others[name] for name in ("weight", "psd") if name in others}
     if spectrum is None or gain is None:
-        return TreatedKernel(None, shift=eta, weight=weight, psd=psd)
-    return TreatedKernel(
-        None, 0.0, keep=0.0, vectors=spectrum.eigenvectors, gain=gain, weight=weight,
-        psd=psd,
-    )  # fmt: skip
+        return TreatedKernel(None, shift=eta, **kept)
+    vectors = spectrum.eigenvectors
+    return TreatedKernel(None, 0.0, keep=0.0, vectors=vectors, gain=gain, **kept)

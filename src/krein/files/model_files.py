@@ -14,7 +14,6 @@ import io
 import json
 import math
 import re
-import stat
 import zipfile
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -31,6 +30,7 @@ from krein.arrays import require_memory
 from krein.files import model_contents as known
 from krein.files.binary import load_array
 from krein.files.model_contents import ARRAY_KINDS, TAG
+from krein.files.sources import readable
 from krein.kernels.registry import Kernel
 from krein.result import History
 from krein.store.files import atomic_write
@@ -96,12 +96,9 @@ def save_model(est: Any, path: str | Path) -> Path:
     array(['a', 'a', 'b'], dtype='<U1')
     """
     if not isinstance(est, BaseEstimator):
-        raise TypeError(
-            f"save_model takes one fitted estimator, got {type(est).__name__}; save "
-            "several models to several files"
-        )
-    unfitted = known.first_unfitted(est)
-    if unfitted:
+        what = f"save_model takes one fitted estimator, got {type(est).__name__}"
+        raise TypeError(f"{what}; save several models to several files")
+    if unfitted := known.first_unfitted(est):
         raise NotFittedError(f"this {unfitted} is not fitted; fit it before saving it")
     writer = known.Writer()
     tree: dict[str, Any] = {
@@ -154,26 +151,19 @@ def load_model(path: str | Path, kernel: Callable | None = None) -> Any:
     ...     load_model(save_model(KreinSVC().fit(K, [0, 1]), path)).predict(K)
     array([0, 1])
     """
-    path = Path(path)
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise ModelFileError(
-            f"{path} is a device or a pipe; a model is read from an ordinary file"
-        )
-    with path.open("rb") as file:
+    with readable(path) as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 return _Reader(archive, kernel).model()
         except ModelFileError as error:
-            raise ModelFileError(f"{path.name}: {error}") from error.__cause__
+            raise ModelFileError(f"{file.name}: {error}") from error.__cause__
         except MemoryError as error:
-            raise ModelTooLargeError(f"{path.name}: {error}") from None
+            raise ModelTooLargeError(f"{file.name}: {error}") from None
         except Exception as error:
             # zipfile, json and numpy raise a dozen kinds on damaged input.
-            raise ModelFileError(
-                f"{path.name} is damaged or not a krein model "
-                f"({type(error).__name__}: {error}). Save the model again"
-            ) from error
+            why = f"({type(error).__name__}: {error}). Save the model again"
+            text = f"{file.name} is damaged or not a krein model {why}"
+            raise ModelFileError(text) from error
 
 
 def _member(index: int) -> str:
@@ -208,10 +198,7 @@ class _Reader:
                 raise ModelFileError(f"member {info.filename!r} occurs twice")
             stored = info.compress_type == zipfile.ZIP_STORED
             if not stored or info.file_size != info.compress_size:
-                raise ModelFileError(
-                    f"member {info.filename!r} is compressed or its sizes disagree; "
-                    "krein stores members as they are, this is not its file"
-                )
+                raise ModelFileError(f"member {info.filename!r} is compressed")
             sizes[info.filename] = info.file_size
         if _TREE not in sizes:
             raise ModelFileError(f"not a krein model: there is no {_TREE} inside")
@@ -219,11 +206,9 @@ class _Reader:
 
     def model(self) -> Any:
         """Return the estimator that the archive holds."""
-        require_memory(
-            2 * sum(self.sizes.values()) + _JSON_GROWTH * self.sizes[_TREE],
-            "loading the model",
-            "Free some memory, or raise KREIN_MEMORY_LIMIT.",
-        )
+        needed = 2 * sum(self.sizes.values()) + _JSON_GROWTH * self.sizes[_TREE]
+        instead = "Free some memory, or raise KREIN_MEMORY_LIMIT."
+        require_memory(needed, "loading the model", instead)
         tree = json.loads(self.archive.read(_TREE))
         if not isinstance(tree, dict) or not isinstance(tree.get("format"), int):
             raise ModelFileError(f"{_TREE} does not say its format")
@@ -233,15 +218,13 @@ class _Reader:
         if not 1 <= self.format <= _FORMAT:
             raise ModelFileError(
                 f"the model was saved by krein {self.version} in file format "
-                f"{self.format}; this is krein {krein.__version__}, which reads "
-                f"formats 1 to {_FORMAT}. Load it with krein {self.version}, or fit "
-                "and save it again"
+                f"{self.format}; krein {krein.__version__} reads formats 1 to "
+                f"{_FORMAT}. Load it with krein {self.version}, or save it again"
             )
         model = self.decode(tree.get("model"))
         if not isinstance(model, BaseEstimator):
             raise ModelFileError("the file holds no estimator")
-        unfitted = known.first_unfitted(model)
-        if unfitted:
+        if unfitted := known.first_unfitted(model):
             raise ModelFileError(f"not a whole model: the {unfitted} is not fitted")
         if self.format >= 3:
             self._check_sum(tree)
@@ -254,10 +237,8 @@ class _Reader:
             raise ModelFileError("its arrays are not those that krein writes")
         arrays = [self._read_array({"member": i}) for i in range(count)]
         if tree.get("checksum") != _checksum(tree, arrays):
-            raise ModelFileError(
-                "its contents do not agree with its checksum: the file was changed "
-                "after the model was saved. Save the model again"
-            )
+            changed = "it was changed after the model was saved. Save the model again"
+            raise ModelFileError(f"does not agree with its checksum: {changed}")
 
     def decode(self, node: Any) -> Any:
         """Return the value that a part of the tree stands for."""
@@ -314,9 +295,8 @@ class _Reader:
         try:
             return Kernel(node["name"], **self._all(node["params"]))
         except (ValueError, TypeError) as error:
-            raise ModelFileError(
-                f"saved by krein {self.version}: {error}. Load it with that version"
-            ) from error
+            text = f"saved by krein {self.version}: {error}. Load it with that version"
+            raise ModelFileError(text) from error
 
     def _read_history(self, node: dict) -> History:
         columns = self._all(node["columns"])
@@ -341,16 +321,12 @@ class _Reader:
     def _read_estimator(self, node: dict) -> Any:
         cls = known.known_class(str(node["class"]))
         if cls is None:
-            raise ModelFileError(
-                f"unknown class {node['class']!r} (saved by krein {self.version}; "
-                f"this is {krein.__version__})"
-            )
+            versions = f"(saved by krein {self.version}; this is {krein.__version__})"
+            raise ModelFileError(f"unknown class {node['class']!r} {versions}")
         if cls.__name__ in known.UNSTABLE and self.sklearn != sklearn.__version__:
-            raise ModelFileError(
-                f"a {cls.__name__} saved with scikit-learn {self.sklearn} cannot be "
-                f"loaded with {sklearn.__version__}: install the former, or fit and "
-                "save the model again"
-            )
+            text = f"a {cls.__name__} saved with scikit-learn {self.sklearn} cannot be"
+            instead = "install the former, or fit and save the model again"
+            raise ModelFileError(f"{text} loaded with {sklearn.__version__}: {instead}")
         estimator = self._unfitted(cls, known.kept_params(cls.__name__, node["params"]))
         if node["state"]:
             self._set_state(estimator, self._all(node["state"]))
@@ -362,8 +338,8 @@ class _Reader:
         state = known.state_of_format(cls, state, self.format)
         faults = faults_of(estimator, state, entries, self.format)
         if faults:
-            what = f"not a whole {cls.__name__}"
-            raise ModelFileError(f"{what}: {'; '.join(sorted(faults))}")
+            text = "; ".join(sorted(faults))
+            raise ModelFileError(f"not a whole {cls.__name__}: {text}")
         for name, value in state.items():
             setattr(estimator, entries[name].place, value)
 
@@ -373,10 +349,9 @@ class _Reader:
             del params["signature"]
         extra = sorted(set(params) - set(cls._get_param_names()))
         if extra:
-            raise ModelFileError(
-                f"{cls.__name__} has no parameter {', '.join(map(repr, extra))} in "
-                f"krein {krein.__version__}; load it with krein {self.version}"
-            )
+            has = f"{cls.__name__} has no parameter {', '.join(map(repr, extra))} in"
+            load = f"krein {krein.__version__}; load it with krein {self.version}"
+            raise ModelFileError(f"{has} {load}")
         return cls(**self._all(params))
 
     def _read_partial(self, node: dict) -> Callable:
@@ -386,14 +361,9 @@ class _Reader:
     def _read_function(self, node: dict) -> Callable:
         name = str(node["name"])
         if self.kernel is None:
-            raise ModelFileError(
-                f"the model uses the function {name}; import it and pass it: "
-                "load_model(path, kernel=that_function)"
-            )
+            repair = "import it and pass it: load_model(path, kernel=that_function)"
+            raise ModelFileError(f"the model uses the function {name}; {repair}")
         given = getattr(self.kernel, "__qualname__", type(self.kernel).__name__)
         if given.rsplit(".", 1)[-1] != re.split(r"[.:]", name)[-1]:
-            raise ModelFileError(
-                f"the model was fitted with the function {name}, but kernel={given} "
-                "was passed"
-            )
+            raise ModelFileError(f"fitted with {name}, but kernel={given} was passed")
         return self.kernel

@@ -11,21 +11,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from krein.files import binary, square
+from krein.files import binary, cells, sources, square, tables
 from krein.files import item_files as items
-from krein.files.cells import (
-    How,
-    Named,
-    Row,
-    as_separator,
-    called,
-    is_number,
-    is_number_or_missing,
-    parse_count,
-)
 from krein.files.hit_columns import is_pair_list
-from krein.files.tables import find_separator, read_rows, read_table
-from krein.files.text import FormatError, TooLargeError, file_head, readable
+from krein.files.sources import FormatError, How, Named
 
 Reader = Callable[[Path, How], Named]
 
@@ -72,16 +61,18 @@ def _is_libsvm(lines: list[str]) -> bool:
 
 
 def _is_phylip(lines: list[str]) -> bool:
-    if parse_count(lines[0]) is None or len(lines) < 2:
+    if cells.parse_count(lines[0]) is None or len(lines) < 2:
         return False
     name, *numbers = lines[1].split()
-    return not is_number(name) and all(is_number(number) for number in numbers)
+    return not cells.is_number(name) and all(
+        cells.is_number(number) for number in numbers
+    )
 
 
 def _read_vectors(path: Path, how: How) -> Named:
-    read = read_table(path, how.separator, matrix=False)
+    read = tables.read_table(path, how.separator, matrix=False)
     for i, j in np.argwhere(~np.isfinite(read.data))[:1]:
-        row, column = called(read.names, i), called(read.columns, j)
+        row, column = sources.called(read.names, i), sources.called(read.columns, j)
         raise FormatError(path, f"row {row} has no number in column {column}")
     return read
 
@@ -122,7 +113,7 @@ def read_matrix(
     format: str | None = None,
     separator: str | None = None,
     key: str | None = None,
-    missing: float | Literal["error"] = 0.0,
+    missing: float | Literal["error", "distance"] = 0.0,
     mirror: bool = True,
 ) -> Named:
     """Read a matrix of similarities or distances.
@@ -140,11 +131,13 @@ def read_matrix(
         ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
     key : str, optional
         Name of the array in a .npz or .mat file with several.
-    missing : float or "error"
+    missing : float, "error" or "distance"
         For pair lists: the score of pairs that are not listed, or a refusal.
+        ``"distance"`` refuses too, but items are at distance 0 from themselves.
     mirror : bool
         In a square matrix without other names above, take a missing entry from the
-        other direction; False for new items against training items.
+        other direction; False for new items against training items, which the first
+        and the second names of a pair list are then.
 
     Returns
     -------
@@ -167,14 +160,10 @@ def read_matrix(
     "read 2 x 2 numbers, names from first row and column, separator ';', decimal commas"
     >>> folder.cleanup()
     """
-    how = How(as_separator(separator), key, missing)
-    with readable(path) as file:
+    how = How(cells.as_separator(separator), key, missing, apart=not mirror)
+    with sources.readable(path) as file:
         found = choose_format(file, format, matrix=True)
-        if found.name in ("csv", "tsv"):
-            read = _or_hint(found.matrix, file, how, _items_to_compare)
-        else:
-            read = found.matrix(file, how)  # type: ignore[misc]
-        return square.complete(read, file, mirror)
+        return square.complete(_read(found, file, how, matrix=True), file, mirror)
 
 
 def read_items(
@@ -229,67 +218,48 @@ def read_items(
     (['a', 'b'], ['ACGT', 'AC'])
     >>> folder.cleanup()
     """
-    how = How(as_separator(separator), key)
-    with readable(path) as file:
-        mixed = format == "table"
+    mark, mixed = cells.as_separator(separator), format == "table"
+    how = How(mark, key, 0.0, column, label_column, skip_unlabelled, mixed)
+    with sources.readable(path) as file:
         if mixed or column is not None or label_column is not None:
-            return items.read_columns(
-                file,
-                how.separator,
-                column,
-                label_column,
-                skip_unlabelled=skip_unlabelled,
-                mixed=mixed,
-            )
+            return items.read_columns(file, how)
         found = choose_format(file, format, matrix=False)
-        if found.name in ("csv", "ucr"):
-            read = _or_hint(found.items, file, how, _column_of_text)
-        else:
-            read = found.items(file, how)  # type: ignore[misc]
+        read = _read(found, file, how, matrix=False)
         notes = read.notes or [f"read {len(read.data)} items ({found.name})"]
         return replace(read, notes=notes)
 
 
-def _or_hint(
-    reader: Any, path: Path, how: How, hint: Callable[[Row, int], str]
-) -> Named:
-    """Read numbers; where there are none, let `hint` say what else the table may be.
-
-    It is given the first row and the number of rows.
-    """
+def _read(found: Format, path: Path, how: How, *, matrix: bool) -> Named:
+    """Read; where a table holds no numbers, say what else it may be."""
+    reader: Any = found.matrix if matrix else found.items
     try:
         return reader(path, how)
-    except TooLargeError:
-        raise
     except FormatError as error:
-        try:
-            rows = read_rows(path, find_separator(path))
-            words = hint(next(rows), 1 + sum(1 for _ in rows))
-        except (FormatError, StopIteration):
-            words = ""
-        raise (error.in_file(path, f". {words}") if words else error) from None
+        table = found.name in ("csv", "tsv", "ucr")
+        if not table or isinstance(error, sources.TooLargeError):
+            raise
+        raise error.in_file(path, _hint(path, matrix)) from None
 
 
-def _items_to_compare(first: Row, n_rows: int) -> str:
-    width = len(first.fields)
-    if width < 2 or n_rows - width in (-1, 0, 1):  # the shape of a matrix
+def _hint(path: Path, matrix: bool) -> str:
+    try:
+        rows = cells.read_rows(path, cells.find_separator(path))
+        texts, n_rows = next(rows).texts(), 1 + sum(1 for _ in rows)
+    except (FormatError, StopIteration):
         return ""
-    return (
-        "Is it a table of items? Name their column and a kernel: --items COLUMN "
-        f"--kernel NAME (read_items(path, column=COLUMN)); there are {_titles(first)}"
-    )
-
-
-def _column_of_text(first: Row, n_rows: int) -> str:
-    if all(is_number_or_missing(text) for text in first.texts()):
+    titles = ", ".join([text for text in texts if text][:8])
+    if matrix:
+        if len(texts) < 2 or abs(n_rows - len(texts)) < 2:  # the shape of a matrix
+            return ""
+        return (
+            ". Is it a table of items? Name their column and a kernel: --items COLUMN "
+            f"--kernel NAME (read_items(path, column=COLUMN)); there are {titles}"
+        )
+    if all(map(cells.is_number_or_missing, texts)):
         return ""
-    if len(first.fields) == 1:
-        return "For items that are text, one per line: format='lines'"
-    return f"For items that are text: column= (--items), one of {_titles(first)}"
-
-
-def _titles(first: Row) -> str:
-    return ", ".join([text for text in first.texts() if text][:8])
+    if len(texts) == 1:
+        return ". For items that are text, one per line: format='lines'"
+    return f". For items that are text: column= (--items), one of {titles}"
 
 
 def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
@@ -309,7 +279,7 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
         return by_name[format]
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in (".gz", ".zst")]
     name = known.get(suffixes[-1] if suffixes else "")
-    found = _by_content(file_head(path))
+    found = _by_content(sources.file_head(path))
     if found is None or (found.name in ("pairs", "phylip") and not matrix):
         return by_name[name or _text_or_unknown(path, matrix)]
     if found.matrix if matrix else found.items:
@@ -321,7 +291,9 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
 def _by_content(head: bytes) -> Format | None:
     """Formats that cannot be taken for another one."""
     text = head.decode("utf-8-sig", errors="replace")
-    lines = text.splitlines()[: -1 if len(head) == 4096 else None]  # the last is cut
+    lines = text.splitlines()[
+        : -1 if len(head) == 4096 else None
+    ]  # the last is cells.cut
     lines = [line for line in lines if line.strip() and line[0] not in "#%"]
 
     def fits(test: Any) -> bool:
@@ -346,13 +318,12 @@ def _needs_kernel(found: Format) -> str:
 
 
 def _text_or_unknown(path: Path, matrix: bool) -> str:
-    head = file_head(path)
+    head = sources.file_head(path)
     if b"\0" in head:
         names = ", ".join(sorted(MATRIX_FORMATS if matrix else ITEM_FORMATS))
-        raise FormatError(
-            path, f"the format is not known by name or content; known are {names}"
-        )
+        problem = "the format is not known by name or content; known are"
+        raise FormatError(path, f"{problem} {names}")
     words = re.split(r"[,;\s]+", head.decode("utf-8-sig", errors="replace"))
-    if not matrix and not any(is_number(word) for word in words):
+    if not matrix and not any(cells.is_number(word) for word in words):
         return "lines"  # text without a number holds no vectors
     return "csv"

@@ -7,39 +7,21 @@ file and fills a truncated symmetric one with zeros.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from krein.files.cells import (
-    How,
-    Named,
-    called,
-    is_number,
-    name_from_text,
-    parse_count,
-    parse_number,
-    unique_names,
-)
+from krein.files import cells, sources
 from krein.files.hit_columns import find_columns, table_blocks
-from krein.files.hit_table import Collected, collect
-from krein.files.line_blocks import careful_numbers, data_lines, fast_numbers
+from krein.files.hit_table import Collected, Table, collect
+from krein.files.line_blocks import careful_numbers, fast_numbers
+from krein.files.sources import FormatError, How, Named, Names, Place
 from krein.files.tables import read_table
-from krein.files.text import (
-    FormatError,
-    Place,
-    require_room,
-    text_lines,
-    without_comments,
-)
 
 _FIELDS = ("real", "double", "integer", "pattern")
-# Numbers of some lines, and what gives the place of the k-th of these lines.
-Blocks = Iterator[tuple[np.ndarray, Callable[[int], Place]]]
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 
@@ -51,21 +33,9 @@ class _Header(NamedTuple):
     symmetry: str
 
     @property
-    def general(self) -> bool:
-        return self.symmetry == "general"
-
-    @property
     def sign(self) -> float:
-        """What the mirror entry is multiplied by."""
-        return -1.0 if self.symmetry == "skew-symmetric" else 1.0
-
-    def total(self, n: int, m: int) -> int:
-        """Number of entries of a matrix that is given in full."""
-        return n * m if self.general else n * (n + int(self.sign)) // 2
-
-    def marked(self, i: Any, j: Any) -> Any:
-        """Return the lower one of two entries that mirror each other."""
-        return (i, j) if self.general else (np.maximum(i, j), np.minimum(i, j))
+        """What the mirror entry is multiplied by; 0 where there is none."""
+        return {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0}[self.symmetry]
 
 
 def _header(text: str, place: Place) -> _Header:
@@ -82,26 +52,27 @@ def _header(text: str, place: Place) -> _Header:
 
 def read_matrix_market(path: Path, how: How | None = None) -> Named:
     """Read a Matrix Market file as a dense matrix; every entry must be there."""
-    lines = text_lines(path)
+    lines = sources.text_lines(path)
     place, first = next(lines, (Place(path, 1), ""))
     header = _header(first, place)
-    place, text = next(without_comments(lines, "%"), (place, ""))
+    place, text = next(sources.without_comments(lines, "%"), (place, ""))
     sizes = text.split()
-    counts = [parse_count(word) for word in sizes]
+    counts = [cells.parse_count(word) for word in sizes]
     if header.coordinate and sizes[2:] == ["0"]:
         counts[2] = 0
     if len(counts) != 2 + header.coordinate or None in counts:
         raise place.error("expected the numbers of rows, columns and entries")
     n, m, *entries = [count or 0 for count in counts]
-    if n != m and not header.general:
+    if n != m and header.sign:
         raise place.error(f"a symmetric matrix has {n} rows and {m} columns")
-    require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
-    wanted = entries[0] if entries else header.total(n, m)
-    blocks = partial(_number_blocks, path, place.line or 0, header)
+    sources.require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
+    total = n * (n + int(header.sign)) // 2 if header.sign else n * m
+    wanted = entries[0] if entries else total
+    blocks = _number_blocks(path, place.line or 0, header)
     if header.coordinate:
-        K, seen = _from_entries(blocks, header, (n, m))
+        K, seen = _from_entries(blocks, header, (n, m), path)
     else:
-        K, seen = _from_values(blocks(), header, (n, m), wanted)
+        K, seen = _from_values(blocks, header, (n, m), wanted)
     if seen != wanted:
         announced = f"{wanted} entries are announced, {seen} follow; is it complete?"
         raise FormatError(path, announced)
@@ -109,65 +80,53 @@ def read_matrix_market(path: Path, how: How | None = None) -> Named:
     return Named(K, notes=[note])
 
 
-def _number_blocks(path: Path, head: int, header: _Header) -> Blocks:
+def _number_blocks(path: Path, head: int, header: _Header) -> Iterator[np.ndarray]:
     """Read what follows the head; a FormatError names the line that is wrong."""
     counts, width = (2, 3 - header.pattern) if header.coordinate else (0, 1)
     for first, text in table_blocks(path, head):
         numbers = fast_numbers(text, counts, width)
         if numbers is None:
             numbers = careful_numbers(text, counts, width, first)
-        yield numbers, partial(_place_of, text, first)
-
-
-def _place_of(text: bytes, first: Place, k: int) -> Place:
-    return data_lines(text, first, "%")[k][0]
+        yield numbers
 
 
 def _from_entries(
-    blocks: Callable[[], Blocks], header: _Header, shape: tuple[int, int]
+    blocks: Iterator[np.ndarray], header: _Header, shape: tuple[int, int], path: Path
 ) -> tuple[np.ndarray, int]:
     """Put row, column and value of each line into a matrix; count the lines."""
     K, given, seen = np.zeros(shape), np.zeros(shape, dtype=bool), 0
-    for numbers, place_of in blocks():
+    for numbers in blocks:
         i, j = (numbers[:, k].astype(int) - 1 for k in (0, 1))
-        inside = (i >= 0) & (i < shape[0]) & (j >= 0) & (j < shape[1])
-        if not inside.all():
-            k = int(np.argmin(inside))
+        outside = (i < 0) | (i >= shape[0]) | (j < 0) | (j >= shape[1])
+        for k in np.flatnonzero(outside)[:1]:
             where = f"({i[k] + 1}, {j[k] + 1})"
-            raise place_of(k).error(f"entry {where} is outside {shape}")
+            raise FormatError(path, f"entry {where} is outside {shape}")
         value = 1.0 if header.pattern else numbers[:, 2]
-        given[header.marked(i, j)] = True
-        if not header.general:
+        seen += len(numbers)
+        given[i, j] = True
+        if header.sign:
             K[j, i] = header.sign * value
         K[i, j] = value
-        seen += len(numbers)
+    if header.sign:  # of two entries that mirror each other one is given
+        given = np.tril(given | given.T)
     if np.count_nonzero(given) != seen:
-        raise _given_twice(blocks(), header, given)
+        raise FormatError(path, "an entry is given twice")
     return K, seen
 
 
-def _given_twice(blocks: Blocks, header: _Header, given: np.ndarray) -> FormatError:
-    """Say which entry is given for the second time."""
-    given[:] = False
-    for numbers, place_of in blocks:
-        for k, (i, j) in enumerate(numbers[:, :2].astype(int)):
-            mark = header.marked(i - 1, j - 1)
-            if given[mark]:
-                return place_of(k).error(f"entry ({i}, {j}) is given twice")
-            given[mark] = True
-    raise AssertionError("no entry is given twice")
-
-
 def _from_values(
-    blocks: Blocks, header: _Header, shape: tuple[int, int], wanted: int
+    blocks: Iterator[np.ndarray],
+    header: _Header,
+    shape: tuple[int, int],
+    wanted: int,
 ) -> tuple[np.ndarray, int]:
     """Put one value a line, column by column, into a matrix."""
     values, seen = np.zeros(wanted), 0
-    for numbers, _ in blocks:
+    for numbers in blocks:
         room = values[seen : seen + len(numbers)]
         room[:] = numbers[: len(room), 0]
         seen += len(numbers)
-    if header.general:
+    if not header.sign:
         return values.reshape(shape[::-1]).T, seen
     K = np.zeros(shape)
     # The lower triangle column by column is the upper one row by row.
@@ -179,24 +138,19 @@ def _from_values(
 
 def read_phylip(path: Path, how: How | None = None) -> Named:
     """Read a PHYLIP distance matrix: square or lower triangle, wrapped or not."""
-    lines = deque((place, line) for place, line in text_lines(path) if line.strip())
-    if not lines:
-        raise FormatError(path, "the file is empty; expected the number of items")
-    place, first = lines.popleft()
-    n = parse_count(first)
+    lines = deque(line for line in sources.text_lines(path) if line[1].strip())
+    place, first = lines.popleft() if lines else (Place(path, 1), "")
+    n = cells.parse_count(first)
     if n is None:
         raise place.error(f"expected the number of items, got {first.strip()!r}")
-    if n > len(lines):
-        has = f"{n} items are announced, {len(lines)} lines follow"
-        raise FormatError(path, f"{has}; is the file complete?")
-    require_room(8 * n * n, path, "Take fewer items.")
-    lower = len(lines[0][1].split()) == 1 and n > 1
+    sources.require_room(8 * n * n, path, "Take fewer items.")
+    lower = n > 1 and bool(lines) and len(lines[0][1].split()) == 1
     D = np.zeros((n, n))
     names, starts = [], []
     for i in range(n):
         if not lines:
-            problem = "the file ends before the last item; is it complete?"
-            raise FormatError(path, problem)
+            has = f"{n} items are announced, {i} follow"
+            raise FormatError(path, f"{has}; is the file complete?")
         wanted = i if lower else n
         starts.append(lines[0][0])
         name, D[i, :wanted] = _read_item(lines, wanted)
@@ -207,67 +161,75 @@ def read_phylip(path: Path, how: How | None = None) -> Named:
         D += D.T
     shape = "the lower triangle" if lower else "a square matrix"
     note = f"read {n} x {n} numbers, PHYLIP, {shape}, names from first column"
-    return Named(D, unique_names(names, starts), notes=[note])
+    return Named(D, sources.unique_names(names, starts), notes=[note])
 
 
-def _read_item(lines: deque[tuple[Place, str]], wanted: int) -> tuple[str, list[float]]:
+def _read_item(lines: deque[sources.Line], wanted: int) -> tuple[str, list[float]]:
     """Take the lines of a name and its distances, as many as they are on."""
     place, line = lines.popleft()
-    name, fields = _name_and_fields(line)
-    values = [(place, column, field) for column, field in enumerate(fields, start=2)]
+    name, *fields = line.split()
+    if not all(map(cells.is_number, fields)):  # ten characters with blanks inside
+        name, fields = line[:10].strip(), line[10:].split()
+    values = [cells.parse_number(word, place, k) for k, word in enumerate(fields, 2)]
     while len(values) < wanted and lines:
         place, line = lines.popleft()
-        values += [(place, c, field) for c, field in enumerate(line.split(), start=1)]
+        words = enumerate(line.split(), 1)
+        values += [cells.parse_number(word, place, k) for k, word in words]
     if len(values) != wanted:
         has = f"item {name!r} has {len(values)} distances, expected {wanted}"
         raise place.error(has)
-    numbers = [parse_number(field, at, column) for at, column, field in values]
-    return name_from_text(name), numbers
-
-
-def _name_and_fields(line: str) -> tuple[str, list[str]]:
-    """A name up to the first blank, or of ten characters with blanks inside."""
-    fields = line.split()
-    if all(is_number(field) for field in fields[1:]):
-        return fields[0], fields[1:]
-    return line[:10].strip(), line[10:].split()
+    return cells.name_from_text(name), values
 
 
 def read_pairs(path: Path, how: How) -> Named:
-    """Read two names and a number per line into a symmetric matrix.
+    """Read two names and a number per line into a matrix, symmetric unless `how.apart`.
 
-    Of several numbers of a pair, and of its two directions, the largest counts. Items
-    stand in the order in which they appear. Pairs that are not listed have
-    `how.missing`; of distances only those of items to themselves may be absent.
+    Of several numbers of a pair the largest counts, of similarities also of its two
+    directions; a distance that is listed in one direction holds in both. Items stand in
+    the order in which they appear. Pairs that are not listed have `how.missing`.
     """
     layout = find_columns(path, pairs=True)
-    found = collect(path, layout, Collected())
-    rows, columns, values = found.triplets()
-    names = [name.decode() for name in found.rows.position]
-    n = len(names)
-    if all(name.isdigit() for name in names):  # R counts the items of a `dist`
-        order = np.argsort([int(name) for name in names], kind="stable")
-        place = np.argsort(order)
-        rows, columns, names = place[rows], place[columns], [names[k] for k in order]
-    require_room(16 * n * n, path, "Read it sparse, with krein.read_hits.")
-    K = np.full((n, n), -np.inf)
+    distances = layout.distances or how.missing == "distance"
+    found = Collected()
+    if how.apart:
+        found.columns = Table()
+    rows, columns, values = collect(path, layout, found).triplets()
+    shape = len(found.rows.position), len(found.columns.position)
+    sources.require_room(16 * shape[0] * shape[1], path, "Read it by krein.read_hits.")
+    K = np.full(shape, -np.inf)
     np.maximum.at(K, (rows, columns), values)
-    np.maximum(K, K.T, out=K)
+    if not how.apart:
+        K = np.where(np.isneginf(K) | (not distances), np.maximum(K, K.T), K)
+    (order, names), (others, titles) = map(_in_order, (found.rows, found.columns))
+    K = K[np.ix_(order, others)]
     absent = np.isneginf(K)
-    count = (n * n - int(absent.sum()) + int((~absent).diagonal().sum())) // 2
-    if layout.distances:
+    if distances and not how.apart:
         np.fill_diagonal(absent, False)
-    if absent.any() and (layout.distances or how.missing == "error"):
-        i, j = np.argwhere(np.triu(absent))[0]
-        raise FormatError(
-            path,
-            f"{int(np.triu(absent).sum())} pairs are missing, the first is "
-            f"({names[i]!r}, {names[j]!r}); "
-            + ("measure them" if layout.distances else "pass missing=0 to fill them"),
-        )
-    K[np.isneginf(K)] = 0.0 if how.missing == "error" else how.missing
-    note = f"read {count} scored pairs of {n} items, {layout.why}"
+    wanted = absent if how.apart else np.triu(absent)
+    if wanted.any() and (distances or how.missing == "error"):
+        i, j = np.argwhere(wanted)[0]
+        fill = "measure them" if distances else "pass missing=0 to fill them"
+        first = f"({names[i]!r}, {titles[j]!r})"
+        missing = f"{int(wanted.sum())} pairs are missing, the first is {first}; {fill}"
+        raise FormatError(path, missing)
+    filled = np.isneginf(K)
+    K[filled] = 0.0 if isinstance(how.missing, str) else how.missing
+    if how.apart:
+        note = f"read pairs of {shape[0]} items with {shape[1]} others, {layout.why}"
+        return Named(K, names, titles, notes=[note])
+    count = (filled.size - int(filled.sum()) + int((~filled).diagonal().sum())) // 2
+    note = f"read {count} scored pairs of {shape[0]} items, {layout.why}"
     return Named(K, names, notes=[note])
+
+
+def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
+    """Positions of the items and their names; numbers, as R has them, ascend."""
+    names = [name.decode() for name in table.position]
+    numbers = [int(name) if name.isdigit() else None for name in names]
+    order = np.arange(len(names))
+    if None not in numbers:
+        order = np.argsort(np.array(numbers), kind="stable")
+    return order, [names[k] for k in order]
 
 
 def read_square_table(path: Path, how: How) -> Named:
@@ -284,9 +246,7 @@ def read_square_table(path: Path, how: How) -> Named:
     return replace(read, data=D, names=items, columns=None, notes=notes)
 
 
-def _is_strict_triangle(
-    values: np.ndarray, names: list[str] | None, titles: list[str]
-) -> bool:
+def _is_strict_triangle(values: np.ndarray, names: Names, titles: list[str]) -> bool:
     """Whether these are the entries below the diagonal, as R prints a `dist`.
 
     Without titles the first item has a row of its own, with nothing in it.
@@ -310,14 +270,14 @@ def complete(read: Named, path: Path, mirror: bool) -> Named:
     data = np.asarray(data, dtype=np.float64)
     notes = read.notes
     if not any(note.startswith("read") for note in notes):
-        named = "no names" if read.names is None else "with names"
-        shape = f"{data.shape[0]} x {data.shape[1]}"
-        notes = [", ".join([f"read {shape} numbers, {named}", *notes])]
-    for names, n, what in ((read.names, 0, "rows"), (read.columns, 1, "columns")):
-        if names is not None and len(names) != data.shape[n]:
-            has = f"has {len(names)} names for {data.shape[n]} {what}"
-            raise FormatError(path, has)
-        unique_names(names or [], [Place(path)] * len(names or []))
+        start = "read {} x {} numbers, ".format(*data.shape)
+        start += "no names" if read.names is None else "with names"
+        notes = [", ".join([start, *notes])]
+    named = ((read.names, "rows"), (read.columns, "columns"))
+    for n, (names, what) in zip(data.shape, named, strict=True):
+        if names is not None and len(names) != n:
+            raise FormatError(path, f"has {len(names)} names for {n} {what}")
+        sources.unique_names(names or [], [Place(path)] * len(names or []))
     columns = None if read.columns == read.names else read.columns
     read = replace(read, data=data, columns=columns, notes=notes)
     return read if np.isfinite(data).all() else _fill(read, path, mirror)
@@ -331,8 +291,7 @@ def _fill(read: Named, path: Path, mirror: bool) -> Named:
     if mirror and own and gaps.any():
         known = gaps & ~gaps.T
         K = np.where(known, K.T, K)
-        if known.any():
-            count = int(known.sum())
+        if count := int(known.sum()):
             what = "1 missing entry" if count == 1 else f"{count} missing entries"
             filled["missing-filled"] = f"{what} taken from across the diagonal"
         if len(K) > 1 and (gaps == np.triu(np.ones_like(gaps))).all():
@@ -341,15 +300,12 @@ def _fill(read: Named, path: Path, mirror: bool) -> Named:
             filled["diagonal-filled"] = zero
     bad = np.argwhere(~np.isfinite(K))
     for i, j in bad[:1]:
-        row = called(read.names, i)
-        column = called(read.names if own else read.columns, j)
+        row = sources.called(read.names, i)
+        column = sources.called(read.names if own else read.columns, j)
         if np.isinf(K[i, j]):
             raise FormatError(path, f"row {row} and column {column} hold {K[i, j]}")
-        raise FormatError(
-            path,
-            f"{len(bad)} entries are missing, the first in row {row} and column "
-            f"{column}, and nothing across the diagonal stands in for them. Measure "
-            "them, leave these items out, or write a value you can defend",
-        )
+        first = f"the first in row {row} and column {column}"
+        repair = "Measure them, leave these items out, or write a value you can defend"
+        raise FormatError(path, f"{len(bad)} entries are missing, {first}. {repair}")
     alerts = read.alerts | {key: f"{text}." for key, text in filled.items()}
     return replace(read, data=K, notes=[*read.notes, *filled.values()], alerts=alerts)

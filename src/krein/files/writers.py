@@ -10,9 +10,9 @@ from typing import IO, Any
 import numpy as np
 import scipy.io
 
-from krein.files.cells import Named, check_names, is_number_or_missing, name_to_text
+from krein.files.cells import is_number_or_missing, name_to_text
 from krein.files.hit_table import hits_of_matrix
-from krein.files.text import FormatError
+from krein.files.sources import FormatError, Named, Names, check_names
 from krein.store.files import atomic_write
 
 _FORMATS = {".phy": "phylip", ".phylip": "phylip", ".dist": "phylip"} | {
@@ -104,9 +104,9 @@ def write_matrix(
 def _check_numbers(K: Any) -> np.ndarray:
     K = np.asarray(K)
     if np.iscomplexobj(K):
+        repair = "write K.real if the imaginary parts are rounding"
         raise TypeError(
-            "K must be a matrix of real numbers, got complex ones; write K.real if the "
-            "imaginary parts are rounding"
+            f"K must be a matrix of real numbers, got complex ones; {repair}"
         )
     K = np.asarray(K, dtype=np.float64)
     if K.ndim != 2 or K.size == 0 or not np.isfinite(K).all():
@@ -145,11 +145,7 @@ def _cell(value: Any, delimiter: str, quote_numbers: bool) -> str:
 
 
 def write_table(
-    handle: IO[str],
-    K: np.ndarray,
-    rows: list[str] | None,
-    titles: list[str] | None,
-    delimiter: str,
+    handle: IO[str], K: np.ndarray, rows: Names, titles: Names, delimiter: str
 ) -> None:
     """Write numbers with all their digits, titles and names around them."""
     if titles is None and K.shape[0] == K.shape[1]:
@@ -164,7 +160,7 @@ def write_table(
     write_rows(handle, table, delimiter, quote_numbers=True)
 
 
-def _write_phylip(handle: IO[str], K: np.ndarray, names: list[str] | None) -> None:
+def _write_phylip(handle: IO[str], K: np.ndarray, names: Names) -> None:
     names = names or [f"item{i}" for i in range(1, len(K) + 1)]
     handle.write(f"{len(K)}\n")
     for name, values in zip(names, K.tolist(), strict=True):
@@ -197,7 +193,7 @@ def _write_binary(
 def write_hits(
     path: str | os.PathLike, hits: Named, *, overwrite: bool = False
 ) -> None:
-    """Write hits with their names: three columns of text, or .npz.
+    """Write hits with their names.
 
     Parameters
     ----------
@@ -224,24 +220,25 @@ def write_hits(
     """
     path = Path(path)
     checked = hits_of_matrix(hits.data, hits.names, hits.columns)
-    matrix = checked.data
+    matrix, rows = checked.data, checked.names or []
     if path.suffix.lower() == ".npz":
         arrays = {key: getattr(matrix, key) for key in ("data", "indices", "indptr")}
         arrays |= {"format": b"csr", "shape": matrix.shape, "_is_array": True}
-        texts = {"names": checked.names, "columns": checked.columns}
+        texts = {"names": rows, "columns": checked.columns}
         arrays |= {key: names for key, names in texts.items() if names is not None}
         with atomic_write(path, overwrite=overwrite) as handle:
             np.savez(handle, **arrays)
         return
-    separator = "," if path.suffix.lower() == ".csv" else "\t"
-    rows = checked.names or []
+    mark = "," if path.suffix.lower() == ".csv" else "\t"
     columns = rows if checked.columns is None else checked.columns
     for name in {*rows, *columns}:
-        if not name.strip() or any(c in name for c in (separator, '"', "\n", "\r")):
+        if not name.strip() or any(c in name for c in (mark, '"', "\n", "\r")):
             raise ValueError(f"the name {name!r} cannot stand in a table; use .npz")
     found = matrix.tocoo()
-    parts = (x.tolist() for x in (found.row, found.col, found.data))
+    pairs = zip(
+        found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True
+    )
     with atomic_write(path, overwrite=overwrite, text=True) as handle:
-        handle.write(separator.join(["query", "target", "score"]) + "\n")
-        for i, j, score in zip(*parts, strict=True):
-            handle.write(separator.join([rows[i], columns[j], repr(score)]) + "\n")
+        handle.write(mark.join(["query", "target", "score"]) + "\n")
+        for i, j, score in pairs:
+            handle.write(f"{rows[i]}{mark}{columns[j]}{mark}{score!r}\n")

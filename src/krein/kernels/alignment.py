@@ -17,13 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.kernels.distances import (
-    check_both,
-    check_each,
-    check_items,
-    fill_pairs,
-    normalize_scores,
-)
+from krein.kernels import distances
 from krein.kernels.registry import register_kernel
 from krein.words import import_optional, warn_user
 
@@ -50,25 +44,19 @@ def _is_nucleic(X: Any) -> bool:
     return sum(counts[letter] for letter in _BASES) >= _LEAST_BASES * counts.total()
 
 
-def _choose_matrix(X: Any, params: Mapping[str, Any]) -> str:
-    """Return the matrix for the kind of the training items, and say which it is."""
+def _choose_matrix(X: Any, params: Mapping[str, Any] | None) -> str:
+    """Return the matrix for the training items; without parameters, BLOSUM62.
+
+    Of DNA and RNA it is said what they are aligned with.
+    """
     if not _is_nucleic(X):
         return "blosum62"
-    warn_user(
-        "the sequences are DNA or RNA and are aligned with matrix='dnafull' (match 5, "
-        "mismatch -4); matrix= chooses another"
-    )
-    return "dnafull"
-
-
-def _default_matrix(X: Any) -> str:
-    """BLOSUM62, with a warning where the items are no proteins."""
-    if _is_nucleic(X):
-        warn_user(
-            "the sequences are DNA or RNA and are aligned with blosum62, a matrix for "
-            "proteins: pass matrix='dnafull' (or matrix='blosum62' to insist)"
-        )
-    return "blosum62"
+    if params is None:
+        used = "blosum62, a matrix for proteins: pass matrix='dnafull', or 'blosum62'"
+    else:
+        used = "matrix='dnafull' (match 5, mismatch -4); matrix= chooses another"
+    warn_user(f"the sequences are DNA or RNA and are aligned with {used}")
+    return "blosum62" if params is None else "dnafull"
 
 
 def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
@@ -78,16 +66,15 @@ def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
         found = getattr(library, matrix.lower(), None)
         if not isinstance(found, library.Matrix):
             raise ValueError(
-                f"matrix must be the name of a substitution matrix (blosum62, pam250, "
-                f"dnafull, ...), a pair (match, mismatch), or 'auto' in a krein.Kernel "
-                f"that is fitted, got {matrix!r}"
+                f"matrix={matrix!r} is no name of a substitution matrix (blosum62, "
+                "pam250, dnafull, ...), nor 'auto' in a krein.Kernel that is fitted"
             )
     elif isinstance(matrix, tuple) and len(matrix) == 2:
         found = library.matrix_create(_LETTERS, *(int(score) for score in matrix))
     else:
+        given = type(matrix).__name__
         raise TypeError(
-            "matrix must be a name or a pair (match, mismatch), got "
-            f"{type(matrix).__name__}"
+            f"matrix must be a name or a pair (match, mismatch), got {given}"
         )
     codes = np.asarray(found.mapper)
     # parasail scores a letter it does not know as '*', without a word.
@@ -101,9 +88,7 @@ def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
 def _check_one(letters: str, item: Any) -> str:
     """Return an upper-case sequence over `letters`, or name position and letter."""
     if not isinstance(item, str):
-        raise TypeError(
-            f"must be a sequence of letters (str), got {type(item).__name__}"
-        )
+        raise TypeError(f"must be a sequence of letters, got {type(item).__name__}")
     if not item:
         raise ValueError("is an empty sequence; leave it out")
     sequence = item.upper()
@@ -133,35 +118,27 @@ def _row_scores(
     library = _parasail()
     # Stripes leave out gaps where opening one costs nothing: 40 % of global scores.
     layout = "striped" if gaps[0] > gaps[1] else "scan"
-    align = getattr(library, f"{algorithm}_{layout}_profile_sat")
-    align_wide = getattr(library, f"{algorithm}_{layout}_profile_32")
     # No score can be larger in size than this times the residues of both sequences.
     per_residue = max(abs(matrix.max), abs(matrix.min)) + gaps[1]
 
     def scores(query: str, subjects: list[str]) -> list[int]:
-        profile = library.profile_create_sat(query, matrix)
-        longest = len(query) + max(map(len, subjects))
-        if per_residue * longest + 2 * gaps[0] < _LARGEST_16_BIT:
-            return [align(profile, subject, *gaps).score for subject in subjects]
-        wide = library.profile_create_32(query, matrix)
-        return [align_wide(wide, subject, *gaps).score for subject in subjects]
+        most = per_residue * (len(query) + max(map(len, subjects))) + 2 * gaps[0]
+        bits = "sat" if most < _LARGEST_16_BIT else "32"
+        align = getattr(library, f"{algorithm}_{layout}_profile_{bits}")
+        profile = getattr(library, f"profile_create_{bits}")(query, matrix)
+        return [align(profile, subject, *gaps).score for subject in subjects]
 
     return scores
 
 
 def _alignment_scores(
-    algorithm: str,
-    X: Any,
-    Y: Any,
-    matrix: Any,
-    gaps: tuple[int, int],
-    normalize: bool,
+    algorithm: str, X: Any, Y: Any, matrix: Any, costs: tuple[Any, Any], normalize: bool
 ) -> np.ndarray:
-    check_items(X, "X")
-    matrix = _default_matrix(X) if matrix is None else matrix
+    gaps = _check_gaps(*costs)
+    distances.check_items(X, "X")
+    matrix = _choose_matrix(X, None) if matrix is None else matrix
     found, letters = _substitution_matrix(matrix)
-    check = partial(check_each, partial(_check_one, letters))
-    first, second, same = check_both(X, Y, check)
+    first, second = distances.check_both(X, Y, partial(_check_one, letters))
     scores = _row_scores(algorithm, found, gaps)
     # Scores are symmetric, and a profile costs as much as some alignments.
     turned = len(second) < len(first)
@@ -170,31 +147,14 @@ def _alignment_scores(
     def row(i: int, start: int) -> list[int]:
         return scores(queries[i], subjects[start:] if start else subjects)
 
-    K = fill_pairs(len(queries), len(subjects), row, symmetric=same)
+    K = distances.fill_pairs(queries, subjects, row)
     K = np.ascontiguousarray(K.T) if turned else K
     if not normalize:
         return K
-    if same:
-        own_X = own_Y = np.diagonal(K).copy()
-    else:
-        own_X, own_Y = (_self_scores(part, found, scores) for part in (first, second))
-    return normalize_scores(K, own_X, own_Y)
-
-
-def _self_scores(sequences: list[str], matrix: Any, scores: Any) -> np.ndarray:
-    """Scores of sequences with themselves; aligned only where it is not plain.
-
-    No alignment scores more than the best of every letter; where each letter is its
-    own best match, that is what the sequence on itself has.
-    """
-    table = np.asarray(matrix.matrix, dtype=float)
-    best = np.maximum(0.0, np.maximum(table.max(axis=0), table.max(axis=1)))
-    by_letter = np.stack([np.diagonal(table), best])[:, np.asarray(matrix.mapper)]
-    sums = [by_letter[:, list(x.encode())].sum(axis=1) for x in sequences]
-    own, most = np.array(sums).T
-    for i in np.flatnonzero(own < most):
-        own[i] = scores(sequences[i], [sequences[i]])[0]
-    return own
+    own = [
+        np.array([scores(x, [x])[0] for x in part], float) for part in (first, second)
+    ]
+    return distances.normalize_scores(K, *own)
 
 
 _FACTS: dict[str, Any] = {
@@ -244,8 +204,7 @@ def smith_waterman_kernel(
     >>> smith_waterman_kernel(["HEAGAWGHEE"], ["PAWHEAE"])
     array([[17.]])
     """
-    gaps = _check_gaps(gap_open, gap_extend)
-    return _alignment_scores("sw", X, Y, matrix, gaps, normalize)
+    return _alignment_scores("sw", X, Y, matrix, (gap_open, gap_extend), normalize)
 
 
 @register_kernel("needleman_wunsch", **_FACTS)
@@ -277,5 +236,4 @@ def needleman_wunsch_kernel(
     >>> needleman_wunsch_kernel(["ACGT"], ["ACGT", "AC"], matrix=(2, -1), gap_open=1)
     array([[8., 1.]])
     """
-    gaps = _check_gaps(gap_open, gap_extend)
-    return _alignment_scores("nw", X, Y, matrix, gaps, normalize)
+    return _alignment_scores("nw", X, Y, matrix, (gap_open, gap_extend), normalize)

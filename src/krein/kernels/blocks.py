@@ -21,11 +21,12 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 import krein
-from krein.arrays import available_memory, parse_bytes, real_numbers
+from krein.arrays import available_memory, parse_bytes
 from krein.items import take
 from krein.kernels.distances import check_items, same_items
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.progress import progress_bar
+from krein.similarity.matrix import evaluate
 from krein.store.blocks import Block, BlockStore, Tiling, described
 from krein.store.files import check_writable, locked
 from krein.store.sharing import fingerprint
@@ -102,18 +103,17 @@ def kernel_matrix(
             f"({n_jobs} jobs): raise it"
         )
     if out is None and n_jobs == 1 and not progress and size >= max(n_rows, n_columns):
-        return _one_block(kernel, X, Y)
+        return evaluate(kernel, X, Y)
     pieces = ceil(max(n_rows, n_columns) / isqrt(2 * _TILES_PER_JOB * n_jobs))
     size = max(1, min(size, pieces, _LARGEST_BLOCK))
     tiling = Tiling(n_rows, n_columns, size, symmetric)
     work = Work(kernel, X, Y, n_jobs, progress)
-    if out is None:
-        K = np.empty(tiling.shape)
-        blocks = list(tiling)
-        for block, numbers in zip(blocks, work.evaluate(blocks, tiling), strict=True):
-            tiling.place(K, block, numbers)
-        return K
-    return _write_file(work, out, tiling)
+    if out is not None:
+        return _write_file(work, out, tiling)
+    K, blocks = np.empty(tiling.shape), list(tiling)
+    for block, numbers in zip(blocks, work.results(blocks, tiling), strict=True):
+        tiling.place(K, block, numbers)
+    return K
 
 
 @dataclass(frozen=True)
@@ -132,32 +132,26 @@ class Work:
         Y = None if self.Y is self.X else self.Y
         return fingerprint(krein.__version__, np.__version__, self.kernel, self.X, Y)
 
-    def evaluate(self, blocks: list[Block], tiling: Tiling) -> Iterator[np.ndarray]:
+    def results(self, blocks: list[Block], tiling: Tiling) -> Iterator[np.ndarray]:
         """Evaluate blocks, in order."""
         kernel = self.kernel
         threads = isinstance(kernel, Kernel) and kernel.facts.parallel == "threads"
         backend = "threading" if threads else "loky"
         parallel = Parallel(n_jobs=self.n_jobs, backend=backend, return_as="generator")
         label = kernel.name if isinstance(kernel, Kernel) else "kernel"
-        total = tiling.n_pairs
-        done = total - sum(tiling.pairs_of(block) for block in blocks)
+        total = sum(map(tiling.pairs_of, tiling))
+        done = total - sum(map(tiling.pairs_of, blocks))
         # One thread of BLAS per job: jobs that each use all cores get in each other's
         # way. For processes joblib sees to it, and looking for the libraries here takes
         # 15 ms.
         limit = threadpool_limits(1) if threads and self.n_jobs > 1 else nullcontext()
         bar = progress_bar(label, total, unit="pairs", done=done, show=self.progress)
-        jobs = (delayed(_one_block)(kernel, *self._items(b, tiling)) for b in blocks)
+        parts = ((take(self.X, rows), take(self.Y, cols)) for rows, cols in blocks)
+        jobs = (delayed(evaluate)(kernel, *part) for part in parts)
         with limit, bar as advance:
             for block, numbers in zip(blocks, parallel(jobs), strict=True):
                 yield numbers
                 advance(tiling.pairs_of(block))
-
-    def _items(self, block: Block, tiling: Tiling) -> tuple[Any, Any]:
-        """Items of a block; the same object where half of the pairs are enough."""
-        rows, columns = block
-        A = take(self.X, rows)
-        same = tiling.symmetric and rows == columns
-        return A, A if same else take(self.Y, columns)
 
 
 def _write_file(work: Work, out: str | os.PathLike, tiling: Tiling) -> np.ndarray:
@@ -178,10 +172,9 @@ def _write_file(work: Work, out: str | os.PathLike, tiling: Tiling) -> np.ndarra
     with locked(partial):
         store = _open_store(partial, tiling, work.key)
         try:
-            everything = range(len(store.blocks))
-            missing = [number for number in everything if not store.is_sound(number)]
+            missing = store.missing()
             blocks = [store.blocks[number] for number in missing]
-            found = work.evaluate(blocks, store.tiling)
+            found = work.results(blocks, store.tiling)
             for number, numbers in zip(missing, found, strict=True):
                 store.write(number, numbers)
             store.assemble(path)
@@ -211,18 +204,6 @@ def _block_budget(
         raise MemoryError(
             f"a kernel matrix of shape ({n_rows}, {n_columns}) needs "
             f"{matrix / 1e9:.3g} GB, {allowed / 1e9:.3g} GB are allowed. Write it to a "
-            "file (out='K.npy'), raise memory_limit, or use landmarks "
-            "(krein.KreinNystroem)"
+            "file (out='K.npy'), raise memory_limit, or use krein.KreinNystroem"
         )
     return allowed - matrix
-
-
-def _one_block(kernel: Any, X: Any, Y: Any) -> np.ndarray:
-    block = real_numbers(kernel(X, Y))
-    expected = (check_items(X), check_items(Y))
-    if block.shape != expected:
-        raise ValueError(
-            f"kernel must return a matrix of shape {expected} for {expected[0]} and "
-            f"{expected[1]} items, got {block.shape}"
-        )
-    return block

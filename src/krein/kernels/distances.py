@@ -50,34 +50,26 @@ def same_items(X: Any, Y: Any) -> bool:
     A kernel then evaluates half of the pairs, and ``K(X) == K(X, X)`` holds to the
     last bit although rounding may differ between d(x, y) and d(y, x).
     """
-    if Y is None or Y is X:
-        return True
-    if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
-        return X.shape == Y.shape and bool(np.array_equal(X, Y))
-    if type(X) is not type(Y) or not isinstance(X, list | tuple) or len(X) != len(Y):
-        return False
-    return all(_same_item(x, y) for x, y in zip(X, Y, strict=True))
+    return Y is None or _same(X, Y)
 
 
-def _same_item(x: Any, y: Any) -> bool:
+def _same(x: Any, y: Any) -> bool:
     if x is y:
         return True
+    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
+        return bool(np.array_equal(x, y))
     if type(x) is not type(y):
         return False
-    if isinstance(x, np.ndarray):
-        return x.shape == y.shape and bool(np.array_equal(x, y))
     if isinstance(x, list | tuple):
-        return len(x) == len(y) and all(
-            _same_item(a, b) for a, b in zip(x, y, strict=True)
-        )
+        return len(x) == len(y) and all(map(_same, x, y))
     return isinstance(x, str | bytes | int | float) and x == y
 
 
-def check_each(check: Callable, X: Any, name: str = "X") -> list[Any]:
+def check_each(check: Callable, X: Any, name: str) -> list[Any]:
     """Items as ``check(item)`` returns them; an error begins with the item at fault."""
     check_items(X, name)
     checked = []
-    for i, item in enumerate(X):
+    for i, item in enumerate(X.to_numpy() if hasattr(X, "columns") else X):
         try:
             checked.append(check(item))
         except (TypeError, ValueError) as error:
@@ -93,51 +85,42 @@ def check_numbers(item: Any, expected: str, dimensions: Sequence[int]) -> np.nda
     except (TypeError, ValueError):
         raise ValueError(f"must be {expected}, got {type(item).__name__}") from None
     if values.ndim not in dimensions or values.size == 0:
-        raise ValueError(
-            f"has shape {values.shape}; expected {expected} with at least one value"
-        )
+        raise ValueError(f"has shape {values.shape}; expected {expected}, not empty")
     bad = ~np.isfinite(np.atleast_2d(values)).all(axis=0)
     if bad.any():
-        raise ValueError(
-            f"contains NaN or infinity at position {np.argmax(bad)}; fill or cut it "
-            "first"
-        )
+        place = f"position {np.argmax(bad)}"
+        raise ValueError(f"contains NaN or infinity at {place}; fill or cut it first")
     return values
 
 
-def check_both(X: Any, Y: Any, check: Callable) -> tuple[Any, Any, bool]:
-    """Items by ``check(items, name)``, once where both are the same, and whether so."""
-    same = same_items(X, Y)
-    first = check(X, "X")
-    return first, first if same else check(Y, "Y"), same
+def check_both(X: Any, Y: Any, check: Callable) -> tuple[list, list]:
+    """Both lists by ``check(item)``; twice the same list where they are the same."""
+    first = check_each(check, X, "X")
+    return first, first if same_items(X, Y) else check_each(check, Y, "Y")
 
 
-def fill_pairs(
-    n_rows: int, n_columns: int, row: Callable, *, symmetric: bool
-) -> np.ndarray:
+def fill_pairs(first: Any, second: Any, row: Callable) -> np.ndarray:
     """Fill a matrix of pairs row by row.
 
-    ``row(i, start)`` returns the entries of row i from column `start` on. Where the
-    matrix is symmetric the upper half is asked for only, and mirrored.
+    ``row(i, start)`` returns the entries of row i from column `start` on. Where both
+    sets are one object the upper half is asked for only, and mirrored.
     """
-    out = np.empty((n_rows, n_columns))
-    for i in range(n_rows):
-        start = i if symmetric else 0
+    out = np.empty((len(first), len(second)))
+    for i in range(len(first)):
+        start = i if first is second else 0
         out[i, start:] = row(i, start)
-        if symmetric:
+        if first is second:
             out[i + 1 :, i] = out[i, i + 1 :]
     return out
 
 
-def each_pair(
-    first: Sequence, second: Sequence, value: Callable, *, symmetric: bool
-) -> np.ndarray:
+def each_pair(first: Sequence, second: Sequence, value: Callable) -> np.ndarray:
     """Matrix of ``value(x, y)``, one pair at a time."""
 
     def row(i: int, start: int) -> list[float]:
         return [value(first[i], y) for y in second[start:]]
 
-    return fill_pairs(len(first), len(second), row, symmetric=symmetric)
+    return fill_pairs(first, second, row)
 
 
 def normalize_scores(
@@ -145,12 +128,11 @@ def normalize_scores(
 ) -> np.ndarray:
     """Return s(a, b) / sqrt(s(a, a) s(b, b)); self scores must be positive."""
     for values in (self_rows, self_columns):
-        if np.any(values <= 0):
-            worst = int(np.argmin(values))
+        worst = int(np.argmin(values))
+        if values[worst] <= 0:
             raise ValueError(
                 f"normalize=True needs positive self scores, item {worst} has "
-                f"s(a, a) = {values[worst]:g}: leave such items out or use "
-                "normalize=False"
+                f"s(a, a) = {values[worst]:g}: leave it out or use normalize=False"
             )
     # A product of roots, not the root of a product: it cannot overflow.
     return scores / np.sqrt(self_rows)[:, None] / np.sqrt(self_columns)[None, :]
@@ -222,24 +204,21 @@ def similarity_of(
     """
     if not (isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf):
         raise ValueError(f"gamma must be a positive number, got {gamma!r}")
-    if isinstance(similarity, str) and similarity in FITTED:
-        raise ValueError(
-            f"similarity={similarity!r} depends on training data: use "
-            "krein.Kernel(...).fit(X_train) (estimators do)"
-        )
-    words = ", ".join([*POINTWISE, *FITTED])
-    if isinstance(similarity, str) and similarity not in POINTWISE:
-        raise ValueError(f"similarity must be one of {words}, got {similarity!r}")
-    if not isinstance(similarity, str | MaxMinus | DoubleCentred):
-        given = type(similarity).__name__
-        raise TypeError(f"similarity must be a word, got {given}; one of {words}")
     check_items(X, "X")
     if Y is not None:
         check_items(Y, "Y")
     D = partial(distance, **own)
-    if isinstance(similarity, str):
-        return POINTWISE[similarity](D(X, Y), float(gamma))
-    return float(gamma) * similarity(D(X, Y), X, Y, D)
+    if isinstance(similarity, MaxMinus | DoubleCentred):
+        return float(gamma) * similarity(D(X, Y), X, Y, D)
+    if not isinstance(similarity, str):
+        raise TypeError(f"similarity must be a word, got {type(similarity).__name__}")
+    if similarity not in POINTWISE:
+        raise ValueError(
+            f"similarity must be one of {', '.join(POINTWISE)} (max and centred depend "
+            "on training data: they need krein.Kernel(...).fit, as in estimators), got "
+            f"{similarity!r}"
+        )
+    return POINTWISE[similarity](D(X, Y), float(gamma))
 
 
 def median_gamma(D: np.ndarray, similarity: Any = "exponential") -> float:

@@ -230,38 +230,34 @@ def elastic_distances(
     Y: Sequence[np.ndarray],
     make_costs: Callable[[np.ndarray, np.ndarray], Costs],
     window: Callable[[int, int], int | None],
-    *,
-    symmetric: bool,
 ) -> np.ndarray:
     """Matrix of distances between series.
 
     Parameters
     ----------
     X, Y : lists of arrays (n_channels, length)
-        Series.
+        Series. Of one list the pairs above the diagonal are evaluated only.
     make_costs : callable
         One of the cost functions of this module with its parameters bound. Those of
         `msm_costs` are for one channel, and added over channels.
     window : callable
         ``window(n_x, n_y)`` gives the cells beside the diagonal, None for all.
-    symmetric : bool
-        Evaluate pairs above the diagonal only; the diagonal is 0.
 
     Returns
     -------
     ndarray of shape (len(X), len(Y))
     """
-    if symmetric:
+    if X is Y:
         rows, columns = np.triu_indices(len(X), k=1)
     else:
         rows, columns = (index.ravel() for index in np.indices((len(X), len(Y))))
     sizes = np.array([x.shape[1] for x in X]), np.array([y.shape[1] for y in Y])
     lengths = np.stack([sizes[0][rows], sizes[1][columns]])
+    D = np.zeros((len(X), len(Y)))
     if rows.size == 0:
-        return np.zeros((len(X), len(Y)))
+        return D
     band = _band(lengths, window)
     by_channel = getattr(make_costs, "func", make_costs) is msm_costs
-    D = np.zeros((len(X), len(Y)))
     for batch in _batches(lengths, band):
         i, j = rows[batch], columns[batch]
         A, B = _stack([X[k] for k in i]), _stack([Y[k] for k in j])
@@ -271,4 +267,4 @@ def elastic_distances(
             _batch_distances(make_costs(A[part], B[part]), lengths[:, batch], allowed)
             for part in parts
         )
-    return D + D.T if symmetric else D
+    return D + D.T if X is Y else D

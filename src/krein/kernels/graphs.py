@@ -8,7 +8,6 @@ are compared by their degrees. Decision 0022 says why this needs no further pack
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,12 +17,7 @@ import numpy as np
 import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
-from krein.kernels.distances import (
-    check_both,
-    check_each,
-    each_pair,
-    normalize_scores,
-)
+from krein.kernels import distances
 from krein.kernels.registry import register_kernel
 from krein.words import warn_user
 
@@ -39,8 +33,7 @@ class LabelledGraph:
         """Adjacency with rows divided by the degree; zero rows for lone nodes."""
         P = np.zeros((len(self.labels), len(self.labels)))
         for node, others in enumerate(self.neighbours):
-            if others:
-                P[node, others] = 1.0 / len(others)
+            P[node, others] = 1.0 / max(1, len(others))
         return P
 
 
@@ -52,10 +45,8 @@ def _as_graph(node_label: str | None, item: Any) -> LabelledGraph:
         nodes, edges, labels = (*item, None)[:3]
         nodes = list(range(nodes)) if isinstance(nodes, int) else _plain(nodes)
     else:
-        raise TypeError(
-            "must be (nodes, edges, labels) or a networkx graph, got "
-            f"{type(item).__name__}"
-        )
+        given = type(item).__name__
+        raise TypeError(f"must be (nodes, edges, labels) or of networkx, got {given}")
     if not nodes:
         raise ValueError("has no nodes; leave it out")
     position = {node: k for k, node in enumerate(nodes)}
@@ -86,8 +77,7 @@ def _attribute_names(graph: Any) -> list[str]:
 
 def _warn_of_ignored(X: Any) -> None:
     """Say once which attributes of nodes are not looked at, and what to do."""
-    for item in X:
-        names = _attribute_names(item) if hasattr(item, "adj") else []
+    for names in (_attribute_names(item) for item in X if hasattr(item, "adj")):
         ignored = [name for name in names if name != "label"]
         if ignored:
             used = "label" if "label" in names else "degree"
@@ -112,10 +102,8 @@ def _node_labels(labels: Any, nodes: list) -> list[Hashable]:
     labels = _plain(labels)
     for label in labels:
         if not isinstance(label, Hashable):
-            raise TypeError(
-                f"has a {type(label).__name__} as label of a node; expected text or "
-                "numbers"
-            )
+            given = type(label).__name__
+            raise TypeError(f"has a {given} as label of a node, not text or a number")
     if len(labels) != len(nodes):
         raise ValueError(f"has {len(labels)} labels for {len(nodes)} nodes")
     return labels
@@ -125,22 +113,17 @@ def _neighbours(edges: Any, position: Mapping) -> list[list[int]]:
     found: list[set[int]] = [set() for _ in position]
     for u, v in _plain(edges):
         if u not in position or v not in position:
-            raise ValueError(
-                f"has the edge ({u!r}, {v!r}) with a node that is not listed"
-            )
+            raise ValueError(f"has the edge ({u!r}, {v!r}) with a node not listed")
         found[position[u]].add(position[v])
         found[position[v]].add(position[u])
     return [sorted(others) for others in found]
 
 
-def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list, bool]:
+def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list]:
     if not isinstance(node_label, str | None):
-        raise TypeError(
-            "node_label must be the name of an attribute of nodes, 'degree' or None, "
-            f"got {node_label!r}"
-        )
-    as_graph = partial(_as_graph, node_label)
-    graphs = check_both(X, Y, partial(check_each, as_graph))
+        given = type(node_label).__name__
+        raise TypeError(f"node_label must be the name of an attribute, got {given}")
+    graphs = distances.check_both(X, Y, partial(_as_graph, node_label))
     if node_label is None:
         _warn_of_ignored(X)
     return graphs
@@ -152,23 +135,21 @@ def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list, bool]:
 def _subtree_counts(graphs: list[LabelledGraph], n_iter: int) -> scipy.sparse.csr_array:
     """How often each label of each round occurs in each graph (graphs, labels)."""
     codes: dict[Hashable, int] = {}
-    rows, columns, values = [], [], []
-    for row, graph in enumerate(graphs):
-        counts: Counter[int] = Counter()
+    columns: list[int] = []
+    for graph in graphs:
         current = [codes.setdefault((0, c), len(codes)) for c in graph.labels]
-        counts.update(current)
+        columns += current
         for depth in range(1, n_iter + 1):
             signatures = [
                 (depth, own, *sorted(current[k] for k in others))
                 for own, others in zip(current, graph.neighbours, strict=True)
             ]
             current = [codes.setdefault(word, len(codes)) for word in signatures]
-            counts.update(current)
-        rows += [row] * len(counts)
-        columns += list(counts)
-        values += list(counts.values())
-    shape = (len(graphs), max(columns) + 1)
-    return scipy.sparse.csr_array((np.array(values, float), (rows, columns)), shape)
+            columns += current
+    sizes = [(n_iter + 1) * len(graph.labels) for graph in graphs]
+    rows = np.repeat(np.arange(len(graphs)), sizes)
+    entries = np.ones(rows.size), (rows, columns)
+    return scipy.sparse.csr_array(entries, (len(graphs), len(codes)))
 
 
 @register_kernel("wl", input="graphs", definiteness="pd")
@@ -210,15 +191,13 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False, node_label=None):
            [ 6., 10.]])
     """
     _check_count(n_iter, "n_iter")
-    first, second, same = _check_pair(X, Y, node_label)
-    counts = _subtree_counts(first if same else [*first, *second], n_iter)
-    A = counts[: len(first)]
-    B = A if same else counts[len(first) :]
-    K = (A @ B.T).toarray()
+    first, second = _check_pair(X, Y, node_label)
+    counts = _subtree_counts(first if second is first else [*first, *second], n_iter)
+    K = (counts[: len(first)] @ counts[-len(second) :].T).toarray()
     if not normalize:
         return K
     own = np.asarray(counts.multiply(counts).sum(axis=1), dtype=float).ravel()
-    return normalize_scores(K, own[: len(first)], own[-len(second) :])
+    return distances.normalize_scores(K, own[: len(first)], own[-len(second) :])
 
 
 def _check_count(value: Any, name: str) -> None:
@@ -291,7 +270,7 @@ def optimal_assignment_kernel(
     _check_count(depth, "depth")
     if not 0 <= decay <= 1:
         raise ValueError(f"decay must be between 0 and 1, got {decay!r}")
-    first, second, same = _check_pair(X, Y, node_label)
+    first, second = _check_pair(X, Y, node_label)
     codes: dict[Hashable, int] = {}
 
     def prepare(graph: LabelledGraph) -> Prepared:
@@ -301,12 +280,10 @@ def optimal_assignment_kernel(
         return np.array(numbers), powers
 
     A = [prepare(graph) for graph in first]
-    B = A if same else [prepare(graph) for graph in second]
-
+    B = A if second is first else [prepare(graph) for graph in second]
     score = partial(_assignment_score, decay)
-    K = each_pair(A, B, score, symmetric=same)
+    K = distances.each_pair(A, B, score)
     if not normalize:
         return K
-    own_A = np.array([score(g, g) for g in A])
-    own_B = own_A if same else np.array([score(h, h) for h in B])
-    return normalize_scores(K, own_A, own_B)
+    own = [np.array([score(g, g) for g in part]) for part in (A, B)]
+    return distances.normalize_scores(K, *own)

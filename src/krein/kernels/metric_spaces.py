@@ -3,53 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.stats import wasserstein_distance
 from sklearn.metrics.pairwise import haversine_distances
-from sklearn.utils.validation import check_array
 
-from krein.kernels.distances import (
-    check_both,
-    check_each,
-    check_items,
-    check_numbers,
-    distance_kernel,
-    each_pair,
-    median_distance,
-    same_items,
-    similarity_of,
-    some_items,
-)
+from krein.kernels import distances
 from krein.kernels.registry import register_kernel
 
 _MEAN_RADIUS_KM = 6371.0088
 
 
-def _check_places(X: Any, name: str) -> np.ndarray:
-    """Return latitudes and longitudes in radians, or name the place at fault."""
-    check_items(X, name)
-    X = check_array(X, dtype=np.float64, input_name=name)
-    if X.shape[1] != 2:
-        raise ValueError(
-            f"{name} must have two columns, latitude and longitude in degrees, got "
-            f"{X.shape[1]}"
-        )
-    for column, word, limit in ((0, "latitude", 90), (1, "longitude", 360)):
-        bad = np.abs(X[:, column]) > limit
-        if bad.any():
-            first = int(np.argmax(bad))
-            raise ValueError(
-                f"{name}[{first}] has {word} {X[first, column]:g}; expected degrees, "
-                f"latitude first, at most {limit}"
-            )
-    return np.radians(X)
+def _check_place(item: Any) -> np.ndarray:
+    """Return latitude and longitude in radians."""
+    place = distances.check_numbers(item, "latitude and longitude", (1,))
+    if place.size != 2:
+        raise ValueError("must have two columns, latitude and longitude")
+    for value, word, limit in zip(
+        place, ("latitude", "longitude"), (90, 360), strict=True
+    ):
+        if abs(value) > limit:
+            raise ValueError(f"has {word} {value:g}; expected degrees, latitude first")
+    return np.radians(place)
 
 
-@distance_kernel(
+@distances.distance_kernel(
     "haversine",
     input="places",
     definiteness="pd",
@@ -77,15 +57,15 @@ def haversine_kernel(X, Y=None):
     >>> haversine_kernel([paris], [berlin], similarity="negative").round()
     array([[-877.]])
     """
-    first, second, _ = check_both(X, Y, _check_places)
+    first, second = distances.check_both(X, Y, _check_place)
     return _MEAN_RADIUS_KM * haversine_distances(first, second)
 
 
 def _sorted_sample(item: Any) -> np.ndarray:
-    return np.sort(check_numbers(item, "a sample of numbers (size,)", (1,)))
+    return np.sort(distances.check_numbers(item, "a sample of numbers (size,)", (1,)))
 
 
-@distance_kernel(
+@distances.distance_kernel(
     "wasserstein_1d",
     input="distributions",
     definiteness="pd",
@@ -114,10 +94,10 @@ def wasserstein_1d_kernel(X, Y=None):
     >>> wasserstein_1d_kernel([[0, 1, 3]], [[5, 6, 8], [2]], similarity="negative")
     array([[-5.        , -1.33333333]])
     """
-    first, second, same = check_both(X, Y, partial(check_each, _sorted_sample))
+    first, second = distances.check_both(X, Y, _sorted_sample)
     if len({sample.size for sample in (*first, *second)}) == 1:
         return cdist(np.stack(first), np.stack(second), "cityblock") / first[0].size
-    return each_pair(first, second, _one_distance, symmetric=same)
+    return distances.each_pair(first, second, _one_distance)
 
 
 def _one_distance(x: np.ndarray, y: np.ndarray) -> float:
@@ -129,12 +109,8 @@ def _one_distance(x: np.ndarray, y: np.ndarray) -> float:
 def _pointwise_distances(X: Any, Y: Any = None, *, distance: Any) -> np.ndarray:
     """Matrix of a callable distance, one pair at a time."""
     if not callable(distance):
-        raise TypeError(
-            "distance must be a callable d(x, y) -> float, got "
-            f"{type(distance).__name__}"
-        )
-    same = same_items(X, Y)
-    D = each_pair(X, X if same else Y, distance, symmetric=same)
+        raise TypeError(f"distance must be a callable d(x, y), got {distance!r}")
+    D = distances.each_pair(X, X if distances.same_items(X, Y) else Y, distance)
     if not np.isfinite(D).all() or D.min() < 0:
         i, j = np.argwhere(~np.isfinite(D) | (D < 0))[0]
         raise ValueError(f"distance returned {D[i, j]!r} for the items {i} and {j}")
@@ -142,8 +118,8 @@ def _pointwise_distances(X: Any, Y: Any = None, *, distance: Any) -> np.ndarray:
 
 
 def _geodesic_median(X: Any, params: Mapping[str, Any]) -> float:
-    distances = _pointwise_distances(some_items(X), distance=params.get("distance"))
-    return 0.5 / median_distance(distances) ** 2
+    D = _pointwise_distances(distances.some_items(X), distance=params.get("distance"))
+    return 0.5 / distances.median_distance(D) ** 2
 
 
 @register_kernel(
@@ -183,6 +159,6 @@ def geodesic_rbf_kernel(X, Y=None, *, distance=None, gamma=1.0):
     array([[1.    , 0.3679],
            [0.3679, 1.    ]])
     """
-    return similarity_of(
+    return distances.similarity_of(
         _pointwise_distances, X, Y, gamma, "gaussian", distance=distance
     )

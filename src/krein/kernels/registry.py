@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, Literal
@@ -94,26 +94,17 @@ class KernelFacts:
     def __post_init__(self) -> None:
         """Refuse what cannot be a kernel."""
         if not callable(self.function):
-            raise TypeError(
-                "function must be a callable function(X, Y=None, **params), got "
-                f"{type(self.function).__name__}"
-            )
+            raise TypeError(f"function must be a callable, got {self.function!r}")
         for what, known in (("input", INPUTS), ("definiteness", DEFINITENESS)):
-            if getattr(self, what) not in known:
-                raise ValueError(
-                    f"{what} must be one of {', '.join(known)}, got "
-                    f"{getattr(self, what)!r}"
-                )
+            if (given := getattr(self, what)) not in known:
+                words = ", ".join(known)
+                raise ValueError(f"{what} must be one of {words}, got {given!r}")
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameter names and defaults of the function."""
-        signature = inspect.signature(self.function)
-        return {
-            name: parameter.default
-            for name, parameter in signature.parameters.items()
-            if name not in ("X", "Y")
-        }
+        known = inspect.signature(self.function).parameters
+        return {name: p.default for name, p in known.items() if name not in ("X", "Y")}
 
 
 class Registry(dict[str, KernelFacts]):
@@ -183,12 +174,9 @@ def register_kernel(
             "name must consist of letters, digits and underscores and must not be "
             f"'precomputed', got {name!r}"
         )
-    known = {item.name for item in fields(KernelFacts)} - {"name", "function"}
-    if unknown := sorted(set(facts) - known):
-        raise TypeError(
-            f"register_kernel has no argument {unknown[0]!r}; facts of a kernel are "
-            f"{', '.join(sorted(known))}"
-        )
+    for unknown in facts.keys() - KernelFacts.__dataclass_fields__.keys():
+        known = ", ".join(sorted(KernelFacts.__dataclass_fields__))
+        raise TypeError(f"register_kernel has no argument {unknown!r}; it has {known}")
     facts = {"reference": _reference(function), **facts}
     new = KernelFacts(name=name, function=function, **facts)
     if name in KERNELS and _home(KERNELS[name].function) != _home(function):
@@ -282,13 +270,10 @@ class Kernel:
         name = params.pop("name", self.name)
         if name != self.name:
             self.__init__(name)  # type: ignore[misc]
-        known = self.facts.parameters
-        for parameter in params:
-            if parameter not in known:
-                raise ValueError(
-                    f"kernel {self.name!r} has no parameter {parameter!r}; it has "
-                    f"{', '.join(known) or 'none'}"
-                )
+        known = ", ".join(self.facts.parameters) or "none"
+        for parameter in params.keys() - self.facts.parameters.keys():
+            unknown = f"kernel {self.name!r} has no parameter {parameter!r}"
+            raise ValueError(f"{unknown}; it has {known}")
         self.params.update(params)
         return self
 

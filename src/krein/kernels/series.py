@@ -15,13 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.kernels.distances import (
-    check_both,
-    check_each,
-    check_numbers,
-    distance_kernel,
-    each_pair,
-)
+from krein.kernels import distances
 from krein.kernels.elastic import elastic_distances, erp_costs, msm_costs, twe_costs
 from krein.words import import_optional
 
@@ -36,42 +30,37 @@ _FACTS: dict[str, Any] = {
 def _check_one(item: Any) -> np.ndarray:
     """Return an array (n_channels, length)."""
     expected = "a series of numbers (length,) or (n_channels, length)"
-    return np.ascontiguousarray(np.atleast_2d(check_numbers(item, expected, (1, 2))))
+    return np.ascontiguousarray(
+        np.atleast_2d(distances.check_numbers(item, expected, (1, 2)))
+    )
 
 
-def _check_pair(X: Any, Y: Any) -> tuple[list, list, bool]:
-    first, second, same = check_both(X, Y, partial(check_each, _check_one))
+def _check_pair(X: Any, Y: Any) -> tuple[list, list]:
+    first, second = distances.check_both(X, Y, _check_one)
     n_channels = first[0].shape[0]
     for name, series in (("X", first), ("Y", second)):
         for i, item in enumerate(series):
             if item.shape[0] != n_channels:
-                raise ValueError(
-                    f"{name}[{i}] has {item.shape[0]} channels, X[0] has {n_channels}; "
-                    "they must agree"
-                )
-    return first, second, same
+                own = f"{name}[{i}] has {item.shape[0]} channels"
+                raise ValueError(f"{own}, X[0] has {n_channels}; they must agree")
+    return first, second
 
 
 def _window_cells(window: float | None, n_x: int, n_y: int) -> int | None:
     """Cells beside the diagonal for a pair of lengths; None for no band."""
     if window is None:
         return None
-    if isinstance(window, bool | str) or not 0 <= window < np.inf:
+    whole = isinstance(window, int | np.integer)
+    most = np.inf if whole else 1.0
+    if isinstance(window, bool | str) or not 0 <= window <= most:
         raise ValueError(
             "window must be None, a number of cells (int) or a fraction of the longer "
-            f"series (float in [0, 1]), got {window!r}"
+            f"series (float in [0, 1]; 5 cells are 5, not 5.0), got {window!r}"
         )
-    if isinstance(window, int | np.integer):
-        return int(window)
-    if window > 1:
-        raise ValueError(
-            f"window={window!r} is a float, so a fraction of the longer series, but "
-            f"larger than 1; for a number of cells pass {int(window)}"
-        )
-    return int(window * max(n_x, n_y))
+    return int(window if whole else window * max(n_x, n_y))
 
 
-@distance_kernel("dtw", extra="series", **_FACTS)
+@distances.distance_kernel("dtw", extra="series", **_FACTS)
 def dtw_kernel(X, Y=None, *, window=None):
     """Kernel of dynamic time warping (DTW).
 
@@ -97,25 +86,23 @@ def dtw_kernel(X, Y=None, *, window=None):
     >>> dtw_kernel([[0, 0, 1, 2]], [[0, 1, 1, 2], [3, 3]], similarity="negative")
     array([[-0.        , -4.79583152]])
     """
-    first, second, same = _check_pair(X, Y)
+    first, second = _check_pair(X, Y)
     lengths = {item.shape[1] for item in (*first, *second)}
     if len(lengths) == 1 or window is None or isinstance(window, int | np.integer):
         cells = _window_cells(window, max(lengths), max(lengths))
-        return _dtw_block(first, second, cells, same)
+        return _dtw_block(first, second, cells)
 
     def one_pair(x: np.ndarray, y: np.ndarray) -> float:
         # A fraction means another band for each pair of lengths.
         cells = _window_cells(window, x.shape[1], y.shape[1])
-        return float(_dtw_block([x], [y], cells, False)[0, 0])
+        return float(_dtw_block([x], [y], cells)[0, 0])
 
-    return each_pair(first, second, one_pair, symmetric=same)
+    return distances.each_pair(first, second, one_pair)
 
 
-def _dtw_block(
-    first: list[np.ndarray], second: list[np.ndarray], cells: int | None, same: bool
-) -> np.ndarray:
+def _dtw_block(first: list, second: list, cells: int | None) -> np.ndarray:
     """All pairs by one call of dtaidistance; its window counts the diagonal."""
-    one_channel = first[0].shape[0] == 1
+    one_channel, same = first[0].shape[0] == 1, first is second
     module = "dtaidistance.dtw" if one_channel else "dtaidistance.dtw_ndim"
     library = import_optional(module, extra="series", needed_for="the dtw kernel")
     series = first if same else [*first, *second]
@@ -136,12 +123,10 @@ def _dtw_block(
 
 
 def _elastic(X: Any, Y: Any, window: float | None, costs: Any) -> np.ndarray:
-    first, second, same = _check_pair(X, Y)
-    cells = partial(_window_cells, window)
-    return elastic_distances(first, second, costs, cells, symmetric=same)
+    return elastic_distances(*_check_pair(X, Y), costs, partial(_window_cells, window))
 
 
-@distance_kernel("msm", **_FACTS)
+@distances.distance_kernel("msm", **_FACTS)
 def msm_kernel(X, Y=None, *, c=1.0, window=None):
     """Kernel of the move-split-merge metric (MSM).
 
@@ -168,7 +153,7 @@ def msm_kernel(X, Y=None, *, c=1.0, window=None):
     return _elastic(X, Y, window, partial(msm_costs, c=c))
 
 
-@distance_kernel("twe", **_FACTS)
+@distances.distance_kernel("twe", **_FACTS)
 def twe_kernel(X, Y=None, *, nu=0.001, lmbda=1.0, window=None):
     """Kernel of the time warp edit distance (TWE, TWED).
 
@@ -198,7 +183,7 @@ def twe_kernel(X, Y=None, *, nu=0.001, lmbda=1.0, window=None):
     return _elastic(X, Y, window, partial(twe_costs, nu=nu, lmbda=lmbda))
 
 
-@distance_kernel("erp", **_FACTS)
+@distances.distance_kernel("erp", **_FACTS)
 def erp_kernel(X, Y=None, *, g=0.0, window=None):
     """Kernel of the edit distance with real penalty (ERP).
 

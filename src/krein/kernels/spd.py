@@ -13,12 +13,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.spatial.distance import cdist
 
-from krein.kernels.distances import (
-    check_both,
-    check_items,
-    distance_kernel,
-    fill_pairs,
-)
+from krein.kernels import distances
 
 N_FEATURES = 9
 _CURVED: dict[str, Any] = {
@@ -81,8 +76,8 @@ def covariance_descriptors(images: Any, *, shrinkage: float = 1e-6) -> np.ndarra
         image = np.asarray(image, dtype=np.float64)
         if image.ndim != 2 or min(image.shape) < 3:
             raise ValueError(
-                f"images[{i}] has shape {image.shape}; expected a grey image (height, "
-                "width) of at least 3 x 3 pixels. Turn colour into grey first"
+                f"images[{i}] has shape {image.shape}; expected a grey image of at "
+                "least 3 x 3 pixels. Turn colour into grey first"
             )
         if not np.isfinite(image).all():
             raise ValueError(f"images[{i}] contains NaN or infinity")
@@ -92,61 +87,35 @@ def covariance_descriptors(images: Any, *, shrinkage: float = 1e-6) -> np.ndarra
     return descriptors
 
 
-def check_spd(X: Any, name: str = "X") -> np.ndarray:
-    """Return a stack of symmetric positive definite matrices, or name the culprit.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, p, p)
-        Matrices.
-    name : str
-        What the caller calls it.
-    """
-    n = check_items(X, name)
-    shapes = {np.shape(x) for x in X}
-    shape = next(iter(shapes))
-    if len(shapes) > 1 or len(shape) != 2 or shape[0] != shape[1]:
+def _check_one(item: Any) -> np.ndarray:
+    """Return a symmetric positive definite matrix, or say what is wrong with it."""
+    A = np.asarray(item)
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or A.dtype.kind not in "biuf":
+        words = "must be a square matrix of real numbers, all of one shape"
+        raise ValueError(f"{words}; got {A.dtype} of shape {A.shape}")
+    A = A.astype(np.float64)
+    if not np.isfinite(A).all():
+        raise ValueError("contains NaN or infinity")
+    if np.abs(A - A.T).max() > 1e-8 * np.abs(A).max():
+        raise ValueError("is not symmetric")
+    values = np.linalg.eigvalsh(A)
+    if values[0] <= len(A) * np.finfo(float).eps * np.abs(values).max():
         raise ValueError(
-            f"{name} must be a stack of square matrices of one shape, got shapes "
-            f"{sorted(shapes)[:3]}"
+            f"is not positive definite: its eigenvalues go from {values[0]:.3g} to "
+            f"{values[-1]:.3g}. Shrink covariances towards the identity first"
         )
-    X = np.asarray(X)
-    if X.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold real numbers, got dtype {X.dtype}")
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    bad = ~np.isfinite(X).all(axis=(1, 2))
-    if bad.any():
-        raise ValueError(f"{name}[{np.argmax(bad)}] contains NaN or infinity")
-    largest = np.abs(X).max(axis=(1, 2))
-    uneven = np.abs(X - X.transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-8 * largest
-    if uneven.any():
-        raise ValueError(
-            f"{name}[{np.argmax(uneven)}] is not symmetric; expected symmetric "
-            "positive definite matrices"
-        )
-    values = np.linalg.eigvalsh(X)
-    rounding = shape[0] * np.finfo(float).eps * np.abs(values).max(axis=1)
-    bad = values[:, 0] <= rounding
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise ValueError(
-            f"{name}[{first}] is not positive definite: its smallest eigenvalue is "
-            f"{values[first, 0]:.3g}, its largest {values[first, -1]:.3g} "
-            f"({int(bad.sum())} of {n} matrices). Shrink covariances towards a "
-            "multiple of the identity first"
-        )
-    return X
+    return A
 
 
-def _check_pair(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Validate both stacks once; tell whether they are the same."""
-    X, Y, same = check_both(X, Y, check_spd)
-    if X.shape[1:] != Y.shape[1:]:
-        raise ValueError(
-            f"X has matrices of shape {X.shape[1:]}, Y of shape {Y.shape[1:]}; they "
-            "must agree"
-        )
-    return X, Y, same
+def _check_pair(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Validate both stacks; twice the same array where they are the same."""
+    first, second = distances.check_both(X, Y, _check_one)
+    shapes = {A.shape for A in (*first, *second)}
+    if len(shapes) > 1:
+        found = f"got {sorted(shapes)[:3]}"
+        raise ValueError(f"all matrices must agree, in one shape; {found}")
+    stack = np.array(first)
+    return stack, stack if second is first else np.array(second)
 
 
 def _flat_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -159,7 +128,7 @@ def _equal(A: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return (A == Y).all(axis=(1, 2))
 
 
-@distance_kernel("euclidean_spd", input="spd", definiteness="pd")
+@distances.distance_kernel("euclidean_spd", input="spd", definiteness="pd")
 def euclidean_spd_kernel(X, Y=None):
     """Kernel of the Frobenius distance ``||A - B||_F`` between SPD matrices.
 
@@ -182,8 +151,7 @@ def euclidean_spd_kernel(X, Y=None):
     array([[1.    , 0.1353],
            [0.1353, 1.    ]])
     """
-    X, Y, _ = _check_pair(X, Y)
-    return _flat_distances(X, Y)
+    return _flat_distances(*_check_pair(X, Y))
 
 
 def _matrix_logarithm(X: np.ndarray) -> np.ndarray:
@@ -192,7 +160,7 @@ def _matrix_logarithm(X: np.ndarray) -> np.ndarray:
     return (vectors * np.log(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
 
 
-@distance_kernel("log_euclidean", input="spd", definiteness="pd")
+@distances.distance_kernel("log_euclidean", input="spd", definiteness="pd")
 def log_euclidean_kernel(X, Y=None):
     """Kernel of the log-Euclidean distance ``||log A - log B||_F``.
 
@@ -213,12 +181,12 @@ def log_euclidean_kernel(X, Y=None):
     >>> log_euclidean_kernel([np.eye(1)], [np.e * np.eye(1)]).round(4)
     array([[0.3679]])
     """
-    X, Y, same = _check_pair(X, Y)
+    X, Y = _check_pair(X, Y)
     logs = _matrix_logarithm(X)
-    return _flat_distances(logs, logs if same else _matrix_logarithm(Y))
+    return _flat_distances(logs, logs if Y is X else _matrix_logarithm(Y))
 
 
-@distance_kernel("affine_invariant", **_CURVED)
+@distances.distance_kernel("affine_invariant", **_CURVED)
 def affine_invariant_kernel(X, Y=None):
     """Kernel of the Riemannian (affine-invariant) distance of SPD matrices.
 
@@ -247,7 +215,7 @@ def affine_invariant_kernel(X, Y=None):
     >>> bool(np.allclose(K, moved))
     True
     """
-    X, Y, same = _check_pair(X, Y)
+    X, Y = _check_pair(X, Y)
     identity = np.eye(X.shape[1])
     inverses = [
         solve_triangular(L, identity, lower=True) for L in np.linalg.cholesky(X)
@@ -258,19 +226,19 @@ def affine_invariant_kernel(X, Y=None):
         values = np.linalg.eigvalsh(whitened)
         lost = values[:, 0] <= np.finfo(float).eps * values[:, -1]
         if lost.any():
+            pair = f"X[{i}] and Y[{start + int(np.argmax(lost))}]"
             raise ValueError(
-                f"X[{i}] and Y[{start + int(np.argmax(lost))}] are too badly "
-                "conditioned for the affine-invariant distance in double precision. "
+                f"{pair} are too badly conditioned for the affine-invariant distance. "
                 "Shrink them towards a multiple of the identity first"
             )
-        distances = np.sqrt(np.sum(np.log(values) ** 2, axis=1))
-        distances[_equal(X[i], Y[start:])] = 0.0
-        return distances
+        found = np.sqrt(np.sum(np.log(values) ** 2, axis=1))
+        found[_equal(X[i], Y[start:])] = 0.0
+        return found
 
-    return fill_pairs(X.shape[0], Y.shape[0], row, symmetric=same)
+    return distances.fill_pairs(X, Y, row)
 
 
-@distance_kernel(
+@distances.distance_kernel(
     "stein",
     input="spd",
     parallel="processes",
@@ -300,19 +268,19 @@ def stein_kernel(X, Y=None):
     >>> stein_kernel([np.eye(2)], [4 * np.eye(2)], similarity="gaussian").round(4)
     array([[0.64]])
     """
-    X, Y, same = _check_pair(X, Y)
+    X, Y = _check_pair(X, Y)
     own_X = np.linalg.slogdet(X)[1]
-    own_Y = own_X if same else np.linalg.slogdet(Y)[1]
+    own_Y = own_X if Y is X else np.linalg.slogdet(Y)[1]
 
     def row(i: int, start: int) -> np.ndarray:
         middle = np.linalg.slogdet(0.5 * (X[i] + Y[start:]))[1]
         divergence = middle - 0.5 * (own_X[i] + own_Y[start:])
         return np.sqrt(np.maximum(divergence, 0.0))
 
-    return fill_pairs(X.shape[0], Y.shape[0], row, symmetric=same)
+    return distances.fill_pairs(X, Y, row)
 
 
-@distance_kernel("bures", **_CURVED)
+@distances.distance_kernel("bures", **_CURVED)
 def bures_kernel(X, Y=None):
     """Kernel of the Bures-Wasserstein distance between SPD matrices.
 
@@ -337,7 +305,7 @@ def bures_kernel(X, Y=None):
     >>> bures_kernel([np.eye(1)], [4 * np.eye(1)], similarity="negative")
     array([[-1.]])
     """
-    X, Y, same = _check_pair(X, Y)
+    X, Y = _check_pair(X, Y)
     factors = np.linalg.cholesky(X)
     trace_X = np.trace(X, axis1=1, axis2=2)
     trace_Y = np.trace(Y, axis1=1, axis2=2)
@@ -349,4 +317,4 @@ def bures_kernel(X, Y=None):
         squared[_equal(X[i], Y[start:])] = 0.0
         return np.sqrt(np.maximum(squared, 0.0))
 
-    return fill_pairs(X.shape[0], Y.shape[0], row, symmetric=same)
+    return distances.fill_pairs(X, Y, row)

@@ -7,15 +7,17 @@ Signs here are always those that make the form positive.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import combinations_with_replacement
+from functools import partial
 from math import ceil, comb
 
 import numpy as np
 import scipy.linalg
 from scipy.spatial.distance import cdist
+from scipy.special import xlogy
 from sklearn.metrics import pairwise
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_array
+from sklearn.utils.extmath import row_norms
 
 from krein.arrays import Array
 from krein.kernels.registry import register_kernel
@@ -24,12 +26,11 @@ from krein.kernels.registry import register_kernel
 _FEW_FEATURES = 4
 # Squared distances below this share of |x|^2 + |y|^2 lose digits in the product form.
 _CLOSE = 1e-4
-# Entries of a block that stays in the cache.
-_BLOCK = 1 << 18
 _MOST_MONOMIALS = 20_000
+_cpd_kernel = partial(register_kernel, input="vectors", definiteness="cpd")
 
 
-def squared_distances(X: Array, Y: Array) -> Array:
+def squared_distances(X: Array, Y: Array | None) -> Array:
     """Squared Euclidean distances, accurate also for items that nearly coincide.
 
     With many features ``|x|^2 + |y|^2 - 2x'y`` is fast but cancels; pairs where it did
@@ -38,79 +39,26 @@ def squared_distances(X: Array, Y: Array) -> Array:
     Parameters
     ----------
     X, Y : ndarray of shape (n_X, d), (n_Y, d)
-        Items.
+        Items; Y defaults to X.
 
     Returns
     -------
     ndarray of shape (n_X, n_Y)
     """
-    return _radial(X, Y, lambda D: None)
-
-
-def _radial(X: Array, Y: Array | None, phi: Callable[[Array], object]) -> Array:
-    """Squared distances, changed by phi in place, in blocks that stay in the cache."""
     X, Y = pairwise.check_pairwise_arrays(X, Y, dtype=np.float64)
-    out = np.empty((X.shape[0], Y.shape[0]))
-    fill = _by_differences if X.shape[1] <= _FEW_FEATURES else _by_products(X, Y)
-    step = max(1, _BLOCK // max(1, Y.shape[0]))
-    for i in range(0, X.shape[0], step):
-        block = out[i : i + step]
-        fill(X[i : i + step], Y, block)
-        phi(block)
-    return out
-
-
-def _by_differences(X: Array, Y: Array, out: Array) -> None:
-    cdist(X, Y, metric="sqeuclidean", out=out)
-
-
-def _by_products(X: Array, Y: Array) -> Callable[[Array, Array, Array], None]:
-    """Distances to Y by one product, ``[-2x, |x|^2, 1] [y, 1, |y|^2]'``."""
-    centre = Y.mean(axis=0)
-    B = Y - centre
-    y2 = np.einsum("ij,ij->i", B, B)
-    right = np.column_stack([B, np.ones(y2.size), y2]).T
-    largest = y2.max(initial=0.0)
-
-    def fill(X: Array, Y: Array, out: Array) -> None:
-        A = X - centre
-        x2 = np.einsum("ij,ij->i", A, A)
-        np.matmul(np.column_stack([-2.0 * A, x2, np.ones(x2.size)]), right, out=out)
-        # Few pairs are close: a bound on |y|^2 finds them and some more.
-        near = np.flatnonzero(out < _CLOSE * (x2 + largest)[:, None])
-        r, columns = np.divmod(near, y2.size)
-        close = out[r, columns] < _CLOSE * (x2[r] + y2[columns])
-        r, columns = r[close], columns[close]
-        difference = X[r] - Y[columns]
-        out[r, columns] = np.einsum("ij,ij->i", difference, difference)
-
-    return fill
+    if X.shape[1] <= _FEW_FEATURES:
+        return cdist(X, Y, metric="sqeuclidean")
+    A, B = X - Y.mean(axis=0), Y - Y.mean(axis=0)
+    x2, y2 = (row_norms(part, squared=True) for part in (A, B))
+    D = pairwise.euclidean_distances(A, B, squared=True)
+    rows, columns = np.nonzero(D < _CLOSE * np.add.outer(x2, y2))
+    D[rows, columns] = row_norms(X[rows] - Y[columns], squared=True)
+    return D
 
 
 def _positive(name: str, value: float) -> None:
     if not value > 0:
         raise ValueError(f"{name} must be positive, got {value!r}")
-
-
-def _polyharmonic(D: Array, exponent: float) -> None:
-    """Turn squared distances into ``phi(r)``, in place."""
-    if exponent % 2 == 0:
-        # r^e log r = r^e log(r^2) / 2, and 0 at r = 0.
-        D[D == 0.0] = 1.0
-        logarithm = np.log(D)
-        if exponent != 2:
-            D **= exponent // 2
-        D *= logarithm
-        D *= 0.5 * (-1.0) ** (exponent // 2 + 1)
-        D += 0.0
-        return
-    if exponent == 3:
-        D *= np.sqrt(D)
-    else:
-        D **= 0.5 * exponent
-    if ceil(exponent / 2) % 2:
-        np.negative(D, out=D)
-        D += 0.0  # no negative zeros on the diagonal
 
 
 def thin_plate_order(exponent: float = 3) -> int:
@@ -120,12 +68,7 @@ def thin_plate_order(exponent: float = 3) -> int:
     return ceil(exponent / 2)
 
 
-@register_kernel(
-    "thin_plate",
-    input="vectors",
-    definiteness="cpd",
-    order=thin_plate_order,
-)
+@_cpd_kernel("thin_plate", order=thin_plate_order)
 def thin_plate_kernel(X, Y=None, *, exponent=3):
     """Polyharmonic (thin-plate) kernel, c.p.d. in every dimension.
 
@@ -158,15 +101,21 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
            [8., 0.]])
     """
     _positive("exponent", exponent)
-    return _radial(X, Y, lambda D: _polyharmonic(D, exponent))
+    D = squared_distances(X, Y)
+    if exponent % 2 == 0:
+        D = 0.5 * xlogy(D ** (exponent // 2), D)
+    elif exponent == 3:  # powers take ten times as long as a root
+        D *= np.sqrt(D)
+    else:
+        D **= 0.5 * exponent
+    if thin_plate_order(exponent) % 2:
+        np.negative(D, out=D)
+    D += 0.0  # no negative zeros on the diagonal
+    return D
 
 
-@register_kernel(
-    "thin_plate_order",
-    input="vectors",
-    definiteness="cpd",
-    order=lambda order: order,
-    note="only for 2 order > n_features",
+@_cpd_kernel(
+    "thin_plate_order", order=lambda order: order, note="only for 2 order > n_features"
 )
 def thin_plate_order_kernel(X, Y=None, *, order=2):
     """Thin-plate kernel of a given order m in dimension d, exponent ``2m - d``.
@@ -201,20 +150,12 @@ def thin_plate_order_kernel(X, Y=None, *, order=2):
     if int(order) != order or not 2 * order > dimension:
         raise ValueError(
             f"order={order!r} must be an integer with 2 * order > n_features, here "
-            f"{dimension}: the kernel is singular otherwise. Use order="
-            f"{dimension // 2 + 1} or more, or thin_plate_kernel(exponent=...), which "
-            "exists in every dimension"
+            f"{dimension}; thin_plate_kernel(exponent=...) exists in every dimension"
         )
-    exponent = 2 * int(order) - dimension
-    return _radial(X, Y, lambda D: _polyharmonic(D, exponent))
+    return thin_plate_kernel(X, Y, exponent=2 * int(order) - dimension)
 
 
-@register_kernel(
-    "multiquadric",
-    input="vectors",
-    definiteness="cpd",
-    order=lambda power: ceil(power),
-)
+@_cpd_kernel("multiquadric", order=lambda power: ceil(power))
 def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     """Multiquadric ``(-1)^ceil(p) (c^2 + r^2)^p``, c.p.d. of order ``ceil(p)``.
 
@@ -246,22 +187,10 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     _positive("c", c)
     if not power > 0 or power == int(power):
         raise ValueError(f"power must be positive and not an integer, got {power!r}")
-
-    def phi(D: Array) -> None:
-        D += c * c
-        D **= power
-        if ceil(power) % 2:
-            np.negative(D, out=D)
-
-    return _radial(X, Y, phi)
+    return (-1.0) ** ceil(power) * (c * c + squared_distances(X, Y)) ** power
 
 
-@register_kernel(
-    "log",
-    input="vectors",
-    definiteness="cpd",
-    order=1,
-)
+@_cpd_kernel("log", order=1)
 def log_kernel(X, Y=None, *, power=2.0, c=1.0):
     """Logarithmic kernel ``-log(c + r^p)``, c.p.d. of order 1.
 
@@ -294,15 +223,7 @@ def log_kernel(X, Y=None, *, power=2.0, c=1.0):
     if not 0 < power <= 2:
         raise ValueError(f"power must be in (0, 2], got {power!r}")
     _positive("c", c)
-
-    def phi(D: Array) -> None:
-        if power != 2:
-            D **= 0.5 * power
-        D += c
-        np.log(D, out=D)
-        np.negative(D, out=D)
-
-    return _radial(X, Y, phi)
+    return -np.log(c + squared_distances(X, Y) ** (0.5 * power))
 
 
 # --------------------------------------------------------------------------------------
@@ -332,11 +253,7 @@ def monomials(X: Array, degree: int) -> Array:
             f"polynomials of degree {degree} in {d} features have {count} terms, more "
             f"than {_MOST_MONOMIALS}: choose a smaller degree or exponent"
         )
-    columns = [np.ones(n)]
-    for q in range(1, degree + 1):
-        for factors in combinations_with_replacement(range(d), q):
-            columns.append(np.prod(X[:, factors], axis=1))
-    return np.column_stack(columns)
+    return PolynomialFeatures(degree).fit_transform(X)
 
 
 def orthonormal_range(P: Array, weight: Array | None = None) -> tuple[Array, Array]:

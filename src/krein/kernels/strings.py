@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from krein.kernels.distances import (
-    check_both,
-    check_each,
-    distance_kernel,
-    normalize_scores,
-)
+from krein.kernels import distances
 from krein.kernels.registry import register_kernel
 from krein.words import import_optional
 
@@ -34,7 +28,7 @@ def _check_one(item: Any) -> str:
 
 def _all_pairs(scorer: str, X: Any, Y: Any) -> tuple[np.ndarray, ...]:
     """Scores of all pairs and the lengths of the strings, as doubles."""
-    first, second, _ = check_both(X, Y, partial(check_each, _check_one))
+    first, second = distances.check_both(X, Y, _check_one)
     library = import_optional(
         "rapidfuzz", extra="strings", needed_for="a kernel on strings"
     )
@@ -51,7 +45,7 @@ def _edit_distances(scorer: str, X: Any, Y: Any, normalize: bool) -> np.ndarray:
     return D / np.maximum.outer(rows, columns) if normalize else D
 
 
-@distance_kernel("edit", **_FACTS)
+@distances.distance_kernel("edit", **_FACTS)
 def edit_kernel(X, Y=None, *, normalize=False):
     """Kernel of the Levenshtein distance.
 
@@ -78,7 +72,7 @@ def edit_kernel(X, Y=None, *, normalize=False):
     return _edit_distances("Levenshtein.distance", X, Y, normalize)
 
 
-@distance_kernel("damerau", **_FACTS)
+@distances.distance_kernel("damerau", **_FACTS)
 def damerau_kernel(X, Y=None, *, normalize=False):
     """Kernel of the Damerau-Levenshtein distance (swaps of neighbours cost one).
 
@@ -158,4 +152,4 @@ def lcs_kernel(X, Y=None, *, normalize=False):
     array([[3., 1.]])
     """
     scores, rows, columns = _all_pairs("LCSseq.similarity", X, Y)
-    return normalize_scores(scores, rows, columns) if normalize else scores
+    return distances.normalize_scores(scores, rows, columns) if normalize else scores

@@ -34,16 +34,15 @@ def table_rows(X: Any, name: str = "X") -> list[Row]:
     found = []
     for i, row in enumerate(rows):
         if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__"):
+            given = type(row).__name__
             raise TypeError(
-                f"{name}[{i}] must be a row of a table, got {type(row).__name__}; pass "
-                "a frame, a two-dimensional array or a list of rows"
+                f"{name}[{i}] must be a row of a table, got {given}; pass a frame, a "
+                "two-dimensional array or a list of rows"
             )
         found.append(tuple(_cell(v, f"{name}[{i}][{k}]") for k, v in enumerate(row)))
         if len(found[-1]) != len(found[0]) or not found[-1]:
-            raise ValueError(
-                f"{name}[{i}] has {len(found[-1])} entries, {name}[0] has "
-                f"{len(found[0])}; all rows need the same columns, at least one"
-            )
+            sizes = f"{len(found[-1])} entries, {name}[0] has {len(found[0])}"
+            raise ValueError(f"{name}[{i}] has {sizes}; all rows need the same columns")
     if hasattr(X, "columns"):
         warn_of_identifiers(dict(zip(X.columns, zip(*found, strict=True), strict=True)))
     return found
@@ -78,12 +77,13 @@ def _cell(value: Any, where: str) -> float | bool | str | None:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not isinstance(value, Real):
+        given = type(value).__name__
         raise TypeError(
-            f"{where} is a {type(value).__name__}; a table holds numbers, text, "
-            "booleans and missing entries. Turn dates into numbers first"
+            f"{where} is a {given}, not a number, text or a boolean. Turn dates into "
+            "numbers first"
         )
     if math.isinf(value):
-        raise ValueError(f"{where} is infinite; a table holds finite numbers")
+        raise ValueError(f"{where} is infinite")
     return float(value)
 
 
@@ -114,19 +114,13 @@ def warn_of_identifiers(columns: Mapping[Any, Sequence]) -> None:
 def _check_ranges(ranges: Any, n_columns: int) -> Ranges:
     """Return one range per column: a number, or None for categories."""
     if isinstance(ranges, str) or not isinstance(ranges, Sequence | np.ndarray):
-        raise TypeError(
-            'ranges must be "observed" or one entry per column (a number, or None for '
-            f"categories), got {ranges!r}"
-        )
+        words = '"observed" or one entry per column, a number, or None for categories'
+        raise TypeError(f"ranges must be {words}, got {ranges!r}")
     if len(ranges) != n_columns:
-        raise ValueError(
-            f"ranges has {len(ranges)} entries for {n_columns} columns; give one per "
-            "column, None for categories"
-        )
+        raise ValueError(f"ranges has {len(ranges)} entries for {n_columns} columns")
     for k, width in enumerate(ranges):
-        if width is not None and not (
-            isinstance(width, int | float | np.number) and 0 <= width < np.inf
-        ):
+        number = isinstance(width, int | float | np.number | None)
+        if not number or not 0 <= (width or 0) < np.inf:
             raise ValueError(f"ranges[{k}] must be a number from 0 on, got {width!r}")
     return tuple(None if width is None else float(width) for width in ranges)
 
@@ -169,28 +163,22 @@ def _as_text(value: Any) -> str | None:
 
 def _check_columns(X: Any, Y: Any) -> None:
     """Refuse frames whose columns are not the same."""
-    if hasattr(X, "columns") and hasattr(Y, "columns"):
-        first, second = list(X.columns), list(Y.columns)
-        if first != second:
-            raise ValueError(
-                f"X has the columns {first}, Y has {second}; they must be the same, in "
-                "the same order"
-            )
+    first, second = (list(getattr(table, "columns", [])) for table in (X, Y))
+    if first and second and first != second:
+        raise ValueError(
+            f"X has the columns {first}, Y has {second}; they must be the same, in the "
+            "same order"
+        )
 
 
 def _check_numbers(rows: list[Row], ranges: Ranges, name: str) -> None:
     if len(rows[0]) != len(ranges):
-        raise ValueError(
-            f"{name} has {len(rows[0])} columns, {len(ranges)} are expected; all "
-            "tables need the same columns"
-        )
-    for k, width in enumerate(ranges):
+        raise ValueError(f"{name} has {len(rows[0])} columns, not {len(ranges)}")
+    for k in [k for k, width in enumerate(ranges) if width is not None]:
         for i, row in enumerate(rows):
-            if width is not None and not isinstance(row[k], float | None):
-                raise ValueError(
-                    f"{name}[{i}][{k}] is {row[k]!r}, but column {k} holds numbers "
-                    f"(its range is {width:g})"
-                )
+            if not isinstance(row[k], float | None):
+                value = f"{name}[{i}][{k}] is {row[k]!r}"
+                raise ValueError(f"{value}, but column {k} holds numbers")
 
 
 @register_kernel(

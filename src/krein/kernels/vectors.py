@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from joblib import cpu_count
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.metrics import pairwise
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from krein.kernels.distances import median_distance, same_items, some_items
 from krein.kernels.registry import register_kernel
-from krein.store.blocks import Block, Tiling
 
 
 def _same_or(X: Any, Y: Any) -> Any:
@@ -35,14 +33,10 @@ def _gamma_scale(X: Any, params: dict) -> float:
     return 1.0 / (np.shape(X)[1] * variance) if variance > 0 else 1.0
 
 
-def _by_median(metric: str, scale: Callable[[float], float]) -> Callable:
-    """Settle a parameter by the median distance between training items."""
-
-    def settle(X: Any, params: dict) -> float:
-        X = np.asarray(some_items(X), dtype=float)
-        return scale(median_distance(squareform(pdist(X, metric))))
-
-    return settle
+def _by_median(metric: str, factor: float, power: int, X: Any, params: dict) -> float:
+    """``factor * median ** power``, of the distances between training items."""
+    X = np.asarray(some_items(X), dtype=float)
+    return factor * median_distance(squareform(pdist(X, metric))) ** power
 
 
 def _inner_scale(X: Any, params: dict) -> float:
@@ -51,30 +45,30 @@ def _inner_scale(X: Any, params: dict) -> float:
     return 1.0 / mean if mean > 0 else 1.0
 
 
-# Twice the median L1 distance is about 0.7 n_features for uniform features.
-_TL1_MEDIAN = _by_median("cityblock", lambda middle: 2.0 * middle)
-_RBF_MEDIAN = _by_median("euclidean", lambda middle: 0.5 / middle**2)
-_LAPLACIAN_MEDIAN = _by_median("cityblock", lambda middle: 1.0 / middle)
-# A tile stays in the cache until it is truncated and mirrored.
-_TL1_TILE = 256
-_INNER: dict[str, Any] = {
-    "resolve": {"gamma": {"scale": _inner_scale}},
-    "by_name": {"gamma": "scale"},
-}
+_vector_kernel = partial(register_kernel, input="vectors")
+_inner_kernel = partial(
+    _vector_kernel,
+    resolve={"gamma": {"scale": _inner_scale}},
+    by_name={"gamma": "scale"},
+)
 
 
-@register_kernel(
+def _radial_kernel(name: str, metric: str, factor: float, power: int) -> Callable:
+    median = partial(_by_median, metric, factor, power)
+    rules = {"gamma": {"scale": _gamma_scale, "median": median}}
+    return _vector_kernel(name, definiteness="pd", resolve=rules)
+
+
+@_vector_kernel(
     "tl1",
-    input="vectors",
     definiteness="indefinite",
-    resolve={"tau": {"median": _TL1_MEDIAN}},
+    # Twice the median distance is about 0.7 n_features for uniform features.
+    resolve={"tau": {"median": partial(_by_median, "cityblock", 2.0, 1)}},
     by_name={"tau": "median"},
     witness="monks1 scaled to [0, 1], tau = 0.7 n_features",
 )
 def tl1_kernel(X, Y=None, *, tau=None):
     """Truncated L1 distance kernel ``max(tau - ||x - y||_1, 0)``.
-
-    Blocks of rows are evaluated on all cores, whatever the number of jobs.
 
     Parameters
     ----------
@@ -107,31 +101,13 @@ def tl1_kernel(X, Y=None, *, tau=None):
         tau = 0.7 * X.shape[1]
     if not tau > 0:
         raise ValueError(f"tau must be positive, got {tau!r}")
-    tiling = Tiling(X.shape[0], Y.shape[0], _TL1_TILE, same_items(X, Y))
-    K = np.empty((X.shape[0], Y.shape[0]))
-
-    def fill(tile: Block) -> None:
-        block = cdist(X[tile[0]], Y[tile[1]], metric="cityblock")
-        np.subtract(tau, block, out=block)
-        np.maximum(block, 0.0, out=block)
-        tiling.place(K, tile, block)
-
-    tiles = list(tiling)
-    if len(tiles) == 1:
-        fill(tiles[0])
-    else:
-        # cdist releases the interpreter lock; tiles are independent.
-        with ThreadPoolExecutor(max_workers=cpu_count()) as pool:
-            list(pool.map(fill, tiles))
-    return K
+    same = same_items(X, Y)
+    K = squareform(pdist(X, "cityblock")) if same else cdist(X, Y, "cityblock")
+    np.subtract(tau, K, out=K)
+    return np.maximum(K, 0.0, out=K)
 
 
-@register_kernel(
-    "rbf",
-    input="vectors",
-    definiteness="pd",
-    resolve={"gamma": {"scale": _gamma_scale, "median": _RBF_MEDIAN}},
-)
+@_radial_kernel("rbf", "euclidean", 0.5, -2)
 def rbf_kernel(X, Y=None, *, gamma=None):
     """Gaussian (RBF) kernel ``exp(-gamma ||x - y||^2)``.
 
@@ -160,12 +136,7 @@ def rbf_kernel(X, Y=None, *, gamma=None):
     return pairwise.rbf_kernel(X, _same_or(X, Y), gamma=gamma)
 
 
-@register_kernel(
-    "laplacian",
-    input="vectors",
-    definiteness="pd",
-    resolve={"gamma": {"scale": _gamma_scale, "median": _LAPLACIAN_MEDIAN}},
-)
+@_radial_kernel("laplacian", "cityblock", 1.0, -1)
 def laplacian_kernel(X, Y=None, *, gamma=None):
     """Laplacian kernel ``exp(-gamma ||x - y||_1)``.
 
@@ -194,11 +165,9 @@ def laplacian_kernel(X, Y=None, *, gamma=None):
     return pairwise.laplacian_kernel(X, _same_or(X, Y), gamma=gamma)
 
 
-@register_kernel(
+@_inner_kernel(
     "sigmoid",
-    input="vectors",
     definiteness="indefinite",
-    **_INNER,
     witness="standardised sonar, default parameters",
 )
 def sigmoid_kernel(X, Y=None, *, gamma=None, coef0=0.0):
@@ -233,13 +202,7 @@ def sigmoid_kernel(X, Y=None, *, gamma=None, coef0=0.0):
     return pairwise.sigmoid_kernel(X, _same_or(X, Y), gamma=gamma, coef0=coef0)
 
 
-@register_kernel(
-    "polynomial",
-    input="vectors",
-    definiteness="depends",
-    note="positive definite for integer degree and coef0 >= 0",
-    **_INNER,
-)
+@_inner_kernel("polynomial", note="positive definite for integer degree and coef0 >= 0")
 def polynomial_kernel(X, Y=None, *, degree=3, gamma=None, coef0=1.0):
     """Polynomial kernel ``(gamma x'y + coef0) ** degree``.
 
@@ -276,9 +239,8 @@ def polynomial_kernel(X, Y=None, *, degree=3, gamma=None, coef0=1.0):
     )
 
 
-@register_kernel(
+@_vector_kernel(
     "tanimoto",
-    input="vectors",
     definiteness="pd",
     note="a sum of products of the positive definite x'y and 1 / (|x|^2 + |y|^2)",
 )

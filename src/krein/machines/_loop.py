@@ -10,8 +10,9 @@ from __future__ import annotations
 import functools
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from krein.arrays import Array
 from krein.result import Certificate, History, Result, Status
 
 Stop = Literal["gap", "change"]
+_CLOSE = 1e-8  # relative gap beyond which no step is worth its cost
 
 
 @dataclass(frozen=True)
@@ -197,6 +199,15 @@ def _record(history: History, iterate: Iterate, seconds: float) -> None:
         seconds=seconds,
         **iterate.facts,
     )
+
+
+def beyond(iterates: Iterator[Iterate], tol: float) -> Iterator[Iterate]:
+    """Two steps beyond `tol`, where they cost little: the best of three points."""
+    for iterate in iterates:
+        if _CLOSE < iterate.certificate.relative <= tol:
+            found = [iterate, *islice(iterates, 2)]
+            iterate = min(found, key=lambda one: one.certificate.relative)
+        yield iterate
 
 
 def report(iterate: Iterate) -> None:

@@ -1,4 +1,4 @@
-"""The dual of an SVM on a dense kernel by a primal-dual interior-point method.
+"""The dual of an SVM by a primal-dual interior-point method: its step, dense kernels.
 
 For kernels that are badly scaled or nearly singular beside the bounds, where a method
 that changes two variables at a time needs millions of steps. With weights w = sum_j
@@ -15,9 +15,9 @@ Mehrotra, 1992).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -32,8 +32,12 @@ _MODERATE = 10.0  # coefficients, in units where kernel and margins are near 1
 _PATIENCE = 5  # steps without smaller products a_i s_i
 
 
-class _State(NamedTuple):
-    """Point of the method, or a step of it."""
+class State(NamedTuple):
+    """Point of the method, or a step of it.
+
+    u are the weights (coefficients, on a dense kernel), z the outputs that they give,
+    v the weights that belong to a: u = v at the solution.
+    """
 
     a: Array
     s: Array
@@ -41,6 +45,78 @@ class _State(NamedTuple):
     u: Array
     z: Array
     b: float
+    v: Array
+
+
+# Changes of u, z and b for given changes of the margins, each times theta.
+Solve = Callable[[Array], tuple[Array, Array, float]]
+
+
+# What leaves float64 ends the method: the new point is looked at.
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
+def newton_step(
+    state: State,
+    domain: BalancedBox,
+    margin: Array | float,
+    spread: Callable[[Array], Array],
+    prepare: Callable[[Array, Array], Solve | None],
+) -> State | None:
+    """One predictor-corrector step; None if the equations cannot be solved.
+
+    ``prepare(theta, rho)`` factors the system, rho being the first change of the
+    margins that is asked for; `spread` repeats outputs of items for their variables.
+    """
+    a, s, xi, y = state.a, state.s, state.xi, domain.y
+    room = domain.upper - a
+    if not (room.min() > 0.0 and a.min() > 0.0 and s.min() > 0.0 and xi.min() > 0.0):
+        return None
+    theta = 1.0 / (xi / room + s / a)
+    miss = margin - y * (spread(state.z) + state.b) - xi + s
+
+    def direction(r_s: Array, r_xi: Array, solve: Solve, rho: Array) -> State:
+        du, dz, db = solve(theta * rho)
+        da = theta * (rho - y * (spread(dz) + db))
+        ds, dxi = (r_s - s * da) / a, (r_xi + xi * da) / room
+        return State(da, ds, dxi, du, dz, db, du - (state.v - state.u))
+
+    r_s, r_xi = -a * s, -room * xi
+    rho = miss - r_xi / room + r_s / a
+    solve = prepare(theta, rho)
+    if solve is None:
+        return None
+    step = direction(r_s, r_xi, solve, rho)
+    centre = _centre(state, room, step)
+    r_s, r_xi = r_s + centre - step.a * step.s, r_xi + centre + step.a * step.xi
+    step = direction(r_s, r_xi, solve, miss - r_xi / room + r_s / a)
+    t = _TO_BOUNDARY * min(_lengths(state, room, step))
+    pairs: Any = zip(state, step, strict=True)
+    new = State(*(x + t * dx for x, dx in pairs))
+    sums = (np.sum(x) for x in (new.a, new.s, new.xi, new.v))
+    return new if np.isfinite([*sums, new.b]).all() else None
+
+
+def _centre(state: State, room: Array, step: State) -> float:
+    """Mehrotra's target for the products, from where the predictor would lead."""
+    primal, dual = _lengths(state, room, step)
+    now = float(state.a @ state.s + room @ state.xi) / (2 * room.size)
+    then = float((state.a + dual * step.a) @ (state.s + primal * step.s))
+    then += float((room - dual * step.a) @ (state.xi + primal * step.xi))
+    return now * (then / (2 * room.size) / now) ** 3
+
+
+def _lengths(state: State, room: Array, step: State) -> tuple[float, float]:
+    """Largest steps of slacks and of a that keep all of them positive, at most 1."""
+    primal = min(_longest(state.s, step.s), _longest(state.xi, step.xi))
+    dual = min(_longest(state.a, step.a), _longest(room, -step.a))
+    return primal, dual
+
+
+def _longest(x: Array, dx: Array) -> float:
+    falling = dx < 0
+    return float(np.min(-x[falling] / dx[falling], initial=1.0))
+
+
+# ------------------------------------------------------------------- a dense kernel
 
 
 def interior_points(problem: SVMDual) -> Iterator[tuple[Array, Array]]:
@@ -48,7 +124,7 @@ def interior_points(problem: SVMDual) -> Iterator[tuple[Array, Array]]:
 
     The iterator ends when rounding allows no further progress.
     """
-    state: _State | None = _start(problem)
+    state: State | None = _start(problem)
     least, idle = np.inf, 0
     while state is not None and idle < _PATIENCE:
         yield state.a, _snapped(problem, state)
@@ -61,28 +137,24 @@ def interior_points(problem: SVMDual) -> Iterator[tuple[Array, Array]]:
             least = min(least, products)
 
 
-def _start(problem: SVMDual) -> _State:
+def _start(problem: SVMDual) -> State:
     """Start well inside the box at moderate coefficients, with w = 0, slacks near 1.
 
     In the middle of a box that is huge beside the solution the first steps would be
     tiny.
     """
     domain, n = problem.domain, problem.K.shape[0]
-    positive = domain.y > 0
-    if positive.all():
-        a = domain.upper * (domain.balance / float(domain.upper.sum()))
-    else:
-        near = np.minimum(domain.upper, _MODERATE)
-        totals = float(near[positive].sum()), float(near[~positive].sum())
-        least = 0.5 * min(totals)
-        a = near * np.where(positive, least / totals[0], least / totals[1])
+    near = np.minimum(domain.upper, _MODERATE)
+    one_class = domain.balance > 0.0
+    a = (domain if one_class else BalancedBox(near, domain.y)).middle()
     height = max(1.0, float(np.abs(problem.margin).max()))
     s = np.full(a.size, height)
-    return _State(a, s, s + problem.margin + height, np.zeros(n), np.zeros(n), 0.0)
+    u, z = np.zeros((2, n))
+    return State(a, s, s + problem.margin + height, u, z, 0.0, problem.coef(a))
 
 
 @np.errstate(over="ignore")  # infinite is larger, too
-def _snapped(problem: SVMDual, state: _State) -> Array:
+def _snapped(problem: SVMDual, state: State) -> Array:
     """Put a variable on its bound where that is nearer than its slack is to zero."""
     upper = problem.domain.upper
     room = upper - state.a
@@ -94,74 +166,30 @@ def _snapped(problem: SVMDual, state: _State) -> Array:
     return np.where(low, 0.0, np.where(high, upper, state.a))
 
 
-# What leaves float64 ends the method: the new point is looked at.
-@np.errstate(over="ignore", divide="ignore", invalid="ignore")
-def _newton(problem: SVMDual, state: _State) -> _State | None:
-    """One predictor-corrector step; None if the equations cannot be solved."""
-    a, s, xi = state.a, state.s, state.xi
-    domain = problem.domain
-    room = domain.upper - a
-    if not (room.min() > 0.0 and a.min() > 0.0 and s.min() > 0.0 and xi.min() > 0.0):
-        return None
-    theta = 1.0 / (xi / room + s / a)
-    inverse = 1.0 / theta.reshape(-1, problem.K.shape[0]).sum(axis=0)
-    M = problem.K.copy()
-    M[np.diag_indices_from(M)] += inverse
-    factor, info = dpotrf(M.T, overwrite_a=1)
-    if info != 0 or not np.isfinite(inverse).all():
-        return None  # singular to rounding
-    border = dpotrs(factor, np.ones(inverse.size))[0]
-    miss = problem.margin - domain.y * (problem.spread(state.z) + state.b) - xi + s
+def _newton(problem: SVMDual, state: State) -> State | None:
+    """One step on a dense kernel."""
+    state = state._replace(v=problem.coef(state.a))  # as exact as a is
 
-    def direction(r_s: Array, r_xi: Array) -> _State:
-        rho = miss - r_xi / room + r_s / a
-        q = problem.coef(theta * rho) + problem.coef(a) - state.u
-        solution = dpotrs(factor, inverse * q)[0]
-        excess = float(solution.sum()) - (domain.balance - float(state.u.sum()))
-        db = excess / float(border.sum())
-        du = solution - db * border
-        dz = problem.K @ du
-        da = theta * (rho - domain.y * (problem.spread(dz) + db))
-        return _State(da, (r_s - s * da) / a, (r_xi + xi * da) / room, du, dz, db)
+    def prepare(theta: Array, rho: Array) -> Solve | None:
+        inverse = 1.0 / theta.reshape(-1, problem.K.shape[0]).sum(axis=0)
+        M = problem.K.copy()
+        M[np.diag_indices_from(M)] += inverse
+        factor, info = dpotrf(M.T, overwrite_a=1)
+        if info != 0 or not np.isfinite(inverse).all():
+            return None  # singular to rounding
+        border = dpotrs(factor, np.ones(inverse.size))[0]
 
-    step = direction(-a * s, -room * xi)
-    centre = _centre(state, room, step)
-    step = direction(
-        centre - a * s - step.a * step.s, centre - room * xi + step.a * step.xi
-    )
-    t = _TO_BOUNDARY * min(_lengths(state, room, step))
-    new = _State(
-        a=a + t * step.a,
-        s=s + t * step.s,
-        xi=xi + t * step.xi,
-        u=state.u + t * step.u,
-        z=state.z + t * step.z,
-        b=state.b + t * step.b,
-    )
-    return new if np.isfinite(new.a).all() and np.isfinite(new.b) else None
+        def solve(pull: Array) -> tuple[Array, Array, float]:
+            q = problem.coef(pull) + state.v - state.u
+            solution = dpotrs(factor, inverse * q)[0]
+            excess = float(solution.sum() + state.u.sum()) - problem.domain.balance
+            db = excess / float(border.sum())
+            du = solution - db * border
+            return du, problem.K @ du, db
 
+        return solve
 
-def _centre(state: _State, room: Array, step: _State) -> float:
-    """Mehrotra's target for the products, from where the predictor would lead."""
-    primal, dual = _lengths(state, room, step)
-    now = float(state.a @ state.s + room @ state.xi) / (2 * room.size)
-    then = float((state.a + dual * step.a) @ (state.s + primal * step.s))
-    then += float((room - dual * step.a) @ (state.xi + primal * step.xi))
-    return now * (then / (2 * room.size) / now) ** 3
-
-
-def _lengths(state: _State, room: Array, step: _State) -> tuple[float, float]:
-    """Largest steps of slacks and of a that keep all of them positive, at most 1."""
-    primal = min(_longest(state.s, step.s), _longest(state.xi, step.xi))
-    dual = min(_longest(state.a, step.a), _longest(room, -step.a))
-    return primal, dual
-
-
-def _longest(x: Array, dx: Array) -> float:
-    falling = dx < 0
-    if not falling.any():
-        return 1.0
-    return min(1.0, float((-x[falling] / dx[falling]).min()))
+    return newton_step(state, problem.domain, problem.margin, problem.spread, prepare)
 
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -246,18 +274,17 @@ def _solved(
     features: TiledMatrix, domain: BalancedBox, a: Array, loose: np.ndarray
 ) -> Array:
     """Best values of the variables `loose`, with all others as they are."""
-    y, upper = domain.y[loose], domain.upper[loose]
+    part, x = domain.some(a, loose)
+    y, upper = part.y, part.upper
     fixed = domain.y * a
     fixed[loose] = 0.0
-    part = BalancedBox(upper, y, -float(fixed.sum()))
-    x = part.project(a[loose])
     F = y[:, None] * features.rows(loose)
     constant = F @ features.transpose_dot(fixed)
     model = QuadraticModel(F @ F.T, y, upper)
     for _ in range(_REFINEMENTS):  # the ridge of the model leaves a little
         gradient = 1.0 - constant - F @ (F.T @ x)
-        _, tau = part.maximise(gradient)
-        x = np.clip(x + model.maximise(x, gradient - tau * y), 0.0, upper)
+        reduced = gradient - part.multiplier(gradient) * y
+        x = np.clip(x + model.maximise(x, reduced), 0.0, upper)
     a = a.copy()
     a[loose] = x
     return a

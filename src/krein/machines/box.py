@@ -14,6 +14,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from krein.arrays import Array
 
+_TINY = float(np.finfo(float).tiny)
+
 
 @dataclass(frozen=True)
 class BalancedBox:
@@ -33,13 +35,6 @@ class BalancedBox:
     upper: Array
     y: Array
     balance: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.upper.shape != self.y.shape:
-            raise ValueError(
-                f"upper has shape {self.upper.shape}, y has shape {self.y.shape}; "
-                "they must agree"
-            )
 
     @property
     def n(self) -> int:
@@ -140,50 +135,49 @@ class BalancedBox:
             a = np.clip(np.where(down, a - step, a + step), 0.0, self.upper)
         return a
 
+    def multiplier(self, gradient: Array) -> float:
+        """Return the multiplier tau of the equality row where gradient'b is largest.
+
+        ``max over b in Q of gradient'b = sum_i upper_i max(0, g_i - tau y_i)``; tau is
+        the y_i g_i (ascending) at which the cumulative bound reaches the total bound
+        of the positive class.
+        """
+        signed, target = self.y * gradient, self._target
+        if self._equal is not None:
+            return float(np.partition(signed, self._equal)[self._equal])
+        order = np.argsort(signed)
+        k = np.cumsum(self.upper[order]).searchsorted(target)
+        return float(signed[order[min(int(k), self.n - 1)]])
+
     @cached_property
-    def _total_positive(self) -> float:
-        return float(self.upper[self.y > 0].sum())
+    def _target(self) -> float:
+        total = float(self.upper[self.y > 0].sum())
+        return (total - self.balance) * (1 - 1e-15)
 
     @cached_property
     def _equal(self) -> int | None:
         """Place of the multiplier where bounds are equal: that of every gradient."""
         if self.upper.min() < self.upper.max():
             return None
-        return self._pivot(np.zeros(self.n))[2]
+        reached = np.cumsum(self.upper)
+        return min(int(reached.searchsorted(self._target)), self.n - 1)
 
-    def _pivot(self, gradient: Array) -> tuple[float, np.ndarray, int]:
-        """Multiplier, the order of ``y_i g_i``, and the place of the multiplier."""
-        signed = self.y * gradient
-        order = np.argsort(signed, kind="stable")
-        reached = np.cumsum(self.upper[order])
-        target = self._total_positive - self.balance
-        k = min(int(reached.searchsorted(target * (1 - 1e-15))), self.n - 1)
-        return float(signed[order[k]]), order, k
+    def some(self, a: Array, loose: np.ndarray) -> tuple[BalancedBox, Array]:
+        """Return the box of some variables, the others as in a, and the point there."""
+        rest = self.y * a
+        rest[loose] = 0.0
+        balance = self.balance - float(rest.sum())
+        part = BalancedBox(self.upper[loose], self.y[loose], balance)
+        return part, part.project(a[loose])
 
-    def multiplier(self, gradient: Array) -> float:
-        """Return the multiplier of the equality row alone, see `maximise`."""
-        if self._equal is None:
-            return self._pivot(gradient)[0]
-        return float(np.partition(self.y * gradient, self._equal)[self._equal])
-
-    def maximise(self, gradient: Array) -> tuple[Array, float]:
-        """Return the vertex b of Q that maximises ``gradient'b``, and the multiplier.
-
-        With the multiplier tau, ``max_b gradient'b = sum_i upper_i max(0, g_i - tau
-        y_i)``; tau is the y_i g_i (ascending) at which the cumulative bound reaches
-        the total bound of the positive class.
-        """
-        tau, order, k = self._pivot(gradient)
-        # By rank, not by comparison with tau: variables tied with the pivot are filled
-        # in sorted order, so that the pivot alone has to balance.
-        filled = self.y < 0
-        filled[order[k:]] = self.y[order[k:]] > 0
-        b = np.where(filled, self.upper, 0.0)
-        pivot = order[k]
-        b[pivot] = 0.0
-        missing = self.balance - float(self.y @ b)
-        b[pivot] = np.clip(self.y[pivot] * missing, 0.0, self.upper[pivot])
-        return self.rebalance(b), tau
+    def middle(self) -> Array:
+        """Return a point well inside: each class in proportion to its bounds."""
+        positive = self.y > 0
+        most = float(self.upper[positive].sum())
+        least = float(self.upper[~positive].sum())
+        half = 0.5 * (max(0.0, self.balance) + min(most, least + self.balance))
+        shares = half / max(most, _TINY), (half - self.balance) / max(least, _TINY)
+        return self.upper * np.where(positive, *shares)
 
     def gap(self, a: Array, gradient: Array, error: Array | float = 0.0) -> float:
         """Return ``max over b in Q of gradient'(b - a)``, a bound for concave f.

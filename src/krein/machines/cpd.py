@@ -17,7 +17,7 @@ proportion to its size, not only its violators. The line search is exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -26,13 +26,13 @@ import numpy as np
 from krein.arrays import Array
 from krein.machines._cpd_systems import (
     Factor,
-    Gradients,
     Point,
     System,
+    by_features,
     interpolant,
 )
 from krein.machines._loop import Iterate, run
-from krein.machines.cpd_columns import Columns
+from krein.machines.cpd_columns import Columns, FeatureColumns
 from krein.machines.losses import Loss, Squared
 from krein.result import Certificate, Result
 
@@ -48,8 +48,6 @@ _ROUGH = 1e-2
 _BETTER = 0.1
 _ROUNDING = 1e-9
 _FARTHEST = 10.0  # longest step along a path, in units of the last one
-# Conjugate gradients leave this share of the gap, or of `tol` where it is small.
-_COARSE, _NEAR, _FINE = 1e-6, 1e-5, 1e-6
 # To the limit of small lam: its fall from round to round and its least value, as a
 # share of the mean diagonal entry of K, and points that are looked at.
 _FALL, _LEAST, _POINTS = 1e-2, 1e-10, 36
@@ -112,37 +110,20 @@ class CPDProblem:
         """Objective at (c, b) with outputs f."""
         return self.lam * float(c @ (f - self.null @ b)) + self.loss.value(f)
 
-    def dual(self, a: Array, s: np.ndarray, energy: Callable[[Array], float]) -> float:
-        """Dual value near `a` (on samples s): a lower bound of the optimum.
-
-        Parameters
-        ----------
-        a : ndarray of shape (len(s),)
-            Signed dual variables, zero elsewhere.
-        s : ndarray of int
-            Their samples.
-        energy : callable
-            ``energy(a) = a'K_ss a``.
-        """
-        loss = self.loss.restrict(s)
-        inside = self._feasible(loss, a, self.null[s])
-        if inside is None:
-            return 0.0  # every loss is non-negative
-        return loss.conjugate(inside, self.lam) - self.lam * energy(inside)
-
     def _feasible(self, loss: Loss, a: Array, Q: Array) -> Array | None:
         """Dual variables near `a` in the domain of the loss, with ``Q'a = 0``.
 
         The constraint is repaired by moving each variable in proportion to its room;
         None if one would leave its domain.
         """
-        a = loss.clip(a, self.lam)
+        low, high = loss.bounds(self.lam)
+        a = np.clip(a, low, high)
         size = float(np.abs(a).sum())
         for _ in range(2):
             excess = Q.T @ a
             if np.abs(excess).max(initial=0.0) <= _FEASIBLE * size:
                 return a
-            room = np.minimum(loss.room(a, self.lam), size)
+            room = np.minimum(np.minimum(a - low, high - a), size)
             share = Q @ (np.linalg.pinv((Q.T * room) @ Q, hermitian=True) @ excess)
             a = a - room * share
             if np.abs(share).max() > 1.0:
@@ -197,7 +178,7 @@ def cpd_newton(
         length = _search(problem, before, point, _FARTHEST)
         ahead = _blend(problem, before, point, length)
         point = ahead if ahead.value < point.value else point
-    return run(_steps(problem, point, tol), tol=tol, max_iter=max_iter)
+    return run(_steps(problem, point), tol=tol, max_iter=max_iter)
 
 
 def _from_sample(problem: CPDProblem, max_iter: int) -> tuple[Array, Array]:
@@ -217,36 +198,23 @@ def _point(problem: CPDProblem, c: Array, b: Array, f: Array | None = None) -> P
     return Point(c, b, f, problem.value(c, b, f))
 
 
-def _steps(problem: CPDProblem, point: Point, tol: float) -> Iterator[Iterate]:
+def _steps(problem: CPDProblem, point: Point) -> Iterator[Iterate]:
     factor = Factor(problem.columns)
-    gradients = Gradients(problem.columns, problem.null, problem.lam)
     bound = 0.0  # every loss is non-negative
-    settled, exact, stuck = False, True, False
+    settled = False
     while True:
         system = System(*problem.loss.system(point.f, problem.lam))
-        now = _iterate(problem, point, bound, system.s.size)
-        # A rough step that would end the run, or is no use, is made sharp first.
-        sharp = not exact and (now.certificate.relative <= tol or stuck)
-        if not sharp:
-            yield now
+        yield _iterate(problem, point, bound, system.s.size)
         if settled:
             return  # nothing better can be had, and the certificate says so
-        fine = _FINE * tol * problem.unit(point.value)
-        last = sharp or now.certificate.relative < _NEAR
-        rough = fine if last else max(fine, _COARSE * now.certificate.value)
-        c, b, exact = gradients.step(system, point, rough, fine) or (
-            *_full_step(problem, factor, point.b, system),
-            True,
-        )
-        new = _point(problem, c, b)
+        new = _point(problem, *_full_step(problem, factor, point.b, system))
         bound = max(bound, _dual(problem, new, system.s))
         # A full step that keeps its set is the optimum, to rounding. No other step is:
         # a damped one may keep the set far from it.
-        settled = exact and _same_set(problem, new.f, system.s)
+        settled = _same_set(problem, new.f, system.s)
         if not settled:
             new = _damped(problem, point, new, bound)
-            stuck = new.value >= point.value
-            settled = exact and stuck  # rounding: no step improves
+            settled = new.value >= point.value  # rounding: no step improves
         if settled and new.value > point.value * (1 + _ROUNDING):
             continue
         point = new
@@ -272,13 +240,15 @@ def _damped(problem: CPDProblem, old: Point, new: Point, bound: float) -> Point:
 
 def _dual(problem: CPDProblem, point: Point, s: np.ndarray) -> float:
     """Lower bound of the optimum from the coefficients of a full step on s."""
-
-    def energy(a: Array) -> float:
-        if np.array_equal(a, point.c[s]):
-            return float(point.c @ (point.f - problem.null @ point.b))
-        return float(a @ problem.columns.within(s, a))
-
-    return problem.dual(point.c[s], s, energy)
+    loss, c = problem.loss.restrict(s), point.c[s]
+    a = problem._feasible(loss, c, problem.null[s])
+    if a is None:
+        return 0.0  # every loss is non-negative
+    if np.array_equal(a, c):
+        energy = float(point.c @ (point.f - problem.null @ point.b))
+    else:
+        energy = float(a @ problem.columns.product(s, a)[s])
+    return loss.conjugate(a, problem.lam) - problem.lam * energy
 
 
 def _same_set(problem: CPDProblem, f: Array, s: np.ndarray) -> bool:
@@ -292,8 +262,7 @@ def _search(problem: CPDProblem, old: Point, new: Point, farthest: float) -> flo
     dc, dg = new.c - old.c, g_new - g_old
     linear = 2 * problem.lam * float(dc @ g_old)
     square = problem.lam * max(float(dc @ dg), 0.0)
-    # Where the objective is flat to rounding the best length is any, even infinite.
-    return min(farthest, problem.loss.search(old.f, new.f - old.f, linear, square))
+    return problem.loss.search(old.f, new.f - old.f, linear, square, farthest)
 
 
 def _blend(problem: CPDProblem, old: Point, new: Point, t: float) -> Point:
@@ -307,25 +276,13 @@ def _full_step(
     problem: CPDProblem, factor: Factor, b: Array, system: System
 ) -> tuple[Array, Array]:
     """Solve ``[diag(shift) + K_ss, Q_s; Q_s', 0] [c_s; b] = [target; 0]`` for c, b."""
+    s, columns = system.s, problem.columns
+    if s.size == 0:
+        return np.zeros(problem.n), b
+    if not isinstance(columns, FeatureColumns) or columns.F.shape[1] >= s.size:
+        return factor.step(problem.null, system, b)
     c = np.zeros(problem.n)
-    if system.s.size == 0:
-        return c, b
-    root = np.zeros(problem.n)
-    root[system.s] = 1.0 / np.sqrt(system.shift)
-    wanted = np.zeros(problem.n)
-    wanted[system.s] = system.target
-    order = factor.update(system.s, root)
-    scale = root[order]
-    Q = problem.null[order]
-    right = scale[:, None] * np.column_stack([Q, wanted[order]])
-    U = factor.solve(right)
-    UQ, u = U[:, :-1], U[:, -1]
-    if Q.shape[1]:
-        # Least norm of the change, where polynomials coincide on the violators.
-        step, *_ = np.linalg.lstsq(UQ, u - UQ @ b, rcond=1e-12)
-        b = b + step
-        u = u - UQ @ b
-    c[order] = scale * factor.solve_transposed(u)
+    c[s], b = by_features(columns.F[s], problem.null[s], system, b)
     return c, b
 
 

@@ -104,9 +104,7 @@ def polynomial_space(polynomials: Polynomials, *, free: bool) -> Space:
     return Space(FeatureColumns(np.empty((n, 0))), Q, expand)
 
 
-def centred_space(
-    phi: Blocks, polynomials: Polynomials, *, definite: bool = False
-) -> Space:
+def centred_space(phi: Blocks, polynomials: Polynomials) -> Space:
     """Functions ``Phi a + P b`` with ``P'a = 0``, all training points as basis.
 
     Parameters
@@ -115,8 +113,6 @@ def centred_space(
         ``phi(rows, columns)``, the raw c.p.d. kernel.
     polynomials : Polynomials
         At the training items.
-    definite : bool
-        The kernel is known to be c.p.d. with respect to these polynomials.
 
     Returns
     -------
@@ -127,21 +123,26 @@ def centred_space(
     everything = np.arange(n)
     if n < _LAZY_FROM:
         K = phi(everything, everything)
-        V = K @ Q
-        V -= 0.5 * (Q @ (Q.T @ V))
-        columns: Columns = DenseColumns(_subtract_outer(K, V, Q), definite)
+        V = _centring(K, Q)
+        columns: Columns = DenseColumns(_subtract_outer(K, V, Q))
     else:
         anchors = _anchors(Q)
         L = np.linalg.pinv(Q[anchors]).T
         V = phi(everything, anchors) @ L
         V -= 0.5 * (Q @ (L.T @ V[anchors]))
-        columns = CentredColumns(LazyColumns(n, phi), Q, V, definite)
+        columns = CentredColumns(LazyColumns(n, phi), Q, V)
 
     def expand(c: Array, b: Array) -> tuple[Array, Array]:
         # Q'c = 0 to rounding; exactly, for the representation on the raw kernel.
         return c, G @ (b - V.T @ c)
 
     return Space(columns, Q, expand)
+
+
+def _centring(K: Array, Q: Array) -> Array:
+    """V with ``(I - QQ')K(I - QQ') = K - V Q' - Q V'``."""
+    V = K @ Q
+    return V - 0.5 * (Q @ (Q.T @ V))
 
 
 def _subtract_outer(K: Array, V: Array, Q: Array) -> Array:
@@ -166,7 +167,7 @@ def _anchors(Q: Array) -> np.ndarray:
     return np.sort(chosen)
 
 
-def subspace(phi: Blocks, polynomials: Polynomials, *, definite: bool = False) -> Space:
+def subspace(phi: Blocks, polynomials: Polynomials) -> Space:
     """Functions ``Phi a`` with ``P'a = 0`` and no polynomial (the paper's beta = 0).
 
     The whole kernel matrix and one Cholesky factor of its size are needed, for all
@@ -177,16 +178,14 @@ def subspace(phi: Blocks, polynomials: Polynomials, *, definite: bool = False) -
     everything = np.arange(n)
     K = phi(everything, everything)
     if Q.shape[1] == 0:
-        return Space(DenseColumns(K, definite), Q, lambda c, b: (c, polynomials.zero))
+        return Space(DenseColumns(K), Q, lambda c, b: (c, polynomials.zero))
     image = K @ Q
     B = Q.T @ image
     G = image - Q @ B
-    M = _complement_solve(K, Q, image, B, G)
-    T = G.T @ M - B
-    T = 0.5 * (T + T.T)
-    for i in range(0, n, _BLOCK):
-        rows = slice(i, i + _BLOCK)
-        K[rows] += (Q[rows] @ T) @ Q.T
+    # Z A^-1 Z'G by one Cholesky factor of the size of K; Z is never formed.
+    M = scipy.linalg.cho_solve((_definite_factor(K, Q), True), G, check_finite=False)
+    M -= Q @ (Q.T @ M)
+    _subtract_outer(K, 0.5 * (Q @ (B - G.T @ M)), Q)
 
     def expand(c: Array, b: Array) -> tuple[Array, Array]:
         inside = Q.T @ c
@@ -194,34 +193,21 @@ def subspace(phi: Blocks, polynomials: Polynomials, *, definite: bool = False) -
         a -= Q @ (Q.T @ a)
         return a, polynomials.zero
 
-    return Space(DenseColumns(K, definite), np.empty((n, 0)), expand)
+    return Space(DenseColumns(K), np.empty((n, 0)), expand)
 
 
-def _complement_solve(K: Array, Q: Array, image: Array, B: Array, G: Array) -> Array:
-    """M = Z A^-1 Z'G for G orthogonal to Q, by one Cholesky of the size of K.
+def _definite_factor(K: Array, Q: Array) -> Array:
+    """Lower Cholesky factor of ``(I - QQ')K(I - QQ') + tau QQ'``.
 
-    ``(I - QQ')K(I - QQ') + tau QQ'`` is positive definite with A on the complement of
-    Q, which is never formed.
+    It is positive definite, with A of `subspace` on the complement of Q. Coinciding
+    items make it singular there too; a ridge at the level of rounding settles that
+    without moving what the right-hand sides see.
     """
-    V = image - 0.5 * (Q @ B)
-    factor = _definite_factor(lambda: _subtract_outer(K.copy(), V, Q), Q)
-    M = scipy.linalg.cho_solve((factor, True), G, check_finite=False)
-    return M - Q @ (Q.T @ M)
-
-
-def _definite_factor(centred: Callable[[], Array], Q: Array) -> Array:
-    """Lower Cholesky factor of ``H + tau QQ'``, with H = centred() overwritten.
-
-    Coinciding items make H singular on the complement too; a ridge at the level of
-    rounding settles that without moving what the right-hand sides see.
-    """
-    n = Q.shape[0]
+    n, V = Q.shape[0], _centring(K, Q)
     for ridge in (8 * n * _EPS, 1e-10, 1e-6):
-        H = centred()
+        H = _subtract_outer(K.copy(), V, Q)
         tau = max(float(np.trace(H)) / n, np.finfo(float).tiny)
-        for i in range(0, n, _BLOCK):
-            rows = slice(i, i + _BLOCK)
-            H[rows] += tau * (Q[rows] @ Q.T)
+        _subtract_outer(H, -0.5 * tau * Q, Q)
         H[np.diag_indices(n)] += ridge * tau
         # H is symmetric: its transpose is the Fortran order that LAPACK works in.
         factor, failed = scipy.linalg.lapack.dpotrf(
@@ -266,9 +252,7 @@ def basis_space(
             "(polynomials of degree 0) or a smaller degree"
         )
     core = phi(basis, basis)
-    image = core @ QJ
-    V = image - 0.5 * (QJ @ (QJ.T @ image))
-    factor = _definite_factor(lambda: _subtract_outer(core.copy(), V, QJ), QJ)
+    factor = _definite_factor(core, QJ)
     raw = phi(np.arange(n), basis)
     raw -= (raw @ QJ) @ QJ.T
     # F = Phi_J Z A^-1/2: the triangular root of the inverse, on the complement.

@@ -19,40 +19,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate, run
-from krein.machines._svm_interior import FeaturePoint, corner_near
+from krein.machines._svm_interior import (
+    FeaturePoint,
+    Solve,
+    State,
+    corner_near,
+    newton_step,
+)
 from krein.machines.box import BalancedBox
 from krein.result import Certificate, Result, Status
 from krein.similarity.tiles import TiledMatrix
 
 _MAX_STEPS = 200
-_TO_BOUNDARY = 0.995
 _AIM = 1e-2  # one more step or two, and the variables on bounds are told apart
 # From this many items on the problem is solved for those near the margin, which a part
 # of the items tells; what it misses is near the margin of the second round.
 _MANY = 50_000
 _SAMPLE, _ROUGH = 8, 1e-4
 _NEAR, _ROUNDS = 5, 2
-_TINY = float(np.finfo(float).tiny)
-
-
-@dataclass
-class _State:
-    """Point of the method, with the products ``z = F w`` and ``v = F'Ya``."""
-
-    a: Array
-    s: Array
-    xi: Array
-    w: Array
-    b: float
-    z: Array
-    v: Array
 
 
 @dataclass(frozen=True)
@@ -122,7 +112,7 @@ def _near_the_margin(
         return None
     iterates = _steps(features.part(some), part, _Fixed(np.zeros(r)))
     result = run(iterates, tol=_ROUGH, max_iter=max_iter)
-    w, b, steps = result.info["state"].w, result.info["state"].b, result.n_iter
+    w, b, steps = result.info["state"].u, result.info["state"].b, result.n_iter
     z = features @ w
     for _ in range(_ROUNDS):
         outside = 1.0 - domain.y * (z + b)
@@ -131,11 +121,11 @@ def _near_the_margin(
         if solved is None:
             return None
         result, steps = solved, steps + solved.n_iter
-        state: _State = result.info["state"]
+        state: State = result.info["state"]
         found, w, b = _snapped(features, domain, result, tol)
         if found.info["distance"] <= tol * abs(found.value):  # the rest is rounding
             return replace(found, n_iter=steps), w, b
-        w, b, z = state.w, state.b, state.z
+        w, b, z = state.u, state.b, state.z
     return None
 
 
@@ -157,13 +147,13 @@ def _with_others_fixed(
         return None
     iterates = _steps(features.part(near), part, fixed)
     result = run(iterates, tol=_AIM * tol, max_iter=max_iter)
-    state: _State = result.info["state"]
-    z = features @ state.w
+    state: State = result.info["state"]
+    z = features @ state.u
     outside = 1.0 - domain.y * (z + state.b)
     a[near] = state.a
     s, xi = np.maximum(-outside, 0.0), np.maximum(outside, 0.0)
     s[near], xi[near] = state.s, state.xi
-    whole = _State(a, s, xi, state.w, state.b, z, state.v)
+    whole = State(a, s, xi, state.u, z, state.b, state.v)
     return replace(result, x=a, info={"state": whole})
 
 
@@ -186,31 +176,24 @@ def _steps(
         state = step
 
 
-def _start(features: TiledMatrix, domain: BalancedBox, fixed: _Fixed) -> _State:
+def _start(features: TiledMatrix, domain: BalancedBox, fixed: _Fixed) -> State:
     """Start in the middle of the box on ``y'a = balance``, with w = 0, slacks near 1.
 
     ``w = F'Ya`` does not hold here; starting with it makes w, and with it all slacks,
     as large as the box, and costs twice the steps.
     """
-    positive, balance = domain.y > 0, domain.balance
-    most, least = domain.upper[positive].sum(), domain.upper[~positive].sum()
-    middle = 0.5 * (max(0.0, balance) + min(most, least + balance))
-    shares = [
-        total / max(float(sums), _TINY)
-        for total, sums in ((middle, most), (middle - balance, least))
-    ]
-    a = domain.upper * np.where(positive, *shares)
-    n, r = features.shape
+    a, (n, r) = domain.middle(), features.shape
     v = features.transpose_dot(domain.y * a) + fixed.weights
-    return _State(a, np.ones(n), np.full(n, 2.0), np.zeros(r), 0.0, np.zeros(n), v)
+    s, u, z = np.ones(n), np.zeros(r), np.zeros(n)
+    return State(a, s, s + 1.0, u, z, 0.0, v)
 
 
-def _certified(state: _State, domain: BalancedBox, fixed: _Fixed) -> Iterate:
+def _certified(state: State, domain: BalancedBox, fixed: _Fixed) -> Iterate:
     """Primal value at (w, b), dual value at a: each is honest whatever w is."""
     dual = fixed.value + float(state.a.sum()) - 0.5 * float(state.v @ state.v)
     hinge = np.maximum(0.0, 1.0 - domain.y * (state.z + state.b))
     primal = fixed.value + float(domain.upper @ hinge) + domain.balance * state.b
-    primal += float((0.5 * state.w - fixed.weights) @ state.w)
+    primal += float((0.5 * state.u - fixed.weights) @ state.u)
     # The last term is what rounding in y'a can be worth.
     drift = float(domain.y @ state.a) - domain.balance
     gap = max(0.0, primal - dual) + abs(state.b * drift)
@@ -236,7 +219,7 @@ def _snapped(
     intercept; after snapping, both follow the rules that other SVM solvers have. It is
     taken if the gap is no larger than before, or small enough.
     """
-    state: _State = result.info["state"]
+    state: State = result.info["state"]
     point = corner_near(features, domain, state.a, state.s, state.xi)
     b = domain.intercept(point.a, point.outputs)
     if point.distance > tol * abs(point.value):
@@ -254,89 +237,32 @@ def _snapped(
     return found, point.w, b
 
 
-# What leaves float64 ends the method: the new point is looked at.
-@np.errstate(over="ignore", divide="ignore", invalid="ignore")
-def _newton(features: TiledMatrix, domain: BalancedBox, state: _State) -> _State | None:
-    """One predictor-corrector step; None if the equations cannot be solved."""
-    y, room = domain.y, domain.upper - state.a
-    if not (room.min() > 0.0 and state.a.min() > 0.0):
-        return None
-    theta = 1.0 / (state.xi / room + state.s / state.a)
-    if not np.isfinite(theta).all():
-        return None
-    miss = 1.0 - y * (state.z + state.b) - state.xi + state.s
-    drift = np.append(state.v - state.w, y @ state.a - domain.balance)
+def _newton(features: TiledMatrix, domain: BalancedBox, state: State) -> State | None:
+    """One step on features, in two passes and one with their Gram matrix."""
+    y = domain.y
+    drift = np.append(state.v - state.u, y @ state.a - domain.balance)
 
-    def target(r_s: Array, r_xi: Array) -> Array:
-        return miss - r_xi / room + r_s / state.a
+    def prepare(theta: Array, rho: Array) -> Solve | None:
+        if not np.isfinite(theta).all():
+            return None
+        matrix = features.gram(theta, y * rho)  # with the first right-hand side
+        known, matrix = [matrix[:-1, -1].copy()], matrix[:-1, :-1]
+        matrix[np.diag_indices(matrix.shape[0] - 1)] += 1.0
+        try:
+            factor = scipy.linalg.cho_factor(matrix, check_finite=False)
+        except np.linalg.LinAlgError:
+            return None
 
-    def direction(rho: Array, r_s: Array, r_xi: Array, right: Array) -> tuple[Any, ...]:
-        solution = scipy.linalg.cho_solve(factor, right + drift, check_finite=False)
-        dw, db = solution[:-1], float(solution[-1])
-        dz = features @ dw
-        da = theta * (rho - y * (dz + db))
-        ds = (r_s - state.s * da) / state.a
-        dxi = (r_xi + state.xi * da) / room
-        return da, ds, dxi, dw, db, dz
+        def solve(pull: Array) -> tuple[Array, Array, float]:
+            right = known.pop() if known else _sums(features, y * pull)
+            solution = scipy.linalg.cho_solve(factor, right + drift, check_finite=False)
+            return solution[:-1], features @ solution[:-1], float(solution[-1])
 
-    r_s, r_xi = -state.a * state.s, -room * state.xi
-    rho = target(r_s, r_xi)
-    matrix = features.gram(theta, y * rho)
-    right = matrix[:-1, -1].copy()
-    matrix = matrix[:-1, :-1]
-    matrix[np.diag_indices(matrix.shape[0] - 1)] += 1.0
-    try:
-        factor = scipy.linalg.cho_factor(matrix, check_finite=False)
-    except np.linalg.LinAlgError:
-        return None
-    da, ds, dxi, *_ = direction(rho, r_s, r_xi, right)
-    centre = _centre(domain, state, da, ds, dxi)
-    r_s, r_xi = r_s + centre - da * ds, r_xi + centre + da * dxi
-    rho = target(r_s, r_xi)
-    weighted = theta * rho * y
-    right = np.append(features.transpose_dot(weighted), weighted.sum())
-    da, ds, dxi, dw, db, dz = direction(rho, r_s, r_xi, right)
-    t = _TO_BOUNDARY * min(_lengths(state, room, da, ds, dxi))
-    new = _State(
-        a=state.a + t * da,
-        s=state.s + t * ds,
-        xi=state.xi + t * dxi,
-        w=state.w + t * dw,
-        b=state.b + t * db,
-        z=state.z + t * dz,
-        # F'Y da = dw - (v - w) by the equations just solved: no further pass.
-        v=state.v + t * (dw - (state.v - state.w)),
-    )
-    sums = (x.sum() for x in (new.a, new.s, new.xi, new.v))
-    return new if np.isfinite([*sums, new.b]).all() else None
+        return solve
+
+    return newton_step(state, domain, 1.0, lambda z: z, prepare)
 
 
-def _centre(
-    domain: BalancedBox, state: _State, da: Array, ds: Array, dxi: Array
-) -> float:
-    """Mehrotra's target for the products, from where the predictor would lead."""
-    upper = domain.upper
-
-    def mean(a: Array, s: Array, xi: Array) -> float:
-        return float(a @ s + (upper - a) @ xi) / (2 * a.size)
-
-    primal, dual = _lengths(state, upper - state.a, da, ds, dxi)
-    now = mean(state.a, state.s, state.xi)
-    then = mean(state.a + dual * da, state.s + primal * ds, state.xi + primal * dxi)
-    return now * (then / now) ** 3
-
-
-def _lengths(
-    state: _State, room: Array, da: Array, ds: Array, dxi: Array
-) -> tuple[float, float]:
-    """Largest steps of slacks and of a that keep all of them positive, at most 1."""
-    primal = min(_longest(state.s, ds), _longest(state.xi, dxi))
-    dual = min(_longest(state.a, da), _longest(room, -da))
-    return primal, dual
-
-
-def _longest(x: Array, dx: Array) -> float:
-    falling = dx < 0
-    if not falling.any():
-        return 1.0
-    return min(1.0, float((-x[falling] / dx[falling]).min()))
+def _sums(features: TiledMatrix, signed: Array) -> Array:
+    """``[F 1]'`` times a vector."""
+    return np.append(features.transpose_dot(signed), signed.sum())

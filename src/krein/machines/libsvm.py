@@ -17,12 +17,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.svm import _libsvm
 
 from krein.arrays import Array
 from krein.machines._svm_interior import interior_points
 from krein.machines.box import BalancedBox, QuadraticModel
-from krein.machines.svm_dual import SVMDual, SVMPoint
+from krein.machines.svm_dual import SVMDual, SVMPoint, run_libsvm
 from krein.result import Certificate, History, Result, Status
 
 _CACHE_MB = 250  # all rows of 8000 items
@@ -35,15 +34,7 @@ _RIDGE = 1e-10  # of the mean curvature: a clipped kernel is singular
 
 
 def svm_dual(
-    K: Array,
-    domain: BalancedBox,
-    *,
-    tol: float = 1e-6,
-    max_iter: int = 1_000_000,
-    psd: bool = True,
-    cache_size: float = _CACHE_MB,
-    start: Array | None = None,
-    n_rows: int = 1,
+    K: Array, domain: BalancedBox, *, psd: bool = True, **options: Any
 ) -> tuple[Result, float]:
     """Maximise e'a - a'YKYa/2 over 0 <= a_i <= upper_i, y'a = 0.
 
@@ -53,20 +44,11 @@ def svm_dual(
         Kernel the SVM is trained on (already transformed).
     domain : BalancedBox
         Bounds and labels.
-    tol : float
-        Largest relative gap; for an indefinite K the largest violation of the KKT
-        conditions, in units of the decision function.
-    max_iter : int
-        Largest number of LIBSVM's iterations and of those that follow.
     psd : bool
         False when K may be indefinite: the certificate is then the maximal violating
         pair (stationarity), not a gap.
-    cache_size : float
-        LIBSVM's cache of kernel rows, in MB.
-    start : ndarray of shape (n,), optional
-        ``x`` of a machine with smaller bounds. Where it is the solution still, as it
-        is when no variable was on its bound, it is certified and returned; otherwise
-        it is not used.
+    **options
+        Those of `solve_dual`.
 
     Returns
     -------
@@ -75,23 +57,11 @@ def svm_dual(
     float
         The intercept.
     """
-    problem = SVMDual.classification(K, domain, psd=psd)
-    return solve_dual(
-        problem, tol=tol, max_iter=max_iter, cache_size=cache_size, start=start,
-        n_rows=n_rows,
-    )  # fmt: skip
+    return solve_dual(SVMDual.classification(K, domain, psd=psd), **options)
 
 
 def svr_dual(
-    K: Array,
-    y: Array,
-    upper: Array,
-    *,
-    epsilon: float,
-    tol: float = 1e-6,
-    max_iter: int = 1_000_000,
-    psd: bool = True,
-    start: Array | None = None,
+    K: Array, y: Array, upper: Array, *, epsilon: float, **options: Any
 ) -> tuple[Result, float]:
     """Epsilon-insensitive regression; ``x`` holds the signed coefficients on K.
 
@@ -103,8 +73,8 @@ def svr_dual(
         Targets; bounds of the coefficients' magnitudes.
     epsilon : float
         Half the width of the tube.
-    tol, max_iter, psd, start
-        As in `svm_dual`.
+    **options
+        As in `svm_dual`, with `psd`.
 
     Returns
     -------
@@ -112,18 +82,13 @@ def svr_dual(
     float
         The intercept.
     """
+    psd = options.pop("psd", True)
     problem = SVMDual.regression(K, y, upper, epsilon=epsilon, psd=psd)
-    return solve_dual(problem, tol=tol, max_iter=max_iter, start=start)
+    return solve_dual(problem, **options)
 
 
 def one_class_dual(
-    K: Array,
-    weight: Array | None,
-    *,
-    nu: float,
-    tol: float = 1e-6,
-    max_iter: int = 1_000_000,
-    psd: bool = True,
+    K: Array, weight: Array | None, *, nu: float, **options: Any
 ) -> tuple[Result, float]:
     """One-class machine; ``x`` holds coefficients of sum nu times that of the weights.
 
@@ -135,8 +100,8 @@ def one_class_dual(
         Sample weights, which are the bounds; None for ones.
     nu : float
         In (0, 1].
-    tol, max_iter, psd
-        As in `svm_dual`.
+    **options
+        As in `svm_dual`, with `psd`.
 
     Returns
     -------
@@ -145,23 +110,19 @@ def one_class_dual(
         The intercept.
     """
     upper = np.ones(K.shape[0]) if weight is None else weight
-    problem = SVMDual.one_class(K, upper, nu=nu, psd=psd)
-    return solve_dual(problem, tol=tol, max_iter=max_iter)
+    psd = options.pop("psd", True)
+    return solve_dual(SVMDual.one_class(K, upper, nu=nu, psd=psd), **options)
 
 
 def libsvm_options(given: dict[str, Any] | None) -> dict[str, Any]:
     """Check the `solver_options` of an estimator that uses LIBSVM."""
     for name, value in (given or {}).items():
         if name != "cache_size":
-            raise ValueError(
-                f"solver_options has no option {name!r} here; there is cache_size "
-                "(LIBSVM's cache in MB)"
-            )
+            known = "there is cache_size (LIBSVM's cache in MB)"
+            raise ValueError(f"solver_options has no option {name!r} here; {known}")
         if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
-            raise ValueError(
-                "solver_options['cache_size'] must be a positive number of MB, got "
-                f"{value!r}"
-            )
+            wanted = "must be a positive number of MB"
+            raise ValueError(f"solver_options['cache_size'] {wanted}, got {value!r}")
     return dict(given or {})
 
 
@@ -183,8 +144,19 @@ def solve_dual(
     ----------
     problem : SVMDual
         Classification, regression or one class.
-    tol, max_iter, cache_size, start
-        As in `svm_dual`.
+    tol : float
+        Largest relative gap; for an indefinite K the largest violation of the KKT
+        conditions, in units of the decision function.
+    max_iter : int
+        Largest number of LIBSVM's iterations and of those that follow.
+    cache_size : float
+        LIBSVM's cache of kernel rows, in MB.
+    start : ndarray of shape (n,), optional
+        ``x`` of a machine with smaller bounds. Where it is the solution still, as it
+        is when no variable was on its bound, it is certified and returned; otherwise
+        it is not used.
+    n_rows : int
+        Machines that are solved on this kernel.
 
     Returns
     -------
@@ -303,18 +275,13 @@ def _loosely(
         # last one when rounding errors leave a rest.
         share = unit.domain.balance / float(upper.sum())
         weight, given = upper, {"svm_type": 2, "nu": min(share, 1.0 - 1e-9)}
-    # Through SVC().fit the checks of a kernel that is checked take longer than this.
-    _libsvm.set_verbosity_wrap(0)
-    support, _, _, coef, *_, n_iter = _libsvm.fit(
-        np.ascontiguousarray(unit.K), np.ascontiguousarray(y), kernel="precomputed",
-        tol=tol, max_iter=limit, sample_weight=weight, cache_size=cache_size, **given,
+    v, _, steps = run_libsvm(
+        unit.K, y, tol=tol, max_iter=limit, sample_weight=weight,
+        cache_size=cache_size, **given,
     )  # fmt: skip
-    v = np.zeros(n)
-    # The first class is the smaller label, whose coefficients are positive.
-    v[support] = -coef[0] if given["svm_type"] == 0 else coef[0]
     # LIBSVM multiplies C by the weights again: bounds are met to rounding only.
     v = np.where(np.abs(v) >= upper * (1.0 - 1e-12), np.sign(v) * upper, v)
-    return unit.domain.rebalance(unit.variables(v)), int(np.max(n_iter))
+    return unit.domain.rebalance(unit.variables(v)), steps
 
 
 # --------------------------------------------------------------------------------------
@@ -372,11 +339,8 @@ def _restless(problem: SVMDual, point: SVMPoint) -> np.ndarray:
 def _maximised(problem: SVMDual, point: SVMPoint, loose: np.ndarray) -> Array:
     """Best values of the variables `loose`, with all others as they are."""
     items = loose % problem.K.shape[0]
-    y, upper = problem.domain.y[loose], problem.domain.upper[loose]
-    a = point.a.copy()
-    a[loose] = 0.0
-    part = BalancedBox(upper, y, problem.domain.balance - float(problem.domain.y @ a))
-    x = part.project(point.a[loose])
+    part, x = problem.domain.some(point.a, loose)
+    y, upper = part.y, part.upper
     H = problem.K[np.ix_(items, items)]
     slope = point.gradient[loose] + y * (H @ (y * point.a[loose]))
     H *= y
@@ -389,5 +353,6 @@ def _maximised(problem: SVMDual, point: SVMPoint, loose: np.ndarray) -> Array:
         x = np.clip(x + h, 0.0, upper)
         if np.abs(h).max() <= 1e-15 * np.abs(x).max():
             break
+    a = point.a.copy()
     a[loose] = x
     return a

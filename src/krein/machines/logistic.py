@@ -262,20 +262,18 @@ class IndefiniteLogistic:
         loss = float(self.column_weight[:, 0] @ self.losses(F)) / self.total
         return loss + 0.5 * self.alpha * float(np.sum(A * H))
 
-    def residual(self, A: Array, b: Array, image: Array | None = None) -> float:
-        """Stationarity residual max |A / (c w) - (T - P(KA + b))|, with |1'A| too."""
+    def certificate(
+        self, A: Array, b: Array, image: Array | None = None
+    ) -> Certificate:
+        """Stationarity residual max |A / (c w) - (T - P(KA + b))|, with |1'A| too.
+
+        It is scale-free already.
+        """
         H = self.K @ A if image is None else image
         worst = float(np.abs(A / self.bound - self.scores(H + b)).max())
         if self.fit_intercept:
             worst = max(worst, float(np.abs(A.sum(axis=0)).max()))
-        return worst
-
-    def certificate(
-        self, A: Array, b: Array, image: Array | None = None
-    ) -> Certificate:
-        """Stationarity residual as a certificate; it is scale-free already."""
-        residual = self.residual(A, b, image)
-        return Certificate("stationarity", residual, residual)
+        return Certificate("stationarity", worst, worst)
 
 
 # --------------------------------------------------------------------------------------

@@ -2,10 +2,10 @@
 
     minimise over (c, b)   lam c'K c + sum_i w_i loss(y_i, f_i),   f = K c + Q b
 
-A loss says its value, its conjugate (with the domain of the dual variables) and the
-second-order model that a Newton step solves. The certificate needs no more: with
-``Q'a = 0`` and a in the domain, ``conjugate(a) - lam a'K a`` bounds the objective from
-below (Fenchel and Young, term by term). `LOSSES` is what `CPDSVC(loss=...)` offers.
+A loss says its value, its slopes, its conjugate and the domain of that. Newton steps,
+line searches and the certificate need no more: with ``Q'a = 0`` and a in the domain,
+``conjugate(a) - lam a'K a`` bounds the objective from below (Fenchel and Young, term by
+term). `LOSSES` is what `CPDSVC(loss=...)` offers.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 
 from krein.arrays import Array
@@ -49,27 +50,45 @@ class Loss(ABC):
         """Weighted sum of the loss."""
 
     @abstractmethod
-    def system(self, f: Array, lam: float) -> tuple[np.ndarray, Array, Array]:
-        """Active samples s and the model ``(diag(shift) + K_ss) c + Q_s b = target``.
-
-        Minimising the second-order model of the objective at f leads to this system.
-        """
+    def slopes(self, f: Array) -> tuple[Array, Array]:
+        """First and second derivative of each sample's loss, without its weight."""
 
     @abstractmethod
-    def search(self, f: Array, df: Array, linear: float, square: float) -> float:
-        """Step t for ``linear t + square t^2 + value(f + t df)``."""
-
-    @abstractmethod
-    def clip(self, a: Array, lam: float) -> Array:
-        """Move dual variables into the domain of the conjugate loss."""
-
-    @abstractmethod
-    def room(self, a: Array, lam: float) -> Array:
-        """How far each dual variable can move and stay inside; infinite if free."""
+    def bounds(self, lam: float) -> tuple[Array, Array]:
+        """Least and largest dual variables, the domain of the conjugate."""
 
     @abstractmethod
     def conjugate(self, a: Array, lam: float) -> float:
         """Dual part: ``conjugate - lam a'K a`` bounds the objective if ``Q'a = 0``."""
+
+    def clip(self, a: Array, lam: float) -> Array:
+        """Move dual variables into the domain."""
+        return np.clip(a, *self.bounds(lam))
+
+    def system(self, f: Array, lam: float) -> tuple[np.ndarray, Array, Array]:
+        """Active samples s and the model ``(diag(shift) + K_ss) c + Q_s b = target``.
+
+        Minimising the second-order model of the objective at f leads to this system.
+        The largest slopes come first: they leave the set last.
+        """
+        slope, bend = self.slopes(f)
+        s = np.flatnonzero(bend > 0.0)
+        s = s[np.argsort(-np.abs(slope[s]), kind="stable")]
+        return s, 2 * lam / (self.weight * bend)[s], f[s] - slope[s] / bend[s]
+
+    def search(
+        self, f: Array, df: Array, linear: float, square: float, farthest: float
+    ) -> float:
+        """Best t in [0, farthest] for ``linear t + square t^2 + value(f + t df)``."""
+
+        def rises(t: float) -> float:
+            inner = self.weight @ (df * self.slopes(f + t * df)[0])
+            return float(linear + 2 * square * t + inner)
+
+        # Where the objective is flat to rounding the best length is any.
+        if not rises(farthest) > 0.0:
+            return farthest
+        return 0.0 if rises(0.0) >= 0.0 else brentq(rises, 0.0, farthest)
 
 
 @dataclass(frozen=True)
@@ -81,23 +100,13 @@ class Squared(Loss):
         residual = self.y - f
         return float(self.weight @ (residual * residual))
 
-    def system(self, f: Array, lam: float) -> tuple[np.ndarray, Array, Array]:
-        """All samples; one step is exact."""
-        return np.arange(self.y.size), lam / self.weight, self.y
+    def slopes(self, f: Array) -> tuple[Array, Array]:
+        """Derivatives of a parabola: one step is exact."""
+        return 2.0 * (f - self.y), np.full_like(f, 2.0)
 
-    def search(self, f: Array, df: Array, linear: float, square: float) -> float:
-        """Minimiser of a parabola."""
-        curvature = square + self.weight @ (df * df)
-        slope = linear / 2 - self.weight @ (df * (self.y - f))
-        return float(-slope / curvature) if curvature > 0 else 1.0
-
-    def clip(self, a: Array, lam: float) -> Array:
+    def bounds(self, lam: float) -> tuple[Array, Array]:
         """No bounds."""
-        return a
-
-    def room(self, a: Array, lam: float) -> Array:
-        """No bounds."""
-        return np.full_like(a, np.inf)
+        return np.full_like(self.y, -np.inf), np.full_like(self.y, np.inf)
 
     def conjugate(self, a: Array, lam: float) -> float:
         """Dual part of the loss."""
@@ -114,53 +123,21 @@ class SquaredHinge(Squared):
     ``y_i a_i >= 0``, ``Q'a = 0``; at the optimum a = c and both equal lam y'a.
     """
 
-    def _slack(self, f: Array) -> Array:
-        return np.sign(self.y) * (self.y - f)
-
     def value(self, f: Array) -> float:
         """Weighted sum of the loss."""
-        slack = np.maximum(self._slack(f), 0.0)
+        slack = np.maximum(np.sign(self.y) * (self.y - f), 0.0)
         return float(self.weight @ (slack * slack))
 
-    def system(self, f: Array, lam: float) -> tuple[np.ndarray, Array, Array]:
-        """Violators, the largest violation first (they leave the set last)."""
-        slack = self._slack(f)
-        s = np.flatnonzero(slack > 0.0)
-        s = s[np.argsort(-slack[s], kind="stable")]
-        return s, lam / self.weight[s], self.y[s]
+    def slopes(self, f: Array) -> tuple[Array, Array]:
+        """Those of the squared loss for violators."""
+        violated = np.sign(self.y) * (self.y - f) > 0.0
+        bend = np.where(violated, 2.0, 0.0)
+        return bend * (f - self.y), bend
 
-    def search(self, f: Array, df: Array, linear: float, square: float) -> float:
-        """Exact: the derivative is piecewise linear and grows with t."""
-        slack, slope = self._slack(f), -np.sign(self.y) * df
-        active = (slack > 0) | ((slack == 0) & (slope > 0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            at = -slack / slope
-        bends = np.flatnonzero((at > 0) & np.isfinite(at))
-        bends = bends[np.argsort(at[bends])]
-        # A sample leaves the sums at its bend if its slack falls, enters if it grows.
-        sign = np.where(slope[bends] < 0, -1.0, 1.0) * self.weight[bends]
-        w = self.weight[active]
-        A = linear / 2 + w @ (slack[active] * slope[active])
-        B = square + w @ slope[active] ** 2
-        A = np.concatenate([[A], A + np.cumsum(sign * slack[bends] * slope[bends])])
-        B = np.concatenate([[B], B + np.cumsum(sign * slope[bends] ** 2)])
-        ends = np.append(at[bends], np.inf)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            roots = -A / B
-        inside = np.flatnonzero(roots <= ends)
-        if inside.size == 0:
-            return float(ends[-2]) if bends.size else 0.0
-        k = inside[0]
-        start = at[bends[k - 1]] if k else 0.0
-        return float(max(roots[k], start))
-
-    def clip(self, a: Array, lam: float) -> Array:
-        """Wrong signs become zero."""
-        return np.where(a * self.y > 0, a, 0.0)
-
-    def room(self, a: Array, lam: float) -> Array:
-        """Distance to zero."""
-        return np.abs(a)
+    def bounds(self, lam: float) -> tuple[Array, Array]:
+        """The sign of the label."""
+        edge = np.where(self.y > 0, np.inf, -np.inf)
+        return np.minimum(edge, 0.0), np.maximum(edge, 0.0)
 
 
 @dataclass(frozen=True)
@@ -176,32 +153,15 @@ class Logistic(Loss):
         """Weighted sum of the loss."""
         return float(self.weight @ np.logaddexp(0.0, -self.y * f))
 
-    def system(self, f: Array, lam: float) -> tuple[np.ndarray, Array, Array]:
+    def slopes(self, f: Array) -> tuple[Array, Array]:
         """Iteratively reweighted least squares."""
         p = expit(-self.y * f)
-        curvature = np.maximum(p * (1.0 - p), _FLATTEST)
-        target = f + self.y * p / curvature
-        return np.arange(self.y.size), 2 * lam / (self.weight * curvature), target
+        return -self.y * p, np.maximum(p * (1.0 - p), _FLATTEST)
 
-    def search(self, f: Array, df: Array, linear: float, square: float) -> float:
-        """Halve until the objective falls enough."""
-        slope = linear - self.weight @ (self.y * df * expit(-self.y * f))
-        base, t = self.value(f), 1.0
-        while t > 1e-10:
-            change = linear * t + square * t * t + self.value(f + t * df) - base
-            if change <= 1e-4 * t * slope:
-                return t
-            t *= 0.5
-        return t
-
-    def clip(self, a: Array, lam: float) -> Array:
-        """Into the box."""
-        return self.y * np.clip(self.y * a, 0.0, self.weight / (2 * lam))
-
-    def room(self, a: Array, lam: float) -> Array:
-        """Distance to the nearer bound of the box."""
-        u = self.y * a
-        return np.minimum(u, self.weight / (2 * lam) - u)
+    def bounds(self, lam: float) -> tuple[Array, Array]:
+        """Between zero and the largest slope."""
+        edge = self.y * self.weight / (2 * lam)
+        return np.minimum(edge, 0.0), np.maximum(edge, 0.0)
 
     def conjugate(self, a: Array, lam: float) -> float:
         """Dual part of the loss."""

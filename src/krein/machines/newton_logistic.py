@@ -16,7 +16,6 @@ the matrix of the Laplace approximation of Gaussian processes (Rasmussen and Wil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal
 
 import numpy as np
 import scipy.linalg
@@ -38,7 +37,6 @@ _DAMPING = (1.0, 0.5, 0.2, 0.05, 0.01, 0.001, 0.0)
 _ARMIJO = 1e-4
 _SINGULAR = 1e8  # a step so much longer than the defect is no step
 
-LinearSolver = Literal["auto", "cholesky", "cg"]
 NewtonStep = Callable[
     [IndefiniteLogistic, Curvature, Array], tuple[Array, float] | None
 ]
@@ -50,10 +48,12 @@ def newton_logistic(
     *,
     tol: float = 1e-9,
     max_iter: int = 100,
-    linear: LinearSolver = "auto",
-    callback: Callable[[Iterate], bool | None] | None = None,
 ) -> Result:
     """Solve the stationarity equation to the tolerance.
+
+    Systems are solved by conjugate gradients and, for two classes, by Cholesky's
+    factors up to 300 samples, or up to 1000 where gradients need many steps; features
+    have their own.
 
     Parameters
     ----------
@@ -65,12 +65,6 @@ def newton_logistic(
         On the stationarity residual.
     max_iter : int
         Newton steps.
-    linear : {"auto", "cholesky", "cg"}
-        How the systems are solved; auto takes conjugate gradients and, for two classes,
-        Cholesky's factors up to 300 samples, or up to 1000 where gradients need many
-        steps; features have their own.
-    callback : callable, optional
-        See `krein.machines._loop.run`.
 
     Returns
     -------
@@ -83,79 +77,19 @@ def newton_logistic(
     procedure", eq. (5), for the model; the algorithm is krein's.
     """
     A = np.zeros(problem.targets.shape) if start is None else start
-    solve = _linear_solver(problem, linear)
-    iterates = _newton(problem, problem.point(problem.K @ A), solve)
-    return run(iterates, tol=tol, max_iter=max_iter, callback=callback)
+    start_at = problem.point(problem.K @ A)
+    iterates = _newton(problem, start_at, _linear_solver(problem))
+    return run(iterates, tol=tol, max_iter=max_iter)
 
 
-def newton_low_rank(
-    features: Array,
-    signature: Array,
-    codes: Array,
-    alpha: float,
-    weight: Array | None = None,
-    *,
-    fit_intercept: bool = True,
-    tol: float = 1e-9,
-    max_iter: int = 100,
-    callback: Callable[[Iterate], bool | None] | None = None,
-) -> Result:
-    """Solve kernel logistic regression with the kernel ``F diag(signature) F'``.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, r)
-        F, such as the output of `krein.KreinNystroem`.
-    signature : ndarray of shape (r,)
-        Signs of the features.
-    codes : ndarray of shape (n,)
-        Class of each sample, 0, 1, ..., k - 1.
-    alpha : float
-        Penalty, see `krein.machines.logistic`.
-    weight : ndarray of shape (n,), optional
-        Sample weights.
-    fit_intercept : bool
-        Unpenalised intercept.
-    tol, max_iter, callback
-        See `krein.machines._loop.run`.
-
-    Returns
-    -------
-    Result
-        ``x`` of shape (n, k) on the kernel, ``info["intercept"]`` (k,) and
-        ``info["feature_coef"]`` (r, k): decision values are ``F @ feature_coef +
-        intercept``. k is 1 for two classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from krein.machines.newton_logistic import newton_low_rank
-    >>> F = np.array([[1.0, 0.2], [0.8, 0.1], [-0.9, 0.3], [-1.1, 0.2]])
-    >>> result = newton_low_rank(F, np.array([1, -1]), np.array([1, 1, 0, 0]), 0.1)
-    >>> bool(result.certificate.value < 1e-9), result.info["feature_coef"].shape
-    (True, (2, 1))
-    """
-    n_classes = int(codes.max()) + 1
-    targets = np.eye(n_classes)[codes]
-    if n_classes == 2:
-        targets = targets[:, 1:]
-    kernel = FeatureKernel(features, np.asarray(signature, dtype=float))
-    problem = IndefiniteLogistic(kernel, targets, alpha, weight, fit_intercept)
-    result = newton_logistic(problem, tol=tol, max_iter=max_iter, callback=callback)
-    result.info["feature_coef"] = kernel.feature_coef(result.x)
-    return result
-
-
-def _linear_solver(problem: IndefiniteLogistic, linear: LinearSolver) -> NewtonStep:
+def _linear_solver(problem: IndefiniteLogistic) -> NewtonStep:
     if isinstance(problem.K, FeatureKernel):
         return solve_by_features
-    if problem.n_columns > 1:
-        return _by_conjugate_gradients
     n = problem.targets.shape[0]
-    if linear == "cholesky" or (linear == "auto" and n <= _CHOLESKY_SIZE):
+    dense = problem.n_columns == 1 and isinstance(problem.K, np.ndarray)
+    if dense and n <= _CHOLESKY_SIZE:
         return _by_cholesky
-    small = linear == "auto" and n <= _EITHER_SIZE
-    return _by_either if small else _by_conjugate_gradients
+    return _by_either if dense and n <= _EITHER_SIZE else _by_conjugate_gradients
 
 
 def _newton(
@@ -351,7 +285,6 @@ def krein_gd(
     largest: float,
     tol: float = 1e-9,
     max_iter: int = 100_000,
-    callback: Callable[[Iterate], bool | None] | None = None,
 ) -> Result:
     """Descend along the gradient without its leading K: one product a step.
 
@@ -368,7 +301,7 @@ def krein_gd(
         Coefficients to start from, zeros by default.
     largest : float
         Largest eigenvalue of W^1/2 K W^1/2, or a bound on it.
-    tol, max_iter, callback
+    tol, max_iter
         See `krein.machines._loop.run`.
 
     Returns
@@ -380,7 +313,7 @@ def krein_gd(
     bend = (0.25 if problem.n_columns == 1 else 0.5) * max(largest, 0.0)
     eta = 1.0 / (problem.alpha + bend / problem.total)
     iterates = _krein_gd(problem, A, eta * problem.alpha)
-    return run(iterates, tol=tol, max_iter=max_iter, callback=callback)
+    return run(iterates, tol=tol, max_iter=max_iter)
 
 
 def _krein_gd(problem: IndefiniteLogistic, A: Array, share: float) -> Iterator[Iterate]:

@@ -45,7 +45,7 @@ class ProxySVM:
     Parameters
     ----------
     spectrum : Spectrum
-        Of K0 with the sample weights; may be truncated or of low rank.
+        Of K0 with the sample weights; may be of low rank.
     box : BalancedBox
         Bounds C_i and labels.
     rho : float
@@ -53,10 +53,6 @@ class ProxySVM:
     oracle : {"quadrature", "eigh"}
         How ``A_+`` is found: in O(n^2) from the spectrum, or by a new
         eigendecomposition per call, as published.
-    tail : float
-        Eigenvalue that stands for all those whose eigenvectors are not in `spectrum`.
-    linear : float or ndarray of shape (n,)
-        Stands for e in f.
 
     Attributes
     ----------
@@ -64,8 +60,7 @@ class ProxySVM:
         `box` cut by the bound on all solutions ``a_i <= u sqrt(w_i)`` (see `radius`);
         it contains every maximiser, so gaps over it are true bounds.
     constant : float
-        f(0), the part of the objective that no classifier changes. With a truncated
-        spectrum it counts the part that was kept.
+        f(0), the part of the objective that no classifier changes.
 
     Examples
     --------
@@ -88,14 +83,11 @@ class ProxySVM:
         rho: float,
         *,
         oracle: Literal["quadrature", "eigh"] = "quadrature",
-        tail: float = 0.0,
-        linear: Array | float = 1.0,
     ) -> None:
         self.spectrum = spectrum
         self.box = box
         self.rho = float(rho)
         self.oracle = oracle
-        self.tail, self.linear = float(tail), linear
         root = spectrum.sqrt_weight
         self.scale = box.y if root is None else box.y / root
         self.full = spectrum.eigenvalues.size == box.n
@@ -103,8 +95,8 @@ class ProxySVM:
         self.constant = self.rho * float(negative @ negative)
         bound = self.radius * (1.0 if root is None else root)
         self.domain = BalancedBox(np.minimum(box.upper, bound), box.y)
-        d = spectrum.eigenvalues if self.full else np.append(spectrum.eigenvalues, tail)
-        self.part = RankOnePositivePart(d)
+        d = spectrum.eigenvalues
+        self.part = RankOnePositivePart(d if self.full else np.append(d, 0.0))
         self.spread = 2.0 * np.sqrt(self.rho)
 
     def unit(self) -> tuple[ProxySVM, float]:
@@ -123,31 +115,36 @@ class ProxySVM:
         energy = self.rho * float(d @ d)
         most = min(np.cbrt(1e300 / self.rho), 1e300 / max(energy, 1e-300))
         s = power_of_two(min(largest, most))
-        spectrum = replace(
-            self.spectrum, eigenvalues=d / s, truncation=self.spectrum.truncation / s
-        )
+        spectrum = replace(self.spectrum, eigenvalues=d / s)
         box = BalancedBox(self.box.upper * s, self.box.y)
         rho = self.rho * s * s * s
-        unit = ProxySVM(
-            spectrum,
-            box,
-            rho,
-            oracle=self.oracle,
-            tail=self.tail / s,
-            linear=self.linear,
-        )
-        return unit, 1.0 / s
+        return ProxySVM(spectrum, box, rho, oracle=self.oracle), 1.0 / s
 
     # --------------------------------------------------------------------- constants
 
     @cached_property
     def radius(self) -> float:
-        """Bound on ``||W^-1/2 a||`` at every solution a, see `solution_radius`."""
+        """Bound on s = ``||W^-1/2 a||`` at every solution a.
+
+        At a solution ``g'a >= 0`` (0 is feasible), so that with h the norm of W^1/2 e
+        and -l the smallest eigenvalue
+        ``h s >= e'a >= v'A_+ v >= v'A v >= s^4 / (4 rho) - l s^2``; the bound u solves
+        ``u^3 / (4 rho) = h + l u``.
+        """
         root = self.spectrum.sqrt_weight
-        weighted = self.linear * (np.ones(self.box.n) if root is None else root)
-        smallest = self.spectrum.eigenvalues.min(initial=0.0)
-        lowest = max(0.0, -float(smallest), self.spectrum.truncation)
-        return solution_radius(float(np.linalg.norm(weighted)), lowest, self.rho)
+        height = np.sqrt(self.box.n) if root is None else np.linalg.norm(root)
+        lowest = -float(self.spectrum.eigenvalues.min(initial=0.0))
+        # With u = 2 sqrt(rho) t: t^3 = push + lowest t. Newton from above on a convex
+        # function: monotone, no safeguard needed.
+        unit = 2.0 * np.sqrt(self.rho)
+        push = float(height) / unit
+        t = max(np.sqrt(2.0 * lowest), (2.0 * push) ** (1 / 3))
+        for _ in range(60):
+            step = (t**3 - push - lowest * t) / (3.0 * t * t - lowest)
+            t -= step
+            if step <= 1e-12 * t:
+                break
+        return unit * float(t) * (1 + 1e-9)
 
     @cached_property
     def _norm(self) -> float:
@@ -200,13 +197,9 @@ class ProxySVM:
             return self._rise_grad_eigh(a)
         z, direction = self.coordinates(a)
         value, p = self.part.value_gradient(z)
-        rise = self.gain(a) - self.rho * value
+        rise = float(a.sum()) - self.rho * value
         outputs = self.from_coordinates(p, direction)
-        return rise, self.linear - self.spread * self.scale * outputs
-
-    def gain(self, a: Array) -> float:
-        """Return e'a, or the linear term that stands for it."""
-        return float(np.sum(self.linear * a))
+        return rise, 1.0 - self.spread * self.scale * outputs
 
     def value_grad(self, a: Array) -> tuple[float, Array]:
         """Return f(a) and its gradient."""
@@ -235,14 +228,10 @@ class ProxySVM:
         """Bound on max f - f(a), relative to f(a) - f(0).
 
         ``max over b in Q of g'(b - a)``, which is the primal-dual gap of the SVM on
-        the kernel K*(a). With a truncated spectrum this is the gap of the truncated
-        problem; see `krein.machines.truncated`. Rounding errors count.
+        the kernel K*(a). Rounding errors count.
         """
         error, worth = self.rounding(a)
-        gap = self.domain.gap(a, gradient, error) + worth
-        if gap == 0.0:
-            return Certificate("gap", 0.0, 0.0)
-        return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
+        return relative_gap(self.domain.gap(a, gradient, error) + worth, rise)
 
     def rounding(self, a: Array) -> tuple[Array, float]:
         """Bounds on the rounding errors of the gradient, and of f itself.
@@ -321,25 +310,11 @@ class ProxySVM:
         return self.box.y * (1.0 - self.rise_grad(a)[1])
 
 
-def solution_radius(height: float, lowest: float, rho: float) -> float:
-    """Bound on s = ``||W^-1/2 a||`` at every solution a.
-
-    At a solution ``g'a >= 0`` (0 is feasible), so that with the norm `height` of
-    W^1/2 e and no eigenvalue below ``-lowest``
-    ``height s >= e'a >= v'A_+ v >= v'A v >= s^4 / (4 rho) - lowest s^2``; the bound u
-    solves ``u^3 / (4 rho) = height + lowest u``.
-    """
-    # With u = 2 sqrt(rho) t: t^3 = push + lowest t. Newton from above on a convex
-    # function: monotone, no safeguard needed.
-    unit = 2.0 * np.sqrt(rho)
-    push = height / unit
-    t = max(np.sqrt(2.0 * lowest), (2.0 * push) ** (1 / 3))
-    for _ in range(60):
-        step = (t**3 - push - lowest * t) / (3.0 * t * t - lowest)
-        t -= step
-        if step <= 1e-12 * t:
-            break
-    return unit * float(t) * (1 + 1e-9)
+def relative_gap(gap: float, rise: float) -> Certificate:
+    """Certificate of a gap, relative to f(a) - f(0)."""
+    if gap == 0.0:
+        return Certificate("gap", 0.0, 0.0)
+    return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
 
 
 def _assemble(

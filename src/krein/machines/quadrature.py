@@ -62,12 +62,6 @@ class DiagonalPlusLowRank:
         up, down = (self.plus @ x) @ self.plus, (self.minus @ x) @ self.minus
         return self.diagonal * x + up - down
 
-    def matrix(self) -> Array:
-        """Return the full matrix."""
-        M = self.plus.T @ self.plus - self.minus.T @ self.minus
-        M[np.diag_indices_from(M)] += self.diagonal
-        return M
-
 
 @dataclass(frozen=True)
 class _State:

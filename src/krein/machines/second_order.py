@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from scipy.optimize import brentq
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, in_units, run
+from krein.machines._loop import Iterate, beyond, in_units, run
 from krein.machines.box import QuadraticModel
 from krein.machines.nodes import COARSE
 from krein.machines.proxy import ProxySVM
@@ -28,6 +29,7 @@ _RIDGE = 1e-7  # of the mean curvature, at first
 _ROUNDING = 1e-9  # relative changes of f that its rounding errors may hide
 _SINGLE = 1e-4  # relative gap at which single precision may have been the limit
 _CREEP = 1e-6  # relative rise of f in a step that counts as progress
+_FEW = 100  # variables up to which a second-order step costs next to nothing
 _PATIENCE = 15  # steps without progress or a better gap before the method gives up
 
 
@@ -62,8 +64,9 @@ def second_order(
         ``history`` has ``size`` (variables in the model), ``factorizations`` and
         ``hessian`` (1 where the curvature was computed anew).
     """
+    iterates = _iterates(problem, x0, tol)
     return run(
-        _iterates(problem, x0, tol),
+        beyond(iterates, tol) if problem.domain.n <= _FEW else iterates,
         tol=tol,
         max_iter=max_iter,
         callback=callback,
@@ -253,53 +256,30 @@ def balanced_ray(problem: ProxySVM) -> Array:
     of the quadrature. It ends where no solution is any more (`ProxySVM.radius`).
     """
     domain = problem.domain
-    positive = domain.y > 0
-    direction = domain.upper.copy()
-    if positive.all() or not positive.any():
-        return np.zeros(domain.n)  # one class alone: the only feasible point
-    totals = direction[positive].sum(), direction[~positive].sum()
-    direction[positive] *= min(totals) / totals[0]
-    direction[~positive] *= min(totals) / totals[1]
+    direction = 2.0 * domain.middle()
     length = float(np.linalg.norm(problem.scale * direction))
+    if length == 0.0:
+        return direction  # one class alone: the only feasible point
     direction *= min(1.0, problem.radius / length)
     z, _ = problem.coordinates(direction)
-    gain, inner = problem.gain(direction), problem.part.along(z)
+    gain, inner = float(direction.sum()), problem.part.along(z)
 
     def slope(s: float) -> float:
         return gain - 4.0 * problem.rho * inner(s)
 
-    return domain.rebalance(_root(slope, 0.01 * gain) * direction)
-
-
-def _root(slope: Any, tolerance: float) -> float:
-    """Where a falling function of s in (0, 1], positive near 0, vanishes; else 1."""
-    high, at_high = 1.0, slope(1.0)
-    if at_high >= 0.0:
-        return 1.0
-    low, at_low = high, at_high
-    while at_low < 0.0:
-        high, at_high = low, at_low
+    low = 1.0
+    while slope(low) < 0.0:
         low *= 0.1
-        at_low = slope(low)
-    for _ in range(20):  # regula falsi with the Illinois rule
-        s = low + (high - low) * at_low / (at_low - at_high)
-        at = slope(s)
-        if abs(at) <= tolerance:
-            return s
-        if at > 0.0:
-            low, at_low, at_high = s, at, 0.5 * at_high
-        else:
-            high, at_high, at_low = s, at, 0.5 * at_low
-    return low
+    best = 1.0 if low == 1.0 else brentq(slope, low, 10.0 * low, rtol=1e-3)
+    return domain.rebalance(best * direction)
 
 
 class _Gradient:
     """y times the gradient of f at v = y * a, in single or double precision."""
 
     def __init__(self, problem: ProxySVM, dtype: Any) -> None:
-        self.problem = problem
+        self.problem, self.y = problem, problem.domain.y
         self.single = dtype is np.float32 and problem.full
-        self.linear = problem.linear * problem.domain.y
         root = problem.spectrum.sqrt_weight
         unit = 1.0 if root is None else 1.0 / root
         self.into, self.back = unit / problem.spread, unit * problem.spread
@@ -311,10 +291,10 @@ class _Gradient:
     def __call__(self, v: Array) -> Array:
         if self.single:
             z = (self.into * v).astype(np.float32) @ self.U
-            return self.linear - self.back * (self.U @ self.part.gradient(z))
-        z, direction = self.problem.coordinates(self.problem.domain.y * v)
+            return self.y - self.back * (self.U @ self.part.gradient(z))
+        z, direction = self.problem.coordinates(self.y * v)
         p = self.problem.from_coordinates(self.part.gradient(z), direction)
-        return self.linear - self.back * p
+        return self.y - self.back * p
 
 
 def accelerated_steps(

@@ -20,7 +20,7 @@ done when its certified relative gap is at most `tol`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -37,15 +37,8 @@ _PRODUCTS = 1000  # at most for one C of a search
 _PATIENCE = 20  # rounds in which no objective grows by more than rounding
 
 
-class Product(Protocol):
-    """A positive semidefinite matrix that is only multiplied."""
-
-    def __matmul__(self, v: Array) -> Array:
-        """Product with a block of columns."""
-
-
 def sparse_svm_dual(
-    K: Product,
+    K: Any,
     norm: float,
     upper: Array,
     Y: Array,
@@ -58,7 +51,7 @@ def sparse_svm_dual(
 
     Parameters
     ----------
-    K : Product of shape (n, n)
+    K : matrix of shape (n, n), or anything with ``K @ V``
         Positive semidefinite.
     norm : float
         At least its largest eigenvalue.
@@ -91,7 +84,7 @@ def sparse_svm_dual(
 
 
 def sparse_svm_path(
-    K: Product, norm: float, Cs: Array, Y: Array, *, tol: float = 1e-2
+    K: Any, norm: float, Cs: Array, Y: Array, *, tol: float = 1e-2
 ) -> tuple[list[Array], list[Array]]:
     """Solve all columns for ascending C, loosely: for searches, as `svm_path` does.
 
@@ -145,7 +138,7 @@ class _Block:
     """Columns that are solved together."""
 
     def __init__(
-        self, K: Product, norm: float, low: Array, high: Array, upper: Array
+        self, K: Any, norm: float, low: Array, high: Array, upper: Array
     ) -> None:
         self.K, self.norm, self.upper = K, norm, upper
         Y = low + high

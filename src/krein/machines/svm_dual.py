@@ -24,6 +24,7 @@ and the certificate of `krein.machines.libsvm`. A search needs an order, no more
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.svm import _libsvm
@@ -276,6 +277,25 @@ _NOTHING = Certificate("stationarity", np.inf, np.inf)
 _CACHE_MB = 200
 
 
+def run_libsvm(
+    K: Array, target: Array, *, svm_type: int, **options: Any
+) -> tuple[Array, float, int]:
+    """Signed coefficients on K and intercept by LIBSVM, and how many steps it took.
+
+    Through SVC().fit the checks of a kernel that is checked take longer than this.
+    """
+    _libsvm.set_verbosity_wrap(0)
+    support, _, _, coef, b, *_, steps = _libsvm.fit(
+        np.ascontiguousarray(K), np.ascontiguousarray(target), kernel="precomputed",
+        svm_type=svm_type, **options,
+    )  # fmt: skip
+    # The first class is the smaller label, whose coefficients are positive.
+    sign = -1.0 if svm_type == 0 else 1.0
+    v = np.zeros(target.size)
+    v[support] = sign * coef[0]
+    return v, sign * float(b[0]), int(np.max(steps))
+
+
 def svm_path(
     K: Array,
     target: Array,
@@ -315,22 +335,16 @@ def svm_path(
     """
     n = target.size
     w = np.ones(n) if weight is None else weight
-    K = np.ascontiguousarray(K)
     coef, intercept = np.zeros((len(Cs), n)), np.zeros(len(Cs))
     if np.all(target == target[0]):  # a fold without items of a class
         return coef, np.full(len(Cs), float(target[0]))
-    # scikit-learn's SVC takes several times as long to check its input as LIBSVM
-    # takes to solve a small problem.
-    _libsvm.set_verbosity_wrap(0)
     kind = {"svm_type": 0} if epsilon is None else {"svm_type": 3, "epsilon": epsilon}
-    # LIBSVM's first class is the smaller label, whose coefficients are positive.
-    sign = -1.0 if epsilon is None else 1.0
+    most = max_iter or max(10_000, 100 * n)
     for c, C in enumerate(Cs):
-        support, _, _, v, b, *_ = _libsvm.fit(
-            K, target, kernel="precomputed", C=float(C), tol=tol, sample_weight=w,
-            cache_size=_CACHE_MB, max_iter=max_iter or max(10_000, 100 * n), **kind,
+        coef[c], intercept[c], _ = run_libsvm(
+            K, target, C=float(C), tol=tol, sample_weight=w, cache_size=_CACHE_MB,
+            max_iter=most, **kind,
         )  # fmt: skip
-        coef[c, support], intercept[c] = sign * v[0], sign * b[0]
         if np.all(np.abs(coef[c]) < C * w * (1.0 - 1e-9)):
             coef[c:], intercept[c:] = coef[c], intercept[c]
             break

@@ -162,10 +162,9 @@ def _check_settings(settings: CCCPSettings, problem: IndefiniteLogistic) -> None
         raise ValueError(
             f"batch must be an integer of 1 or more, got {settings.batch!r}"
         )
-    known = ("corrected", "printed")
-    if settings.equations not in known:
+    if settings.equations not in ("corrected", "printed"):
         raise ValueError(
-            f"equations must be one of {known}, got {settings.equations!r}"
+            f"equations must be 'corrected' or 'printed', got {settings.equations!r}"
         )
     beyond = {
         f"{problem.n_columns} classes": problem.n_columns > 1,
@@ -291,26 +290,25 @@ class _Procedure:
         return Z, eta
 
     def _gradient(self, Z: Array) -> Array:
-        """Gradient of g, of all samples or of one drawn by weight."""
+        """Gradient of g, of all samples or of few drawn by weight."""
         problem = self.problem
         ridge = problem.alpha * self.plus * Z
-        if self.settings.stochastic and not problem.fit_intercept:
+        if self.settings.stochastic:
             return ridge - self._few_samples(Z)
         H = self.outputs(Z)
         G = problem.scores(H + problem.intercept(H))
         if self.settings.equations == "printed":
             y = 2.0 * problem.targets - 1.0  # G = y * beta, and (10) has y * K(beta)
             return ridge - self.V.T @ (y * (problem.K @ (y * G))) / problem.total
-        if self.settings.stochastic:
-            j = self._draw()
-            return ridge - self.mu * (self.V[j].T @ (G[j] / self.root[j])) / j.size
         return ridge - self.mu * (self.V.T @ (self.root * G)) / problem.total
 
     def _few_samples(self, Z: Array) -> Array:
-        """Mean of K_j (t_j - p_j) over random j, in O(n) each."""
-        j = self._draw()
+        """Mean of K_j (t_j - p_j) over random j, in O(n) each without intercept."""
+        problem, j = self.problem, self._draw()
         outputs = (self.V[j] @ (self.mu * Z)) / self.root[j]
-        G = self.problem.targets[j] - self.problem.probabilities(outputs)
+        if problem.fit_intercept:
+            outputs = outputs + problem.intercept(self.outputs(Z))
+        G = problem.targets[j] - problem.probabilities(outputs)
         return self.mu * (self.V[j].T @ (G / self.root[j])) / j.size
 
     def _draw(self) -> np.ndarray:

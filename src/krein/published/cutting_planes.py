@@ -27,7 +27,6 @@ from krein.machines.proxy import ProxySVM
 from krein.published.solver import (
     Domain,
     Oracle,
-    SmoothedProxySVM,
     certified,
     on_domain,
     proxy_solver,
@@ -118,11 +117,7 @@ def _centres(
 
 
 def _upper(
-    problem: ProxySVM | SmoothedProxySVM,
-    polytope: _Polytope,
-    a: Array,
-    rise: float,
-    g: Array,
+    problem: ProxySVM, polytope: _Polytope, a: Array, rise: float, g: Array
 ) -> float:
     """Upper bound of max f - f(0) by the gradient at the centre `a`, or by the cuts."""
     error, worth = problem.rounding(a)
@@ -181,11 +176,7 @@ class _Polytope:
 
     def inner_point(self, x0: Array | None) -> Array:
         """Return a strictly feasible point: class sums equal, away from all bounds."""
-        positive = self.y > 0
-        middle = 0.5 * self.upper
-        totals = middle[positive].sum(), middle[~positive].sum()
-        middle = np.where(positive, middle / totals[0], middle / totals[1])
-        middle = middle * min(totals)
+        middle = self.domain.middle()
         return middle if x0 is None else 0.9 * self.domain.project(x0) + 0.1 * middle
 
     def centre(self, a: Array) -> Array:

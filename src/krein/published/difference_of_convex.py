@@ -29,11 +29,9 @@ import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate
-from krein.machines.box import BalancedBox
+from krein.machines.box import BalancedBox, QuadraticModel
 from krein.published.solver import published_solver
 from krein.result import Certificate
-
-_INNER = 60  # steps of the accelerated gradient method on a block
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ def tdca(
         values = scipy.linalg.eigvalsh(Q)
         shift = max(0.0, -float(values[0])) + mu * max(float(np.abs(values).max()), 1.0)
         Q[np.diag_indices_from(Q)] += shift
-        x = _block_minimum(Q, gradient[B], a[B], part, float(values[-1]) + shift)
+        x = _block_maximum(Q, gradient[B], a[B], part)
         move = x - a[B]
         a = a.copy()
         a[B] = x
@@ -141,58 +139,11 @@ def _most_violating(
     return np.union1d(best_up, best_low)
 
 
-def _block_minimum(
-    Q: Array, gradient: Array, a: Array, domain: BalancedBox, lipschitz: float
-) -> Array:
-    """Minimise d'Qd/2 - gradient'd, d = x - a, over the block; never worse than a.
-
-    Accelerated projected gradient, restarted when the objective rises, finds the face;
-    linear systems then find the minimum on it.
-    """
-    x = z = a
-    t, value = 1.0, 0.0
-    for _ in range(_INNER):
-        new = domain.project(z - (Q @ (z - a) - gradient) / lipschitz)
-        d = new - a
-        new_value = float(0.5 * d @ (Q @ d) - gradient @ d)
-        if new_value >= value:
-            if t == 1.0:
-                break
-            z, t = x, 1.0
-            continue
-        t_new = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-        z = new + (t - 1.0) / t_new * (new - x)
-        x, t, value = new, t_new, new_value
-    return _face_minimum(Q, gradient, a, x, domain)
-
-
-def _face_minimum(
-    Q: Array, gradient: Array, a: Array, x: Array, domain: BalancedBox
-) -> Array:
-    """Minimise over the variables off their bounds, which drop out as they meet one."""
-    x = x.copy()
-    slack = 1e-12 * domain.upper
-    for _ in range(domain.n):
-        free = np.flatnonzero((x > slack) & (x < domain.upper - slack))
-        if free.size < 2:
-            break
-        y = domain.y[free]
-        slope = (Q @ (x - a) - gradient)[free]
-        system = np.block([[Q[np.ix_(free, free)], y[:, None]], [y, np.zeros(1)]])
-        try:
-            move = np.linalg.solve(system, -np.append(slope, 0.0))[:-1]
-        except np.linalg.LinAlgError:
-            break
-        room = np.where(move > 0, domain.upper[free] - x[free], x[free])
-        with np.errstate(divide="ignore"):
-            reach = room / np.abs(move)
-        length = min(1.0, float(reach.min()))
-        x[free] = np.clip(x[free] + length * move, 0.0, domain.upper[free])
-        if length == 1.0:
-            break
-        hit = free[reach <= length]
-        x[hit] = np.where(x[hit] > 0.5 * domain.upper[hit], domain.upper[hit], 0.0)
-    return domain.rebalance(x)
+def _block_maximum(Q: Array, gradient: Array, a: Array, part: BalancedBox) -> Array:
+    """Maximise gradient'd - d'Qd/2, d = x - a, over the block; never worse than a."""
+    reduced = gradient - part.multiplier(gradient) * part.y
+    step = QuadraticModel(Q, part.y, part.upper).maximise(a, reduced)
+    return part.rebalance(np.clip(a + step, 0.0, part.upper))
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate, in_units, run
-from krein.machines.proxy import ProxySVM
+from krein.machines.proxy import ProxySVM, relative_gap
 from krein.result import Certificate, Result
 from krein.validation import check_similarity
 
@@ -72,7 +72,7 @@ def on_domain(problem: ProxySVM, domain: Domain) -> ProxySVM:
     return whole
 
 
-class SmoothedProxySVM:
+class SmoothedProxySVM(ProxySVM):
     """f_eps: the objective with smoothed eigenvalues, eps > 0.
 
     Luss and d'Aspremont (2007) took f for nondifferentiable, because ``max(0, l)`` of
@@ -104,55 +104,36 @@ class SmoothedProxySVM:
     def __init__(self, problem: ProxySVM, share: float) -> None:
         if not problem.full:
             raise ValueError(
-                "smoothing needs all eigenpairs of the similarity; use smoothing=0, or "
-                "raise solver_options['max_exact']"
+                "smoothing needs all eigenpairs of the similarity, not landmarks; use "
+                "smoothing=0"
             )
-        d, U = problem.spectrum.eigenvalues, problem.spectrum.eigenvectors
-        self.problem, self.matrix = problem, (U * d) @ U.T
-        self.box, self.domain = problem.box, problem.domain
-        self.constant, self.lipschitz = problem.constant, problem.lipschitz
+        vars(self).update(vars(problem))  # the same problem, but for f
+        d = problem.spectrum.eigenvalues
         self.eps = share * max(float(np.abs(d).max()), 1e-300)
         self.excess = 0.25 * problem.rho * problem.box.n * self.eps**2
         self.before = float(np.sum(np.maximum(d, 0.0) ** 2))
 
     def rise_grad(self, a: Array) -> tuple[float, Array]:
         """f_eps(a) - f(0) and the gradient of f_eps, by one eigendecomposition."""
-        v = self.problem.scale * a
-        A = self.matrix + np.outer(v, v / (4.0 * self.problem.rho))
+        v = self.scale * a
+        A = self._weighted + np.outer(v, v / (4.0 * self.rho))
         values, U = scipy.linalg.eigh(A, driver="evd", check_finite=False)
         positive, r = np.maximum(values, 0.0), np.clip(values / self.eps, 0.0, 1.0)
         small = values < self.eps
         gap = np.where(small, self.eps * r * (1.0 - 0.5 * r), 0.5 * self.eps)  # l - h
         slope = np.where(small, self.eps * r * r * (3.0 - r), 2.0 * positive)
         total = float(np.sum(positive * positive - gap * gap))
-        rise = self.problem.gain(a) - self.problem.rho * (total - self.before)
-        image = U @ (slope * (U.T @ v))
-        return rise, self.problem.linear - 0.5 * self.problem.scale * image
-
-    def rounding(self, a: Array) -> tuple[Array, float]:
-        """Bounds on the rounding errors of the gradient and of the objective."""
-        return self.problem.rounding(a)
+        rise = float(a.sum()) - self.rho * (total - self.before)
+        return rise, 1.0 - 0.5 * self.scale * (U @ (slope * (U.T @ v)))
 
     def certificate(self, a: Array, rise: float, gradient: Array) -> Certificate:
         """Bound on max f - f(a), which counts the error of the smoothing."""
-        error, worth = self.rounding(a)
-        gap = self.domain.gap(a, gradient, error) + worth + self.excess
+        gap = super().certificate(a, rise, gradient).value + self.excess
         return relative_gap(gap, rise - self.excess)
 
 
-def relative_gap(gap: float, rise: float) -> Certificate:
-    """Certificate of a gap, relative to f(a) - f(0)."""
-    if gap <= 0.0:
-        return Certificate("gap", 0.0, 0.0)
-    return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
-
-
 def certified(
-    problem: ProxySVM | SmoothedProxySVM,
-    a: Array,
-    rise: float,
-    upper: float,
-    **how: Any,
+    problem: ProxySVM, a: Array, rise: float, upper: float, **how: Any
 ) -> Iterate:
     """Return the iterate at `a` with an upper bound of max f, both minus f(0)."""
     excess = getattr(problem, "excess", 0.0)
@@ -185,7 +166,7 @@ class Oracle:
     def __init__(self, problem: ProxySVM, smoothing: float = 0.0) -> None:
         if not 0.0 <= smoothing < np.inf:
             raise ValueError(f"smoothing must be 0 or more, got {smoothing!r}")
-        self.problem: ProxySVM | SmoothedProxySVM = problem
+        self.problem = problem
         if smoothing > 0.0:
             self.problem = SmoothedProxySVM(problem, smoothing)
         self.calls = 0

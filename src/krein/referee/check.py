@@ -15,6 +15,7 @@ from krein.referee.evidence import (
     CertificateReport,
     Evidence,
     faults_of,
+    norm,
     report_on,
     unchecked,
 )
@@ -94,13 +95,9 @@ def check_certificate(
         before = _before_sparsify(model)
         report = check_certificate(before, X, y, sample_weight, P=P)
         return _sparse_report(fit, before, report, faults)
-    if faults:  # what predicts is not what was certified
-        return report_on(name, [], [], faults)
-    claims = [
-        (r.certificate.kind, r.certificate.value, r.value, r.status, float(model.tol))
-        for r in fit.results
-    ]
-    return report_on(name, judge_fit(fit), claims, [])
+    # Where faults are found, what predicts is not what was certified.
+    rows = [] if faults else zip(judge_fit(fit), fit.claims(), strict=True)
+    return report_on(name, rows, faults)
 
 
 def _judge_of(model: Any) -> Callable[[Fit], Iterator[Evidence]]:
@@ -152,10 +149,8 @@ def _as_fitted(step: Any, X: Any, y: Any) -> Any:
 
 def _check_rows(model: Any, K: Any, y: Array) -> CertificateReport:
     """Judge the linear SVM of a `HitClassifier`, whose tolerance is LIBLINEAR's."""
-    pairs = zip(model.duality_gap_, model.objective_, strict=True)
-    claims = [("gap", gap, value, "stopped", 0.0) for gap, value in pairs]
-    evidence = smooth.judge_rows(model, K, class_numbers(model.classes_, y))
-    return report_on(type(model).__name__, evidence, claims, [])
+    rows = smooth.judge_rows(model, K, class_numbers(model.classes_, y))
+    return report_on(type(model).__name__, rows, [])
 
 
 def _before_sparsify(model: Any) -> Any:
@@ -185,16 +180,11 @@ def _sparse_report(
     slack = fit.spread * float(np.abs(K).max() * np.abs(C).sum(axis=1).max())
     fine = np.isfinite(claimed) and change <= claimed * (1 + 1e-6) + slack
     faults = faults + faults_of((fine, "sparse_error_ is smaller than that"))
-    lines = [
-        f"{type(model).__name__}: the certificate is that of the model before. Outputs "
-        f"on training items taken as new change by at most {change:.6g}, claimed "
-        f"{claimed:.6g}: {'does not hold' if faults else 'holds'}",
-        *(f"- {fault}" for fault in faults),
-        f"before: {report}",
-    ]
-    holds, text = False if faults else report.holds, "\n".join(lines)
+    head = f"{type(model).__name__}: the certificate is that of the model before. "
+    told = f"Outputs change by at most {change:.6g}, claimed {claimed:.6g}"
+    text = "\n- ".join([f"{head}{told}", *faults]) + f"\nbefore: {report}"
     numbers = np.array([claimed]), np.array([change]), report.objective
-    return CertificateReport(holds, "none", *numbers, text)
+    return CertificateReport(not faults and report.holds, "none", *numbers, text)
 
 
 def _as_new(K: Array, support: Array) -> Array:
@@ -225,25 +215,24 @@ def _check_repaired(K: Any, repaired: Any) -> CertificateReport:
     above it by ``||X - (G + Y + N)||^2 / 2 + <X, N>``. N is the negative part of G + Y.
     """
     K, X = np.asarray(K, dtype=float), np.asarray(repaired, dtype=float)
-    K, n, least = 0.5 * (K + K.T), K.shape[0], repaired.min_eigenvalue
-    root = np.ones(n) if repaired.weight is None else np.sqrt(repaired.weight)
-    outer, identity = np.outer(root, root), np.eye(n)
+    K, identity, least = 0.5 * (K + K.T), np.eye(len(K)), repaired.min_eigenvalue
+    weight = np.ones(len(K)) if repaired.weight is None else repaired.weight
+    outer, eps = np.sqrt(np.outer(weight, weight)), 10.0 * len(K) * EPS
     settled = np.zeros(K.shape, bool) if repaired.fixed is None else repaired.fixed
     settled = settled | (identity > 0) & (repaired.diagonal != "free")
     goal = np.where((identity > 0) & (repaired.diagonal == "unit"), 1.0, K)
     G, Z = outer * (K - least * identity), outer * (X - least * identity)
     Y = repaired.multipliers.toarray() / outer
-    value = 0.5 * float(np.sum((Z - G) ** 2))
     w, V = np.linalg.eigh(G + Y)
     B = V * np.sqrt(np.maximum(-w, 0.0))
-    N = B @ B.T
+    N, distance = B @ B.T, norm((Z - G).ravel())
     gap = 0.5 * float(np.sum((Z - (G + Y + N)) ** 2)) + float(np.sum(Z * N))
-    size = float(np.linalg.norm(G) + np.linalg.norm(Y) + np.linalg.norm(Z))
-    slack = 20.0 * EPS * size * (float(np.linalg.norm(N)) + 20.0 * n * EPS * size)
-    w, rounding = np.linalg.eigvalsh(X), 10.0 * n * EPS * float(np.abs(K).max())
+    size = sum(norm(A.ravel()) for A in (G, Y, Z))
+    slack = 20.0 * EPS * size * (norm(N.ravel()) + 2 * eps * size)
+    w, rounding = np.linalg.eigvalsh(X), eps * float(np.abs(K).max())
     semidefinite = w[0] >= least - 1e-9 * np.abs(w).max() - rounding
-    distance, claimed = float(np.sqrt(2.0 * value)), repaired.distance
-    near = abs(claimed - distance) <= 1e-9 * distance + 10.0 * n * EPS * size
+    claimed, value = repaired.distance, 0.5 * distance**2
+    near = abs(claimed - distance) <= 1e-9 * distance + eps * size
     kept = np.array_equal(X, X.T) and np.array_equal(X[settled], goal[settled])
     faults = faults_of(
         (not np.any(Y[~settled]), "a multiplier stands where no entry is settled"),
@@ -252,6 +241,5 @@ def _check_repaired(K: Any, repaired: Any) -> CertificateReport:
         (near, f"distance {claimed:.9g}, recomputed {distance:.9g}"),
     )
     evidence = Evidence((value, 0.0), (gap, slack), unit=value, faults=faults)
-    gap, status = float(repaired.duality_gap), repaired.status
-    claim = "gap", gap, value, status, repaired.tol
-    return report_on("Repaired", [evidence], [claim], [])
+    claim = "gap", float(repaired.duality_gap), value, repaired.status, repaired.tol
+    return report_on("Repaired", [(evidence, claim)], [])

@@ -16,7 +16,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, rel_entr
@@ -24,10 +24,10 @@ from scipy.special import expit, rel_entr
 Array = np.ndarray
 Measured = tuple[float, float]  # a number, and what rounding can make of it
 EPS = float(np.finfo(float).eps)
-_MEANING = {
-    "gap": "global optimum to a gap",
-    "stationarity": "stationary point to a residual",
+_MEANING = {  # weakest first
     "none": "nothing is certified",
+    "stationarity": "stationary point to a residual, others may be better",
+    "gap": "global optimum to a gap",
 }
 _FEASIBLE = 1e-9  # a point counts as feasible if it is to this share of its size
 
@@ -205,9 +205,6 @@ class Problem:
         if convex:
             gap, gap_slack = self.best_gap(a, f, error)
             evidence.gap = gap, gap_slack + slack
-        else:
-            text = "the kernel trained on is indefinite"
-            evidence.notes.append(f"{text}: other stationary points may be better")
         return evidence
 
 
@@ -241,8 +238,8 @@ def judge(evidence: Evidence, claim: Claim) -> tuple[str, float, list[str]]:
     return kind, measure, faults
 
 
-def _some(values: Any) -> str:
-    return np.array2string(np.atleast_1d(values), precision=6, threshold=4)
+def _some(values: Array) -> str:
+    return np.array2string(values, precision=6, threshold=4)
 
 
 @dataclass(frozen=True)
@@ -298,20 +295,17 @@ class CertificateReport:
 
 
 def report_on(
-    name: str, evidence: Iterable[Evidence], claims: list[Claim], faults: list[str]
+    name: str, rows: Iterable[tuple[Evidence, Claim]], faults: list[str]
 ) -> CertificateReport:
-    """One report from the evidence on all rows, and what is wrong with the whole."""
-    rows = [
-        (e, claim, *judge(e, claim)) for e, claim in zip(evidence, claims, strict=True)
-    ]
-    kinds = [kind for *_, kind, _, _ in rows]
-    kind = next((k for k in ("none", "stationarity", "gap") if k in kinds), "none")
-    wrong, notes = [*faults], dict[str, None]()
-    for i, (e, *_, own) in enumerate(rows):
-        place = f"row {i}: " if len(rows) > 1 else ""
-        wrong += [place + fault for fault in own]
-        notes |= dict.fromkeys(f"note: {note}" for note in e.notes)
-    numbers = [(claim[1], m, e.objective[0]) for e, claim, _, m, _ in rows]
+    """One report from evidence and claims of all rows, and faults of the whole."""
+    kinds, numbers, wrong, notes = [], [], [*faults], dict[str, None]()
+    for i, (evidence, claim) in enumerate(rows):
+        kind, measure, own = judge(evidence, claim)
+        kinds.append(kind)
+        numbers.append((claim[1], measure, evidence.objective[0]))
+        wrong += [f"row {i}: {fault}" for fault in own]
+        notes |= dict.fromkeys(f"note: {note}" for note in evidence.notes)
+    kind = next((k for k in _MEANING if k in kinds), "none")
     claimed, recomputed, objective = np.array(numbers).reshape(-1, 3).T
     head = "does not hold" if wrong else "holds"
     lines = [f"{name}: the certificate {head} ({_MEANING[kind]})"]

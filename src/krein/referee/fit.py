@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from krein.referee.evidence import EPS, Array, faults_of
+from krein.referee.evidence import EPS, HINGE, Array, Claim, Problem, faults_of
 
 _SAMPLED = 200  # rows of similarities that are computed again from the stored items
 
@@ -38,15 +38,15 @@ class Fit:
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any, P: Any):
         self.model, self.X, self.P, result = model, X, P, model.result_
         self.results = result if isinstance(result, list) else [result]
+        self.precomputed = str(getattr(model, "kernel", "")) == "precomputed"
         K = self.raw = self._raw_kernel()
         total = K.shape[0]
         targets = np.zeros(total) if y is None else np.asarray(y)
         if targets.shape not in [(total,), (total, 1)]:
             text = f"got shape {targets.shape} for {total} samples in X"
             raise ValueError(f"y must have one entry per sample of fit, {text}")
-        targets = targets.ravel()
-        if hasattr(model, "classes_"):
-            targets = class_numbers(model.classes_, targets)
+        classes, targets = getattr(model, "classes_", None), targets.ravel()
+        targets = targets if classes is None else class_numbers(classes, targets)
         weight = self._weights(targets, sample_weight)
         self.kept = np.flatnonzero(weight > 0)
         self.y, self.weight = targets[self.kept], weight[self.kept]
@@ -64,6 +64,10 @@ class Fit:
         automatic = isinstance(value, str) and value == "auto"
         return self.model.alpha_used_ if automatic else value
 
+    def hinge(self, y: Array) -> Problem:
+        """Return the problem of an SVM with these labels."""
+        return Problem(HINGE, y, np.ones(self.n), self["C"] * self.weight * np.abs(y))
+
     def row(self, name: str, row: Any = 0) -> Array:
         """Return a row of `dual_coef_` or `alpha_`, samples of positive weight only."""
         return getattr(self.model, name)[row, self.kept]
@@ -72,6 +76,12 @@ class Fit:
         """Coefficients on the kernel trained on; NaN if their shape is wrong."""
         v = np.asarray(self.results[row].x, dtype=float)
         return v if v.shape == (self.n,) else np.full(self.n, np.nan)
+
+    def claims(self) -> Iterator[Claim]:
+        """Return what the model claims of each row."""
+        for r in self.results:
+            kind, bound = r.certificate.kind, r.certificate.value
+            yield kind, bound, r.value, r.status, float(self.model.tol)
 
     def dense(self) -> Array:
         """Return the kernel as an array."""
@@ -88,7 +98,7 @@ class Fit:
     def _raw_kernel(self) -> Any:
         if hasattr(self.model, "weights_"):
             return sum(self.stack())
-        if not self._precomputed():
+        if not self.precomputed:
             items = plain(self.X)
             return np.asarray(self.model.kernel_(items, items), dtype=float)
         sparse = scipy.sparse.issparse(self.X)
@@ -97,10 +107,6 @@ class Fit:
             text = f"the model was fitted on, got {K.shape}"
             raise ValueError(f"X must be the square matrix {text}")
         return K.astype(float, copy=False)
-
-    def _precomputed(self) -> bool:
-        kernel = self.model.kernel
-        return isinstance(kernel, str) and kernel == "precomputed"
 
     def stack(self) -> list[Any]:
         """Return the kernels of an MKLSVC on all samples."""
@@ -113,7 +119,7 @@ class Fit:
 
     def polynomials(self) -> Array:
         """P of a c.p.d. kernel, on the samples of positive weight."""
-        if not self._precomputed():
+        if not self.precomputed:
             return np.asarray(self.model.kernel_.polynomials(plain(self.X)))[self.kept]
         P = np.ones((len(self.raw), 1)) if self.P is None else np.asarray(self.P, float)
         if P.shape[1] != self.model.n_polynomials_:
@@ -152,11 +158,11 @@ class Fit:
     def prediction_faults(self) -> list[str]:
         """Check that the model's attributes are those of its results, and its items."""
         model, rows = self.model, len(self.results)
-        known = {"objective_": [result.value for result in self.results]}
-        for name in ("duality_gap_", "residual_", "kkt_gap_"):
-            known[name] = [result.certificate.value for result in self.results]
-        shapes = {"dual_coef_": (rows, self.raw.shape[0]), "intercept_": (rows,)}
-        shapes["alpha_"] = shapes["dual_coef_"]
+        measured = [result.certificate.value for result in self.results]
+        known = dict.fromkeys(("duality_gap_", "residual_", "kkt_gap_"), measured)
+        known["objective_"] = [result.value for result in self.results]
+        whole = rows, self.raw.shape[0]
+        shapes = {"dual_coef_": whole, "alpha_": whole, "intercept_": whole[:1]}
         for name in ("weights_", "poly_coef_"):
             shapes[name] = (rows, *np.shape(getattr(model, name, [[]]))[1:])
         for name, shape in shapes.items():

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse.linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from krein.methods import METHODS, SPAN, as_method
 from krein.referee.evidence import EPS, Array, faults_of, norm
@@ -141,13 +141,9 @@ class Multiplied(_Treated):
     @cached_property
     def smallest(self) -> float:
         """Smallest eigenvalue of R K R."""
-        shape, start = (
-            self.fit.K.shape,
-            np.random.default_rng(0).normal(size=self.fit.n),
-        )
-        A = scipy.sparse.linalg.LinearOperator(shape, self.fit.times, dtype=float)
-        values, _ = scipy.sparse.linalg.eigsh(A, 1, which="SA", v0=start, tol=1e-10)
-        return float(values[0])
+        start = np.random.default_rng(0).normal(size=self.fit.n)
+        A = LinearOperator(self.fit.K.shape, self.fit.times, dtype=float)
+        return float(eigsh(A, 1, which="SA", v0=start, tol=1e-10)[0][0])
 
     def outputs(self, v: Array, c: Array) -> tuple[Array, Array]:
         """K~ v, which is K c where there is a map, and its rounding."""

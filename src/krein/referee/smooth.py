@@ -14,6 +14,7 @@ from krein.referee.evidence import (
     EPS,
     LOSSES,
     Array,
+    Claim,
     Evidence,
     Problem,
     faults_of,
@@ -70,10 +71,7 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
     model, b, N = fit.model, np.asarray(fit.model.intercept_), float(fit.weight.sum())
     treated = treat(fit, "flip" if model.flipped_ else "none")
     joint = model.multi_class == "multinomial" and b.size > 1
-    A, C = (
-        np.array([*map(fit.coefficients, range(b.size))]),
-        model.dual_coef_[:, fit.kept],
-    )
+    A, C = np.array([*map(fit.coefficients, range(b.size))]), fit.row("dual_coef_", ...)
     faults = treated.map_faults(C, A)
     faults += _uniqueness_faults(fit, treated, (2.0 if joint else 4.0) * N)
     images, errors = np.swapaxes([*map(treated.outputs, A, C)], 0, 1)
@@ -135,7 +133,7 @@ def judge_dc_primal(fit: Fit) -> Iterator[Evidence]:
         yield evidence
 
 
-def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[Evidence]:
+def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[tuple[Evidence, Claim]]:
     """HitClassifier's own linear SVM on rows of length 1, with a squared hinge.
 
     ``(|w|^2 + b^2) / 2 + C sum l_i^2``; at a = 2 C l the gap is half the squared
@@ -153,7 +151,8 @@ def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[Evidence]:
         gap = 0.5 * (norm(w - image) ** 2 + (b - float(c.sum())) ** 2)
         size = value + float(np.abs(c).sum() + image @ image)
         slack = 8.0 * EPS * np.sqrt(y.size) * size
-        yield Evidence((value, slack), (gap, slack), unit=value)
+        claim = "gap", model.duality_gap_[row], model.objective_[row], "stopped", 0.0
+        yield Evidence((value, slack), (gap, slack), unit=value), claim
 
 
 # ------------------------------------------- conditionally positive definite kernels

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from krein.methods import weighted_flip
-from krein.referee.evidence import EPS, HINGE, Array, Evidence, Problem, faults_of, norm
+from krein.referee.evidence import EPS, HINGE, Array, Evidence, Problem, faults_of
 from krein.referee.fit import Fit
 from krein.referee.kernel import Decomposed, raw_faults, treat
-
-_LANCZOS = 1e-8  # what eigenpairs found by Lanczos' method may be off by
 
 
 def judge_svm(fit: Fit) -> Iterator[Evidence]:
@@ -25,10 +22,10 @@ def judge_svm(fit: Fit) -> Iterator[Evidence]:
     method = "none" if stationary else fit["method"]
     if hasattr(model, "lam_pos"):
         method = weighted_flip(model.lam_pos, model.lam_neg)
-    treated, C = treat(fit, method), model.dual_coef_[:, fit.kept]
-    V = np.array([(p.y * a).reshape(-1, fit.n).sum(axis=0) for p, a in _boxes(fit)])
+    treated, C, boxes = treat(fit, method), fit.row("dual_coef_", ...), [*_boxes(fit)]
+    V = np.array([(p.y * a).reshape(-1, fit.n).sum(axis=0) for p, a in boxes])
     faults = treated.map_faults(C, V)
-    for row, (problem, a) in enumerate(_boxes(fit)):
+    for row, (problem, a) in enumerate(boxes):
         f, error = (np.resize(x, a.size) for x in treated.outputs(V[row], C[row]))
         evidence = problem.dual_evidence(a, f, error, treated.convex)
         evidence.gap = None if stationary else evidence.gap
@@ -48,8 +45,7 @@ def _boxes(fit: Fit) -> Iterator[tuple[Problem, Array]]:
     ones, model = np.ones(fit.n), fit.model
     if hasattr(model, "classes_"):
         for row, y in enumerate(fit.signs()):
-            w = fit["C"] * fit.weight * np.abs(y)
-            yield Problem(HINGE, y, ones, w), fit.row("alpha_", row)
+            yield fit.hinge(y), fit.row("alpha_", row)
     elif hasattr(model, "nu"):
         total = float(model.nu) * float(fit.weight.sum())
         problem = Problem(HINGE, ones, 0 * ones, fit.weight, total=total)
@@ -74,56 +70,24 @@ def judge_proxy(fit: Fit) -> Iterator[Evidence]:
 
     ``f(a) = e'a - rho (|A_+|^2 - |K|^2)`` with ``A = R K R + uu' / (4 rho)``, ``u =
     R^-1 (y * a)``, is concave with gradient ``e - y * R^-1 A_+ u``: its gap is that of
-    the SVM on the kernel ``R^-1 A_+ R^-1``. A model of a large matrix knows its leading
-    eigenpairs only: gaps are those of the whole matrix, its map and f(0) are not.
+    the SVM on the kernel ``R^-1 A_+ R^-1``.
     """
-    model, rho = fit.model, float(fit.model.rho)
-    raw = seen = fit.root[:, None] * fit.dense() * fit.root
-    whole = known = _positive_part(fit, np.linalg.eigh(raw))
-    truncated = fit.n > (model.solver_options or {}).get("max_exact", 8000)
-    if truncated:
-        d, U = model.spectrum_.eigenvalues, model.spectrum_.eigenvectors
-        seen, known = (U * d) @ U.T, _positive_part(fit, (d, U), whole.edge)
+    rho = float(fit.model.rho)
+    raw = fit.root[:, None] * fit.dense() * fit.root
+    whole = _positive_part(fit, raw)
     for row, y in enumerate(fit.signs()):
         a = fit.row("alpha_", row)
-        problem = Problem(HINGE, y, np.ones(fit.n), model.C * fit.weight)
-        outer = np.outer(y * a / fit.root, y * a / fit.root / (4 * rho))
-        A = _positive_part(fit, np.linalg.eigh(raw + outer))
+        problem, u = fit.hinge(y), y * a / fit.root
+        A = _positive_part(fit, raw + np.outer(u, u / (4 * rho)))
         evidence = _proxy_evidence(problem, whole, A, a, rho)
-        if truncated:  # the value claimed is a lower bound, without what is not known
-            value, slack = evidence.objective
-            value += rho * (_negative(known) - _negative(whole))
-            evidence.objective = value, slack + fit.results[row].certificate.value
-            evidence.faults += _eigenpair_faults(fit, raw, d, U)
-            evidence.notes.append(f"its map is that of the {d.size} leading eigenpairs")
-            A = _positive_part(fit, np.linalg.eigh(seen + outer))
-        evidence.faults += _rule_faults(fit, row, problem, known, A)
+        evidence.faults += _rule_faults(fit, row, problem, whole, A)
         yield evidence
 
 
-def _positive_part(fit: Fit, eigenpairs: Any, edge: float = 0.0) -> Decomposed:
-    d = eigenpairs[0]
-    edge = edge or d.size * EPS * float(np.abs(d).max())
-    return Decomposed(fit, eigenpairs, np.maximum(d, 0.0), 1.0 * (d > edge), edge)
-
-
-def _negative(spectrum: Decomposed) -> float:
-    return float(np.sum(np.minimum(spectrum.values, 0.0) ** 2))
-
-
-def _eigenpair_faults(fit: Fit, raw: Array, d: Array, U: Array) -> list[str]:
-    """Check that eigenpairs are some, and that "clip" does not leave their span.
-
-    Among equal eigenvalues any may be known.
-    """
-    off = norm((raw @ U - U * d).ravel()) / (float(np.abs(d).max()) or 1.0)
-    off = max(off, norm((U.T @ U - np.eye(d.size)).ravel()))
-    c = (fit.model.dual_coef_[:, fit.kept] / fit.root).T
-    inside = norm((c - U @ (U.T @ c)).ravel()) <= _LANCZOS * norm(c.ravel())
-    return faults_of(
-        (off <= _LANCZOS, "spectrum_ does not hold eigenpairs"),
-        (inside or fit.model.new_points != "clip", "dual_coef_ leaves their span"),
-    )
+def _positive_part(fit: Fit, A: Array) -> Decomposed:
+    d, U = np.linalg.eigh(A)
+    edge = d.size * EPS * float(np.abs(d).max())
+    return Decomposed(fit, (d, U), np.maximum(d, 0.0), 1.0 * (d > edge), edge)
 
 
 def _proxy_evidence(
@@ -142,7 +106,8 @@ def _proxy_evidence(
     p, q = -4 * rho * min(0.0, whole.smallest), 4 * rho * np.sqrt(fit.weight.sum())
     r = float(np.roots([1.0, 0.0, -p, -q]).real.max())
     cut = replace(problem, w=np.minimum(problem.w, r * (1 + 1e-8) * fit.root))
-    objective = rho * _negative(whole) + rise, slack
+    negative = np.minimum(whole.values, 0.0)
+    objective = rho * float(negative @ negative) + rise, slack
     return Evidence(objective, cut.best_gap(a, f, error), unit=unit)
 
 
@@ -179,17 +144,14 @@ def judge_mkl(fit: Fit) -> Iterator[Evidence]:
         costs = model.rho * np.array([w @ (K - target) ** 2 @ w for K in stack])
     for row, y in enumerate(fit.signs()):
         shares, a = model.weights_[row], fit.row("alpha_", row)
-        K, v = np.tensordot(shares, stack, 1), y * a
-        problem = Problem(HINGE, y, np.ones(fit.n), model.C * w)
+        K, v, problem = np.tensordot(shares, stack, 1), y * a, fit.hinge(y)
         f, error = K @ v, 2 * fit.spread * (np.abs(K) @ np.abs(v))
         evidence = problem.dual_evidence(a, f, error, convex=True)
         points = [a, np.asarray(fit.results[row].info.get("alpha", a))]
-        below = [
-            float(np.min(p.sum() - 0.5 * (stack @ (y * p)) @ (y * p) + costs))
-            for p in points
-            if not problem.infeasible(p)
-        ]
-        _bound_weights(evidence, shares, costs, max(below, default=-np.inf))
+        inside = [p for p in points if not problem.infeasible(p)]
+        below = [p.sum() - 0.5 * (stack @ (y * p)) @ (y * p) + costs for p in inside]
+        least = max((float(np.min(values)) for values in below), default=-np.inf)
+        _bound_weights(evidence, shares, costs, least)
         evidence.faults += raw_faults(fit.row("dual_coef_", row), v)
         b = float(model.intercept_[row])
         evidence.faults += problem.intercept_faults(b, a, f, error)

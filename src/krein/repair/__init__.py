@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from krein.arrays import Array
 from krein.repair.newton import FEASIBLE, Point, Problem, infeasible, solve
 from krein.validation import ROUNDING, check_similarity
+from krein.words import warn_user
 
 Diagonal = Literal["free", "keep", "unit"]
 _NO_ROOM = "; not converged, the entries leave no room"
@@ -75,8 +75,7 @@ class Repaired:
         return (
             f"nearest positive semidefinite matrix{kept[self.diagonal]}{entries}: "
             f"distance {self.distance:.3g}, optimal to {self.duality_gap:.1e} in "
-            f"distance^2 / 2, {self.n_iter} eigendecomposition"
-            + ("" if self.n_iter == 1 else "s")
+            f"distance^2 / 2 after {self.n_iter} eigendecompositions"
             + ("" if self.status == "converged" else _NO_ROOM)
         )
 
@@ -158,38 +157,33 @@ def nearest_psd(
     """
     G = _check_symmetric(K)
     mask = _check_fixed(fixed, G.shape[0])
-    w = _check_weight(weight, G.shape[0])
+    w = None if weight is None else _check_weight(weight, G.shape[0])
     goal = _goal(G, diagonal, mask, float(min_eigenvalue))
     settled = ~np.isnan(goal)
     # The solver works on numbers near 1.
     scale = max(float(np.abs(G).max()), float(np.abs(goal[settled]).max(initial=0.0)))
-    scale, heaviest = scale or 1.0, 1.0 if w is None else float(w.max())
-    problem = Problem.of(
-        G / scale,
-        goal / scale,
-        min_eigenvalue / scale,
-        None if w is None else np.sqrt(w / heaviest),
-    )
+    weights = np.ones(len(G)) if w is None else w
+    scale, heaviest = scale or 1.0, float(weights.max())
+    root = np.sqrt(weights / heaviest)
+    problem = Problem.of(G / scale, goal / scale, min_eigenvalue / scale, root)
     point, n_iter = solve(problem, tol)
     _refuse_infeasible(problem, point, K)
     if not point.solved(tol):
-        _warn_not_converged(point, n_iter)
+        warn_user(
+            f"nearest_psd stopped after {n_iter} eigendecompositions with a relative "
+            f"gap of {point.gap / max(point.value, 1e-300):.2g}, entries met to "
+            f"{point.shortfall:.2g}; they leave next to no freedom: free some of them, "
+            "or lower min_eigenvalue",
+            ConvergenceWarning,
+        )
     X = problem.original(point.X) * scale
     X[settled] = goal[settled]
     unit = scale * heaviest
-    return Repaired(
-        matrix=_like(K, X),
-        distance=float(np.sqrt(2.0 * point.value)) * unit,
-        duality_gap=point.gap * unit**2,
-        status="converged" if point.solved(tol) else "max_iter",
-        n_iter=n_iter,
-        multipliers=problem.multipliers(point.y) * (unit * heaviest),
-        diagonal=diagonal,
-        min_eigenvalue=float(min_eigenvalue),
-        weight=w,
-        fixed=mask,
-        tol=tol,
-    )
+    distance, gap = float(np.sqrt(2.0 * point.value)) * unit, point.gap * unit**2
+    status = "converged" if point.solved(tol) else "max_iter"
+    multipliers = problem.multipliers(point.y) * (unit * heaviest)
+    given = diagonal, float(min_eigenvalue), w, mask, tol
+    return Repaired(_like(K, X), distance, gap, status, n_iter, multipliers, *given)
 
 
 # ------------------------------------------------------------------------------- input
@@ -215,23 +209,18 @@ def _check_fixed(fixed: Any, n: int) -> np.ndarray | None:
         return None
     mask = np.asarray(fixed)
     if mask.shape != (n, n) or mask.dtype != bool:
-        raise ValueError(
-            f"fixed must be a boolean array of shape {(n, n)}, True for entries that "
-            f"keep their value; got {mask.dtype} of shape {mask.shape}"
-        )
+        given = f"{mask.dtype} {mask.shape}"
+        raise ValueError(f"fixed must be a boolean array {(n, n)}, got {given}")
     if not np.array_equal(mask, mask.T):
         raise ValueError("fixed is not symmetric; pass fixed | fixed.T")
     return mask
 
 
-def _check_weight(weight: Any, n: int) -> Array | None:
-    if weight is None:
-        return None
+def _check_weight(weight: Any, n: int) -> Array:
     w = np.asarray(weight, dtype=np.float64)
     if w.shape != (n,) or not (np.isfinite(w).all() and (w > 0).all()):
         raise ValueError(
-            f"weight must hold {n} positive numbers, one per item; leave out items "
-            "that do not count"
+            f"weight must hold {n} positive numbers; leave out items that do not count"
         )
     return w
 
@@ -251,10 +240,9 @@ def _goal(G: Array, diagonal: str, mask: np.ndarray | None, least: float) -> Arr
     if low.size:
         i = int(low[0])
         raise ValueError(
-            f"the diagonal entry of item {i} is to be {goal[i, i]:.4g}, which is not "
-            f"above min_eigenvalue = {least:g}: then no other matrix than one with "
-            "zeros in its row is possible. Use diagonal='free' or 'unit', a smaller "
-            "min_eigenvalue, or leave the item out"
+            f"the diagonal entry of item {i} is to be {goal[i, i]:.4g}, not above "
+            f"min_eigenvalue = {least:g}, which leaves only zeros in its row. Use "
+            "diagonal='free' or 'unit', a smaller min_eigenvalue, or leave the item out"
         )
     return goal
 
@@ -268,25 +256,13 @@ def _like(K: Any, X: Array) -> Any:
     return type(K)(X, schema=list(K.columns))
 
 
-def _warn_not_converged(point: Point, n_iter: int) -> None:
-    relative = point.gap / max(point.value, 1e-300)
-    warnings.warn(
-        f"nearest_psd stopped after {n_iter} eigendecompositions with a relative gap "
-        f"of {relative:.2g} and the entries met to {point.shortfall:.2g}; the settled "
-        "entries leave next to no freedom: free some of them, or lower min_eigenvalue",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
-
-
 def _refuse_infeasible(problem: Problem, point: Point, K: Any) -> None:
     if point.shortfall <= FEASIBLE or not infeasible(problem, point):
         return
     worst = np.argsort(-np.abs(point.y) * (problem.rows != problem.columns))[:3]
     names = list(K.columns) if hasattr(K, "columns") else range(len(problem.G))
-    pairs = ", ".join(
-        f"({names[problem.rows[e]]}, {names[problem.columns[e]]})" for e in worst
-    )
+    places = zip(problem.rows[worst], problem.columns[worst], strict=True)
+    pairs = ", ".join(f"({names[i]}, {names[j]})" for i, j in places)
     raise ValueError(
         "no positive semidefinite matrix has these fixed entries (proved by their "
         f"multipliers); free some of them, first those that pull most: {pairs}"

@@ -41,17 +41,15 @@ class Problem:
     columns: np.ndarray
     values: Array  # of the entries, not scaled by sqrt 2
     least: float
-    root: Array | None
+    root: Array
 
     @classmethod
-    def of(cls, G: Array, goal: Array, least: float, root: Array | None) -> Problem:
+    def of(cls, G: Array, goal: Array, least: float, root: Array) -> Problem:
         """Settle the entries of `goal` that are not NaN."""
         rows, columns = np.nonzero(np.triu(~np.isnan(goal)))
         values = goal[rows, columns] - least * (rows == columns)
-        G = G - least * np.eye(G.shape[0])
-        if root is not None:
-            G = G * np.outer(root, root)
-            values = values * root[rows] * root[columns]
+        values = values * root[rows] * root[columns]
+        G = (G - least * np.eye(G.shape[0])) * np.outer(root, root)
         return cls(G, rows, columns, values, least, root)
 
     @property
@@ -67,44 +65,34 @@ class Problem:
 
     def adjoint(self, y: Array) -> Any:
         """A* y, sparse."""
-        half = y * np.where(self.rows == self.columns, 0.5, np.sqrt(0.5))
-        upper = scipy.sparse.csr_array(
-            (half, (self.rows, self.columns)), shape=self.G.shape
-        )
+        half = 0.5 * self.factor * y, (self.rows, self.columns)
+        upper = scipy.sparse.csr_array(half, shape=self.G.shape)
         return scipy.sparse.csr_array(upper + upper.T)
 
     def of_product(self, L: Array, R: Array) -> Array:
-        """A (L R' + R L'), without the products where only the diagonal counts."""
-        if self.diagonal_only:
-            return 2.0 * np.einsum("ik,ik->i", L, R)
+        """A (L R' + R L')."""
         T = L @ R.T
         pairs = T[self.rows, self.columns] + T[self.columns, self.rows]
         return self.factor * pairs
 
     def feasible(self, Z: Array) -> Array:
         """Return a matrix near Z with the entries; scaled where that is enough."""
+        X = Z.copy()
         if self.diagonal_only:
             factor = np.sqrt(self.values / np.maximum(Z.diagonal(), 1e-300))
-            X = Z * np.outer(factor, factor)
-        else:
-            X = Z.copy()
+            X *= np.outer(factor, factor)
         X[self.rows, self.columns] = self.values
         X[self.columns, self.rows] = self.values
         return X
 
     def original(self, X: Array) -> Array:
         """Undo weights and min_eigenvalue."""
-        if self.root is not None:
-            X = X / np.outer(self.root, self.root)
-        return X + self.least * np.eye(len(self.G))
+        return X / np.outer(self.root, self.root) + self.least * np.eye(len(self.G))
 
     def multipliers(self, y: Array) -> Any:
         """Return the multipliers of the entries of X, as a symmetric matrix."""
-        Y = self.adjoint(y)
-        if self.root is None:
-            return Y
         R = scipy.sparse.diags_array(self.root)
-        return scipy.sparse.csr_array(R @ Y @ R)
+        return scipy.sparse.csr_array(R @ self.adjoint(y) @ R)
 
 
 @dataclass(frozen=True)
@@ -142,17 +130,15 @@ class Point:
         above = spectrum.eigenvalues[positive]
         theta = 0.5 * float(above @ above) - float(b @ y)
         # Scaling keeps X positive semidefinite; setting entries need not.
-        missed = 0.0 if problem.diagonal_only else float(np.linalg.norm(X - Z))
-        shortfall = missed / (size or 1.0)
+        scaled = problem.diagonal_only
+        shortfall = 0.0 if scaled else float(np.linalg.norm(X - Z)) / (size or 1.0)
         value = 0.5 * float(np.sum((X - problem.G) ** 2))
         return cls(y, theta, gradient, spectrum, X, value, gap, rounding, shortfall)
 
     def solved(self, tol: float) -> bool:
         """Whether the gap is within `tol`, and X feasible to rounding."""
-        return (
-            self.gap <= tol * self.value + 2.0 * self.rounding
-            and self.shortfall <= FEASIBLE
-        )
+        close = self.gap <= tol * self.value + 2.0 * self.rounding
+        return close and self.shortfall <= FEASIBLE
 
 
 # ------------------------------------------------------------------------------ solver

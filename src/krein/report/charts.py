@@ -1,4 +1,4 @@
-"""Charts as inline SVG, and the heat map as a PNG.
+"""Charts as inline SVG, and the heat map as a PNG, with the numbers they draw.
 
 Marks that mouse and keys can reach have a data-tip.
 """
@@ -15,11 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from krein.progress import seconds_in_words
+from krein.arrays import Array
+from krein.similarity.spectrum import Spectrum
 
 # Units; style.css sets the size of text so that it is 12 px or more on a phone.
 _WIDTH = 520
 _LETTER = 10.4  # units a letter of a method's name, at the size of a phone
+_HEAT_CELLS = 160
+_POINTS = 1500  # items that are drawn
 _SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 
 
@@ -68,12 +71,6 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     step *= next(f for f in (1, 2, 5, 10) if span / (step * f) <= about)
     first = math.ceil(low / step)
     return [step * k for k in range(first, math.floor(high / step) + 1)]
-
-
-def _beside_names(rows: Sequence[dict[str, Any]]) -> float:
-    """Where the names of the methods end; long ones leave half to the chart."""
-    longest = max(len(row["title"]) for row in rows)
-    return min(_LETTER * longest + 8.0, 0.5 * _WIDTH)
 
 
 # ------------------------------------------------------------------------ the spectrum
@@ -152,7 +149,9 @@ def interval_chart(
     levels : sequence of (str, float)
         Scores that cost nothing, drawn as lines: chance, the largest class.
     """
-    left, right, line = _beside_names(rows), _WIDTH - 58.0, 26.0
+    # Long names leave half to the chart.
+    left = min(_LETTER * max(len(row["title"]) for row in rows) + 8.0, 0.5 * _WIDTH)
+    right, line = _WIDTH - 58.0, 26.0
     ends = [end for row in rows for end in row[f"{score}_interval"]]
     margin = 0.04 * ((max(ends) - min(ends)) or abs(max(ends)) or 1.0)
     low, high = min(ends) - margin, max(ends) + margin
@@ -170,9 +169,10 @@ def interval_chart(
     body += _line(left, bottom, right, bottom)
     body += _text((left + right) / 2, bottom + 40, label, "tick", "middle")
     for i, row in enumerate(rows):
-        kind = "plus" if row["method"] == marked else "other"
-        body += _interval(row, score, label, kind, 18 + line * i, x)
-        body += _text(right + 8, 18 + line * i, f"{row[score]:.3f}", "tick")
+        y, kind = 18 + line * i, "plus" if row["method"] == marked else "other"
+        body += _text(0, y, row["title"])
+        body += _mark(*_interval(row, score, label, y, x), kind)
+        body += _text(right + 8, y, f"{row[score]:.3f}", "tick")
     for name, value in levels:
         mark = _line(x(value), 4, x(value), bottom, "level")
         if not low <= value <= high:  # a mark at the edge: the axis is for the methods
@@ -184,45 +184,22 @@ def interval_chart(
 
 
 def _interval(
-    row: dict[str, Any],
-    score: str,
-    label: str,
-    kind: str,
-    y: float,
-    x: Callable[[float], float],
-) -> str:
-    """Name, whisker and mean of one method."""
+    row: dict[str, Any], score: str, label: str, y: float, x: Callable[[float], float]
+) -> tuple[str, str]:
+    """Whisker and mean of one method, and what they say."""
     a, b = row[f"{score}_interval"]
     tip = f"{row['title']}: {label} {row[score]:.3f}, 95 % interval {a:.3f} to {b:.3f}"
     body = _rect(x(a), y - 10, max(x(b) - x(a), 6), 20, "reach")
     body += _line(x(a), y, x(b), y, "whisker")
     body += f'<circle cx="{x(row[score]):.1f}" cy="{y}" r="4.5"/>'
-    return _text(0, y, row["title"]) + _mark(body, tip, kind)
-
-
-def time_chart(rows: Sequence[dict[str, Any]]) -> str:
-    """Seconds of one fit and one prediction, one bar per method."""
-    left, line = _beside_names(rows), 24.0
-    longest = max(row["fit_seconds"] + row["predict_seconds"] for row in rows) or 1.0
-    unit = (_WIDTH - left - 84) / longest
-    body = ""
-    for i, row in enumerate(rows):
-        y, (fit, predict) = 6 + line * i, (row["fit_seconds"], row["predict_seconds"])
-        end = left + (fit + predict) * unit
-        words = f"fit {seconds_in_words(fit)}, predict {seconds_in_words(predict)}"
-        bars = _rect(left, y, fit * unit, 15, "plus")
-        bars += _rect(left + fit * unit, y, predict * unit, 15, "other")
-        body += _text(0, y + 7.5, row["title"])
-        body += _mark(bars, f"{row['title']}: {words}")
-        body += _text(end + 6, y + 7.5, seconds_in_words(fit + predict), "tick")
-    return _svg("Seconds to fit and predict, by method", body, 12 + line * len(rows))
+    return body, tip
 
 
 # --------------------------------------------------------------------------- the items
 
 
 def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
-    """Items in two pseudo-Euclidean coordinates (of `krein.report.data.embedding`)."""
+    """Items in two pseudo-Euclidean coordinates (of `embedding`)."""
     signs = ["positive" if s > 0 else "negative" for s in points["signature"]]
     label = (
         f"{len(points['points'])} items in two pseudo-Euclidean coordinates, of a "
@@ -231,35 +208,10 @@ def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
     axes = [f"axis {k + 1} ({sign} eigenvalue)" for k, sign in enumerate(signs)]
     xs, ys = zip(*points["points"], strict=True)
     units = [size / (max(v) - min(v) or 1.0) for size, v in ((448, xs), (288, ys))]
-    return _scatter(points, labels, axes, label, units)
+    return scatter(points, labels, axes, label, units)
 
 
-def map_chart(
-    items: Sequence[dict[str, Any]], labels: Sequence[str], shares: Sequence[float]
-) -> str:
-    """Items in two coordinates with equal units.
-
-    Parameters
-    ----------
-    items : sequence of dict
-        "item", "axis1", and perhaps "axis2" and "label".
-    labels : sequence of str
-        Names of the classes; empty where there are none.
-    shares : sequence of float
-        What each axis explains.
-    """
-    points: dict[str, Any] = {
-        "points": [(row["axis1"], row.get("axis2", 0.0)) for row in items],
-        "classes": [labels.index(row["label"]) if labels else 0 for row in items],
-        "names": [row["item"] for row in items],
-    }
-    axes = [f"axis {k + 1}: {share:.1%}" for k, share in enumerate([*shares, 0.0])]
-    xs, ys = zip(*points["points"], strict=True)
-    unit = min(448 / (max(xs) - min(xs) or 1.0), 400 / (max(ys) - min(ys) or 1.0))
-    return _scatter(points, labels, axes, f"Map of {len(items)} items", [unit, unit])
-
-
-def _scatter(
+def scatter(
     points: dict[str, Any],
     labels: Sequence[str],
     axes: Sequence[str],
@@ -301,15 +253,82 @@ def _shape(k: int, x: float, y: float) -> str:
     return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'
 
 
-def legend_mark(k: int) -> str:
-    """Return the mark of class k, for a legend."""
-    return (
-        f'<svg class="mark" viewBox="-8 -8 16 16" aria-hidden="true">'
-        f'<g class="class{k % 10}">{_shape(k, 0, 0)}</g></svg>'
+def legend(labels: Sequence[str]) -> str:
+    """Which mark stands for which class."""
+    marks = "".join(
+        '<li><svg class="mark" viewBox="-8 -8 16 16" aria-hidden="true">'
+        f'<g class="class{k % 10}">{_shape(k, 0, 0)}</g></svg>{escape(label)}</li>'
+        for k, label in enumerate(labels)
     )
+    return f'<ul class="legend">{marks}</ul>'
+
+
+def embedding(
+    spectrum: Spectrum, codes: np.ndarray, names: Sequence[str]
+) -> dict[str, Any]:
+    """Return the two pseudo-Euclidean coordinates of largest magnitude.
+
+    Coordinates are U |l|^1/2; where l is negative, distances along that axis count
+    negatively. One negative axis is shown as the second when there is one worth 1 %
+    of the largest eigenvalue: it is what the page is about.
+    """
+    values = spectrum.eigenvalues
+    first, *rest = np.argsort(-np.abs(values), kind="stable")
+    lowest = int(np.argmin(values))
+    worth = values[lowest] < -0.01 * abs(values[first]) and lowest != first
+    second = lowest if worth else (rest[0] if rest else first)
+    axes = np.array([first, second])
+    points = spectrum.eigenvectors[:, axes] * np.sqrt(np.abs(values[axes]))
+    shown = np.sort(np.random.default_rng(0).permutation(codes.size)[:_POINTS])
+    return {
+        "eigenvalues": values[axes].tolist(),
+        "signature": np.sign(values[axes]).astype(int).tolist(),
+        "points": np.round(points[shown], 6).tolist(),
+        "classes": codes[shown].tolist(),
+        "names": [str(names[int(i)]) for i in shown],
+        "hidden": int(codes.size - shown.size),
+    }
 
 
 # ------------------------------------------------------------------------ the heat map
+
+
+def heat_map(K: Array, codes: np.ndarray) -> dict[str, Any]:
+    """Return the matrix ordered by class, as at most 160 x 160 block means.
+
+    Colours span the 1st to the 99th percentile of what is drawn beside the diagonal,
+    so that a few large entries do not wash out the rest: from white (-100 .. 100 is
+    red, white, blue) where nothing is negative, else symmetrically around zero.
+    """
+    order = np.lexsort((-K.mean(axis=1), codes))
+    cells = min(codes.size, _HEAT_CELLS)
+    edges = np.arange(cells + 1) * codes.size // cells
+    ordered = K[np.ix_(order, order)]
+    sums = np.add.reduceat(np.add.reduceat(ordered, edges[:-1], 0), edges[:-1], 1)
+    sizes = np.diff(edges)
+    means = sums / np.outer(sizes, sizes)
+    low, high = _colour_range(means)
+    start = 0.0 if low < 0 else low
+    scaled = np.round(100 * (means - start) / (high - start))
+    scaled = np.clip(scaled, -100 if low < 0 or start == 0 else 0, 100)
+    boundaries = np.flatnonzero(np.diff(codes[order])) + 1
+    return {
+        "cells": scaled.astype(int).tolist(),
+        "low": low,
+        "high": high,
+        "boundaries": (boundaries / codes.size).tolist(),
+    }
+
+
+def _colour_range(means: Array) -> tuple[float, float]:
+    """Values of the two ends of the colours."""
+    beside = means[~np.eye(len(means), dtype=bool)] if len(means) > 1 else means
+    low, high = (float(v) for v in np.percentile(beside, [1, 99]))
+    if float(means.min()) < 0 and -low > 0.02 * abs(high):
+        high = max(-low, high)
+        return -high, high
+    low = max(low, 0.0)
+    return (low, high) if high > low else (low, low + (abs(low) or 1.0))
 
 
 def heat_chart(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
@@ -344,25 +363,17 @@ def heat_png(cells: list[list[int]]) -> str:
     indices = (np.asarray(cells) + 100).astype(np.uint8)
     height, width = indices.shape
     rows = np.hstack([np.zeros((height, 1), dtype=np.uint8), indices])
-    body = b"\x89PNG\r\n\x1a\n" + b"".join(
-        (
-            # 8 bits per pixel, colours from a palette.
-            _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
-            _chunk(b"PLTE", _palette()),
-            _chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)),
-            _chunk(b"IEND", b""),
-        )
-    )
+    ends = [(178, 247, 33), (24, 247, 102), (43, 247, 172)]  # red, white, blue
+    palette = [np.interp(np.arange(201), (0, 100, 200), channel) for channel in ends]
+    chunks = {
+        # 8 bits per pixel, colours from a palette.
+        b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0),
+        b"PLTE": np.transpose(palette).round().astype(np.uint8).tobytes(),
+        b"IDAT": zlib.compress(rows.tobytes(), 9),
+        b"IEND": b"",
+    }
+    body = b"\x89PNG\r\n\x1a\n"
+    for kind, content in chunks.items():
+        ending = struct.pack(">I", zlib.crc32(kind + content))
+        body += struct.pack(">I", len(content)) + kind + content + ending
     return "data:image/png;base64," + base64.b64encode(body).decode()
-
-
-def _chunk(kind: bytes, content: bytes) -> bytes:
-    size, checksum = len(content), zlib.crc32(kind + content)
-    return struct.pack(">I", size) + kind + content + struct.pack(">I", checksum)
-
-
-def _palette() -> bytes:
-    red_white_blue = np.array([[178, 24, 43], [247, 247, 247], [33, 102, 172]])
-    levels, ends = np.arange(201), (0, 100, 200)
-    colours = [np.interp(levels, ends, channel) for channel in red_white_blue.T]
-    return np.column_stack(colours).round().astype(np.uint8).tobytes()

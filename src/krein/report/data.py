@@ -1,6 +1,7 @@
 """What a report says, as plain dicts ready for JSON and for a test.
 
-Nothing here knows HTML, and nothing in `render` computes.
+Nothing here knows HTML, and nothing in `render` computes. `recipe` is what to copy:
+Python and commands that fit the recommended model and use it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import importlib.metadata
 import platform
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,15 +19,14 @@ import numpy as np
 import krein
 from krein.arrays import Array
 from krein.diagnostics import Diagnosis, diagnose
+from krein.report.charts import embedding, heat_map
 from krein.report.recipe import recipe
-from krein.report.tables import mistakes, unsure_items
 from krein.similarity.sparse import as_matrix
 from krein.similarity.spectrum import Spectrum
 from krein.words import digits
 
-_HEAT_CELLS = 160
-_POINTS = 1500
 _HEADLINE = 15  # words
+_SHOWN = 20  # items in a table
 
 
 def case(
@@ -57,7 +57,7 @@ def case(
     findings : sequence of dict, optional
         The diagnosis's own when not given; with commands that name the user's files.
     source : dict, optional
-        Where the data come from, see `krein.report.recipe.recipe`.
+        Where the data come from, see `recipe`.
 
     Returns
     -------
@@ -76,6 +76,7 @@ def case(
     if findings is None:
         findings = [finding.to_dict() for finding in diagnosis.findings]
     counts = np.bincount(codes, minlength=len(labels)).tolist()
+    classes = zip(labels, counts, strict=True)
     return {
         "title": title,
         "about": about,
@@ -83,10 +84,7 @@ def case(
         "findings": list(findings),
         "items": int(codes.size),
         "task": comparison.task,
-        "classes": [
-            {"label": label, "count": count}
-            for label, count in zip(labels, counts, strict=True)
-        ],
+        "classes": [{"label": label, "count": count} for label, count in classes],
         "spectrum": _spectrum(diagnosis),
         "heat": heat_map(K, codes),
         "embedding": embedding(Spectrum.exact(K), codes, known),
@@ -104,8 +102,8 @@ def _spectrum(diagnosis: Diagnosis) -> dict[str, Any]:
         "eigenvalues": [float(v) for v in diagnosis.eigenvalues],
         "signature": [int(v) for v in diagnosis.signature],
         "negative_mass": float(diagnosis.negative_mass),
-        "noise_edge": diagnosis.negative_part.noise_edge,
         "verdict": diagnosis.verdict,
+        "noise_edge": diagnosis.negative_part.noise_edge,
         "facts": diagnosis.facts(),
         "advice": list(diagnosis.advice),
     }
@@ -113,10 +111,9 @@ def _spectrum(diagnosis: Diagnosis) -> dict[str, Any]:
 
 def _drawn_classes(comparison: Any) -> tuple[list[str], np.ndarray]:
     """Classes for the pictures; of numbers to be predicted fifths."""
-    problem = comparison.problem
+    y = comparison.problem.codes
     if comparison.task != "regression":
-        return [str(label) for label in problem.classes], problem.codes
-    y = problem.codes
+        return [str(label) for label in comparison.problem.classes], y
     edges = np.unique(np.quantile(y, [0.2, 0.4, 0.6, 0.8]))
     codes = np.unique(np.searchsorted(edges, y), return_inverse=True)[1]
     parts = [y[codes == k] for k in range(codes.max() + 1)]
@@ -183,25 +180,22 @@ def _comparison(comparison: Any) -> dict[str, Any]:
 
 def _chosen(comparison: Any, method: str) -> list[dict[str, Any]]:
     """Hyperparameters and on how many splits each setting was chosen."""
-    settings = Counter(
-        ", ".join(f"{k} = {_show(v)}" for k, v in record["params"].items())
-        for record in comparison.of(method)
-    )
+    settings = Counter(_shown(record["params"]) for record in comparison.of(method))
     return [{"params": text, "splits": n} for text, n in settings.most_common(3)]
 
 
-def _show(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{k} {_show(v)}" for k, v in value.items())
-    return digits(value)
+def _shown(params: dict[str, Any]) -> str:
+    return ", ".join(
+        _shown(value) if isinstance(value, dict) else f"{name} = {digits(value)}"
+        for name, value in params.items()
+    )
 
 
 def _run(comparison: Any, command: str) -> dict[str, Any]:
     sizes = np.median([(a.size, b.size) for a, b in comparison.splits], axis=0)
-    seconds = sum(
-        r.get("search_seconds", 0.0) + r.get("fit_seconds", 0.0)
-        for r in comparison.records
-    )
+    shares = {row["method"]: row["converged"] for row in comparison.table()}
+    times = ("search_seconds", "fit_seconds")
+    seconds = sum(r.get(time, 0.0) for r in comparison.records for time in times)
     return {
         "splits": len(comparison.splits),
         "train_items": int(sizes[0]),
@@ -210,95 +204,86 @@ def _run(comparison: Any, command: str) -> dict[str, Any]:
         "seed": comparison.random_state,
         "seconds": float(seconds),
         "command": command,
-        "not_converged": {
-            row["method"]: 1.0 - row["converged"]
-            for row in comparison.table()
-            if row["converged"] < 1.0
-        },
+        "not_converged": {m: 1.0 - share for m, share in shares.items() if share < 1.0},
         **machine(),
     }
 
 
 def machine() -> dict[str, str]:
     """Versions and platform, so that a run can be repeated."""
-    versions = {
-        name: importlib.metadata.version(name)
-        for name in ("numpy", "scipy", "scikit-learn")
-    }
+    used = ("numpy", "scipy", "scikit-learn")
     return {
         "krein": krein.__version__,
         "python": platform.python_version(),
-        **versions,
+        **{name: importlib.metadata.version(name) for name in used},
         "platform": f"{platform.system()} {platform.machine()}",
     }
 
 
-def heat_map(K: Array, codes: np.ndarray) -> dict[str, Any]:
-    """Return the matrix ordered by class, as at most 160 x 160 block means.
+# ------------------------------------------------------ items that need a second look
 
-    Colours span the 1st to the 99th percentile of what is drawn beside the diagonal,
-    so that a few large entries do not wash out the rest: from white (-100 .. 100 is
-    red, white, blue) where nothing is negative, else symmetrically around zero.
+
+def mistakes(comparison: Any, K: Array, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Items that the recommended method got wrong, the surest mistakes first.
+
+    Each with its name, true and predicted label, on how many of its tests it was
+    wrong, how probable the wrong label was said to be, and its nearest items.
     """
-    order = np.lexsort((-K.mean(axis=1), codes))
-    edges = np.unique(
-        np.linspace(0, codes.size, min(codes.size, _HEAT_CELLS) + 1).astype(int)
-    )
-    ordered = K[np.ix_(order, order)]
-    sums = np.add.reduceat(np.add.reduceat(ordered, edges[:-1], 0), edges[:-1], 1)
-    sizes = np.diff(edges)
-    means = sums / np.outer(sizes, sizes)
-    low, high = _colour_range(means)
-    start = 0.0 if low < 0 else low
-    scaled = np.round(100 * (means - start) / (high - start))
-    scaled = np.clip(scaled, -100 if low < 0 or start == 0 else 0, 100)
-    boundaries = np.flatnonzero(np.diff(codes[order])) + 1
-    return {
-        "cells": scaled.astype(int).tolist(),
-        "low": low,
-        "high": high,
-        "boundaries": (boundaries / codes.size).tolist(),
-    }
+    labels, numbers = _true_labels(comparison), comparison.task == "regression"
+    wrong: dict[int, list[tuple[str, float]]] = {}
+    tests: Counter[int] = Counter()
+    for record, test in _tests(comparison):
+        tests.update(test)
+        sure = record.get("probability") or [0.0] * len(test)
+        for i, said, p in zip(test, record["predicted"], sure, strict=True):
+            label = digits(said) if numbers else str(comparison.problem.classes[said])
+            if label != labels[i]:
+                wrong.setdefault(i, []).append((label, float(p)))
+    found: list[dict[str, Any]] = [
+        {
+            "item": names[i],
+            "label": labels[i],
+            "predicted": Counter(label for label, _ in seen).most_common(1)[0][0],
+            "wrong": len(seen),
+            "tests": tests[i],
+            "probability": round(float(np.mean([p for _, p in seen])), 4),
+            "nearest": _nearest(K, i, labels, names),
+        }
+        for i, seen in wrong.items()
+    ]
+    if numbers:
+        found.sort(key=lambda m: -abs(float(m["label"]) - float(m["predicted"])))
+    else:
+        found.sort(key=lambda m: (-m["wrong"] / m["tests"], -m["probability"]))
+    return found[:_SHOWN]
 
 
-def _colour_range(means: Array) -> tuple[float, float]:
-    """Values of the two ends of the colours."""
-    beside = means[~np.eye(len(means), dtype=bool)] if len(means) > 1 else means
-    low, high = (float(v) for v in np.percentile(beside, [1, 99]))
-    if float(means.min()) < 0 and -low > 0.02 * abs(high):
-        high = max(-low, high)
-        return -high, high
-    low = max(low, 0.0)
-    return (low, high) if high > low else (low, low + (abs(low) or 1.0))
+def unsure_items(comparison: Any, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Items whose prediction set does not hold exactly one class, to look at."""
+    labels, found = _true_labels(comparison), {}
+    for record, test in _tests(comparison):
+        for i, chosen in zip(test, record.get("sets") or [], strict=False):
+            if len(chosen) != 1:
+                some = [str(comparison.problem.classes[k]) for k in chosen]
+                found[i] = {"item": names[i], "label": labels[i], "set": some}
+    return sorted(found.values(), key=lambda row: len(row["set"]))[:_SHOWN]
 
 
-def embedding(
-    spectrum: Spectrum, codes: np.ndarray, names: Sequence[str]
-) -> dict[str, Any]:
-    """Return the two pseudo-Euclidean coordinates of largest magnitude.
+def _tests(comparison: Any) -> Iterator[tuple[dict[str, Any], list[int]]]:
+    """Records of the recommended method, with the items that were tested."""
+    for record in comparison.of(comparison.recommendation.method):
+        yield record, comparison.splits[record["split"]][1].tolist()
 
-    Coordinates are U |l|^1/2; where l is negative, distances along that axis count
-    negatively. One negative axis is shown as the second when there is one worth 1 %
-    of the largest eigenvalue: it is what the page is about.
-    """
-    values = spectrum.eigenvalues
-    first, *rest = np.argsort(-np.abs(values), kind="stable")
-    lowest = int(np.argmin(values))
-    worth = values[lowest] < -0.01 * abs(values[first]) and lowest != first
-    second = lowest if worth else (rest[0] if rest else first)
-    axes = np.array([first, second])
-    root = np.sqrt(np.abs(values[axes]))
-    points = spectrum.eigenvectors[:, axes] * root
-    shown = np.arange(codes.size)
-    if codes.size > _POINTS:
-        shown = np.sort(
-            np.random.default_rng(0).choice(codes.size, _POINTS, replace=False)
-        )
-    return {
-        "eigenvalues": values[axes].tolist(),
-        "signature": np.sign(values[axes]).astype(int).tolist(),
-        "points": np.round(points[shown], 6).tolist(),
-        "classes": codes[shown].tolist(),
-        "names": [str(names[int(i)]) for i in shown],
-        "hidden": int(codes.size - shown.size),
-    }
+
+def _true_labels(comparison: Any) -> list[str]:
+    return [
+        digits(float(label)) if comparison.task == "regression" else str(label)
+        for label in comparison.problem.labels
+    ]
+
+
+def _nearest(K: Array, i: int, labels: list[str], names: Sequence[str]) -> list[dict]:
+    order = [j for j in np.argsort(-K[i], kind="stable")[:4] if j != i][:3]
+    if 2 * np.count_nonzero(K[i]) < K.shape[0]:  # hits: who is absent is not near
+        order = [j for j in order if K[i, j] != 0.0]
+    return [{"item": names[j], "label": labels[j]} for j in order]

@@ -21,13 +21,16 @@ from krein.store.files import atomic_write
 
 # The quick ones: the demo has to end within 15 seconds on two processors.
 _METHODS = ("average", "svc", "clip", "flip", "square", "neighbors", "features")
-_FOLDS = 5
-_TRIED = (
-    "This case was chosen, with its results in view, to show where krein helps. About "
-    "50 similarities of digits, sonar echoes, wines, irises and sequences were tried: "
-    "the recommended average made fewer mistakes than SVM on raw matrix in four of "
-    "five, and fewer than Similarities as features in half of them."
-)
+_ABOUT = {
+    "Strokes of handwritten digits": "Digits 3, 5 and 8, compared pixel by pixel; a "
+    "stroke may move by one pixel. This case was chosen, with its results in view, to "
+    "show where krein helps. About 50 similarities of digits, sonar echoes, wines, "
+    "irises and sequences were tried: the recommended average made fewer mistakes than "
+    "SVM on raw matrix in four of five, and fewer than Similarities as features in "
+    "half of them.",
+    "Promoter sequences": "DNA sequences of 57 letters, with (+) and without a "
+    "promoter (-); similarity is the share of positions with equal letters.",
+}
 
 
 def write_demo(folder: str | Path, *, show: bool = True) -> dict[str, Any]:
@@ -56,7 +59,13 @@ def write_demo(folder: str | Path, *, show: bool = True) -> dict[str, Any]:
 
 def demo_report(*, show: bool = False) -> dict[str, Any]:
     """Return the demo's data: strokes of digits, and promoter sequences."""
-    cases = [_digits(show), _promoters(show)]
+    strokes, promoters = map(krein.load_dataset, ("digit_strokes", "promoters"))
+    letters = np.array([list(sequence) for sequence in promoters.data])
+    equal = (letters[:, None, :] == letters[None, :, :]).mean(axis=2)
+    cases = [
+        _case("Strokes of handwritten digits", strokes.data, strokes.target, show),
+        _case("Promoter sequences", equal, promoters.target, show),
+    ]
     return {
         "title": "krein demo",
         "headline": f"{cases[0]['title']}: {cases[0]['headline']}",
@@ -75,42 +84,18 @@ def demo_report(*, show: bool = False) -> dict[str, Any]:
     }
 
 
-def _digits(show: bool) -> dict[str, Any]:
-    strokes = krein.load_dataset("digit_strokes")
-    return _case(
-        "Strokes of handwritten digits",
-        "Digits 3, 5 and 8, compared pixel by pixel; a stroke may move by one pixel. "
-        f"{_TRIED}",
-        strokes.data,
-        strokes.target,
-        show,
-    )
-
-
-def _promoters(show: bool) -> dict[str, Any]:
-    promoters = krein.load_dataset("promoters")
-    letters = np.array([list(sequence) for sequence in promoters.data])
-    return _case(
-        "Promoter sequences",
-        "DNA sequences of 57 letters, with (+) and without a promoter (-); similarity "
-        "is the share of positions with equal letters.",
-        (letters[:, None, :] == letters[None, :, :]).mean(axis=2),
-        promoters.target,
-        show,
-    )
-
-
-def _case(
-    title: str, about: str, K: Array, y: np.ndarray, show: bool
-) -> dict[str, Any]:
+def _case(title: str, K: Array, y: np.ndarray, show: bool) -> dict[str, Any]:
+    jobs = min(2, os.cpu_count() or 1)
+    how: dict[str, Any] = {"methods": _METHODS, "cv": 5, "n_jobs": jobs}
     with percent_bar(title, show=show) as progress:
-        comparison = krein.compare(
-            K, y, methods=_METHODS, cv=_FOLDS, n_jobs=_jobs(), progress=progress
-        )
+        comparison = krein.compare(K, y, **how, progress=progress)
     names = [f"no. {i + 1}" for i in range(len(y))]
-    found = case(
-        comparison, title=title, about=about, command="krein demo", names=names
-    )
+    words: dict[str, Any] = {
+        "title": title,
+        "about": _ABOUT[title],
+        "command": "krein demo",
+    }
+    found = case(comparison, **words, names=names)
     return {**found, "finding": _in_numbers(comparison)}
 
 
@@ -132,8 +117,3 @@ def _in_numbers(comparison: Any) -> str:
         f"{raw}, {others}, and what krein recommends ({comparison.title(chosen)}) on "
         f"{wrong[chosen]:.1f} %."
     )
-
-
-def _jobs() -> int:
-    """Two processes where there are two processors."""
-    return min(2, os.cpu_count() or 1)

@@ -1,9 +1,11 @@
-"""What to copy: Python and commands that fit the recommended model and use it."""
+"""What a reader of the report may copy: Python and shell for the recommended model."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from sklearn import config_context
@@ -12,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 import krein
 
 _NEW = {"items": "new_items", "similarity": "new_rows", "distance": "new_distances"}
+_CHOOSING = re.compile("--skip-unlabelled|--min-members")  # items, by their labels
 
 
 def recipe(comparison: Any, source: Mapping[str, Any] | None) -> dict[str, str]:
@@ -26,10 +29,6 @@ def recipe(comparison: Any, source: Mapping[str, Any] | None) -> dict[str, str]:
         "distance"), ``options`` as typed, and where given ``labels`` (a file),
         ``label_title`` and ``items`` (columns of the file), ``label_column`` (of the
         label file) and ``ignore_names``. None: the reader has K (or items) and y.
-
-    Returns
-    -------
-    dict
     """
     name = comparison.recommendation.method
     settings = most_chosen(comparison, name)
@@ -43,25 +42,17 @@ def most_chosen(comparison: Any, name: str) -> dict[str, Any]:
     return max(seen, key=seen.count)
 
 
-# ------------------------------------------------------------------------------- shell
-
-
-def _shell(
-    name: str, settings: dict[str, Any], source: Mapping[str, Any] | None
-) -> str:
+def _shell(name: str, settings: dict[str, Any], source: Any) -> str:
     if source is None:
         return ""
-    words = ["krein", "fit", str(source["file"])]
-    chosen = [w for key, value in settings.items() for w in _set(key, value)]
-    fit = f"{shlex.join(words)} {source['options']} --method {name}"
-    fit = " ".join([*fit.split(" "), *chosen, "-o", "model.krein"])
+    chosen = ""
+    for key, value in settings.items():
+        shown = value if isinstance(value, str) else repr(value).replace("'", '"')
+        chosen += f" --set {shlex.quote(f'{key}={shown}')}"
+    file, options = shlex.quote(str(source["file"])), source["options"]
+    fit = f"krein fit {file} {options} --method {name}{chosen} -o model.krein"
     items = f" --items {shlex.quote(source['items'])}" if source.get("items") else ""
     return f"{fit}\nkrein predict model.krein {_new_file(source)}{items}"
-
-
-def _set(key: str, value: Any) -> list[str]:
-    shown = value if isinstance(value, str) else repr(value).replace("'", '"')
-    return ["--set", shlex.quote(f"{key}={shown}")]
 
 
 def _new_file(source: Mapping[str, Any]) -> str:
@@ -70,53 +61,47 @@ def _new_file(source: Mapping[str, Any]) -> str:
     return f"{_NEW[source['kind']]}.{ending}"
 
 
-# ------------------------------------------------------------------------------ python
-
-
-def _python(
-    comparison: Any,
-    name: str,
-    settings: dict[str, Any],
-    source: Mapping[str, Any] | None,
-) -> str:
+def _python(comparison: Any, name: str, settings: dict[str, Any], source: Any) -> str:
+    if source and (comparison.of_hits or _CHOOSING.search(source["options"])):
+        return _loaded(comparison, source)
     method, problem = comparison.registry[name], comparison.problem
     on_items = problem.kernel is not None and bool(method.estimator)
-    model = _model(method, settings, problem, on_items)
+    model = method.build(**settings)
+    if on_items and method.needs == "similarity":
+        model.set_params(kernel=problem.kernel)
+    elif problem.kernel is None and problem.conversion is not None:
+        model = make_pipeline(problem.conversion, model)
     text, imports = _typed(model)
     data, new = ("items", "new_items") if on_items else ("K", "K_new")
-    target, lines = "y", []
+    target, lines = "y", list[str]()
     if source is not None:
-        lines, data = _reading(source), "read.data"
+        data, (lines, target, new) = "read.data", _reading(source)
         imports["krein"] |= {line.split(" = ")[1].split("(")[0] for line in lines}
-        new = f'{_reader(source)}("{_new_file(source)}"{_column(source)}).data'
-        target = "read.target" if _inside(source) else "labels.data"
         target += ".astype(float)" if comparison.task == "regression" else ""
     y = "" if comparison.task == "novelty" else f", {target}"
     what = "" if on_items else "  # new items x training items, in their order"
+    names = sorted((m, ", ".join(sorted(n))) for m, n in imports.items() if n)
+    head = [f"from {module} import {some}" for module, some in reversed(names)]
+    fit = [f"model = {text}", f"model.fit({data}{y})"]
+    return "\n".join([*head, "", *lines, *fit, f"print(model.predict({new})){what}"])
+
+
+def _loaded(comparison: Any, source: Mapping[str, Any]) -> str:
+    """Python for the model of the command, where only it chooses the items."""
+    reader, new = "read_hits", "**model.similarity_.new_items(new)"
+    if not comparison.of_hits:
+        reader = "read_items" if source["kind"] == "items" else "read_matrix"
+        new = "new.data"
+    how = _option(source, "format", "format") + _option(source, "column", "items")
     return "\n".join(
         [
-            *(
-                f"from {module} import {', '.join(sorted(names))}"
-                for module, names in sorted(imports.items(), reverse=True)
-                if names
-            ),
+            f"from krein import load_model, {reader}",
             "",
-            *lines,
-            f"model = {text}",
-            f"model.fit({data}{y})",
-            f"print(model.predict({new})){what}",
+            'model = load_model("model.krein")  # of krein fit, see the shell',
+            f'new = {reader}("{_new_file(source)}"{how})',
+            f"print(model.predict({new}))",
         ]
     )
-
-
-def _model(method: Any, settings: dict[str, Any], problem: Any, on_items: bool) -> Any:
-    """The recommended model, not fitted, as the reader should make it."""
-    model = method.build(**settings)
-    if on_items and method.needs == "similarity":
-        return model.set_params(kernel=problem.kernel)
-    if problem.kernel is None and problem.conversion is not None:
-        return make_pipeline(problem.conversion, model)
-    return model
 
 
 def _typed(model: Any) -> tuple[str, dict[str, set[str]]]:
@@ -125,45 +110,31 @@ def _typed(model: Any) -> tuple[str, dict[str, set[str]]]:
     with config_context(print_changed_only=True):
         text = " ".join(", ".join(map(repr, steps)).split())
     imports: dict[str, set[str]] = {"krein": set()}
-    for step in steps:
-        for part in (step, *step.get_params().values()):
-            kind = type(part)
-            if f"{kind.__name__}(" in text:
-                public = "krein" if hasattr(krein, kind.__name__) else kind.__module__
-                module = public.split("._")[0]
-                imports.setdefault(module, set()).add(kind.__name__)
+    for part in (p for step in steps for p in (step, *step.get_params().values())):
+        name = type(part).__name__
+        if f"{name}(" in text:
+            public = "krein" if hasattr(krein, name) else type(part).__module__
+            imports.setdefault(public.split("._")[0], set()).add(name)
     if len(steps) == 1:
         return text, imports
     imports.setdefault("sklearn.pipeline", set()).add("make_pipeline")
     return f"make_pipeline({text})", imports
 
 
-def _inside(source: Mapping[str, Any]) -> bool:
-    """Whether the labels stand in the same file."""
-    return bool(source.get("label_title")) or not source.get("labels")
+def _option(source: Mapping[str, Any], name: str, key: str) -> str:
+    return f", {name}={source[key]!r}" if source.get(key) else ""
 
 
-def _reader(source: Mapping[str, Any]) -> str:
-    return "read_items" if source["kind"] == "items" else "read_matrix"
-
-
-def _column(source: Mapping[str, Any]) -> str:
-    table = f", format={source['format']!r}" if source.get("format") else ""
-    return table + (f", column={source['items']!r}" if source.get("items") else "")
-
-
-def _reading(source: Mapping[str, Any]) -> list[str]:
-    """Lines that read the user's own files."""
-    inside = source.get("label_title")  # a column of the same table
-    titled = f", label_column={inside!r}" if inside else ""
-    file = repr(str(source["file"]))
-    lines = [f"read = {_reader(source)}({file}{_column(source)}{titled})"]
-    if _inside(source):
-        return lines
-    more = ""
-    if source.get("label_column"):
-        more += f", column={source['label_column']!r}"
-    if source.get("ignore_names"):
-        more += ", ignore_names=True"
+def _reading(source: Mapping[str, Any]) -> tuple[list[str], str, str]:
+    """Lines that read the user's own files, the target, and how new items are read."""
+    option = partial(_option, source)
+    reader = "read_items" if source["kind"] == "items" else "read_matrix"
+    how = option("format", "format") + option("column", "items")
+    titled = option("label_column", "label_title")  # a column of the same table
+    lines = [f"read = {reader}({str(source['file'])!r}{how}{titled})"]
+    new = f'{reader}("{_new_file(source)}"{how}).data'
+    if titled or not source.get("labels"):
+        return lines, "read.target", new
+    more = option("column", "label_column") + option("ignore_names", "ignore_names")
     lines.append(f"labels = read_labels({source['labels']!r}, names=read.names{more})")
-    return lines
+    return lines, "labels.data", new

@@ -14,20 +14,21 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from operator import call
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array, parse_bytes, require_memory
-from krein.files import Named
 from krein.files import hit_table as tables
+from krein.files.sources import Named
 from krein.items import LazyRows, take
 from krein.scale.client import as_client, map_in_order
 from krein.scale.tiles import stored_columns
+from krein.similarity.landmarks import blocks_made_by
 from krein.similarity.tiles import row_slices
 from krein.store.files import locked
-from krein.store.state import replaces_state
 
 __all__ = [
     "decision_function",
@@ -107,12 +108,10 @@ def fit(
         if store is None:
             store, key = stack.enter_context(tempfile.TemporaryDirectory()), "one run"
         stack.enter_context(locked(store))
-        columns_of = stored_columns(store, budget, running, key)
+        stack.enter_context(blocks_made_by(stored_columns(store, budget, running, key)))
         y, sample_weight = _in_memory(y), _in_memory(sample_weight)
         items = LazyRows(X) if _is_lazy(X) else X
-        replaces_state(type(estimator)._fit)(
-            estimator, items, y, sample_weight, columns_of
-        )
+        estimator.fit(items, y, sample_weight)
     if _is_lazy(X) and hasattr(X, "columns"):
         estimator.feature_names_in_ = np.asarray(X.columns, dtype=object)
     return estimator
@@ -129,15 +128,12 @@ def _in_memory(y: Any) -> Any:
 def _check_estimator(model: Any, X: Any, sample_weight: Any) -> None:
     approximation = getattr(model, "approximation", None)
     if approximation is None:
-        raise ValueError(
-            f"estimator={model!r} has no approximation: fit at scale needs "
-            "approximation=KreinNystroem(n_components=..., random_state=0)"
-        )
+        needed = "approximation=KreinNystroem(n_components=..., random_state=0)"
+        raise ValueError(f"estimator={model!r} has no approximation; pass {needed}")
     if not isinstance(approximation.random_state, int | np.integer):
         raise ValueError(
-            "approximation has random_state="
-            f"{approximation.random_state!r}: fit at scale needs an int, so that an "
-            "interrupted run finds its landmarks again"
+            f"approximation has random_state={approximation.random_state!r}: fit at "
+            "scale needs an int, to find its landmarks again"
         )
     if getattr(model, "probability", False):
         raise ValueError(
@@ -217,11 +213,7 @@ def _answers(method: str, model: Any, X: Any, client: Any) -> Any:
     parts = zip(names, (take(X, rows) for rows in slices), strict=True)
     with as_client(client) as running:
         answer = getattr(model if running is None else _small(model), method)
-        return np.concatenate(list(map_in_order(running, _answer, answer, parts)))
-
-
-def _answer(answer: Callable[[Any], Array], items: Any) -> Array:
-    return answer(items)
+        return np.concatenate(list(map_in_order(running, call, answer, parts)))
 
 
 def _lazy_answers(method: str, model: Any, X: Any) -> Any:
@@ -237,15 +229,10 @@ def _lazy_answers(method: str, model: Any, X: Any) -> Any:
     answer = dask.delayed(getattr(small, method))
     if hasattr(X, "map_partitions"):
         return X.map_partitions(_answer_part, answer=answer, meta=example)
-    rows = X.chunks[0]
     flat = example.ndim == 1
-    return X.rechunk({1: -1}).map_blocks(
-        _answer_part,
-        answer=answer,
-        chunks=(rows,) if flat else (rows, example.shape[1:]),
-        drop_axis=[1] if flat else [],
-        meta=example,
-    )
+    chunks = X.chunks[:1] if flat else (X.chunks[0], example.shape[1:])
+    options = {"chunks": chunks, "drop_axis": [1] if flat else [], "meta": example}
+    return X.rechunk({1: -1}).map_blocks(_answer_part, answer=answer, **options)
 
 
 def _answer_part(items: Any, answer: Callable[[Any], Array]) -> Array:
@@ -309,10 +296,9 @@ def read_hits(
         column = row if part.columns is None else _codes(columns, part.columns)
         triplets.append((row[found.row], column[found.col], found.data))
     joined = [np.concatenate(pieces) for pieces in zip(*triplets, strict=True)]
-    against = None if not columns.position else columns
-    shape = (len(rows.position), len((against or rows).position))
-    matrix = tables.compressed(joined, shape, several)
-    return Named(matrix, _names(rows), None if against is None else _names(against))
+    names, against = _names(rows), _names(columns) or None
+    matrix = tables.compressed(joined, (len(names), len(against or names)), several)
+    return Named(matrix, names, against)
 
 
 def predict_hits(model: Any, paths: Paths, *, client: Any = None) -> Named:

@@ -6,7 +6,9 @@ of a random pool of items only, so that their cost does not grow with n.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +19,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from krein.arrays import Array, require_memory
 from krein.similarity.low_rank import LowRank
 from krein.similarity.matrix import Matrix
-from krein.similarity.tiles import DenseTiles
+from krein.similarity.tiles import DenseTiles, TiledMatrix
 
 _POOL = 5  # pool items per landmark
 _BATCH = 4096
@@ -204,6 +206,25 @@ def dense_columns(source: Matrix, landmarks: np.ndarray) -> DenseTiles:
         "Use fewer landmarks, or krein.scale.fit, which keeps the block on disk.",
     )
     return DenseTiles(source.block(slice(0, n), landmarks))
+
+
+Columns = Callable[[Any, np.ndarray], TiledMatrix]
+_COLUMNS: ContextVar[Columns] = ContextVar("columns", default=dense_columns)
+
+
+def landmark_block(source: Matrix, landmarks: np.ndarray) -> TiledMatrix:
+    """Similarities of all items to the landmarks, made as `blocks_made_by` says."""
+    return _COLUMNS.get()(source, landmarks)
+
+
+@contextmanager
+def blocks_made_by(columns: Columns) -> Iterator[None]:
+    """Make blocks of landmarks by a function of one's own: on disk, on workers."""
+    token = _COLUMNS.set(columns)
+    try:
+        yield
+    finally:
+        _COLUMNS.reset(token)
 
 
 def estimated_error(

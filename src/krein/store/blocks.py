@@ -9,7 +9,6 @@ nothing but numbers is ever read from a store. See docs/decisions/0012.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,19 +19,12 @@ from typing import IO, Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.store.files import (
-    HOLDER,
-    LOCK,
-    RecordStore,
-    atomic_write,
-    read_record,
-    replace_file,
-)
+from krein.store import files
 
 Block = tuple[slice, slice]
 _FORMAT = 3
 _DIGEST = 16  # bytes of a digest, at the beginning of a file
-_OWN = {LOCK, HOLDER, "blocks"}
+_OWN = {files.LOCK, files.HOLDER, "blocks"}
 
 
 class DamagedBlockError(RuntimeError):
@@ -64,11 +56,9 @@ class Tiling:
     def __iter__(self) -> Iterator[Block]:
         width = self.width or self.size
         for i in range(0, self.n_rows, self.size):
+            rows = slice(i, min(i + self.size, self.n_rows))
             for j in range(i if self.symmetric else 0, self.n_columns, width):
-                yield (
-                    slice(i, min(i + self.size, self.n_rows)),
-                    slice(j, min(j + width, self.n_columns)),
-                )
+                yield rows, slice(j, min(j + width, self.n_columns))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -81,13 +71,6 @@ class Tiling:
         if self.symmetric and block[0] == block[1]:
             return height * (height + 1) // 2
         return height * width
-
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs that are evaluated in all."""
-        if self.symmetric:
-            return self.n_rows * (self.n_rows + 1) // 2
-        return self.n_rows * self.n_columns
 
     def mirrored(self, block: Block, numbers: Array) -> Iterator[tuple[Block, Array]]:
         """Yield a block and, where there is one, its mirror image."""
@@ -130,16 +113,9 @@ class BlockStore:
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        tiling: Tiling,
-        key: str,
-        *,
-        replace: bool = False,
+        self, path: str | Path, tiling: Tiling, key: str, *, replace: bool = False
     ) -> None:
-        self.path = Path(path)
-        self.tiling = tiling
-        self.key = key
+        self.path, self.tiling, self.key = Path(path), tiling, key
         self.blocks = list(tiling)
         self._checked: set[int] = set()  # blocks read and found sound
         size = [tiling.size, tiling.width or tiling.size]
@@ -156,7 +132,7 @@ class BlockStore:
             (self.path / "store.json").unlink(missing_ok=True)
             shutil.rmtree(self.path / "blocks", ignore_errors=True)
             self._require_disk()
-            RecordStore(self.path).write("store", key, layout)
+            files.RecordStore(self.path).write("store", key, layout)
         (self.path / "blocks").mkdir(exist_ok=True)
 
     def _require_disk(self) -> None:
@@ -165,9 +141,8 @@ class BlockStore:
         free = shutil.disk_usage(self.path).free
         if 8 * n * m > free:
             raise OSError(
-                f"{n} x {m} similarities need {8 * n * m / 1e9:.3g} GB, the disk of "
-                f"{self.path} has {free / 1e9:.3g} GB free: choose another disk, or "
-                "fewer items or landmarks"
+                f"{n} x {m} similarities need {8 * n * m / 1e9:.3g} GB, {self.path} "
+                f"has {free / 1e9:.3g} GB free: choose another disk, or fewer items"
             )
 
     def file(self, block: int) -> Path:
@@ -188,40 +163,32 @@ class BlockStore:
 
     def write(self, block: int, numbers: Array) -> None:
         """Write a block."""
-        expected, rows = self._shape(block), self.blocks[block][0]
-        if numbers.shape != expected:
-            raise ValueError(
-                f"block {block} has shape {expected}, got numbers of shape "
-                f"{numbers.shape}"
-            )
         numbers = np.ascontiguousarray(numbers, dtype="<f8")
+        content = b"".join([self._digest(numbers), numbers.data])
         try:
-            content = b"".join([self._digest(numbers), numbers.data])
-            replace_file(self.file(block), content)
+            files.replace_file(self.file(block), content)
         except OSError as error:
-            raise OSError(
-                error.errno,
+            rows = self.blocks[block][0]
+            text = (
                 f"block {block} (rows {rows.start} to {rows.stop - 1}) could not be "
                 f"written to {self.path}: {error.strerror}. Blocks that are complete "
-                "stay; free some space and run the same call again",
-            ) from error
+                "stay; free some space and run the same call again"
+            )
+            raise OSError(error.errno, text) from error
         self._checked.discard(block)
 
     def read(self, block: int) -> Array:
         """Numbers of a complete block; checked when a process reads it first."""
-        shape = self._shape(block)
+        name = f"block {block} of {self.path}"
+        shape = [part.stop - part.start for part in self.blocks[block]]
         try:
             with self.file(block).open("rb") as file:
                 digest, numbers = file.read(_DIGEST), np.fromfile(file, "<f8")
         except OSError as error:
-            raise DamagedBlockError(
-                f"block {block} of {self.path} cannot be read: {error}"
-            ) from error
+            raise DamagedBlockError(f"{name} cannot be read: {error}") from error
         known = block in self._checked or digest == self._digest(numbers)
         if not known or numbers.size != shape[0] * shape[1]:
-            raise DamagedBlockError(
-                f"block {block} of {self.path} was changed after it was written"
-            )
+            raise DamagedBlockError(f"{name} was changed after it was written")
         self._checked.add(block)
         return numbers.reshape(shape)
 
@@ -229,7 +196,7 @@ class BlockStore:
         """Write the whole matrix to a .npy file, block by block."""
         layout: Any = {"descr": "<f8", "fortran_order": False}
         layout["shape"] = self.tiling.shape
-        with atomic_write(path) as file:
+        with files.atomic_write(path) as file:
             np.lib.format.write_array_header_1_0(file, layout)
             start = file.tell()
             for k, block in enumerate(self.blocks):
@@ -241,10 +208,6 @@ class BlockStore:
         for row, line in zip(range(rows.start, rows.stop), numbers, strict=True):
             file.seek(start + 8 * (self.tiling.n_columns * row + columns.start))
             file.write(line.tobytes())
-
-    def _shape(self, block: int) -> tuple[int, int]:
-        rows, columns = self.blocks[block]
-        return rows.stop - rows.start, columns.stop - columns.start
 
     def _digest(self, numbers: Array) -> bytes:
         key = self.key.encode()[:64]
@@ -263,7 +226,7 @@ def described(path: Path) -> dict[str, Any] | None:
                 "folder, or that of an earlier run"
             )
         return None
-    found = read_record(path / "store.json")
+    found = files.read_record(path / "store.json")
     if found is None or "key" not in found:
         raise ValueError(
             f"{path / 'store.json'} is damaged or of another version of krein: remove "

@@ -105,11 +105,9 @@ def atomic_write(
         path = check_writable(os.path.realpath(path), overwrite=overwrite)
     sweep(path.parent)
     temporary = _temporary(path)
-    options: dict[str, Any] = {"mode": "xb"}
-    if text:
-        options = {"mode": "x", "encoding": "utf-8", "newline": ""}
+    as_text: dict[str, Any] = {"encoding": "utf-8", "newline": ""} if text else {}
     try:
-        with open(temporary, **options) as handle:
+        with open(temporary, "x" if text else "xb", **as_text) as handle:
             if path.exists():
                 os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
             yield handle

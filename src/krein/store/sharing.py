@@ -15,6 +15,7 @@ import hashlib
 import io
 import sys
 import sysconfig
+import types
 from collections.abc import Callable, Hashable, Iterator, Set
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -22,14 +23,7 @@ from functools import cached_property
 from pathlib import Path
 from threading import Lock, RLock
 from time import perf_counter
-from types import (
-    CodeType,
-    FunctionType,
-    GetSetDescriptorType,
-    MappingProxyType,
-    MemberDescriptorType,
-    ModuleType,
-)
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,7 +44,7 @@ _OF_CODE = (
     "co_code co_names co_consts co_varnames co_freevars co_cellvars co_flags "
     "co_argcount co_posonlyargcount co_kwonlyargcount co_exceptiontable".split()
 )
-_SLOTS = (MemberDescriptorType, GetSetDescriptorType)
+_SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 # Subclasses may hold more than that, and count by what pickle would store.
 _NUMBERS = (bool, int, float, complex, type(None))
 _ARRAYS = (np.ndarray, np.memmap)
@@ -156,12 +150,9 @@ class _Digest:
             self.add(["set", isinstance(value, set | frozenset) or kind, *items])
         elif kind is CodeType:
             self.add([getattr(value, part) for part in _OF_CODE])
-        elif isinstance(value, property):
-            self.add(["property", kind, value.fget, value.fset, value.fdel])
-        elif isinstance(value, cached_property):  # it has a lock in Python 3.11
-            self.add(["cached property", kind, value.func])
-        elif isinstance(value, staticmethod | classmethod):
-            self.add(["method", kind, value.__func__])
+        elif isinstance(value, property | cached_property | staticmethod | classmethod):
+            names = ("fget", "fset", "fdel", "func", "__func__")
+            self.add([kind, *(getattr(value, name, None) for name in names)])
         elif hasattr(value, "to_numpy") and hasattr(value, "shape"):
             axes = [list(getattr(value, axis, [])) for axis in ("columns", "index")]
             self.add(["frame", kind, axes, np.asarray(value)])
@@ -211,10 +202,8 @@ class _Digest:
                 "the top of a module that does without it"
             ) from error
         if isinstance(state, str):  # a name
-            module, inner = (
-                getattr(value, name, None) for name in ("__module__", "__wrapped__")
-            )
-            state = [module, state, inner]
+            names = ("__module__", "__wrapped__")
+            state = [state, *(getattr(value, name, None) for name in names)]
         parts = [list(part) if isinstance(part, Iterator) else part for part in state]
         self.add(["object", kind, *parts])
 

@@ -1,33 +1,32 @@
-"""The files of a command: items, a matrix or hits, with labels and groups."""
+"""What a command reads (items, a matrix or hits, labels, groups), prints and writes."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from krein.arrays import compressed_rows
-from krein.cli.terminal import print_note
-from krein.files import (
-    FallingScoreError,
-    FormatError,
-    Named,
-    as_separator,
-    file_head,
-    kind_of_hits,
-    read_hits,
-    read_items,
-    read_labels,
-    read_matrix,
-)
+from krein.files.cells import as_separator
+from krein.files.hit_columns import FallingScoreError
+from krein.files.hit_table import kind_of_hits, read_hits
+from krein.files.matching import read_labels
+from krein.files.readers import read_items, read_matrix
+from krein.files.sources import FormatError, Named, file_head
+from krein.files.writers import write_rows
 from krein.items import take
 from krein.kernels import Kernel
+from krein.store.files import atomic_write, check_writable
 from krein.validation import ROUNDING, asymmetry
+from krein.words import few_digits, printable
 
 TWINS = "twins"  # --groups: items that are equal to each other
 _SUFFIXES = (".csv", ".tsv", ".txt", ".npy", ".gz")  # of files, not of titles
@@ -63,13 +62,9 @@ class Inputs(Named):
             data = data[np.ix_(kept, kept)]
         else:
             data = take(data, kept)
-        return replace(
-            self,
-            data=data,
-            names=None if self.names is None else [self.names[k] for k in kept],
-            target=None if self.target is None else take(self.target, kept),
-            groups=None if self.groups is None else take(self.groups, kept),
-        )
+        parts = {name: getattr(self, name) for name in ("names", "target", "groups")}
+        given = {name: part for name, part in parts.items() if part is not None}
+        return replace(self, data=data, **{k: take(v, kept) for k, v in given.items()})
 
 
 def read_inputs(args: argparse.Namespace, kernel: Any = None) -> Inputs:
@@ -115,16 +110,14 @@ def check_comparable(path: str, kernel: Any, items: Any) -> None:
     """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
     text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
+    found = ""
     if wanted == "strings" and not text:
-        found = "rows of numbers"
-        repair = "name the column that holds them with --items COLUMN"
+        found, repair = "rows of numbers", "name their column with --items COLUMN"
     elif wanted in ("vectors", "series") and text:
         found, repair = "text", "krein kernel list shows which kernel takes what"
-    else:
-        return
-    raise ValueError(
-        f"{path} has {found}, but kernel {kernel.name!r} compares {wanted}; {repair}"
-    )
+    if found:
+        but = f"but kernel {kernel.name!r} compares {wanted}"
+        raise ValueError(f"{path} has {found}, {but}; {repair}")
 
 
 def _read_square(args: argparse.Namespace) -> Named:
@@ -134,21 +127,19 @@ def _read_square(args: argparse.Namespace) -> Named:
         if hits is not None:
             return hits
     separator = _separator_of(args.file, args)
-    read = read_matrix(args.file, format=args.format, separator=separator)
+    missing: Any = "distance" if args.kind == "distance" else 0.0
+    read = read_matrix(
+        args.file, format=args.format, separator=separator, missing=missing
+    )
+    expected = "expected a square matrix of similarities or distances"
     if read.names is not None and read.columns is not None:
-        raise FormatError(
-            args.file,
-            "rows and columns have different names; expected the similarities of items "
-            "to themselves",
-        )
+        problem = f"rows and columns have different names; {expected}"
+        raise FormatError(args.file, problem)
     n, m = read.data.shape
     if n != m:
-        raise FormatError(
-            args.file,
-            f"has {n} rows and {m} columns; expected a square matrix of similarities "
-            "or distances. Rows of numbers are compared by a kernel: --kernel NAME "
-            "(krein kernel list shows all)",
-        )
+        other = "Rows of numbers are compared by a kernel: --kernel NAME (krein kernel"
+        has = f"has {n} rows and {m} columns; {expected}"
+        raise FormatError(args.file, f"{has}. {other} list shows all)")
     K = 0.5 * (read.data + read.data.T) if args.symmetrize else read.data
     return replace(read, data=K, names=read.names or read.columns, columns=None)
 
@@ -179,12 +170,10 @@ def check_symmetry(read: Inputs, args: argparse.Namespace) -> None:
     if worst > ROUNDING * largest:
         i, j = np.unravel_index(np.argmax(np.abs(K - K.T)), K.shape)
         names = read.names or [f"item {k + 1}" for k in range(len(K))]
-        raise FormatError(
-            args.file,
-            f"the matrix is not symmetric: from {names[i]!r} to {names[j]!r} it has "
-            f"{K[i, j]:.6g}, back {K[j, i]:.6g}. If both directions measure the same "
-            "thing, --symmetrize uses their mean",
-        )
+        where = f"from {names[i]!r} to {names[j]!r} it has {K[i, j]:.6g}, back"
+        mean = "If both directions measure the same thing, --symmetrize uses their mean"
+        has = f"the matrix is not symmetric: {where} {K[j, i]:.6g}. {mean}"
+        raise FormatError(args.file, has)
     if worst > 0.0:
         share = f"{worst / largest:.1e} of the largest entry"
         print_note(args, f"both directions differ by {share}: taken for rounding")
@@ -226,15 +215,10 @@ def with_labels(
 def _read_labels(
     path: str, read: Inputs, args: Any, column: str | None = None, skip: bool = False
 ) -> Named:
-    return read_labels(
-        path,
-        names=read.names,
-        n_items=len(read),
-        column=column,
-        separator=_separator_of(path, args),
-        ignore_names=bool(args.ignore_names),
-        skip_unlabelled=skip,
-    )
+    how: dict[str, Any] = {"column": column, "skip_unlabelled": skip}
+    how["ignore_names"] = bool(args.ignore_names)
+    how["separator"] = _separator_of(path, args)
+    return read_labels(path, names=read.names, n_items=len(read), **how)
 
 
 def _read_groups(read: Inputs, args: Any, kernel: Any) -> Any:
@@ -285,3 +269,91 @@ def _is_whole(hits: Any) -> bool:
     n = hits.shape[0]
     both = (hits != 0) + (hits != 0).T
     return both.nnz - np.count_nonzero(both.diagonal()) >= n * (n - 1)
+
+
+# ------------------------------------------------------------------- printed, written
+
+
+def last_step(model: Any) -> Any:
+    """Return the model itself, or the last step of a pipeline."""
+    return model[-1] if hasattr(model, "steps") else model
+
+
+def print_note(args: argparse.Namespace, *texts: str) -> None:
+    """Print remarks on standard error, unless --quiet."""
+    if not args.quiet:
+        for text in texts:
+            print(f"krein {args.command}: note: {printable(text)}", file=sys.stderr)
+
+
+def print_alerts(findings: Sequence[dict[str, Any]]) -> None:
+    """Print findings, the worst first, each with its repair."""
+    for finding in findings:
+        print(f"{finding['severity'].upper()}: {finding['text']}")
+        if finding.get("command"):
+            print(f"    repair: {finding['command']}")
+        elif finding.get("python"):
+            print(f"    in Python: {finding['python']}")
+    if findings:
+        print()
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table: columns one below the other, tab-separated in a pipe."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    for row in [head, *rows]:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        print("  ".join(padded).rstrip() if sys.stdout.isatty() else "\t".join(row))
+
+
+def print_facts(payload: dict[str, Any]) -> None:
+    """Print the numbers of a result, one a line."""
+    numbers = {k: v for k, v in payload.items() if isinstance(v, int | float)}
+    rows = [[name.replace("_", " "), f"{v:.4g}"] for name, v in numbers.items()]
+    print_table(["fact", "value"], rows)
+
+
+def describe_model(model: Any) -> str:
+    """Return class and changed parameters, numbers with few digits."""
+    if hasattr(model, "steps"):
+        return " after ".join(describe_model(step) for _, step in model.steps[::-1])
+    plain = clone(model)
+    if "cv" in plain.get_params(deep=False):
+        plain.set_params(cv=None)  # the folds, item by item
+    return few_digits(" ".join(repr(plain).split()))
+
+
+def check_output(path: str | None, force: bool) -> Path | None:
+    """Refuse a file that cannot be written, before anything is computed.
+
+    Parameters
+    ----------
+    path : str or None
+        As typed; None if the option was not given.
+    force : bool
+        Whether an existing file may be replaced.
+    """
+    if path is None:
+        return None
+    if path == "-":
+        raise ValueError("this cannot go to standard output; name a file")
+    try:
+        return check_writable(path, overwrite=force)
+    except FileExistsError:
+        choose = "choose another name, or replace it with --force"
+        raise FileExistsError(f"{path} exists; {choose}") from None
+
+
+def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Columns of the same length as one dict per item."""
+    values = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in values]
+
+
+def write_csv(path: Path | None, rows: list[dict], force: bool, **how: Any) -> None:
+    """Write rows as csv, to standard output without a path; `how` of `write_rows`."""
+    table = [list(rows[0]), *(list(row.values()) for row in rows)]
+    if path is None:
+        return write_rows(sys.stdout, table, **how)
+    with atomic_write(path, overwrite=force, text=True) as file:
+        write_rows(file, table, **how)

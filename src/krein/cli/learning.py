@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import ast
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +12,25 @@ import numpy as np
 import scipy.sparse
 
 from krein import DistanceTransformer, HitSimilarity
-from krein.cli.inputs import TWINS, Inputs, check_symmetry, read_inputs
-from krein.cli.terminal import check_settings, make_kernel, parse_pairs, print_note
+from krein.cli.console import (
+    TWINS,
+    Inputs,
+    check_symmetry,
+    last_step,
+    print_note,
+    read_inputs,
+)
 from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem, make_problem
-from krein.files import FormatError, Named
+from krein.files.sources import FormatError, Named
+from krein.kernels import KERNELS, as_kernel, list_kernels
 from krein.similarity.sparse import as_matrix
 from krein.splitting import duplicate_groups, near_duplicate_share, similarity_groups
 from krein.validation import is_continuous, wrong_direction
 from krein.words import did_you_mean, warn_user
 
+_CONSTANTS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
+_CONSTANTS |= {"on": True, "off": False}
 _FEWEST = 4  # items from which "every item is a class of its own" is suspicious
 _MEMBERS = (10, 5)  # classes with fewer items are left out of a table of hits
 
@@ -30,17 +41,13 @@ def make_kernels(args: argparse.Namespace) -> dict[str, Any]:
     if names == ["precomputed"]:
         return {"precomputed": None}
     if args.kind or args.transform:
-        raise ValueError(
-            "--kind and --transform are for a matrix; a kernel has "
-            "--param similarity=NAME"
-        )
+        instead = "a kernel has --param similarity=NAME"
+        raise ValueError(f"--kind and --transform are for a matrix; {instead}")
+    several = f"--kernel {args.kernel} names several kernels"
     if len(names) > 1 and args.command != "compare":
-        raise ValueError(
-            f"--kernel {args.kernel} names several kernels, which only krein compare "
-            "takes"
-        )
+        raise ValueError(f"{several}, which only krein compare takes")
     if len(names) > 1 and args.param:
-        raise ValueError("--param is for one kernel; --kernel names several")
+        raise ValueError(f"{several}; --param is for one kernel")
     if len(set(names)) < len(names):
         raise ValueError(f"--kernel {args.kernel} names one twice")
     return {name: make_kernel(name, args.param) for name in names}
@@ -54,20 +61,19 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
     if names is None:
         return None
     known = methods_of(task)
-    classes = [method.estimator for method in known.values()]
-    alias = {
-        method.estimator: name
-        for name, method in known.items()
-        if classes.count(method.estimator) == 1 or not method.params
-    }
+    made = [method.estimator for method in known.values()]
+    alias = {}
+    for name, method in known.items():
+        if made.count(method.estimator) == 1 or not method.params:
+            alias[method.estimator] = name
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     chosen = [alias.get(name, name) for name in chosen]
     for name in chosen:
         if name not in known:
             of = "" if task in ("any", "classification") else f" of {task}"
+            near, there = did_you_mean(name, [*known, *alias]), ", ".join(known)
             raise ValueError(
-                f"there is no method {name!r}{of}{did_you_mean(name, [*known, *alias])}"
-                f" (there are {', '.join(known)})"
+                f"there is no method {name!r}{of}{near} (there are {there})"
             )
     return chosen
 
@@ -77,6 +83,88 @@ def methods_of(task: str) -> dict[str, Any]:
     if task == "any":
         return TASKS["regression"].methods | TASKS["classification"].methods
     return TASKS[task].methods
+
+
+# --------------------------------------------------------------- what was typed
+
+
+def as_value(text: str) -> Any:
+    """Return the constant, number or sequence that a text stands for, or the text."""
+    if text.lower() in _CONSTANTS:
+        return _CONSTANTS[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def parse_pairs(
+    pairs: Iterable[str], known: Collection[str], *, option: str, owner: str
+) -> dict[str, Any]:
+    """Turn ``["gamma=0.5"]`` into ``{"gamma": 0.5}``.
+
+    Parameters
+    ----------
+    pairs : iterable of str
+        What was typed.
+    known : collection of str
+        Names of the parameters that there are.
+    option, owner : str
+        For messages: the option's name, and whose parameters they are.
+    """
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise ValueError(f"{option} must look like name=value, got {pair!r}")
+        if name not in known:
+            there = (", ".join(known) or "none") + did_you_mean(name, known)
+            has = f"{owner} has no parameter {name!r}"
+            raise ValueError(f"{option}: {has}; it has {there}")
+        values[name] = as_value(text)
+    return values
+
+
+def check_settings(model: Any, option: str) -> Any:
+    """Return an estimator whose parameters are allowed; name the option if not."""
+    try:
+        last_step(model)._validate_params()
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{option}: {error}") from None
+    return model
+
+
+def make_kernel(name: str, pairs: Iterable[str] = ()) -> Any:
+    """Return the kernel with its parameters, or say what there is."""
+    if name not in list_kernels():
+        near = did_you_mean(name, list_kernels())
+        shown = "('krein kernel list' shows all)"
+        raise ValueError(f"there is no kernel {name!r}{near} {shown}")
+    known = kernel_defaults(name)
+    values = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")
+    for key, value in values.items():
+        words = KERNELS[name].resolve.get(key, ()) if key == "gamma" else ()
+        values[key] = _check_value(key, value, known[key], words)
+    return as_kernel(name, values)
+
+
+def kernel_defaults(name: str) -> dict[str, Any]:
+    """Parameters of a registered kernel, as a kernel given by name has them."""
+    defaults = as_kernel(name, None).get_params()
+    return {key: defaults[key] for key in KERNELS[name].parameters}
+
+
+def _check_value(key: str, value: Any, default: Any, words: Collection[str]) -> Any:
+    """Check what kernels take without a word: truth values, and words for numbers."""
+    if isinstance(default, bool):
+        if value not in (0, 1):
+            raise ValueError(f"--param: {key} must be true or false, got {value!r}")
+        return bool(value)
+    if words and isinstance(value, str) and value not in words:
+        must = f"{key} must be a number or {' or '.join(map(repr, words))}"
+        near = did_you_mean(value, words)
+        raise ValueError(f"--param: {must}, got {value!r}{near}")
+    return value
 
 
 # ---------------------------------------------------------------------- what is read
@@ -105,11 +193,9 @@ def _settle_task(read: Inputs, args: argparse.Namespace) -> Inputs:
     numbers = as_numbers(read.target)
     if args.task is None and numbers is not None and is_continuous(numbers):
         read = replace(read, task="regression")
-        print_note(
-            args,
-            f"{np.unique(numbers).size} different numbers as labels: taken as numbers "
-            "to be predicted (--task classification takes them as classes)",
-        )
+        found = f"{np.unique(numbers).size} different numbers as labels"
+        taken = "taken as numbers to be predicted (--task classification: as classes)"
+        print_note(args, f"{found}: {taken}")
     path = args.labels or args.file
     if read.task == "regression":
         if numbers is None:
@@ -133,12 +219,10 @@ def as_numbers(labels: Any) -> np.ndarray | None:
 def _check_classes(labels: np.ndarray, path: str) -> None:
     """Refuse one class per item: the separator or the column is another."""
     if labels.size >= _FEWEST and len(np.unique(labels)) == labels.size:
-        raise FormatError(
-            path,
-            f"has {labels.size} classes for {labels.size} items, one each: "
-            f"{str(labels[0])!r}, {str(labels[1])!r}, ... Are these labels? Another "
-            "separator (--separator) or column (--label-column) may be meant",
-        )
+        some = f"{str(labels[0])!r}, {str(labels[1])!r}, ..."
+        has = f"has {labels.size} classes for {labels.size} items, one each: {some}"
+        other = "Another separator (--separator) or column (--label-column)"
+        raise FormatError(path, f"{has} Are these labels? {other} may be meant")
 
 
 def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
@@ -159,16 +243,12 @@ def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
         return read
     large = int((counts >= least).sum())
     if large < 2:
-        raise ValueError(
-            f"{large} classes have {least} items or more; at least two are needed. "
-            "Choose a smaller --min-members"
-        )
-    print_note(
-        args,
-        f"{codes.size - kept.size} items of {classes.size - large} classes with fewer "
-        f"than {least} members are left out (--min-members); {kept.size} items of "
-        f"{large} classes remain",
-    )
+        needed = "at least two are needed. Choose a smaller --min-members"
+        raise ValueError(f"{large} classes have {least} items or more; {needed}")
+    left = f"{codes.size - kept.size} items of {classes.size - large} classes"
+    rest = f"{kept.size} items of {large} classes remain"
+    few = f"with fewer than {least} members are left out (--min-members)"
+    print_note(args, f"{left} {few}; {rest}")
     return read.part(kept)
 
 
@@ -192,15 +272,10 @@ def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
     if read.target is None and read.task != "novelty":
         raise ValueError("the input has no labels; give them with --labels FILE")
     if read.rule is not None and read.task != "classification":
-        raise ValueError(
-            f"{args.file} is a table of hits, from which classes can be learnt, not "
-            f"a {read.task}"
-        )
-    how = {
-        "kernel": kernel or "precomputed",
-        "groups": read.groups,
-        "symmetrize": args.symmetrize,
-    }
+        can = "from which classes can be learnt, not a"
+        raise ValueError(f"{args.file} is a table of hits, {can} {read.task}")
+    how: dict[str, Any] = {"kernel": kernel or "precomputed", "groups": read.groups}
+    how["symmetrize"] = args.symmetrize
     if kernel is None:
         check_symmetry(read, args)
         plain = read.task == "classification" and args.task is None
@@ -231,10 +306,8 @@ def conversion_of(args: argparse.Namespace, K: Any, labels: Any = None) -> Any:
 def check_distances(args: argparse.Namespace, D: Any) -> None:
     """Refuse negative distances."""
     if D.min() < 0:
-        raise ValueError(
-            f"{args.file} has negative numbers (down to {D.min():.3g}), which no "
-            "distance is. Leave out --kind distance"
-        )
+        has = f"{args.file} has negative numbers (down to {D.min():.3g})"
+        raise ValueError(f"{has}, which no distance is. Leave out --kind distance")
 
 
 def check_direction(args: argparse.Namespace, K: Any, labels: Any = None) -> bool:
@@ -266,10 +339,9 @@ def normal_or_novel(labels: Any, normal: str | None) -> np.ndarray:
     classes = sorted(set(words))
     normal = max(classes, key=words.count) if normal is None else normal
     if normal not in classes:
-        raise ValueError(
-            f"--normal {normal!r} is no label{did_you_mean(normal, classes)}: there "
-            f"are {', '.join(classes[:10])}"
-        )
+        near = did_you_mean(normal, classes)
+        some = ", ".join(classes[:10])
+        raise ValueError(f"--normal {normal!r} is no label{near}: there are {some}")
     return np.array(["normal" if word == normal else "novel" for word in words])
 
 
@@ -287,11 +359,9 @@ def _grouped(problem: Problem, args: argparse.Namespace) -> Problem:
     else:
         threshold = args.split_by_similarity
         groups = similarity_groups(K, threshold)
-        print_note(
-            args,
-            f"{groups.max() + 1} groups of relatives at similarity {threshold:g}, the "
-            f"largest has {np.bincount(groups).max()} items",
-        )
+        found = f"{groups.max() + 1} groups of relatives at similarity {threshold:g}"
+        most = np.bincount(groups).max()
+        print_note(args, f"{found}, the largest has {most} items")
     return replace(problem, groups=groups)
 
 
@@ -299,9 +369,7 @@ def _note_relatives(K: Any, args: argparse.Namespace) -> None:
     """Say how many items have a near-duplicate, which may lie on the other side."""
     share = near_duplicate_share(K)
     if share >= 0.05:
-        print_note(
-            args,
-            f"{share:.0%} of the items have a near-duplicate (similarity of 0.9 or "
-            "more): random folds put them on both sides, and errors will look too "
-            "small. --split-by-similarity 0.5 keeps relatives together",
-        )
+        found = f"{share:.0%} of the items have a near-duplicate (similarity of 0.9 or"
+        sides = "more): random folds put them on both sides, and errors look too small"
+        keep = "--split-by-similarity 0.5 keeps relatives together"
+        print_note(args, f"{found} {sides}. {keep}")

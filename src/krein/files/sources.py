@@ -1,4 +1,4 @@
-"""Files as text: opened, unpacked, cut into lines, within the memory allowed."""
+"""What readers return and raise; files opened, unpacked and cut into lines."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -62,10 +63,8 @@ class FormatError(ValueError):
         self.path, self.line, self.column = Path(path), line, column
         self.problem = printable(problem)
         place = printable(str(path))
-        if line is not None:
-            place += f", line {line}"
-        if column is not None:
-            place += f", column {column}"
+        place += "" if line is None else f", line {line}"
+        place += "" if column is None else f", column {column}"
         super().__init__(f"{place}: {self.problem}")
 
     def in_file(self, path: str | os.PathLike, more: str = "") -> FormatError:
@@ -105,6 +104,114 @@ def require_room(n_bytes: float, path: str | os.PathLike, instead: str) -> None:
         raise TooLargeError(path, str(error)) from None
 
 
+@dataclass(frozen=True)
+class Named:
+    """Data of a file with the names that came with it.
+
+    Attributes
+    ----------
+    data : ndarray or list
+        A matrix, a list of items, or an array of labels.
+    names : list of str or None
+        Name of each row or item.
+    columns : list of str or None
+        Names of the columns where they differ from `names`: new items against
+        training items, or features.
+    target : ndarray or None
+        Labels that stand in the same file.
+    notes : list of str
+        What was recognised, filled in or left out, a sentence each.
+    alerts : dict of str
+        What may be wrong, a sentence each: "diagonal-filled", "missing-filled",
+        "names-ignored", "order-unchecked".
+    labelled : ndarray of int or None
+        Positions of the items that have a label, where some have none.
+
+    Examples
+    --------
+    >>> from krein import Named
+    >>> Named(["ACGT", "ACGA"], names=["first", "second"]).names
+    ['first', 'second']
+    """
+
+    data: Any
+    names: list[str] | None = None
+    columns: list[str] | None = None
+    target: np.ndarray | None = None
+    notes: list[str] = field(default_factory=list)
+    alerts: dict[str, str] = field(default_factory=dict)
+    labelled: np.ndarray | None = None
+
+
+class How(NamedTuple):
+    """What a caller says about a file.
+
+    Attributes
+    ----------
+    separator : str or None
+        One character, None to find it.
+    key : str or None
+        Name of the array among several.
+    missing : float, "error" or "distance"
+        Score of pairs that are not listed; "distance": none may be absent, and items
+        are at 0 from themselves.
+    column, label_column : str or None
+        Titles of the columns of items and of labels.
+    skip_unlabelled : bool
+        Whether rows without a label are left out.
+    mixed : bool
+        Whether items may hold text, and entries may be missing.
+    apart : bool
+        Whether the rows of a matrix are other items than the columns.
+    """
+
+    separator: str | None = None
+    key: str | None = None
+    missing: float | Literal["error", "distance"] = 0.0
+    column: str | None = None
+    label_column: str | None = None
+    skip_unlabelled: bool = False
+    mixed: bool = False
+    apart: bool = False
+
+
+Names = list[str] | None
+
+
+def unique_names(names: Sequence[str], places: Sequence[Place]) -> list[str]:
+    """Return the names, or say which one stands there twice."""
+    seen: dict[str, Place] = {}
+    for name, place in zip(names, places, strict=True):
+        if name in seen:
+            line = seen[name].line
+            before = f" (first in line {line})" if line else ""
+            raise place.error(f"the name {name!r} is duplicated{before}")
+        seen[name] = place
+    return list(names)
+
+
+def check_names(names: Sequence[str] | None, n: int, what: str) -> Names:
+    """Return n different names as text, or None where there are none."""
+    if names is None:
+        return None
+    names = [str(name) for name in names]
+    if len(names) != n:
+        raise ValueError(f"{what} has {len(names)} entries for {n} rows or columns")
+    if len(set(names)) < n:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{what} holds {twice!r} twice; names must be unique")
+    for name in names:
+        text = name.encode(errors="ignore").decode()
+        if not name.strip() or "\0" in name or name != text:
+            raise ValueError(f"{what} holds {name!r}, which cannot be a name in a file")
+    return names
+
+
+def called(names: Names, k: int) -> str:
+    """Row and column as people count them, with the name where there is one."""
+    return f"{k + 1}" if names is None else f"{k + 1} ({names[k]!r})"
+
+
 @contextmanager
 def readable(path: str | os.PathLike) -> Iterator[Path]:
     """Give a regular file to read; ``-`` is standard input, kept in a temporary one.
@@ -130,9 +237,8 @@ def readable(path: str | os.PathLike) -> Iterator[Path]:
     if path.is_dir():
         raise IsADirectoryError(f"{shown} is not a file but a folder")
     if not stat.S_ISREG(path.stat().st_mode):
-        raise FormatError(
-            path, "is not a file but a device or a pipe; pass - for standard input"
-        )
+        problem = "is not a file but a device or a pipe; pass - for standard input"
+        raise FormatError(path, problem)
     yield path
 
 

@@ -1,0 +1,72 @@
+"""The page of ``krein embed``: the items as a map, and how well it fits."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import krein
+from krein.report.charts import legend, scatter, spectrum_chart
+from krein.report.render import facts_table, page
+
+# By kind of matrix: what the coordinates are, and what a negative eigenvalue says.
+_WORDS = {
+    "distance": (
+        "Principal coordinates of the distances between the items.",
+        "no points have exactly these distances",
+    ),
+    "similarity": (
+        "Pseudo-Euclidean coordinates of the similarities between the items.",
+        "the similarities are not inner products of points",
+    ),
+}
+
+
+def render_map(found: dict[str, Any]) -> str:
+    """Return the HTML page of a map: the items, the scree, how well it fits.
+
+    Parameters
+    ----------
+    found : dict
+        ``title``, ``finding``, ``facts`` (words), ``kind`` of the matrix, ``items``
+        (dicts with "item", "axis1" and perhaps "axis2" and "label"), ``shares`` of the
+        axes, ``eigenvalues``, ``hidden`` (number of items that are not drawn) and
+        ``command``.
+    """
+    intro, meaning = _WORDS[found["kind"]]
+    labels = sorted({row["label"] for row in found["items"] if "label" in row})
+    rounding = 1e-12 * max(map(abs, found["eigenvalues"]))
+    negative = sum(value < -rounding for value in found["eigenvalues"])
+    below = f"{negative} are below zero (red): {meaning}." if negative else ""
+    hidden = f"{found['hidden']} items are not drawn." if found["hidden"] else ""
+    body = f"""<section id="map">
+<h2>Map</h2>
+{legend(labels) if labels else ""}
+<figure>{map_chart(found["items"], labels, found["shares"])}
+<figcaption>One mark per item, near where the numbers are alike; both axes have the same
+unit. Names are under the mouse, or walk through the marks with the arrow keys.
+{hidden}</figcaption></figure>
+<h2>How much the map shows</h2>
+{facts_table(found["facts"])}
+<figure>{spectrum_chart(found["eigenvalues"], None)}
+<figcaption>Scree: eigenvalues from the largest to the smallest on a square-root scale.
+{escape(below)}</figcaption></figure>
+<h2>What was run</h2>
+<pre>{escape(found["command"])}</pre>
+</section>"""
+    title, footer = f"krein: {found['title']}", f"Made by krein {krein.__version__}."
+    about = {"title": title, "intro": intro, "footer": footer}
+    return page({**about, "finding": found["finding"]}, body)
+
+
+def map_chart(items: list[dict[str, Any]], labels: list[str], shares: Any) -> str:
+    """Items in two coordinates of equal units; `shares` is what each axis explains."""
+    points: dict[str, Any] = {
+        "points": [(row["axis1"], row.get("axis2", 0.0)) for row in items],
+        "classes": [labels.index(row["label"]) if labels else 0 for row in items],
+        "names": [row["item"] for row in items],
+    }
+    axes = [f"axis {k + 1}: {share:.1%}" for k, share in enumerate([*shares, 0.0])]
+    xs, ys = zip(*points["points"], strict=True)
+    unit = min(448 / (max(xs) - min(xs) or 1.0), 400 / (max(ys) - min(ys) or 1.0))
+    return scatter(points, labels, axes, f"Map of {len(items)} items", [unit, unit])
