@@ -250,7 +250,7 @@ def test_on_a_definite_similarity_nothing_is_treated(rng):
     better = {**scores, "features": plain + 0.06 + 0.1 * noise}
     found = made_up(better, smallest=0.0).recommendation
     assert found.method == "features"
-    assert "gained over SVM on raw matrix comes from elsewhere" in found.text
+    assert "the gain over SVM on raw matrix has other reasons" in found.text
 
 
 def test_every_table_has_the_columns_that_are_described(rng):
