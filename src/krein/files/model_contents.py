@@ -110,7 +110,7 @@ def state_of(cls: type) -> dict[str, Fitted]:
     entries: Iterable[Fitted] = declared_state(cls).values()
     if name in _FOREIGN:
         words = _FOREIGN[name][1].split()
-        if name != "Pipeline":  # which asks its first step
+        if name not in ("Pipeline", "TransformedTargetRegressor"):  # they ask a step
             words += ["n_features_in_", "feature_names_in_"]
         parts = [word.partition("=") for word in words]
         entries = [
