@@ -104,7 +104,7 @@ def test_demo_begins_with_what_it_found(demo):
     headline = page.split("<h1>")[1].split("</h1>")[0].split("</span>")[1]
     assert digits["title"] in headline
     assert len(headline.split()) <= 15
-    assert "An SVM on the matrix as it is, with C tuned, errs on" in page
+    assert "An SVM on the matrix as it is, with C tuned, is wrong on" in page
     assert "nothing has to be done" in promoters["finding"]
 
 

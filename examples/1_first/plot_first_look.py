@@ -22,7 +22,7 @@ found = diagnose(K, y)
 print(found)
 
 # %%
-# How often a support vector machine errs on it, with each fix and with none.
+# How often a support vector machine is wrong, with each fix and with none.
 folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)
 methods = ["none", "shift", "clip", "flip", "square"]
 errors = {

@@ -69,7 +69,7 @@ def advised(diagnosis):
     line = diagnosis.advice[0]
     if "plain SVC" in line:
         return "svc", None
-    if "clip would throw it away" in line:
+    if "Clip would remove it" in line:
         return "flip", "clip"
     if "likely best removed" in line:
         return "clip", "flip"

@@ -159,8 +159,8 @@ def _nothing_learnt(comparison: Any, chosen: str) -> str:
     return (
         f"Nothing was learnt: {comparison.shown_mean(chosen)} by "
         f"{comparison.title(chosen)}, and {name} {free:.3f}. Are the labels in the "
-        "order of the items, and does large mean alike? Until that is settled, no "
-        "method can be recommended."
+        "order of the items, and does a large number mean similar? Until "
+        "that is settled, no method can be recommended."
     )
 
 
@@ -188,7 +188,7 @@ def _words(
         highest = (
             f"{title(best)} is highest ({comparison.shown_mean(best)} over {splits})"
         )
-        return f"{start}: {highest} but cannot be told from {others}. {use}."
+        return f"{start}: {highest} but not clearly better than {others}. {use}."
     text = f"{use}: {mean}."
     if near:
         do = "does" if len(near) == 1 else "do"
@@ -216,10 +216,10 @@ def _reason(chosen: str, default: str | None, best: str) -> str:
     if default is None:
         return ", the simplest of those near the highest"
     if chosen != default:
-        return ", which beats the usual default more surely"
+        return ", which clearly beats the usual default"
     if chosen == "svc":
         return ", the simplest, which nothing here beats"
-    return ", which holds up on most data and is not beaten here"
+    return ", which does well on most data and is not beaten here"
 
 
 def _about_raw(comparison: Any, chosen: str, said: bool) -> str:
@@ -236,13 +236,13 @@ def _about_raw(comparison: Any, chosen: str, said: bool) -> str:
         if chosen == "svc":
             return f"{text}."
         if p_value <= LEVEL:
-            return f"{text}; what is gained over {raw} comes from elsewhere."
+            return f"{text}; the gain over {raw} has other reasons."
         return f"{text}, and {raw} is right as well."
     highest, plain = comparison.scores(comparison.best), comparison.scores("svc")
     if gain <= 0.0 or not beats(highest, plain, comparison.test_share):
         start = "" if said else f" {raw} is as good."
         return (
-            f"{start} What is done about negative eigenvalues makes no difference that "
+            f"{start} How negative eigenvalues are treated makes no difference that "
             "these data can show."
         )
     behind = f" {raw} is behind {comparison.title(best)} by {gain:.3f}"

@@ -53,10 +53,10 @@ def compare(
 ) -> Any:
     """Try all applicable methods on the same splits and say which to use.
 
-    Every method gets its hyperparameters by cross-validation inside of each training
-    part; one eigendecomposition per fold serves all methods and all their candidates.
-    Differences are judged by tests that allow for overlapping training sets and for the
-    number of methods, and "no clear winner" is a possible answer.
+    The hyperparameters of every method are chosen by cross-validation inside each
+    training part; one eigendecomposition per fold serves all methods and all their
+    candidates. Differences are judged by tests that allow for overlapping training sets
+    and for the number of methods, and "no clear winner" is a possible answer.
 
     Parameters
     ----------
@@ -67,14 +67,15 @@ def compare(
         against k nearest neighbours, KernelRidge and the mean.
     kernel : "precomputed", str, Kernel or callable, or a list of them
         The similarity to be judged, or several on the same splits. Settings that
-        depend on data (such as ``gamma="median"``) are settled on each training part.
+        depend on data (such as ``gamma="median"``) are computed on each training part.
     methods : list of str, optional
         Names of `krein.list_methods`; by default all that apply.
     cv : int, splitter or iterable of (train, test), optional
         Default: two times five stratified folds.
     scoring : {"accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc"}, optional
-        What chooses hyperparameters and decides (accuracy by default); all four are
-        reported. Of a regression "r2" (the default) or "neg_mean_absolute_error".
+        The score that chooses hyperparameters and decides (default: accuracy); all
+        four are reported. For a regression "r2" (default) or
+        "neg_mean_absolute_error".
     groups : array-like of shape (n,), optional
         Items of a group stay on one side of every split.
     n_jobs : int, optional

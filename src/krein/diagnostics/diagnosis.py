@@ -182,12 +182,12 @@ def diagnose(
         Similarities or distances between items. Beyond 5000 items the spectrum is
         examined by Lanczos: both ends exactly, the rest estimated.
     y : array-like of shape (n,), optional
-        Labels; tells whether the negative part carries label information.
+        Labels, to test whether the negative part carries information about them.
     X : array-like of shape (n, d), optional
-        Coordinates of the items; lets conditional positive definiteness be tried up
-        to degree 2.
+        Coordinates of the items, to test conditional positive definiteness up to
+        degree 2.
     kind : {"similarity", "distance"}
-        A distance is examined as exp(-d / median), beside other forms.
+        A distance is examined as exp(-d / median), and compared with other forms.
 
     Returns
     -------

@@ -52,12 +52,12 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
     gains : list, optional
         Methods: names, `krein.methods.Method` records or functions of the
         eigenvalues. Default: w in 0, 0.3, 1 and p in 0.5, 1, 1.5, 2. Those that
-        make the same of the training spectrum count once.
+        have the same effect on the training spectrum count once.
     cv : int, splitter or iterable, optional
         As in `sklearn.model_selection.GridSearchCV`; five shuffled stratified folds
         by default, fewer if a class has fewer items. With a splitter of your own, or
-        with groups, all settings are trained, and the best 30 % averaged: items left
-        out one by one would have their relatives among the others.
+        with groups, all settings are trained, and the best 30 % averaged: leaving out
+        single items would keep their relatives in the training part.
     scoring : str or callable, optional
         As in `GridSearchCV`. By default the log-loss of probabilities calibrated on
         the folds, which tells settings apart where accuracy cannot.
@@ -73,7 +73,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
     kernel, kernel_params, symmetrize, class_weight, tol, max_iter, random_state
         As in `SpectrumSVC`; `random_state` seeds the default folds.
     verbose : int
-        1 tells the chosen settings and their scores on standard error.
+        1 prints the chosen settings and their scores on standard error.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
     kernel, kernel_params, symmetrize, tol, max_iter, random_state
         As in `SpectrumSVR`; `random_state` seeds the default folds.
     verbose : int
-        1 tells the chosen settings and their scores on standard error.
+        1 prints the chosen settings and their scores on standard error.
 
     Attributes
     ----------

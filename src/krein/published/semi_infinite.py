@@ -13,11 +13,11 @@ only. The constant rho ||(K0)_-||^2 = f(0) is part of t here as in the paper.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
 
 import numpy as np
-import scipy.sparse
+import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate
@@ -25,7 +25,6 @@ from krein.machines.libsvm import svm_dual
 from krein.machines.mkl import MKLWeights, kernel_weights
 from krein.machines.proxy import ProxySVM
 from krein.published.solver import Domain, certified, on_domain, proxy_solver
-from krein.words import import_optional
 
 _MASTER_TOL = 1e-7  # of the master problem, relative to f - f(0)
 _MASTER_SHARE = 0.2  # of the gap u - l, where that is more
@@ -33,9 +32,14 @@ _MASTER_SHARE = 0.2  # of the gap u - l, where that is more
 # accuracy of the master problem, which shrinks with the gap u - l.
 _PRUNE_SHARE = 3.0
 _PRUNE_TOL = 1e-7  # relative to f - f(0)
-_CONIC_TOL = 1e-10
+# Interior points end at this gap, relative to t - min c, and slope of the Lagrangian.
+_GAP, _SLOPE = 1e-12, 1e-9
+_NEWTON_STEPS, _TO_BOUNDARY = 60, 0.995
 # Near the solution, so many kernels in a row that lower nothing end the run: rounding.
 _PATIENCE, _NEAR = 20, 1e-5
+
+# Maps the restricted master problem to a point of Q1 and weights of the kernels.
+Master = Callable[[MKLWeights], tuple[Array, Array]]
 
 
 @proxy_solver
@@ -44,7 +48,7 @@ def siqclp(
     x0: Array | None = None,
     *,
     prune: bool = True,
-    master: Literal["mkl", "clarabel"] = "mkl",
+    master: Literal["mkl", "exact"] | Master = "mkl",
     domain: Domain = "cut",
 ) -> Iterator[Iterate]:
     """Semi-infinite program (SIQCLP) for the proxy-kernel SVM.
@@ -62,14 +66,13 @@ def siqclp(
     prune : bool
         Drop inactive constraints (section 4.2): those whose slack clearly exceeds the
         accuracy to which the master problem was solved.
-    master : {"mkl", "clarabel"}
-        The master problem as regularised multiple kernel learning (Theorem 5.1), only
-        to a fifth of the gap u - l, or exactly, as a conic program by an
-        interior-point method. Both bounds are valid either way; an inexact master
-        makes u fall more slowly. u comes from the multipliers of the constraints, so
-        that it is valid also where the interior-point method ends before its
-        tolerance. The run ends (status ``"max_iter"``, fewer steps) when u does not
-        fall any more, at relative gaps near 1e-8.
+    master : {"mkl", "exact"} or callable
+        How to solve the master problem. ``"mkl"``: as regularised multiple kernel
+        learning (Theorem 5.1), only to a fifth of the gap u - l. ``"exact"``: by an
+        interior-point method. A function of `krein.machines.mkl.MKLWeights` that
+        returns a point and weights: another solver. The bounds are valid in every case,
+        since u comes from the weights. The run ends (status ``"max_iter"``, fewer
+        steps) when u does not fall any more, at relative gaps near 1e-8.
     domain : {"cut", "paper"}
         ``"paper"``: Q1 as printed; ``"cut"``: Q1 cut by a bound on all solutions,
         which makes the first upper bounds smaller.
@@ -89,13 +92,14 @@ def siqclp(
     >>> krein.published.siqclp(K, [1, 1, -1], C=10.0).status
     'converged'
     """
-    if master not in ("mkl", "clarabel"):
-        raise ValueError(f"master must be 'mkl' or 'clarabel', got {master!r}")
-    return _kernels_added(on_domain(problem, domain), x0, prune, master)
+    if master not in ("mkl", "exact") and not callable(master):
+        raise ValueError(f"master must be 'mkl', 'exact' or callable, got {master!r}")
+    solve = restricted_master if master == "exact" else master
+    return _kernels_added(on_domain(problem, domain), x0, prune, solve)
 
 
 def _kernels_added(
-    problem: ProxySVM, x0: Array | None, prune: bool, master: str
+    problem: ProxySVM, x0: Array | None, prune: bool, master: str | Master
 ) -> Iterator[Iterate]:
     alpha = _clipped_svm(problem) if x0 is None else problem.domain.project(x0)
     best, lower, upper, least = alpha, -np.inf, np.inf, np.inf
@@ -121,7 +125,7 @@ def _kernels_added(
 class _Localisation:
     """The kernels found so far, and the restricted master problem over them."""
 
-    def __init__(self, problem: ProxySVM, master: str, alpha: Array) -> None:
+    def __init__(self, problem: ProxySVM, master: str | Master, alpha: Array) -> None:
         self.problem, self.master = problem, master
         self.kernels: list[Array] = []
         self.costs: list[float] = []
@@ -143,8 +147,8 @@ class _Localisation:
 
     def solve(self, lower: float, gap: float) -> tuple[Array, float]:
         """Return a solution of the restricted master problem and an upper bound."""
-        if self.master == "clarabel":
-            alpha, weights = restricted_master(self.restricted)
+        if callable(self.master):
+            alpha, weights = self.master(self.restricted)
             alpha = self.problem.domain.project(alpha)
             return alpha, _upper(self.restricted, alpha, weights)
         accuracy = max(_MASTER_TOL * lower, _MASTER_SHARE * gap, 1e-300)
@@ -186,10 +190,10 @@ def _clipped_svm(problem: ProxySVM) -> Array:
 
 
 def restricted_master(problem: MKLWeights) -> tuple[Array, Array]:
-    """Maximise t over a in Q1 with ``t <= e'a - a'YK_iYa / 2 + c_i``, by Clarabel.
+    """Maximise t over a in Q1 with ``t <= g_i(a) = e'a - a'YK_iYa / 2 + c_i``.
 
-    With K_i = B_i B_i' each constraint is ``||B_i'Ya||^2 <= 2 s_i``, the cone
-    ``||(sqrt(2) B_i'Ya, s_i - 1)|| <= s_i + 1`` with s_i = e'a + c_i - t.
+    A primal-dual interior-point method with Mehrotra's (1992) steps. Each takes one
+    Cholesky factor of ``sum_i w_i YK_iY`` plus a diagonal.
 
     Parameters
     ----------
@@ -201,48 +205,93 @@ def restricted_master(problem: MKLWeights) -> tuple[Array, Array]:
     alpha : ndarray of shape (n,)
         a.
     weights : ndarray of shape (n_kernels,)
-        Multipliers of the constraints, on the simplex.
-        Where the interior-point method did not reach its tolerance, both are what it
-        had: any point and any weights give valid bounds.
+        Multipliers w of the constraints, on the simplex.
+        Where rounding ends the method early, both are what it had: any point and any
+        weights give valid bounds.
     """
-    clarabel = import_optional(
-        "clarabel", extra="conic", needed_for="master='clarabel'"
+    domain, p = problem.domain, len(problem.kernels)
+    signed = domain.y * domain.upper
+    most, least = (float(u[u > 0].sum()) for u in (signed, -signed))
+    a = domain.upper * (0.5 * min(most, least) / np.where(signed > 0, most, least))
+    g = problem.cut(a)
+    t = float(g.min() - 0.1 * max(np.ptp(g), a.sum()))
+    slack = np.concatenate([a, domain.upper - a, g - t])
+    dual = np.maximum((g - t).mean() / (p * slack), 1e-3)
+    dual[-p:] = 1.0 / p
+    state: _Interior | None = _Interior(t, 0.0, slack, dual)
+    for _ in range(_NEWTON_STEPS):
+        if state is None:
+            break
+        slack, dual = state.slack, state.dual
+        state = _newton_step(problem, state)
+    weights = np.maximum(dual[-p:], 1e-300)
+    return slack[: domain.n], weights / weights.sum()
+
+
+class _Interior(NamedTuple):
+    """Point of the interior-point method.
+
+    `slack` holds a, upper - a and s, `dual` their multipliers (w for s), and b belongs
+    to y'a = 0. That s = g(a) - t and sum w = 1 holds at the solution.
+    """
+
+    t: float
+    b: float
+    slack: Array
+    dual: Array
+
+
+def _newton_step(problem: MKLWeights, state: _Interior) -> _Interior | None:
+    """Take a predictor and a corrector step; None at the solution, or at rounding."""
+    t, b, slack, dual = state
+    y, n, p = problem.domain.y, problem.domain.n, len(problem.kernels)
+    a, s, w = slack[:n], slack[-p:], dual[-p:]
+    images = y * np.array([K @ (y * a) for K in problem.kernels])
+    off_s = s + t - (a.sum() - 0.5 * images @ a + problem.costs)
+    rows = np.vstack([1.0 - images, -y])  # gradients of g, and of -y'a
+    off_a = dual[n : 2 * n] - dual[:n] - np.append(w, b) @ rows
+    gap, size = float(slack @ dual), abs(t - float(problem.costs.min()))
+    if gap <= _GAP * size and np.abs(off_a).max() <= _SLOPE:
+        return None
+    H = problem.combined(w) * y * y[:, None]
+    H[np.diag_indices(n)] += (dual / slack)[:n] + (dual / slack)[n : 2 * n]
+    small = np.zeros((p + 2, p + 2))
+    try:
+        factor = scipy.linalg.cho_factor(H, overwrite_a=True)
+        solved = scipy.linalg.cho_solve(factor, rows.T)
+        small[:-1, :-1] = rows @ solved + np.diag(np.append(s / w, 0.0))
+        small[:p, -1] = small[-1, :p] = -1.0
+        lu = scipy.linalg.lu_factor(small)
+    except np.linalg.LinAlgError:
+        return None
+
+    def direction(goal: Array) -> tuple[Array, Array, Array]:
+        """Steps of slack, dual and (w, b, t) that change slack * dual by `goal`."""
+        pull = goal / slack
+        base = scipy.linalg.cho_solve(factor, pull[:n] - pull[n : 2 * n] - off_a)
+        right = np.append(goal[-p:] / w + off_s, y @ a) - rows @ base
+        x = scipy.linalg.lu_solve(lu, np.append(right, w.sum() - 1.0))
+        da = base + solved @ x[:-1]
+        dslack = np.concatenate([da, -da, rows[:-1] @ da - x[-1] - off_s])
+        ddual = (goal - dual * dslack) / slack
+        ddual[-p:] = x[:p]  # the same, without cancellation where s is small
+        return dslack, ddual, x
+
+    dslack, ddual, _ = direction(-slack * dual)
+    length = _longest(slack, dslack, dual, ddual)
+    left = float((slack + length * dslack) @ (dual + length * ddual)) / gap
+    centre = left**3 * gap / slack.size
+    dslack, ddual, x = direction(centre - slack * dual - dslack * ddual)
+    length = min(1.0, _TO_BOUNDARY * _longest(slack, dslack, dual, ddual))
+    return _Interior(
+        t + length * float(x[-1]),
+        b + length * float(x[-2]),
+        slack + length * dslack,
+        dual + length * ddual,
     )
-    domain, n = problem.domain, problem.domain.n
-    no_t = np.zeros((n, 1))
-    blocks = [
-        np.append(domain.y, 0.0)[None],
-        np.hstack([-np.eye(n), no_t]),
-        np.hstack([np.eye(n), no_t]),
-    ]
-    right = [np.zeros(1), np.zeros(n), domain.upper]
-    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)]
-    for K, c in zip(problem.kernels, problem.costs, strict=True):
-        block = _cone(K, domain.y)
-        blocks.append(block)
-        right.append(np.concatenate([[c + 1.0], np.zeros(len(block) - 2), [c - 1.0]]))
-        cones.append(clarabel.SecondOrderConeT(len(block)))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _CONIC_TOL
-    solution = clarabel.DefaultSolver(
-        scipy.sparse.csc_matrix((n + 1, n + 1)),
-        np.append(np.zeros(n), -1.0),
-        scipy.sparse.csc_matrix(np.vstack(blocks)),
-        np.concatenate(right),
-        cones,
-        settings,
-    ).solve()
-    x, z = np.nan_to_num(solution.x), np.nan_to_num(solution.z)
-    first = np.cumsum([2 * n + 1, *(len(block) for block in blocks[3:])])
-    weights = np.maximum(z[first[:-1]] + z[first[1:] - 1], 1e-300)
-    return x[:n], weights / weights.sum()
 
 
-def _cone(K: Array, y: Array) -> Array:
-    """Rows of one kernel's cone in the variables (a, t)."""
-    values, U = np.linalg.eigh(K)
-    kept = values > 1e-12 * max(float(values[-1]), 1e-300)
-    B = (U[:, kept] * np.sqrt(2.0 * values[kept])).T * y
-    s = np.append(np.ones(y.size), -1.0)[None]
-    return -np.vstack([s, np.hstack([B, np.zeros((B.shape[0], 1))]), s])
+def _longest(slack: Array, dslack: Array, dual: Array, ddual: Array) -> float:
+    """Length of the longest step, at most 1, that keeps both at or above zero."""
+    shrinking = max(float(np.max(-dslack / slack)), float(np.max(-ddual / dual)))
+    return min(1.0, 1.0 / max(shrinking, 1e-300))

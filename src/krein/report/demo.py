@@ -103,11 +103,11 @@ def _in_numbers(comparison: Any) -> str:
     """Mistakes of the recommended method and of the plain alternatives."""
     wrong = {row["method"]: 100 * (1 - row["accuracy"]) for row in comparison.table()}
     chosen = comparison.recommendation.method
-    raw = f"{comparison.title('svc')} errs on {wrong['svc']:.1f} % of new items"
+    raw = f"{comparison.title('svc')} is wrong on {wrong['svc']:.1f} % of new items"
     if not comparison.indefinite and "svc" in comparison.recommendation.equals:
         return (
-            f"the similarity is positive semidefinite, {raw}, and no method is surely "
-            "better. Here nothing has to be done."
+            f"the similarity is positive semidefinite, {raw}, and no method is "
+            "clearly better. Nothing has to be done here."
         )
     others = ", ".join(
         f"{comparison.title(name)} on {wrong[name]:.1f} %"
