@@ -29,7 +29,6 @@ OPTIONAL = [
     "polars",
     "pyriemann",
     "rapidfuzz",
-    "rich",
 ]
 
 
@@ -74,7 +73,7 @@ def loaded_packages(statement):
 
 
 def test_optional_packages_wait_until_used():
-    # scikit-learn itself loads pandas, and joblib rich, where they are installed.
+    # scikit-learn itself loads pandas where it is installed.
     theirs = loaded_packages("import sklearn.svm")
     ours = loaded_packages("import krein; krein.list_kernels(); krein.KreinSVC()")
     assert "krein.kernels" in ours

@@ -17,7 +17,7 @@ ONLY_STANDARD_LIBRARY = """
 import sys
 from krein.cli import main
 assert main({words!r}) == 0
-heavy = {{"numpy", "scipy", "sklearn", "rich"}} & set(sys.modules)
+heavy = {{"numpy", "scipy", "sklearn"}} & set(sys.modules)
 assert not heavy, heavy
 """
 

@@ -183,7 +183,9 @@ def families(n, rng, links=True):
     for _ in range(n // 20):
         A = np.triu(rng.uniform(0.2, 1.0, (20, 20)), 1) * (rng.random((20, 20)) < 0.4)
         blocks.append(A + A.T + np.eye(20))
-    K = scipy.sparse.lil_array(scipy.sparse.block_diag(blocks))
+    K = scipy.sparse.lil_array(
+        scipy.sparse.block_diag(list(map(scipy.sparse.coo_array, blocks)))
+    )
     for i, j in rng.integers(0, n, (n // 50 if links else 0, 2)):
         if i != j:
             K[i, j] = K[j, i] = 0.1

@@ -25,6 +25,7 @@ from krein.machines.libsvm import svm_dual
 from krein.machines.mkl import MKLWeights, kernel_weights
 from krein.machines.proxy import ProxySVM
 from krein.published.solver import Domain, certified, on_domain, proxy_solver
+from krein.words import warn_user
 
 _MASTER_TOL = 1e-7  # of the master problem, relative to f - f(0)
 _MASTER_SHARE = 0.2  # of the gap u - l, where that is more
@@ -92,6 +93,9 @@ def siqclp(
     >>> krein.published.siqclp(K, [1, 1, -1], C=10.0).status
     'converged'
     """
+    if master == "clarabel":
+        warn_user("master='clarabel' is now 'exact', without Clarabel", FutureWarning)
+        master = "exact"
     if master not in ("mkl", "exact") and not callable(master):
         raise ValueError(f"master must be 'mkl', 'exact' or callable, got {master!r}")
     solve = restricted_master if master == "exact" else master
