@@ -83,7 +83,7 @@ MUTANTS = [
     Mutant("machines/logistic.py",
            "worst = max(worst, float(np.abs(A.sum(axis=0)).max()))", "pass",
            "tests/machines/test_logistic.py tests/machines/test_newton_logistic.py"),
-    Mutant("machines/proxy.py", "1.0 - self.spread * self.scale * outputs",
+    Mutant("machines/proxy.py", "self.linear - self.spread * self.scale * outputs",
            "self.linear - self.scale * outputs", "tests/machines/test_proxy.py"),
     Mutant("machines/nodes.py", "kappa = 1.0 - (2.0 / np.pi)",
            "kappa = 1.0 - (1.0 / np.pi)", "tests/machines/test_quadrature.py"),

@@ -26,7 +26,7 @@ def kinds(rng):
         "dense": (DenseColumns(Phi), Phi),
         "lazy": (lazy, Phi),
         "features": (FeatureColumns(F), F @ F.T),
-        "centred": (CentredColumns(lazy, Q, V), Phi - Q @ V.T - V @ Q.T),
+        "centred": (CentredColumns(lazy, Q, V, True), Phi - Q @ V.T - V @ Q.T),
     }
 
 
@@ -45,6 +45,7 @@ def test_blocks_and_products_are_those_of_the_matrix(rng, kinds, kind):
             for found, wanted in (
                 (part.block(other, s), A[np.ix_(other, s)]),
                 (part.product(s, c), A[:, s] @ c),
+                (part.within(s, c), A[np.ix_(s, s)] @ c),
             ):
                 np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance)
 
@@ -62,6 +63,7 @@ def test_a_column_is_computed_once(rng):
     for size in (30, 150, 100):
         s = rng.permutation(200)[:size]
         columns.product(s, np.ones(size))
+        columns.within(s, np.ones(size))
         columns.block(np.arange(N), s)
     computed = np.concatenate(asked)
     assert np.unique(computed).size == computed.size <= 200

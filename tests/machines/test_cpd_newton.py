@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein.kernels.splines import monomials, thin_plate_kernel, thin_plate_order
-from krein.machines._cpd_systems import Factor, System, interpolant
+from krein.machines._cpd_systems import Factor, interpolant
 from krein.machines.cpd import CPDProblem, cpd_limit, cpd_newton
 from krein.machines.cpd_columns import DenseColumns
 from krein.machines.cpd_space import (
@@ -236,16 +236,23 @@ def test_kept_factor_solves_as_a_new_one(rng, leave):
     K = A @ A.T / n
     factor = Factor(DenseColumns(K))
     root = np.where(rng.random(n) < 0.7, 1.0 + np.arange(n) % 3, 0.0)
+    kept = 0
     for step in range(40):
         root[rng.permutation(n)[: rng.integers(1, leave)]] = 0.0
         come = rng.permutation(n)[: rng.integers(1, leave)]
         root[come] = 1.0 + come % 3 + (step % 10 == 9)
         s = np.flatnonzero(root)
-        system = System(s, root[s] ** -2, rng.standard_normal(s.size))
-        c, _ = factor.step(np.empty((n, 0)), system, np.empty(0))
-        assert not c[root == 0.0].any()
-        wanted = np.diag(system.shift) + K[np.ix_(s, s)]
-        np.testing.assert_allclose(wanted @ c[s], system.target, atol=1e-9)
+        order = factor.update(s, root.copy())
+        gone = root[order] == 0.0
+        kept += gone.sum()
+        assert np.array_equal(np.sort(order[~gone]), s)
+        right = rng.standard_normal(n)
+        x = factor.solve_transposed(factor.solve(right[order]))
+        np.testing.assert_allclose(x[gone], 0.0, atol=1e-12)
+        R, live = root[order[~gone]], order[~gone]
+        wanted = np.eye(s.size) + R[:, None] * K[np.ix_(live, live)] * R
+        np.testing.assert_allclose(wanted @ x[~gone], right[live], atol=1e-9)
+    assert kept > 0
 
 
 def test_start_from_the_line_through_two_points():

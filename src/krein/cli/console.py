@@ -127,7 +127,10 @@ def _read_square(args: argparse.Namespace) -> Named:
         if hits is not None:
             return hits
     separator = _separator_of(args.file, args)
-    read = read_matrix(args.file, format=args.format, separator=separator)
+    missing: Any = "distance" if args.kind == "distance" else 0.0
+    read = read_matrix(
+        args.file, format=args.format, separator=separator, missing=missing
+    )
     expected = "expected a square matrix of similarities or distances"
     if read.names is not None and read.columns is not None:
         problem = f"rows and columns have different names; {expected}"

@@ -157,6 +157,8 @@ def save_fitted(model: Any, path: Any, read: Inputs, problem: Problem) -> Any:
         model = _with_rule(model, read.rule, problem.labels)
     names = None if read.names is None else [read.names[k] for k in kept]
     model.item_labels_ = [str(label) for label in problem.labels[kept]]
+    if problem.kernel is not None and read.columns:
+        model.item_columns_ = list(read.columns)
     save_named(model, path, names, problem.K if problem.kernel is None else None)
     return model
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,14 @@ def score(args: argparse.Namespace) -> dict[str, Any]:
         true = _as_novelty(true, args)
     else:
         _warn_of_other_labels(true, model)
-    return _scores_of_classes(true, predicted)
+    scores = _scores_of_classes(true, predicted)
+    if 1.0 > scores["largest_class"] >= scores["accuracy"]:
+        warn_user(
+            f"the model is right on {scores['accuracy']:.3f} of the items, and the "
+            f"largest class has {scores['largest_class']:.3f} of them: are they "
+            "measured as in training (--kind), and are the labels in their order?"
+        )
+    return scores
 
 
 def _warn_of_other_labels(labels: list[str], model: Any) -> None:
@@ -145,7 +153,7 @@ def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any], Named]:
     """The model, what its methods take by name, and the new items."""
     model = load_model(args.model)
     _check_model(model, args)
-    if hasattr(model, "similarity_"):
+    if getattr(getattr(model, "similarity_", None), "names_", None) is not None:
         arguments = _new_hits(model, args)
         return model, arguments, arguments["X"]
     if _precomputed(model):
@@ -169,7 +177,8 @@ def _places(model: Any) -> bool:
 def _precomputed(model: Any) -> bool:
     if _places(model) or hasattr(model, "similarity_"):
         return True
-    return getattr(last_step(model), "kernel", None) == "precomputed"
+    kernel = getattr(last_step(model), "kernel", "precomputed")
+    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def _check_model(model: Any, args: argparse.Namespace) -> None:
@@ -196,13 +205,20 @@ def _new_items(model: Any, args: argparse.Namespace) -> Named:
         read = console.read_compared(args.file, kernel, args, title)
     except FormatError as error:
         raise error.in_file(args.file, hint) from None
-    titles = read.columns or ()
-    fitted = getattr(last_step(model), "kernel_", None)
-    ranges = getattr(fitted, "params", {}).get("ranges", titles)  # of tables
-    if len(ranges) != len(titles):
-        has = f"has {len(titles)} columns, in training there were {len(ranges)}"
-        raise FormatError(args.file, has + hint)
-    return read
+    expected = getattr(model, "item_columns_", None)
+    if not expected or not read.columns or expected == read.columns:
+        return read
+    missing = [title for title in expected if title not in read.columns]
+    if missing:
+        has = f"has no column {missing[0]!r}; the model was fitted on"
+        raise FormatError(args.file, f"{has} {', '.join(expected)}{hint}")
+    order = [read.columns.index(title) for title in expected]
+    if isinstance(read.data, np.ndarray):
+        data: Any = read.data[:, order]
+    else:
+        data = [tuple(row[k] for k in order) for row in read.data]
+    note = "columns put into the order of training, by their titles"
+    return replace(read, data=data, columns=expected, notes=[*read.notes, note])
 
 
 def _check_kind(model: Any, args: argparse.Namespace) -> None:

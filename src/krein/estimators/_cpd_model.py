@@ -90,11 +90,14 @@ class CPDTraining(Training):
         Placed items, where they are vectors.
     checked : bool
         The kernel is known to be symmetric, so columns may be computed alone.
+    definite : bool
+        The kernel is known to be c.p.d.: its factors need not show it.
     """
 
     P: Array
     vectors: Array | None = None
     checked: bool = True
+    definite: bool = False
 
     @property
     def weights(self) -> Array:
@@ -223,6 +226,8 @@ class CPDModel(KernelModel):
             P=placing.polynomials(items),
             vectors=None if center is None else placed,
             checked=isinstance(kernel, Kernel),
+            definite=isinstance(kernel, Kernel)
+            and kernel.facts.definiteness in ("pd", "cpd"),
         )
 
     def _space(self, training: CPDTraining, polynomial: str) -> Space:
@@ -242,10 +247,10 @@ class CPDModel(KernelModel):
             return basis_space(phi, Q, basis, free=free)
         if not free:
             require_for(_WORK, training.size, "Use n_basis.")
-            return subspace(phi, Q)
+            return subspace(phi, Q, definite=training.definite)
         if not training.checked:
             phi = training.dense().K.block
-        return centred_space(phi, Q)
+        return centred_space(phi, Q, definite=training.definite)
 
     def _add_polynomial(self, values: Array, X: Any, **further: Any) -> Array:
         P = further.get("P")

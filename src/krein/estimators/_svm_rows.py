@@ -14,9 +14,9 @@ from krein.estimators._search import CS
 from krein.estimators._training import Classes, FittedRows, Row, Training, pairs_of
 from krein.machines.box import BalancedBox
 from krein.machines.interior_point import linear_svm
-from krein.machines.libsvm import svm_dual
+from krein.machines.libsvm import solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
-from krein.machines.svm_dual import svm_path
+from krein.machines.svm_dual import SVMDual, svm_path
 from krein.result import Result, Status
 from krein.similarity.treated import TreatedKernel
 
@@ -161,14 +161,8 @@ def _solved(
 ) -> tuple[Result, float]:
     """Solve one row, by LIBSVM where the kernel is formed, else on its features."""
     if trained.features is None or trained.ready is not None:
-        return svm_dual(
-            trained.kernel(),
-            domain,
-            tol=tol,
-            max_iter=max_iter,
-            psd=trained.psd,
-            **options,
-        )
+        problem = SVMDual.classification(trained.kernel(), domain, psd=trained.psd)
+        return solve_dual(problem, tol=tol, max_iter=max_iter, **options)
     gap = tol * _GAP_PER_VIOLATION
     result, _, intercept = linear_svm(
         trained.features, domain, tol=gap, max_iter=max_iter

@@ -25,9 +25,9 @@ _TWELVE = (
 )  # fmt: skip
 _TITLES = {
     "query": ("query", "qseqid", "qaccver", "query acc.ver", "query id", "source",
-              "item1", "var1"),
+              "item1", "var1", "from"),
     "target": ("target", "sseqid", "saccver", "subject", "subject acc.ver",
-               "subject id", "item2", "var2"),
+               "subject id", "item2", "var2", "to"),
     "bitscore": ("bitscore", "bits", "bit score", "score"),
     "evalue": ("evalue", "e-value", "eval"),
     "distance": ("distance", "dist", "dissimilarity", "rmsd"),

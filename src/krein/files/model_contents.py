@@ -37,8 +37,8 @@ RECORDS: dict[str, Any] = {
 PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
 
 
-# Classes of scikit-learn: where they are, and the attributes that a file holds, under
-# another name where one is given.
+# Classes of scikit-learn and what `compare` measures by: where they are, and the
+# attributes that a file holds, under another name where one is given.
 _FOREIGN = {
     "Pipeline": ("sklearn.pipeline", ""),
     "StandardScaler": ("sklearn.preprocessing", "mean_ var_ scale_ n_samples_seen_"),
@@ -61,6 +61,13 @@ _FOREIGN = {
         "sklearn.impute",
         "features_ n_features=_n_features precomputed=_precomputed",
     ),
+    "MeanOfNearest": ("krein.comparison.yardsticks", "y_"),
+    "DummyRegressor": ("sklearn.dummy", "constant_ n_outputs_"),
+    "KernelRidge": ("sklearn.kernel_ridge", "dual_coef_ X_fit_"),
+    "TransformedTargetRegressor": (
+        "sklearn.compose",
+        "regressor_ transformer_ dimensions=_training_dim",
+    ),
     "LinearSVC": ("sklearn.svm", "classes_ coef_ intercept_ n_iter_"),
     "LogisticRegression": ("sklearn.linear_model", "classes_ coef_ intercept_ n_iter_"),
     "ColumnTransformer": (
@@ -72,12 +79,13 @@ _FOREIGN = {
 }
 # Classes whose fitted state scikit-learn does not promise to keep between versions.
 UNSTABLE = {"ColumnTransformer", "MissingIndicator", "SimpleImputer"}
-# What the command line notes on a model: names and labels of its training items, and
-# the least and largest number between them.
+# What the command line notes on a model: names and labels of its training items, the
+# least and largest number between them, and the titles of a table of items.
 _ABOUT_ITEMS = (
     Fitted("item_names_", "names", needed=False),
     Fitted("item_labels_", "names", needed=False),
     Fitted("item_range_", "numbers", needed=False),
+    Fitted("item_columns_", "names", needed=False),
 )
 
 
@@ -102,7 +110,7 @@ def state_of(cls: type) -> dict[str, Fitted]:
     entries: Iterable[Fitted] = declared_state(cls).values()
     if name in _FOREIGN:
         words = _FOREIGN[name][1].split()
-        if name != "Pipeline":  # which asks its first step
+        if name not in ("Pipeline", "TransformedTargetRegressor"):  # they ask a step
             words += ["n_features_in_", "feature_names_in_"]
         parts = [word.partition("=") for word in words]
         entries = [

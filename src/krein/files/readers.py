@@ -113,7 +113,7 @@ def read_matrix(
     format: str | None = None,
     separator: str | None = None,
     key: str | None = None,
-    missing: float | Literal["error"] = 0.0,
+    missing: float | Literal["error", "distance"] = 0.0,
     mirror: bool = True,
 ) -> Named:
     """Read a matrix of similarities or distances.
@@ -131,11 +131,13 @@ def read_matrix(
         ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
     key : str, optional
         Name of the array in a .npz or .mat file with several.
-    missing : float or "error"
+    missing : float, "error" or "distance"
         For pair lists: the score of pairs that are not listed, or a refusal.
+        ``"distance"`` refuses too, but items are at distance 0 from themselves.
     mirror : bool
         In a square matrix without other names above, take a missing entry from the
-        other direction; False for new items against training items.
+        other direction; False for new items against training items, which the first
+        and the second names of a pair list are then.
 
     Returns
     -------
@@ -158,7 +160,7 @@ def read_matrix(
     "read 2 x 2 numbers, names from first row and column, separator ';', decimal commas"
     >>> folder.cleanup()
     """
-    how = How(cells.as_separator(separator), key, missing)
+    how = How(cells.as_separator(separator), key, missing, apart=not mirror)
     with sources.readable(path) as file:
         found = choose_format(file, format, matrix=True)
         return square.complete(_read(found, file, how, matrix=True), file, mirror)

@@ -152,23 +152,27 @@ class How(NamedTuple):
         One character, None to find it.
     key : str or None
         Name of the array among several.
-    missing : float or "error"
-        Score of pairs that are not listed.
+    missing : float, "error" or "distance"
+        Score of pairs that are not listed; "distance": none may be absent, and items
+        are at 0 from themselves.
     column, label_column : str or None
         Titles of the columns of items and of labels.
     skip_unlabelled : bool
         Whether rows without a label are left out.
     mixed : bool
         Whether items may hold text, and entries may be missing.
+    apart : bool
+        Whether the rows of a matrix are other items than the columns.
     """
 
     separator: str | None = None
     key: str | None = None
-    missing: float | Literal["error"] = 0.0
+    missing: float | Literal["error", "distance"] = 0.0
     column: str | None = None
     label_column: str | None = None
     skip_unlabelled: bool = False
     mixed: bool = False
+    apart: bool = False
 
 
 Names = list[str] | None

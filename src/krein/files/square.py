@@ -16,7 +16,7 @@ import numpy as np
 
 from krein.files import cells, sources
 from krein.files.hit_columns import find_columns, table_blocks
-from krein.files.hit_table import Collected, collect
+from krein.files.hit_table import Collected, Table, collect
 from krein.files.line_blocks import careful_numbers, fast_numbers
 from krein.files.sources import FormatError, How, Named, Names, Place
 from krein.files.tables import read_table
@@ -182,39 +182,54 @@ def _read_item(lines: deque[sources.Line], wanted: int) -> tuple[str, list[float
 
 
 def read_pairs(path: Path, how: How) -> Named:
-    """Read two names and a number per line into a symmetric matrix.
+    """Read two names and a number per line into a matrix, symmetric unless `how.apart`.
 
-    Of several numbers of a pair, and of its two directions, the largest counts. Items
-    stand in the order in which they appear. Pairs that are not listed have
-    `how.missing`; of distances only those of items to themselves may be absent.
+    Of several numbers of a pair the largest counts, of similarities also of its two
+    directions; a distance that is listed in one direction holds in both. Items stand in
+    the order in which they appear. Pairs that are not listed have `how.missing`.
     """
     layout = find_columns(path, pairs=True)
-    found = collect(path, layout, Collected())
-    rows, columns, values = found.triplets()
-    names = [name.decode() for name in found.rows.position]
-    n = len(names)
-    if all(name.isdigit() for name in names):  # R counts the items of a `dist`
-        order = np.argsort([int(name) for name in names], kind="stable")
-        place = np.argsort(order)
-        rows, columns, names = place[rows], place[columns], [names[k] for k in order]
-    sources.require_room(16 * n * n, path, "Read it sparse, with krein.read_hits.")
-    K = np.full((n, n), -np.inf)
+    distances = layout.distances or how.missing == "distance"
+    found = Collected()
+    if how.apart:
+        found.columns = Table()
+    rows, columns, values = collect(path, layout, found).triplets()
+    shape = len(found.rows.position), len(found.columns.position)
+    sources.require_room(16 * shape[0] * shape[1], path, "Read it by krein.read_hits.")
+    K = np.full(shape, -np.inf)
     np.maximum.at(K, (rows, columns), values)
-    np.maximum(K, K.T, out=K)
+    if not how.apart:
+        K = np.where(np.isneginf(K) | (not distances), np.maximum(K, K.T), K)
+    (order, names), (others, titles) = map(_in_order, (found.rows, found.columns))
+    K = K[np.ix_(order, others)]
     absent = np.isneginf(K)
-    count = (n * n - int(absent.sum()) + int((~absent).diagonal().sum())) // 2
-    if layout.distances:
+    if distances and not how.apart:
         np.fill_diagonal(absent, False)
-    if absent.any() and (layout.distances or how.missing == "error"):
-        i, j = np.argwhere(np.triu(absent))[0]
-        fill = "measure them" if layout.distances else "pass missing=0 to fill them"
-        count, first = int(np.triu(absent).sum()), f"({names[i]!r}, {names[j]!r})"
-        raise FormatError(
-            path, f"{count} pairs are missing, the first is {first}; {fill}"
-        )
-    K[np.isneginf(K)] = 0.0 if how.missing == "error" else how.missing
-    note = f"read {count} scored pairs of {n} items, {layout.why}"
+    wanted = absent if how.apart else np.triu(absent)
+    if wanted.any() and (distances or how.missing == "error"):
+        i, j = np.argwhere(wanted)[0]
+        fill = "measure them" if distances else "pass missing=0 to fill them"
+        first = f"({names[i]!r}, {titles[j]!r})"
+        missing = f"{int(wanted.sum())} pairs are missing, the first is {first}; {fill}"
+        raise FormatError(path, missing)
+    filled = np.isneginf(K)
+    K[filled] = 0.0 if isinstance(how.missing, str) else how.missing
+    if how.apart:
+        note = f"read pairs of {shape[0]} items with {shape[1]} others, {layout.why}"
+        return Named(K, names, titles, notes=[note])
+    count = (filled.size - int(filled.sum()) + int((~filled).diagonal().sum())) // 2
+    note = f"read {count} scored pairs of {shape[0]} items, {layout.why}"
     return Named(K, names, notes=[note])
+
+
+def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
+    """Positions of the items and their names; numbers, as R has them, ascend."""
+    names = [name.decode() for name in table.position]
+    numbers = [int(name) if name.isdigit() else None for name in names]
+    order = np.arange(len(names))
+    if None not in numbers:
+        order = np.argsort(np.array(numbers), kind="stable")
+    return order, [names[k] for k in order]
 
 
 def read_square_table(path: Path, how: How) -> Named:

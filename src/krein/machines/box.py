@@ -160,7 +160,7 @@ class BalancedBox:
         if self.upper.min() < self.upper.max():
             return None
         reached = np.cumsum(self.upper)
-        return min(int(reached.searchsorted(self._target)), self.n - 1)
+        return min(int(reached.searchsorted(self._target)), reached.size - 1)
 
     def some(self, a: Array, loose: np.ndarray) -> tuple[BalancedBox, Array]:
         """Return the box of some variables, the others as in a, and the point there."""

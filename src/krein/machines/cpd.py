@@ -26,13 +26,13 @@ import numpy as np
 from krein.arrays import Array
 from krein.machines._cpd_systems import (
     Factor,
+    Gradients,
     Point,
     System,
-    by_features,
     interpolant,
 )
 from krein.machines._loop import Iterate, run
-from krein.machines.cpd_columns import Columns, FeatureColumns
+from krein.machines.cpd_columns import Columns
 from krein.machines.losses import Loss, Squared
 from krein.result import Certificate, Result
 
@@ -48,6 +48,8 @@ _ROUGH = 1e-2
 _BETTER = 0.1
 _ROUNDING = 1e-9
 _FARTHEST = 10.0  # longest step along a path, in units of the last one
+# Conjugate gradients leave this share of the gap, or of `tol` where it is small.
+_COARSE, _NEAR, _FINE = 1e-6, 1e-5, 1e-6
 # To the limit of small lam: its fall from round to round and its least value, as a
 # share of the mean diagonal entry of K, and points that are looked at.
 _FALL, _LEAST, _POINTS = 1e-2, 1e-10, 36
@@ -178,7 +180,7 @@ def cpd_newton(
         length = _search(problem, before, point, _FARTHEST)
         ahead = _blend(problem, before, point, length)
         point = ahead if ahead.value < point.value else point
-    return run(_steps(problem, point), tol=tol, max_iter=max_iter)
+    return run(_steps(problem, point, tol), tol=tol, max_iter=max_iter)
 
 
 def _from_sample(problem: CPDProblem, max_iter: int) -> tuple[Array, Array]:
@@ -198,23 +200,36 @@ def _point(problem: CPDProblem, c: Array, b: Array, f: Array | None = None) -> P
     return Point(c, b, f, problem.value(c, b, f))
 
 
-def _steps(problem: CPDProblem, point: Point) -> Iterator[Iterate]:
+def _steps(problem: CPDProblem, point: Point, tol: float) -> Iterator[Iterate]:
     factor = Factor(problem.columns)
+    gradients = Gradients(problem.columns, problem.null, problem.lam)
     bound = 0.0  # every loss is non-negative
-    settled = False
+    settled, exact, stuck = False, True, False
     while True:
         system = System(*problem.loss.system(point.f, problem.lam))
-        yield _iterate(problem, point, bound, system.s.size)
+        now = _iterate(problem, point, bound, system.s.size)
+        # A rough step that would end the run, or is no use, is made sharp first.
+        sharp = not exact and (now.certificate.relative <= tol or stuck)
+        if not sharp:
+            yield now
         if settled:
             return  # nothing better can be had, and the certificate says so
-        new = _point(problem, *_full_step(problem, factor, point.b, system))
+        fine = _FINE * tol * problem.unit(point.value)
+        last = sharp or now.certificate.relative < _NEAR
+        rough = fine if last else max(fine, _COARSE * now.certificate.value)
+        c, b, exact = gradients.step(system, point, rough, fine) or (
+            *_full_step(problem, factor, point.b, system),
+            True,
+        )
+        new = _point(problem, c, b)
         bound = max(bound, _dual(problem, new, system.s))
         # A full step that keeps its set is the optimum, to rounding. No other step is:
         # a damped one may keep the set far from it.
-        settled = _same_set(problem, new.f, system.s)
+        settled = exact and _same_set(problem, new.f, system.s)
         if not settled:
             new = _damped(problem, point, new, bound)
-            settled = new.value >= point.value  # rounding: no step improves
+            stuck = new.value >= point.value
+            settled = exact and stuck  # rounding: no step improves
         if settled and new.value > point.value * (1 + _ROUNDING):
             continue
         point = new
@@ -247,7 +262,7 @@ def _dual(problem: CPDProblem, point: Point, s: np.ndarray) -> float:
     if np.array_equal(a, c):
         energy = float(point.c @ (point.f - problem.null @ point.b))
     else:
-        energy = float(a @ problem.columns.product(s, a)[s])
+        energy = float(a @ problem.columns.within(s, a))
     return loss.conjugate(a, problem.lam) - problem.lam * energy
 
 
@@ -276,13 +291,25 @@ def _full_step(
     problem: CPDProblem, factor: Factor, b: Array, system: System
 ) -> tuple[Array, Array]:
     """Solve ``[diag(shift) + K_ss, Q_s; Q_s', 0] [c_s; b] = [target; 0]`` for c, b."""
-    s, columns = system.s, problem.columns
-    if s.size == 0:
-        return np.zeros(problem.n), b
-    if not isinstance(columns, FeatureColumns) or columns.F.shape[1] >= s.size:
-        return factor.step(problem.null, system, b)
     c = np.zeros(problem.n)
-    c[s], b = by_features(columns.F[s], problem.null[s], system, b)
+    if system.s.size == 0:
+        return c, b
+    root = np.zeros(problem.n)
+    root[system.s] = 1.0 / np.sqrt(system.shift)
+    wanted = np.zeros(problem.n)
+    wanted[system.s] = system.target
+    order = factor.update(system.s, root)
+    scale = root[order]
+    Q = problem.null[order]
+    right = scale[:, None] * np.column_stack([Q, wanted[order]])
+    U = factor.solve(right)
+    UQ, u = U[:, :-1], U[:, -1]
+    if Q.shape[1]:
+        # Least norm of the change, where polynomials coincide on the violators.
+        step, *_ = np.linalg.lstsq(UQ, u - UQ @ b, rcond=1e-12)
+        b = b + step
+        u = u - UQ @ b
+    c[order] = scale * factor.solve_transposed(u)
     return c, b
 
 

@@ -104,7 +104,9 @@ def polynomial_space(polynomials: Polynomials, *, free: bool) -> Space:
     return Space(FeatureColumns(np.empty((n, 0))), Q, expand)
 
 
-def centred_space(phi: Blocks, polynomials: Polynomials) -> Space:
+def centred_space(
+    phi: Blocks, polynomials: Polynomials, *, definite: bool = False
+) -> Space:
     """Functions ``Phi a + P b`` with ``P'a = 0``, all training points as basis.
 
     Parameters
@@ -113,6 +115,8 @@ def centred_space(phi: Blocks, polynomials: Polynomials) -> Space:
         ``phi(rows, columns)``, the raw c.p.d. kernel.
     polynomials : Polynomials
         At the training items.
+    definite : bool
+        The kernel is known to be c.p.d. with respect to these polynomials.
 
     Returns
     -------
@@ -124,13 +128,13 @@ def centred_space(phi: Blocks, polynomials: Polynomials) -> Space:
     if n < _LAZY_FROM:
         K = phi(everything, everything)
         V = _centring(K, Q)
-        columns: Columns = DenseColumns(_subtract_outer(K, V, Q))
+        columns: Columns = DenseColumns(_subtract_outer(K, V, Q), definite)
     else:
         anchors = _anchors(Q)
         L = np.linalg.pinv(Q[anchors]).T
         V = phi(everything, anchors) @ L
         V -= 0.5 * (Q @ (L.T @ V[anchors]))
-        columns = CentredColumns(LazyColumns(n, phi), Q, V)
+        columns = CentredColumns(LazyColumns(n, phi), Q, V, definite)
 
     def expand(c: Array, b: Array) -> tuple[Array, Array]:
         # Q'c = 0 to rounding; exactly, for the representation on the raw kernel.
@@ -167,7 +171,7 @@ def _anchors(Q: Array) -> np.ndarray:
     return np.sort(chosen)
 
 
-def subspace(phi: Blocks, polynomials: Polynomials) -> Space:
+def subspace(phi: Blocks, polynomials: Polynomials, *, definite: bool = False) -> Space:
     """Functions ``Phi a`` with ``P'a = 0`` and no polynomial (the paper's beta = 0).
 
     The whole kernel matrix and one Cholesky factor of its size are needed, for all
@@ -178,7 +182,7 @@ def subspace(phi: Blocks, polynomials: Polynomials) -> Space:
     everything = np.arange(n)
     K = phi(everything, everything)
     if Q.shape[1] == 0:
-        return Space(DenseColumns(K), Q, lambda c, b: (c, polynomials.zero))
+        return Space(DenseColumns(K, definite), Q, lambda c, b: (c, polynomials.zero))
     image = K @ Q
     B = Q.T @ image
     G = image - Q @ B
@@ -193,7 +197,7 @@ def subspace(phi: Blocks, polynomials: Polynomials) -> Space:
         a -= Q @ (Q.T @ a)
         return a, polynomials.zero
 
-    return Space(DenseColumns(K), np.empty((n, 0)), expand)
+    return Space(DenseColumns(K, definite), np.empty((n, 0)), expand)
 
 
 def _definite_factor(K: Array, Q: Array) -> Array:

@@ -189,8 +189,13 @@ class SVMDual:
             gradient = self.margin - self.domain.y * self.spread(outputs)
             value = float(self.margin @ a) - 0.5 * float(v @ outputs)
             point = SVMPoint(a, v, outputs, error, gradient, value, _NOTHING)
-            certify = self._gap if self.psd else self._stationarity
-            certificate = certify(point)
+            if self.psd:
+                spread = self.spread(outputs), self.spread(error)
+                gap = box_gap(self.domain, a, *spread, self.margin)
+                certificate = Certificate("gap", gap, self._relative(point, gap))
+            else:
+                worst = self.domain.violation(a, gradient) + 2.0 * float(error.max())
+                certificate = Certificate("stationarity", worst, worst)
         if not (np.isfinite(value) and np.isfinite(certificate.value)):
             certificate = Certificate(certificate.kind, np.inf, np.inf)
         return replace(point, certificate=certificate)
@@ -214,11 +219,6 @@ class SVMDual:
 
     # ------------------------------------------------------------ certificates
 
-    def _gap(self, point: SVMPoint) -> Certificate:
-        outputs, error = self.spread(point.outputs), self.spread(point.error)
-        gap = box_gap(self.domain, point.a, outputs, error, self.margin)
-        return Certificate("gap", gap, self._relative(point, gap))
-
     def _relative(self, point: SVMPoint, gap: float) -> float:
         unit = abs(point.value)
         if not self.margin.any():
@@ -230,11 +230,6 @@ class SVMDual:
         if gap == 0.0:
             return 0.0
         return gap / unit if unit > 0.0 else np.inf
-
-    def _stationarity(self, point: SVMPoint) -> Certificate:
-        pair = self.domain.violation(point.a, point.gradient)
-        worst = pair + 2.0 * float(point.error.max())
-        return Certificate("stationarity", worst, worst)
 
 
 def box_gap(

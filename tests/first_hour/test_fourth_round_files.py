@@ -1,0 +1,105 @@
+# ruff: noqa: F811  (fixtures of another module)
+"""What newcomers' files got wrong without a word, fourth round: the command line."""
+
+import numpy as np
+import pytest
+
+from tests.first_hour.conftest import write_table
+from tests.first_hour.test_second_round import (  # noqa: F401
+    NAMES,
+    N,
+    here,
+    points,
+    run,
+    similarity,
+    square,
+)
+
+QUICK = ("--methods", "clip", "--folds", "3")
+
+
+def long_form(path, D, title="distance", first=NAMES, keep=lambda i, j: i < j):
+    rows = [
+        [a, b, repr(float(D[i, j]))]
+        for i, a in enumerate(first)
+        for j, b in enumerate(NAMES)
+        if keep(i, j)
+    ]
+    return write_table(path, ["item1", "item2", title], rows)
+
+
+def test_absent_pairs_of_a_distance_list_are_not_at_distance_0(run, here, similarity):
+    """Whatever the column of numbers is called."""
+    D = -np.log(similarity)
+    long_form(here / "some.csv", D, "value", keep=lambda i, j: i < j and (i + j) % 3)
+    for command in (["inspect"], ["embed", "-o", "out.csv"]):
+        ended = run(*command, "some.csv", "--kind", "distance", code=2)
+        assert "pairs are missing" in ended.err
+    long_form(here / "all.csv", D, "value")
+    run("compare", "all.csv", "--kind", "distance", "--labels", "y.csv", *QUICK)
+
+
+def test_two_directions_of_a_distance_are_both_kept(run, here, similarity, rng):
+    D = -np.log(similarity)
+    D = D * rng.uniform(1.0, 2.0, D.shape)
+    long_form(here / "both.csv", D, keep=lambda i, j: i != j)
+    assert "not symmetric" in run("inspect", "both.csv", "--kind", "distance").out
+
+
+def test_new_items_in_long_form(run, here, similarity):
+    D = -np.log(similarity)
+    words = ("--kind", "distance", "--labels", "y.csv", "--method", "flip")
+    long_form(here / "train.csv", D)
+    run("fit", "train.csv", *words, "-o", "m.krein")
+    new = [f"n{k}" for k in range(5)]
+    long_form(here / "new_long.csv", D, first=new, keep=lambda i, j: i < 5)
+    square(here / "new_square.csv", D[:5], new)
+    by_pairs = run("predict", "m.krein", "new_long.csv").out
+    assert by_pairs == run("predict", "m.krein", "new_square.csv").out
+    assert len(by_pairs.splitlines()) == 6
+
+
+@pytest.mark.parametrize("method", ["neighbors", "kernel_ridge", "mean"])
+def test_yardsticks_of_regression_can_be_saved(run, here, method):
+    words = ("K.csv", "--labels", "numbers.csv", "--method", method)
+    run("fit", *words, "-o", "m.krein")
+    assert len(run("predict", "m.krein", "new.csv").out.splitlines()) == 6
+
+
+def test_profiles_of_a_matrix_predict_from_a_matrix(run, here, similarity):
+    words = ("--labels", "y.csv", "--method", "profiles", "-o", "m.krein")
+    run("fit", "K.csv", *words)
+    lines = run("predict", "m.krein", "new.csv").out.splitlines()
+    assert [line.split(",")[1] for line in lines[1:5]] == ["a"] * 4
+    run("fit", "D.csv", "--kind", "distance", *words, "--force")
+    square(here / "far.csv", -np.log(similarity[:5]), [f"n{k}" for k in range(5)])
+    assert len(run("predict", "m.krein", "far.csv").out.splitlines()) == 6
+
+
+def test_a_table_is_taken_by_its_titles(run, here, points):
+    titles = ["first", "second", "third", "label"]
+    rows = [
+        [*np.round(point, 3), "a" if k < N // 2 else "b"]
+        for k, point in enumerate(points)
+    ]
+    write_table(here / "table.csv", titles, rows)
+    write_table(here / "turned.csv", titles[::-1], [row[::-1] for row in rows])
+    write_table(here / "other.csv", ["x", *titles[1:]], rows)
+    labels = ("--labels", "label")
+    words = ("--kernel", "gower", "--method", "flip", *labels)
+    run("fit", "table.csv", *words, "-o", "m.krein")
+    scores = [
+        run("score", "m.krein", file, *labels).out
+        for file in ("table.csv", "turned.csv")
+    ]
+    assert scores[0] == scores[1]
+    ended = run("score", "m.krein", "other.csv", *labels, code=2)
+    assert "has no column 'first'; the model was fitted on first, second" in ended.err
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_score_at_the_largest_class_is_said(run, here, similarity):
+    run("fit", "K.csv", "--labels", "y.csv", "--method", "flip", "-o", "m.krein")
+    square(here / "turned.csv", 1.0 - similarity)
+    ended = run("score", "m.krein", "turned.csv", "--labels", "y.csv")
+    assert "are they measured as in training" in ended.err
