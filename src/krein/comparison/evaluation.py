@@ -327,7 +327,8 @@ def _answer(
     fitted = alone_clock()
     predicted = model.predict(new)
     seconds = {"fit_seconds": fitted - start, "predict_seconds": alone_clock() - fitted}
-    values, proba, more = predicted, None, {}
+    values, proba = predicted, None
+    more: dict[str, Any] = {}
     if problem.task != "regression":
         values = np.asarray(model.decision_function(new), dtype=float)
     if problem.task == "novelty":  # the larger the less normal
