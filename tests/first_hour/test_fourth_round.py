@@ -5,7 +5,14 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from krein import SpectrumSVC, SpectrumSVCCV, compare, diagnose, split_kernel
+from krein import (
+    SpectrumSVC,
+    SpectrumSVCCV,
+    compare,
+    diagnose,
+    smith_waterman_kernel,
+    split_kernel,
+)
 
 
 @pytest.fixture
@@ -71,3 +78,20 @@ def test_one_class_is_named_as_it_is_written(frame):
     K, _ = frame
     with pytest.raises(ValueError, match=r"class: 'gut'; .*SpectrumOneClassSVM"):
         SpectrumSVC().fit(K.to_numpy(), ["gut"] * 40)
+
+
+def test_no_repair_that_leaves_fewer_than_two_classes(frame):
+    K, _ = frame
+    few = K.to_numpy()[:6, :6]
+    (found,) = (f for f in diagnose(few, list("aaabbb")).findings if "class" in f.key)
+    assert found.key == "small-class"
+    assert found.command == found.python == ""
+
+
+def test_a_stop_at_the_end_of_a_protein_is_no_residue():
+    pytest.importorskip("parasail")
+    whole, stopped = ["MKVLA", "MKVIA"], ["MKVLA*", "MKVIA"]
+    K = smith_waterman_kernel(whole)
+    np.testing.assert_array_equal(smith_waterman_kernel(stopped), K)
+    with pytest.raises(ValueError, match="Leave out gaps and stops"):
+        smith_waterman_kernel(["MK-LA", "MKVIA"])

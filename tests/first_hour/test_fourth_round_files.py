@@ -103,3 +103,9 @@ def test_a_score_at_the_largest_class_is_said(run, here, similarity):
     square(here / "turned.csv", 1.0 - similarity)
     ended = run("score", "m.krein", "turned.csv", "--labels", "y.csv")
     assert "are they measured as in training" in ended.err
+
+
+def test_distances_are_not_repaired(run, here):
+    ended = run("repair", "D.csv", "-o", "R.csv", code=2)
+    assert "holds distances, which are not repaired" in ended.err
+    assert not (here / "R.csv").exists()

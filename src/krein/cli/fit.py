@@ -24,6 +24,7 @@ from krein.items import called
 from krein.progress import progress_bar
 from krein.report.map import render_map
 from krein.store.files import atomic_write
+from krein.validation import looks_like_distances
 from krein.words import warn_user
 
 _DRAWN = 3000  # items; more are one spot
@@ -206,6 +207,11 @@ def repair(args: argparse.Namespace) -> dict[str, Any]:
     out = check_output(args.out, args.force)
     K, read = console.read_symmetric(args)
     check_format(args.out, names=read.names is not None)
+    if looks_like_distances(K):
+        other = "turn them into similarities first, or see krein embed --kind distance"
+        raise ValueError(
+            f"{args.file} holds distances, which are not repaired; {other}"
+        )
     if args.diagonal == "free" and np.all(K.diagonal() == 1.0):
         print_note(args, "the diagonal is 1 and may change; --diagonal unit keeps it")
     how = {"diagonal": args.diagonal, "min_eigenvalue": args.min_eigenvalue}

@@ -216,7 +216,9 @@ def _classes(seen: Evidence, y: np.ndarray) -> Iterator[Finding]:
         named = ", ".join(f"{classes[k]} ({counts[k]})" for k in rare[:3])
         severity: Severity = "error" if counts.min() < 2 else "warning"
         about = {"least": _FEW_ITEMS, "rare": rare.size, "named": named}
-        yield _found(severity, "small-class", **about)
+        found = _found(severity, "small-class", **about)
+        left = counts.size - rare.size  # classes, if the rare ones are left out
+        yield found if left > 1 else replace(found, python="", command="")
     share = float(counts.max() / y.size)
     if share >= _IMBALANCE:
         yield _found("warning", "imbalance", share=share)

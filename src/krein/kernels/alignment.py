@@ -91,12 +91,12 @@ def _check_one(letters: str, item: Any) -> str:
         raise TypeError(f"must be a sequence of letters, got {type(item).__name__}")
     if not item:
         raise ValueError("is an empty sequence; leave it out")
-    sequence = item.upper()
+    sequence = item.upper().rstrip("*")  # a stop codon is no residue
     if unknown := set(sequence).difference(letters):
         position = min(map(sequence.index, unknown))
         raise ValueError(
             f"has the letter {item[position]!r} at position {position}; the "
-            f"substitution matrix knows {letters}"
+            f"substitution matrix knows {letters}. Leave out gaps and stops"
         )
     return sequence
 
