@@ -248,13 +248,13 @@ def test_fit_has_its_certificate_checked(files, tmp_path, krein, refused, monkey
     assert facts["certificate"]["holds"] is True
     from krein.machines import libsvm
 
-    honest = libsvm.svm_dual
+    honest = libsvm.solve_dual
 
     def liar(*args, **options):
         result, intercept = honest(*args, **options)
         return replace(result, value=1.1 * result.value), intercept
 
-    monkeypatch.setattr("krein.estimators._svm_rows.svm_dual", liar)
+    monkeypatch.setattr("krein.estimators._svm_rows.solve_dual", liar)
     out = tmp_path / "not.krein"
     assert "does not hold" in refused(*words, "-o", out, code=1)
     assert not out.exists()

@@ -60,7 +60,7 @@ def test_false_is_false(products, tmp_path, krein):
     [
         ("normalize=perhaps", "normalize must be true or false, got 'perhaps'"),
         ("gamma=medain", "did you mean 'median'?"),
-        ("similarity=gauss", 'one of "exponential", "gaussian"'),
+        ("similarity=gauss", "one of exponential, gaussian"),
         ("gama=1", "has no parameter 'gama'; it has normalize, gamma, similarity"),
     ],
 )

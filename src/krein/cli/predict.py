@@ -79,7 +79,7 @@ def score(args: argparse.Namespace) -> dict[str, Any]:
     else:
         _warn_of_other_labels(true, model)
     scores = _scores_of_classes(true, predicted)
-    if 1.0 > scores["largest_class"] >= scores["accuracy"]:
+    if scores["accuracy"] < scores["largest_class"] < 1.0:
         warn_user(
             f"the model is right on {scores['accuracy']:.3f} of the items, and the "
             f"largest class has {scores['largest_class']:.3f} of them: are they "
@@ -217,7 +217,9 @@ def _new_items(model: Any, args: argparse.Namespace) -> Named:
         data: Any = read.data[:, order]
     else:
         data = [tuple(row[k] for k in order) for row in read.data]
-    note = "columns put into the order of training, by their titles"
+    others = [title for title in read.columns if title not in expected]
+    note = "columns were taken by their titles"
+    note += f"; left out: {', '.join(others)}" if others else ""
     return replace(read, data=data, columns=expected, notes=[*read.notes, note])
 
 

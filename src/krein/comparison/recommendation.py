@@ -77,6 +77,8 @@ def recommend(comparison: Any) -> Recommendation:
     near = [m for m in equals if m not in (chosen, *lower) and comparison.skill(m) > 0]
     warning = _nothing_learnt(comparison, chosen)
     text = warning
+    if warning and "svc" in scores and not indefinite:
+        text += " The similarity is positive semidefinite: there is nothing to fix."
     if not warning:
         text = _words(comparison, chosen, default, equals, near if decided else None)
         text += _about_raw(comparison, chosen, said="svc" in near and decided)
