@@ -188,7 +188,7 @@ def damaged():
         "constant-labels": (K, np.full(40, "a")),
         "labels-all-different": (K, np.arange(40).astype(str)),
         "labels-unrelated": (K, y),
-        "small-class": (K, np.array(["a"] * 37 + ["b"] * 3)),
+        "small-class": (K, np.array(["a"] * 20 + ["b"] * 17 + ["c"] * 3)),
         "imbalance": (K, np.array(["a"] * 37 + ["b"] * 3)),
         "duplicates": (twins, y),
         "scale": (1e6 * K, y),
