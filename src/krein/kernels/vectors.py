@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from joblib import cpu_count
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.metrics import pairwise
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from krein.kernels.distances import median_distance, same_items, some_items
 from krein.kernels.registry import register_kernel
+from krein.store.blocks import Block, Tiling
+
+_TILE = 256  # it stays in the cache until it is truncated and mirrored
 
 
 def _same_or(X: Any, Y: Any) -> Any:
@@ -70,6 +75,8 @@ def _radial_kernel(name: str, metric: str, factor: float, power: int) -> Callabl
 def tl1_kernel(X, Y=None, *, tau=None):
     """Truncated L1 distance kernel ``max(tau - ||x - y||_1, 0)``.
 
+    Blocks of rows are evaluated on all cores, whatever the number of jobs.
+
     Parameters
     ----------
     X, Y : array-like of shape (n_X, n_features), (n_Y, n_features)
@@ -101,10 +108,18 @@ def tl1_kernel(X, Y=None, *, tau=None):
         tau = 0.7 * X.shape[1]
     if not tau > 0:
         raise ValueError(f"tau must be positive, got {tau!r}")
-    same = same_items(X, Y)
-    K = squareform(pdist(X, "cityblock")) if same else cdist(X, Y, "cityblock")
-    np.subtract(tau, K, out=K)
-    return np.maximum(K, 0.0, out=K)
+    tiling = Tiling(X.shape[0], Y.shape[0], _TILE, same_items(X, Y))
+    K = np.empty(tiling.shape)
+
+    def fill(tile: Block) -> None:
+        block = cdist(X[tile[0]], Y[tile[1]], metric="cityblock")
+        np.subtract(tau, block, out=block)
+        tiling.place(K, tile, np.maximum(block, 0.0, out=block))
+
+    # cdist releases the interpreter lock; tiles are independent.
+    with ThreadPoolExecutor(max_workers=cpu_count()) as pool:
+        list(pool.map(fill, tiling))
+    return K
 
 
 @_radial_kernel("rbf", "euclidean", 0.5, -2)
