@@ -203,7 +203,7 @@ def _attempts(
 ) -> Iterator[tuple[SVMPoint, bool, int]]:
     """Yield points, whether active sets found nothing to change, and steps so far."""
     if start is not None:
-        point = unit.at(start)
+        point = unit.at(unit.domain.rebalance(start))
         if not _restless(unit, point).any() or is_enough(point, unit.domain.n):
             yield point, True, 0
             return
