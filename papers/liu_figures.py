@@ -10,14 +10,7 @@ import numpy as np
 
 from papers.claims import MORE_THAN, Measured, lookup
 from papers.experiments import accuracy, status_of
-from papers.liu_data import (
-    LABELS,
-    has_status,
-    logistic,
-    published,
-    tl1,
-    under,
-)
+from papers.liu_data import LABELS, has_status, logistic, published, tl1, under
 from papers.liu_solvers import BOTH, THREE, cut_half, timed_fit
 from papers.runs import Means, Run, Table, Task, Values
 

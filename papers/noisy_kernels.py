@@ -9,13 +9,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from krein.arrays import Array
-from papers.experiments import (
-    block,
-    folds_of,
-    split_of,
-    tune,
-    vectors,
-)
+from papers.experiments import block, folds_of, split_of, tune, vectors
 from papers.runs import Task, seed_of
 
 __all__ = ["SCALINGS", "SETS", "Noisy", "noisy_kernel"]

@@ -8,14 +8,7 @@ from sklearn.base import clone
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
-from krein import (
-    DCSVC,
-    KreinSVC,
-    ProxySVC,
-    SpectrumSVC,
-    check_certificate,
-    rbf_kernel,
-)
+from krein import DCSVC, KreinSVC, ProxySVC, SpectrumSVC, check_certificate, rbf_kernel
 
 
 @pytest.fixture

@@ -26,10 +26,7 @@ from krein import (
     save_model,
     sigmoid_kernel,
 )
-from krein.estimators._sparse import (
-    as_new_items,
-    sparse_expansion,
-)
+from krein.estimators._sparse import as_new_items, sparse_expansion
 
 MODELS = [
     DCSVC(),

@@ -10,11 +10,7 @@ from krein.kernels.splines import monomials, thin_plate_kernel, thin_plate_order
 from krein.machines._cpd_systems import Factor, interpolant
 from krein.machines.cpd import CPDProblem, cpd_limit, cpd_newton
 from krein.machines.cpd_columns import DenseColumns
-from krein.machines.cpd_space import (
-    Polynomials,
-    centred_space,
-    subspace,
-)
+from krein.machines.cpd_space import Polynomials, centred_space, subspace
 from krein.machines.losses import LOSSES, SquaredHinge
 from tests.reference.cpd import hard_margin_optimum, squared_hinge_optimum
 

@@ -8,10 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from krein.machines.logistic import (
-    IndefiniteLogistic,
-    uniqueness_ratio,
-)
+from krein.machines.logistic import IndefiniteLogistic, uniqueness_ratio
 from krein.machines.unbounded import theorem1_bound, unbounded_direction
 from krein.similarity.spectrum import Spectrum, lowest_eigenvalue
 

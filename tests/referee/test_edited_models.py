@@ -12,13 +12,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from krein import (
-    MKLSVC,
-    SpectrumSVC,
-    SpectrumSVR,
-    check_certificate,
-    tl1_kernel,
-)
+from krein import MKLSVC, SpectrumSVC, SpectrumSVR, check_certificate, tl1_kernel
 
 from .registry import CASES, C, Case
 from .test_referee import diverged, fitted

@@ -11,11 +11,7 @@ import pytest
 from krein import compare
 from krein.cli import main
 from krein.report.recipe import most_chosen, recipe
-from tests.first_hour.conftest import (  # noqa: F401
-    distances,
-    products,
-    write_table,
-)
+from tests.first_hour.conftest import distances, products, write_table  # noqa: F401
 
 
 def blocks(page):

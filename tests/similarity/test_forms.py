@@ -5,13 +5,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import clone
 
-from krein import (
-    KreinNystroem,
-    KreinSVC,
-    SpectrumSVC,
-    SpectrumSVR,
-    check_certificate,
-)
+from krein import KreinNystroem, KreinSVC, SpectrumSVC, SpectrumSVR, check_certificate
 from krein.similarity import nonpositive
 from krein.similarity.sparse import as_matrix
 

@@ -23,12 +23,7 @@ from krein.estimators._training import (
     votes_of_pairs,
 )
 from krein.estimators.conformal import PredictionSets
-from krein.items import (
-    check_classes,
-    check_classes_weigh,
-    check_weights,
-    class_weights,
-)
+from krein.items import check_classes, check_classes_weigh, check_weights, class_weights
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 from krein.validation import check_order
 

@@ -28,10 +28,7 @@ from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._svm_rows import unit_of
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
-from krein.machines.logistic import (
-    IndefiniteLogistic,
-    uniqueness_threshold,
-)
+from krein.machines.logistic import IndefiniteLogistic, uniqueness_threshold
 from krein.machines.newton_logistic import krein_gd, newton_logistic
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.result import Result

@@ -11,13 +11,7 @@ import numpy as np
 from krein.arrays import Array
 from krein.estimators._parameters import CONSTRAINTS, NOT_NEGATIVE
 from krein.estimators._tasks import KernelClassifier
-from krein.estimators._training import (
-    Classes,
-    FittedRows,
-    Row,
-    Training,
-    positive_part,
-)
+from krein.estimators._training import Classes, FittedRows, Row, Training, positive_part
 from krein.kernels.registry import Kernel, as_kernel
 from krein.machines.box import BalancedBox
 from krein.machines.mkl import MKLWeights, kernel_weights, svm_at

@@ -10,10 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from krein.arrays import Array
-from krein.estimators._gains import (
-    SPECTRUM_SEARCHED,
-    SpectrumSearch,
-)
+from krein.estimators._gains import SPECTRUM_SEARCHED, SpectrumSearch
 from krein.estimators._landscape import Landscape, probabilities, with_threshold
 from krein.estimators._parameters import declares_parameters
 from krein.estimators._svm_rows import loose_machines, loosely, svm_rows

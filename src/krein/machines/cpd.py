@@ -24,13 +24,7 @@ from functools import cached_property
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines._cpd_systems import (
-    Factor,
-    Gradients,
-    Point,
-    System,
-    interpolant,
-)
+from krein.machines._cpd_systems import Factor, Gradients, Point, System, interpolant
 from krein.machines._loop import Iterate, run
 from krein.machines.cpd_columns import Columns
 from krein.machines.losses import Loss, Squared

@@ -34,11 +34,7 @@ from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.cpd import CPDProblem
 from krein.machines.losses import SquaredHinge
-from krein.published.solver import (
-    check_positive,
-    matrix_and_labels,
-    published_solver,
-)
+from krein.published.solver import check_positive, matrix_and_labels, published_solver
 from krein.result import Certificate, Result
 
 _RECURSE = 500  # line 2

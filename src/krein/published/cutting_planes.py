@@ -24,13 +24,7 @@ from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox
 from krein.machines.proxy import ProxySVM
-from krein.published.solver import (
-    Domain,
-    Oracle,
-    certified,
-    on_domain,
-    proxy_solver,
-)
+from krein.published.solver import Domain, Oracle, certified, on_domain, proxy_solver
 
 _NEWTON_STEPS = 50
 
