@@ -91,7 +91,7 @@ def _check_one(letters: str, item: Any) -> str:
         raise TypeError(f"must be a sequence of letters, got {type(item).__name__}")
     if not item:
         raise ValueError("is an empty sequence; leave it out")
-    sequence = item.upper().rstrip("*")  # a stop codon is no residue
+    sequence = item.upper()
     if unknown := set(sequence).difference(letters):
         position = min(map(sequence.index, unknown))
         raise ValueError(
