@@ -7,16 +7,45 @@ for comparing times only.
 
 from __future__ import annotations
 
+import time
+
 import clarabel
 import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array
 from krein.machines.mkl import MKLWeights
+from krein.published.semi_infinite import Master
 
-__all__ = ["conic_master"]
+__all__ = ["OutOfTimeError", "conic_master", "conic_master_for"]
 
 _TOL = 1e-10
+
+
+class OutOfTimeError(Exception):
+    """A run was cut short after so many `steps`."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__(f"cut short after {steps} steps")
+        self.steps = steps
+
+
+def conic_master_for(seconds: float) -> Master:
+    """`conic_master` that raises `OutOfTimeError` so many processor seconds from now.
+
+    It looks at the clock before every step, so that a run takes longer by a part of
+    one step.
+    """
+    end, steps = time.process_time() + seconds, 0
+
+    def master(problem: MKLWeights) -> tuple[Array, Array]:
+        nonlocal steps
+        if time.process_time() > end:
+            raise OutOfTimeError(steps)
+        steps += 1
+        return conic_master(problem)
+
+    return master
 
 
 def conic_master(problem: MKLWeights) -> tuple[Array, Array]:
