@@ -13,10 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from papers.claims import MORE_THAN, Claim, Measured, lookup, printed
+from papers.claims import MORE_THAN, Claim, Measured, lookup
 from papers.experiments import accuracy, folds_of, quiet_fit, timed
 from papers.noisy_kernels import SETS, Noisy, noisy_kernel
 from papers.runs import Means, Run, Table, Task, Values
+from papers.ying_times import (
+    BASE,
+    LEAST,
+    RATIO,
+    largest_ratio,
+    order_of_times,
+    steps_timed,
+    time_ratios,
+)
 
 __all__ = ["TABLES"]
 
@@ -67,8 +76,11 @@ _TIMED = (_CONIC, _EXACT, _CHANGE)
 # The conic solver takes 2 to 3 minutes on the smaller sets and up to five hours on
 # others. It is cut short when it took so many times the longest time that would hold.
 _MARGIN = 1.2
-_RATIO = "seconds / seconds of SMM"
-_LEAST, _BASE = "seconds at least", "seconds of SMM"  # of a run that was cut short
+_METHODS = (*SOLVERS, *(f"{_ONLY[reading]}, {reading}" for reading in _TIMED))
+# Which should be slower than which.
+_ORDER = [("SPGM", "SMM"), ("SIQCLP", "SPGM"), ("ACCPM", "SMM")]
+_ORDER += [(f"SIQCLP, {reading}", "SPGM") for reading in (_CONIC, _EXACT)]
+_ORDER += [(f"ACCPM, {_CHANGE}", "SMM")]
 _LIMITS = {"tol": 1e-6, "max_iter": 2000}
 _QUICK_ITER = 10
 _CLEAN = "auto, test rows without noise"
@@ -114,11 +126,8 @@ def _table3_tasks(quick: bool) -> list[Task]:
         for method in (*SOLVERS, _CLEAN, *(f"kernel, {r}" for r in (_GRID, _POWER)))
     ]
     tasks += [Task(name, f"time of {m}") for name in names for m in SOLVERS]
-    return tasks + [
-        Task(name, f"time of {_under(_ONLY[reading], reading)}")
-        for reading in ([] if quick else _TIMED)
-        for name in names
-    ]
+    more = () if quick else _METHODS[len(SOLVERS) :]
+    return tasks + [Task(name, f"time of {m}") for m in more for name in names]
 
 
 def _table3(task: Task, quick: bool, earlier: Any) -> Values:
@@ -161,20 +170,13 @@ def _conic_time(task: Task, data: Noisy, tuned: Values) -> Values:
         return _model(method, tuned["C"], tuned["rho"], False, oracle="eigh", **more)
 
     base = timed(model("SMM"), *data.training)[1]
-    master = conic_master_for(_MARGIN * _largest_ratio(task.dataset) * base)
+    master = conic_master_for(_MARGIN * largest_ratio(task.dataset) * base)
     start = time.process_time()
     try:
         values = _fitted(model(_under("SIQCLP", _CONIC), master=master), data, True)
     except OutOfTimeError as error:
-        values = {_LEAST: time.process_time() - start, "iterations": error.steps}
-    return {**values, _BASE: base}
-
-
-def _largest_ratio(name: str) -> float:
-    """Ratio of times of SIQCLP and SMM beyond which the printed one differs."""
-    key = (name, "SIQCLP", _RATIO)
-    claim = next(c for c in printed("ying") if c.key == key)
-    return float(claim.paper) * float(claim.tolerance.removeprefix("x"))
+        values = {LEAST: time.process_time() - start, "iterations": error.steps}
+    return {**values, BASE: base}
 
 
 def _tuning(task: Task, quick: bool) -> Values:
@@ -220,26 +222,9 @@ def _derive_table3(measured: Means, runs: list[Run]) -> Means:
             found = measured.get((name, _TUNING, quantity))
             if found is not None:
                 extra[(name, "kernel", quantity)] = found
-        extra.update(_time_ratios(name, measured))
+        extra.update(time_ratios(name, _METHODS, measured))
         extra.update(_agreement(name, measured))
-    extra.update(_order(extra))
-    return extra
-
-
-def _time_ratios(name: str, measured: Means) -> Means:
-    solvers = (*SOLVERS, *(_under(_ONLY[reading], reading) for reading in _TIMED))
-    times = {m: measured.get((name, f"time of {m}", "seconds")) for m in solvers}
-    base = times["SMM"]
-    extra: Means = {
-        (name, method, "seconds"): found
-        for method, found in times.items()
-        if found is not None
-    }
-    if base is not None:
-        for method, found in times.items():
-            if found is not None and method != "SMM":
-                ratio = Measured(found.value / base.value, None, 1)
-                extra[(name, method, "seconds / seconds of SMM")] = ratio
+    extra.update(order_of_times(extra, tuple(SETS), _ORDER))
     return extra
 
 
@@ -255,51 +240,14 @@ def _agreement(name: str, measured: Means) -> Means:
     return {key: Measured(word, None, found[0].count)}
 
 
-def _order(ratios: Means) -> Means:
-    """Say whether the order of times holds on every set, where all were timed."""
-    extra: Means = {}
-    order = [("SPGM", "SMM"), ("SIQCLP", "SPGM"), ("ACCPM", "SMM")]
-    order += [(_under("SIQCLP", reading), "SPGM") for reading in (_CONIC, _EXACT)]
-    order += [(_under("ACCPM", _CHANGE), "SMM")]
-    for slow, fast in order:
-        pairs = []
-        for name in SETS:
-            a = ratios.get((name, slow, "seconds"))
-            b = ratios.get((name, fast, "seconds"))
-            if a is not None and b is not None:
-                pairs.append(a.value > b.value)
-        if len(pairs) == len(SETS):
-            word = "yes" if all(pairs) else "no"
-            extra[("all", slow, f"slower than {fast}")] = Measured(
-                word, None, len(pairs)
-            )
-    return extra
-
-
 def _explain_table3(claim: Claim, measured: Means) -> str:
     """Say what noise in the test rows does, and how far the solvers ran when timed."""
     if claim.quantity == "accuracy":
         found = measured.get((claim.dataset, _CLEAN, "accuracy"))
         return "" if found is None else f"{found.value:.4g} if test rows had no noise"
-    if claim.quantity == "seconds / seconds of SMM":
-        return _stop(claim, measured)
+    if claim.quantity == RATIO:
+        return steps_timed(claim, measured)
     return ""
-
-
-def _stop(claim: Claim, measured: Means) -> str:
-    """How many steps were timed, and the gap they reached."""
-    said = []
-    for method in (claim.method, "SMM"):
-        keys = [
-            (claim.dataset, f"time of {method}", quantity)
-            for quantity in ("iterations", "relative gap")
-        ]
-        found = lookup(measured, keys)
-        if found is None:
-            return ""
-        steps, gap = (value.value for value in found)
-        said.append(f"{method} {steps:.0f} steps to a certified gap of {gap:.1g}")
-    return ", ".join(said)
 
 
 # ------------------------------------------------------------------------ Figure 1

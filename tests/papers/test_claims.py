@@ -271,14 +271,6 @@ def test_rows_of_one_classifier_cannot_print_four_numbers(ledger):
     assert {"EEG", "ijcnn1-tr", "madelon"} <= {row.dataset for row in below}
 
 
-def test_times_by_another_stop_decide_nothing(ledger):
-    """SIQCLP was not run with an exact master on the larger sets."""
-    ratio = "seconds / seconds of SMM"
-    for name, run in (("Sonar", True), ("Diabetes", False), ("USPS-35", False)):
-        claim = ledger.find("ying-table3", name, "SIQCLP", ratio)
-        assert (claim.verdict != "not run") == run
-
-
 def test_ten_sentences_whose_numbers_are_counted(ledger):
     said = sentences(ledger, other_seeds())
     assert len(said) == 10
