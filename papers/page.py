@@ -107,6 +107,12 @@ def page_lines(
         if ledger.of(paper):
             yield from ("", f"## {title}", "")
             yield from _paper(paper, ledger)
+    yield from ("", "## Other readings", "")
+    yield "The first reading of a claim that was run is its verdict."
+    yield from ("", "| table | reading | holds | mean distance of accuracies |")
+    yield "|---|---|---|---|"
+    for table in tables().values():
+        yield from _readings(table, ledger)
     yield from ("", "## Other seeds", "")
     yield from _seeds(ledger, seeds)
     yield from ("", "## Since the second reading", "")
@@ -124,16 +130,6 @@ def _paper(paper: str, ledger: Ledger) -> Iterator[str]:
     for (table, quantity), claims in groups.items():
         for what, part in _parts(quantity, claims):
             yield f"| {_name(table)} | {what} | {_counts(part)} | {_distance(part)} |"
-    lines = [
-        line
-        for table in tables().values()
-        if table.paper == paper
-        for line in _readings(table, ledger)
-    ]
-    if lines:
-        yield from ("", "| table | reading | holds | mean distance of accuracies |")
-        yield "|---|---|---|---|"
-        yield from lines
 
 
 def _counts(claims: list[Claim]) -> str:
@@ -213,7 +209,8 @@ def _readings(table: Table, ledger: Ledger) -> Iterator[str]:
     for label in labels:
         holds = ledger.holding(table.name, lambda claim: True, label)
         distance = f"{far[label]:.3g}" if label in far else ""
-        yield f"| {_name(table.name)} | {label} | {holds} | {distance} |"
+        name = f"{table.paper.capitalize()}, {_name(table.name)}"
+        yield f"| {name} | {label} | {holds} | {distance} |"
 
 
 def _seeds(ledger: Ledger, seeds: dict[int, Ledger]) -> Iterator[str]:
