@@ -97,6 +97,7 @@ class CPDClassifier(CPDModel, KernelClassifier):
                 max_iter=self.max_iter,
                 training=training,
                 solver=getattr(self, "solver", "newton"),
+                rough=tol is not None,
             )
             for signs in target.signs()
         ]
@@ -268,7 +269,7 @@ class CPDSVC(CPDClassifier):
     kernel_params, symmetrize, class_weight, probability, random_state, verbose
         As in `SpectrumSVC`. With ``loss="logistic"`` probabilities are the model's own.
     tol : float
-        Relative certified gap.
+        Relative certified gap, rounding counted.
     max_iter : int
         Newton steps.
 
