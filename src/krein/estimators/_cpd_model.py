@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_array
 
-from krein.arrays import Array, require_for
+from krein.arrays import Array, product_and_error, require_for
 from krein.estimators._base import KernelModel
 from krein.estimators._parameters import declares_parameters
 from krein.estimators._training import FittedRows, Row, Training, positive_part
@@ -30,7 +30,7 @@ from krein.machines.cpd_space import (
 )
 from krein.machines.losses import Loss
 from krein.published.algorithm_1 import as_printed
-from krein.result import Result, Status
+from krein.result import Result
 from krein.similarity.matrix import Similarities
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_similarity, check_square
@@ -38,8 +38,6 @@ from krein.validation import check_similarity, check_square
 # Name of a solver -> solver(problem, *, tol, max_iter, start).
 _SOLVERS = {"newton": cpd_newton, "published": as_printed}
 _WORK = "a conditionally positive definite fit"
-# Rows of the kernel that a certificate evaluates at a time.
-_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -376,28 +374,12 @@ def _on_raw_kernel(
     beside the kernel: the terms of Phi a are larger than their sum.
     """
     a, p = space.expand(result.info["c"], result.info["b"])
-    image, size = _product(training, a)
-    f = image + training.P @ p
+    image, error = product_and_error(training.K, a)
+    polynomial, more = product_and_error(training.P, p)
+    f, error = image + polynomial, error + more
     value = problem.lam * float(a @ image) + problem.loss.value(f)
-    error = size + np.abs(training.P) @ np.abs(p)
-    error *= np.finfo(float).eps * (2.0 + np.sqrt(training.size))
     slope, bend = problem.loss.slopes(f)
     moves = problem.loss.weight * (np.abs(slope) + 0.5 * bend * error)
     least = result.value - result.certificate.value
     least -= float((2.0 * problem.lam * np.abs(a) + moves) @ error)
-    certificate = problem.certificate(value, least)
-    reached: Status = "converged" if certificate.relative <= tol else "max_iter"
-    status = reached if result.status == "converged" else result.status
-    return replace(result, value=value, certificate=certificate, status=status)
-
-
-def _product(training: CPDTraining, a: Array) -> tuple[Array, Array]:
-    """Return Phi a, and the sum of the sizes of its terms."""
-    support = np.flatnonzero(a)
-    found = np.zeros((2, training.size))
-    for start in range(0, training.size if support.size else 0, _ROWS):
-        rows = np.arange(start, min(start + _ROWS, training.size))
-        block = training.K.block(rows, support)
-        found[0, rows] = block @ a[support]
-        found[1, rows] = np.abs(block, out=block) @ np.abs(a[support])
-    return found[0], found[1]
+    return result.certified(problem.certificate(value, least), tol, value=value)

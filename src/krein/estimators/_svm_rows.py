@@ -17,7 +17,7 @@ from krein.machines.interior_point import linear_svm
 from krein.machines.libsvm import solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
-from krein.result import Result, Status
+from krein.result import Result
 from krein.similarity.treated import TreatedKernel
 
 # The interior-point method stops by the relative gap, LIBSVM by the violation of the
@@ -197,9 +197,7 @@ def with_slack(result: Result, slack: float, tol: float) -> Result:
     more = slack * float(result.x @ result.x)
     relative = certificate.relative + more / max(abs(result.value), 1e-300)
     wider = replace(certificate, value=certificate.value + more, relative=relative)
-    missed = result.status == "converged" and relative > tol
-    status: Status = "max_iter" if missed else result.status
-    return replace(result, certificate=wider, status=status)
+    return result.certified(wider, tol)
 
 
 # ------------------------------------------------------------- ranking candidates of C

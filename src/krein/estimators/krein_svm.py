@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from krein.arrays import Array
+from krein.arrays import Array, product_and_error
 from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._search import CS
 from krein.estimators._sparse import as_new_items, expanded
@@ -36,7 +36,7 @@ from krein.published.difference_of_convex import (
     dc_primal,
     tdca,
 )
-from krein.result import Result
+from krein.result import Certificate, Result
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State
 
@@ -327,10 +327,12 @@ class DCSVC(KernelClassifier):
             )
             start, before = domain.project(found.x), found.n_iter
         result = tdca(problem, start, **options)
-        result = replace(result, n_iter=before + result.n_iter)
-        coef = y * result.x
-        outputs = y * (1.0 - problem.gradient(result.x))
-        return Row(coef, domain.intercept(result.x, outputs), result, result.x)
+        a, coef = result.x, y * result.x
+        outputs, error = product_and_error(K, coef)
+        worst = domain.violation(a, 1.0 - y * outputs) + 2.0 * float(error.max())
+        counted = Certificate("stationarity", worst, worst)
+        result = result.certified(counted, self.tol, n_iter=before + result.n_iter)
+        return Row(coef, domain.intercept(a, outputs), result, a)
 
     def _complaints(self, results: Sequence[Result]) -> list[str]:
         said = []
