@@ -130,7 +130,7 @@ def _state(table: Table, store: Store, verdicts: Counter[str]) -> State:
     failed = sum(run.failed for run in runs)
     return State(
         table,
-        len(runs) - failed,
+        len(runs) - failed - sum(run.unfinished for run in runs),
         len(wanted),
         failed,
         sum(run.seconds for run in runs),
@@ -259,7 +259,7 @@ def reproduce(
     todo = [
         task
         for task in tasks
-        if (task not in done or done[task].failed)
+        if (task not in done or done[task].failed or done[task].unfinished)
         and re.search(only, f"{task.dataset}, {task.method}")
     ]
     finished = len(tasks) - len(todo)

@@ -82,6 +82,11 @@ class Run:
         """The solver diverged: a result, but there was no model to be measured."""
         return self.values.get(STATUS) == "diverged"
 
+    @property
+    def unfinished(self) -> bool:
+        """It was stopped before it could decide: it counts, and is made again."""
+        return self.values.get(STATUS) == "unfinished"
+
     def record(self) -> dict[str, Any]:
         """Plain values: a record of the store, a line of a results file."""
         return {

@@ -1,5 +1,6 @@
 """Every table runs in its tiny version, and the command line drives it."""
 
+import dataclasses
 import sys
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ from papers import find_table, measure, reproduce, tables
 from papers.__main__ import main
 from papers.experiments import folds_of, split_of, tune, unit_range
 from papers.liu_data import under
-from papers.runs import DivergedError, Task
+from papers.runs import DivergedError, Store, Task
 from tests.cli.terminal import terminal
 
 
@@ -67,6 +68,16 @@ def test_command_line_lists_all(tmp_path, capsys):
 def test_tasks_can_be_picked_by_a_pattern(tmp_path):
     runs = reproduce("liu-table3", tmp_path, quick=True, only="Flip|Clip")
     assert {run.task.method for run in runs} == {"Flip", "Clip"}
+
+
+def test_a_run_that_was_stopped_too_early_is_made_again(tmp_path):
+    first = reproduce("liu-table2", tmp_path, quick=True)
+    stopped = dataclasses.replace(first[0], values={"status": "unfinished"})
+    store = Store(find_table("liu-table2"), tmp_path, quick=True)
+    store.save(stopped)
+    assert store.merge()[0].unfinished
+    again = reproduce("liu-table2", tmp_path, quick=True)
+    assert [run.values for run in again] == [run.values for run in first]
 
 
 def test_a_wrong_name_is_bad_input(tmp_path, capsys):
