@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 
 from krein.referee import smooth, svm
-from krein.referee.evidence import (
-    EPS,
-    Array,
+from krein.referee.evidence import EPS, Array, norm
+from krein.referee.fit import Fit, class_numbers
+from krein.referee.report import (
     CertificateReport,
     Evidence,
+    Measured,
     faults_of,
-    norm,
     report_on,
     unchecked,
 )
-from krein.referee.fit import Fit, class_numbers
 
 
 def _judge_dc(fit: Fit) -> Iterator[Evidence]:
@@ -176,6 +175,7 @@ def _sparse_report(
     kernels = [K, 0.5 * K + 0.5 * K.T] if model.symmetrize else [K]
     C, b = model.dual_coef_ - before.dual_coef_, model.intercept_ - before.intercept_
     rows = [_as_new(kernel, before.support_)[fit.kept] for kernel in kernels]
+    C = C[:, before.support_]
     change = min(float(np.abs(part @ C.T + b).max()) for part in rows)
     slack = fit.spread * float(np.abs(K).max() * np.abs(C).sum(axis=1).max())
     fine = np.isfinite(claimed) and change <= claimed * (1 + 1e-6) + slack
@@ -192,15 +192,11 @@ def _as_new(K: Array, support: Array) -> Array:
 
     That of an item to itself, and to its copies, is that to its nearest other item.
     """
-    seen, size = np.zeros(K.shape), 1e-12 * float(np.abs(K).max(initial=0.0))
-    for i, row in enumerate(seen):
-        row[support] = K[i, support]
-        near = support[np.abs(K[support, support] - K[i, support]) <= size]
-        off = np.abs(K[np.ix_(near, support)] - K[i, support]).max(axis=1, initial=0.0)
-        own = near[off <= size]
-        others = np.setdiff1d(support, own)
-        row[own] = K[i, others].max() if others.size else row[own]
-    return seen
+    part, mix = K[:, support], np.random.default_rng(1).uniform(1.0, 2.0, support.size)
+    mixed, rounding = part @ mix, 1e-13 * float((np.abs(part) @ mix).max(initial=0.0))
+    own = np.abs(mixed[:, None] - mixed[support]) <= rounding
+    nearest = np.max(part, axis=1, where=~own, initial=-np.inf)[:, None]
+    return np.where(own & np.isfinite(nearest), nearest, part)
 
 
 def _check_repaired(K: Any, repaired: Any) -> CertificateReport:
@@ -240,6 +236,8 @@ def _check_repaired(K: Any, repaired: Any) -> CertificateReport:
         (semidefinite, f"the smallest eigenvalue is {w[0]:.3g}, not {least:g}"),
         (near, f"distance {claimed:.9g}, recomputed {distance:.9g}"),
     )
-    evidence = Evidence((value, 0.0), (gap, slack), unit=value, faults=faults)
+    evidence = Evidence(
+        Measured(value, 0.0), {"gap": Measured(gap, slack, value)}, faults
+    )
     claim = "gap", float(repaired.duality_gap), value, repaired.status, repaired.tol
     return report_on("Repaired", [(evidence, claim)], [])

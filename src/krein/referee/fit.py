@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from krein.referee.evidence import EPS, HINGE, Array, Claim, Problem, faults_of
+from krein.referee.evidence import EPS, HINGE, Array, Problem
+from krein.referee.report import Claim, faults_of
 
 _SAMPLED = 200  # rows of similarities that are computed again from the stored items
 
@@ -22,8 +23,12 @@ class Fit:
         As given to `check_certificate`.
     results : list of Result
         One per row.
+    functions : list of callable
+        Similarities of items; none with a matrix.
+    stack : list of ndarray or csr_array
+        Kernels of all samples: several for an `MKLSVC`.
     raw : ndarray or csr_array
-        Kernel of all samples.
+        Their sum.
     K : ndarray or csr_array of shape (n, n)
         Kernel of the samples of positive weight, made exactly symmetric.
     asymmetry : float
@@ -36,10 +41,13 @@ class Fit:
     """
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any, P: Any):
-        self.model, self.X, self.P, result = model, X, P, model.result_
+        self.model, self.X, self.P, result = model, plain(X), P, model.result_
         self.results = result if isinstance(result, list) else [result]
-        self.precomputed = str(getattr(model, "kernel", "")) == "precomputed"
-        K = self.raw = self._raw_kernel()
+        self.functions = getattr(model, "kernels_", None) or []
+        if getattr(model, "kernel", "precomputed") != "precomputed":
+            self.functions = [model.kernel_]
+        self.stack = self._kernels()
+        K = self.raw = sum(self.stack[1:], self.stack[0])
         total = K.shape[0]
         targets = np.zeros(total) if y is None else np.asarray(y)
         if targets.shape not in [(total,), (total, 1)]:
@@ -87,40 +95,37 @@ class Fit:
         """Return the kernel as an array."""
         return self.K.toarray() if scipy.sparse.issparse(self.K) else self.K
 
+    def scaled(self) -> Array:
+        """R K R as an array, R the square roots of the weights."""
+        return self.root[:, None] * self.dense() * self.root
+
     def times(self, x: Array) -> Array:
-        """R K R x, R the square roots of the weights."""
+        """R K R x."""
         return self.root * (self.K @ (self.root * np.ravel(x)))
 
     def size(self) -> float:
         """Bound of the norm of R K R: its largest sum of magnitudes in a row."""
         return float((self.root * (abs(self.K) @ self.root)).max())
 
-    def _raw_kernel(self) -> Any:
-        if hasattr(self.model, "weights_"):
-            return sum(self.stack())
-        if not self.precomputed:
-            items = plain(self.X)
-            return np.asarray(self.model.kernel_(items, items), dtype=float)
-        sparse = scipy.sparse.issparse(self.X)
-        K = scipy.sparse.csr_array(self.X) if sparse else np.asarray(self.X)
-        if K.ndim != 2 or K.shape[0] != K.shape[1]:
-            text = f"the model was fitted on, got {K.shape}"
+    def _kernels(self) -> list[Any]:
+        X: Any = [self.X]
+        if self.functions:
+            X = [function(self.X, self.X) for function in self.functions]
+        elif hasattr(self.model, "weights_"):
+            several = isinstance(self.X, list | tuple)
+            X = self.X if several else np.moveaxis(np.asarray(self.X), 2, 0)
+        sparse = scipy.sparse.issparse
+        found = [scipy.sparse.csr_array(K) if sparse(K) else np.asarray(K) for K in X]
+        shapes = {K.shape for K in found}
+        if len(shapes) > 1 or any(len(s) != 2 or s[0] != s[1] for s in shapes):
+            text = f"the model was fitted on, got {', '.join(map(str, shapes))}"
             raise ValueError(f"X must be the square matrix {text}")
-        return K.astype(float, copy=False)
-
-    def stack(self) -> list[Any]:
-        """Return the kernels of an MKLSVC on all samples."""
-        if self.model.kernels is not None:
-            items = plain(self.X)
-            return [np.asarray(k(items, items), float) for k in self.model.kernels_]
-        if isinstance(self.X, list | tuple):
-            return [np.asarray(K, dtype=float) for K in self.X]
-        return list(np.moveaxis(np.asarray(self.X, dtype=float), 2, 0))
+        return [K.astype(float, copy=False) for K in found]
 
     def polynomials(self) -> Array:
         """P of a c.p.d. kernel, on the samples of positive weight."""
-        if not self.precomputed:
-            return np.asarray(self.model.kernel_.polynomials(plain(self.X)))[self.kept]
+        if self.functions:
+            return np.asarray(self.model.kernel_.polynomials(self.X))[self.kept]
         P = np.ones((len(self.raw), 1)) if self.P is None else np.asarray(self.P, float)
         if P.shape[1] != self.model.n_polynomials_:
             expected = f"{self.model.n_polynomials_} polynomial columns of fit"
@@ -144,23 +149,21 @@ class Fit:
 
         Against the rest, or pair by pair; without classes all are +1.
         """
-        if not hasattr(self.model, "classes_"):
-            yield np.ones(self.n)
-            return
-        n = len(self.model.classes_)
+        n = len(getattr(self.model, "classes_", ()))
         pairs: Any = [(0, 1)] if n == 2 else [(None, k) for k in range(n)]
         if getattr(self.model, "multi_class", "ovr") == "ovo":
             pairs = zip(*np.triu_indices(n, 1), strict=True)
         for first, second in pairs:
             other = self.y != second if first is None else self.y == first
             yield 1.0 * (self.y == second) - other
+        if n == 0:
+            yield np.ones(self.n)
+
+    # ------------------------------------------------------------- what predicts
 
     def prediction_faults(self) -> list[str]:
         """Check that the model's attributes are those of its results, and its items."""
         model, rows = self.model, len(self.results)
-        measured = [result.certificate.value for result in self.results]
-        known = dict.fromkeys(("duality_gap_", "residual_", "kkt_gap_"), measured)
-        known["objective_"] = [result.value for result in self.results]
         whole = rows, self.raw.shape[0]
         shapes = {"dual_coef_": whole, "alpha_": whole, "intercept_": whole[:1]}
         for name in ("weights_", "poly_coef_"):
@@ -169,10 +172,16 @@ class Fit:
             values = np.asarray(getattr(model, name, np.zeros(shape)))
             if values.shape != shape or not np.isfinite(values).all():
                 return [f"{name} is not of shape {shape}, or not finite"]
-        return self._support_faults() + self._item_faults() + faults_of(
-            *((np.array_equal(getattr(model, name, own), own, equal_nan=True),
-               f"{name} is not that of result_") for name, own in known.items())
-        )  # fmt: skip
+        measured = [result.certificate.value for result in self.results]
+        known = dict.fromkeys(("duality_gap_", "residual_", "kkt_gap_"), measured)
+        known["objective_"] = [result.value for result in self.results]
+        other = [
+            name
+            for name, own in known.items()
+            if not np.array_equal(getattr(model, name, own), own, equal_nan=True)
+        ]
+        faults = [f"{name} is not that of result_" for name in other]
+        return self._support_faults() + self._item_faults() + faults
 
     def _support_faults(self) -> list[str]:
         """Check which items predict, and intercepts that are not free."""
@@ -193,16 +202,15 @@ class Fit:
 
     def _item_faults(self) -> list[str]:
         """Compare similarities to the stored items with those to the items given."""
-        model, n, items = self.model, self.raw.shape[0], plain(self.X)
-        stored = getattr(model, "X_fit_", None)
+        n, items = self.raw.shape[0], self.X
+        stored = getattr(self.model, "X_fit_", None)
         if stored is None:
             return []
         if len(stored) != n:
             return [f"X_fit_ has {len(stored)} items, the model was fitted on {n}"]
         rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLED)).astype(int))
         some = items[rows] if hasattr(items, "shape") else [items[i] for i in rows]
-        kernels = getattr(model, "kernels_", None) or [model.kernel_]
-        seen = sum(np.asarray(k(some, stored), dtype=float) for k in kernels)
+        seen = sum(np.asarray(k(some, stored), dtype=float) for k in self.functions)
         same = np.abs(seen - self.raw[rows]).max() <= 1e-9 * np.abs(self.raw).max()
         text = "X_fit_ does not hold the items that the model was fitted on"
         return faults_of((same, text))

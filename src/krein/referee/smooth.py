@@ -10,18 +10,10 @@ import scipy.linalg
 from scipy.special import logit, logsumexp, softmax
 
 from krein.methods import Method
-from krein.referee.evidence import (
-    EPS,
-    LOSSES,
-    Array,
-    Claim,
-    Evidence,
-    Problem,
-    faults_of,
-    norm,
-)
+from krein.referee.evidence import EPS, LOSSES, Array, Problem, norm
 from krein.referee.fit import Fit
-from krein.referee.kernel import treat
+from krein.referee.kernel import map_faults, treat
+from krein.referee.report import Claim, Evidence, Measured, faults_of
 
 # Coefficients of c.p.d. kernels carry the condition of the system they were solved
 # from: differences below this share of the loss at f = 0 count as rounding.
@@ -29,7 +21,6 @@ _FLOOR = 1e-11
 _STEPS = 6  # of Newton's method to a dual point of the logistic loss
 
 
-@np.errstate(over="ignore")  # rounding beyond the largest number is infinite
 def judge_ridge(fit: Fit) -> Iterator[Evidence]:
     """KreinRidge: ``(K~ + alpha W^-1) v = y - b``, with ``1'v = 0`` if b is fitted."""
     model, alpha, v = fit.model, float(fit["alpha"]), fit.coefficients()
@@ -40,17 +31,16 @@ def judge_ridge(fit: Fit) -> Iterator[Evidence]:
     size = alpha * norm(v / fit.root) / fit.root + np.abs(y) + abs(b)
     f, error = image + b, 4 * error + 8 * fit.spread * size
     problem = Problem(LOSSES["squared"], np.ones(fit.n), y, fit.weight, 2 * alpha)
-    evidence = Evidence(problem.objective(v, image, f, error))
-    floor = EPS * float(fit.weight @ (np.abs(y) + abs(b)) ** 2)
-    evidence.unit = max(abs(evidence.objective[0]), floor)
-    unit, off = 2 * max(float(np.abs(y).max()), 1e-300), problem.residual(v, f)
-    evidence.residual = float(np.abs(off).max()) / unit, 2 * float(error.max()) / unit
+    objective, known = problem.objective(v, image, f, error), {}
     if treated.convex:
         gap, slack = problem.gap(v, f, error)
         excess = 2 * alpha * abs(b * float(v.sum())) if model.fit_intercept else 0.0
-        evidence.gap = gap, slack + excess
-    evidence.faults += treated.map_faults(c, v)
-    yield evidence
+        floor = EPS * float(fit.weight @ (np.abs(y) + abs(b)) ** 2)
+        known["gap"] = Measured(gap, slack + excess, max(abs(objective.value), floor))
+    unit = 2 * max(float(np.abs(y).max()), 1e-300)
+    off, error = np.abs(problem.residual(v, f)).max() / unit, 2 * error.max() / unit
+    known["stationarity"] = Measured(float(off), float(error))
+    yield Evidence(objective, known, map_faults(treated, c, v))
 
 
 def _stabilised(alpha: float) -> Any:
@@ -72,7 +62,7 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
     treated = treat(fit, "flip" if model.flipped_ else "none")
     joint = model.multi_class == "multinomial" and b.size > 1
     A, C = np.array([*map(fit.coefficients, range(b.size))]), fit.row("dual_coef_", ...)
-    faults = treated.map_faults(C, A)
+    faults = map_faults(treated, C, A)
     faults += _uniqueness_faults(fit, treated, (2.0 if joint else 4.0) * N)
     images, errors = np.swapaxes([*map(treated.outputs, A, C)], 0, 1)
     error = float(errors.max()) + fit.spread * (float(np.abs(images.T + b).max()) + 1.0)
@@ -85,12 +75,12 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
         off = model.alpha_used_ * a / w + (softmax(F, axis=1) - T)[:, : rows.size]
         loss = float(w[:, 0] @ (logsumexp(F, axis=1) - (T * F).sum(axis=1)))
         value = loss + 0.5 * model.alpha_used_ * float(np.sum(a * image))
-        slack = error * (3 + model.alpha_used_ * float(np.abs(a).sum()))
+        size = float(np.abs(a).sum())
+        slack = error * (3 + model.alpha_used_ * size) + 64 * EPS * abs(value)
         sums = np.abs(a.sum(axis=0)).max() if model.fit_intercept else 0.0
         residual = max(float(np.abs(off).max()), float(sums))
-        evidence = Evidence((value, slack + 64 * EPS * abs(value)), faults=faults)
-        evidence.residual = residual, error + fit.spread * float(np.abs(a).sum())
-        yield from [evidence] * rows.size
+        known = {"stationarity": Measured(residual, error + fit.spread * size)}
+        yield from [Evidence(Measured(value, slack), known, faults)] * rows.size
 
 
 def _uniqueness_faults(fit: Fit, treated: Any, factor: float) -> list[str]:
@@ -122,15 +112,13 @@ def judge_dc_primal(fit: Fit) -> Iterator[Evidence]:
         problem = Problem(LOSSES["squared_hinge"], y, ones, fit.weight / 2, s)
         image = fit.K @ c
         error = fit.spread * (abs(fit.K) @ np.abs(c) + abs(b) + 1.0)
-        evidence = Evidence(problem.objective(c, image, image + b, error))
         pull = problem.w * problem.residual(c, image + b)
         gradient = np.append(fit.times(pull / root), float(np.sum(pull - s * c)))
         scale = 4 * s * norm(c / root) + 2 * norm(pull / root)
         slack = size * (fit.spread * scale + norm(root * error))
-        evidence.residual = norm(gradient), slack
         start = np.append(fit.times(y * root), float(fit.weight @ y))
-        evidence.residual_unit = norm(start)
-        yield evidence
+        known = {"stationarity": Measured(norm(gradient), slack, norm(start))}
+        yield Evidence(problem.objective(c, image, image + b, error), known)
 
 
 def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[tuple[Evidence, Claim]]:
@@ -152,7 +140,8 @@ def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[tuple[Evidence, Cla
         size = value + float(np.abs(c).sum() + image @ image)
         slack = 8.0 * EPS * np.sqrt(y.size) * size
         claim = "gap", model.duality_gap_[row], model.objective_[row], "stopped", 0.0
-        yield Evidence((value, slack), (gap, slack), unit=value), claim
+        known = {"gap": Measured(gap, slack, value)}
+        yield Evidence(Measured(value, slack), known), claim
 
 
 # ------------------------------------------- conditionally positive definite kernels
@@ -185,7 +174,7 @@ def judge_cpd(fit: Fit) -> Iterator[Evidence]:
             (lowest >= 0.0, f"the kernel is not c.p.d. for P: eigenvalue {lowest:.3g}"),
         )
         if lowest < 0.0:
-            evidence.gap, evidence.residual = None, (np.inf, 0.0)
+            evidence.known = {"stationarity": Measured(np.inf, 0.0)}
         yield evidence
 
 
@@ -213,7 +202,7 @@ def _cpd_evidence(
     image, constant = phi @ c, P[:, : p.size] @ p
     error = fit.spread * (np.abs(phi) @ np.abs(c) + np.abs(constant))
     error, f = error + fit.asymmetry * float(np.abs(c).sum()), image + constant + b
-    value, slack = problem.objective(c, image, f, error)
+    value, slack, _ = problem.objective(c, image, f, error)
     zero = float(w @ problem.loss.value(problem.target))
     slack = 2 * slack + fit.spread * value + 2 * _FLOOR * zero
     free = getattr(model, "polynomial_", model.polynomial) == "free"
@@ -226,17 +215,16 @@ def _cpd_evidence(
         least = not whole or _least_norm(problem, f, c)
     noise = 16 * fit.spread * (np.abs(problem.target) + np.abs(f)) / unit
     excess = np.abs(P.T @ c) - np.abs(P).T @ (1e-8 * np.abs(c) + noise)
-    evidence = Evidence((value, slack), (gap, slack), unit=max(value, 1e-8 * zero))
-    if not (whole or problem.s):
-        text = "alpha=0: the loss is checked, not that the norm is least"
-        evidence.notes.append(text)
-    evidence.faults += faults_of(
+    known = {"gap": Measured(gap, slack, max(value, 1e-8 * zero))}
+    faults = faults_of(
         (np.all(excess <= 0.0), "P'a = 0 is violated"),
         (least, "alpha=0, but the norm of f is not the least"),
         (b == 0.0, "intercept_ is not zero: poly_coef_ has the constant"),
         (free or not np.any(p), "poly_coef_ is not zero with polynomial='zero'"),
     )
-    return evidence
+    unsaid = "alpha=0: the loss is checked, not that the norm is least"
+    notes = [] if whole or problem.s else [unsaid]
+    return Evidence(Measured(value, slack), known, faults, notes)
 
 
 def _least_norm(problem: Problem, f: Array, c: Array) -> bool:

@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from krein.methods import weighted_flip
-from krein.referee.evidence import EPS, HINGE, Array, Evidence, Problem, faults_of
+from krein.methods import as_method, weighted_flip
+from krein.referee.evidence import EPS, HINGE, Array, Problem
 from krein.referee.fit import Fit
-from krein.referee.kernel import Decomposed, raw_faults, treat
+from krein.referee.kernel import Decomposed, map_faults, treat
+from krein.referee.report import Evidence, Measured, faults_of
 
 
 def judge_svm(fit: Fit) -> Iterator[Evidence]:
@@ -24,19 +25,19 @@ def judge_svm(fit: Fit) -> Iterator[Evidence]:
         method = weighted_flip(model.lam_pos, model.lam_neg)
     treated, C, boxes = treat(fit, method), fit.row("dual_coef_", ...), [*_boxes(fit)]
     V = np.array([(p.y * a).reshape(-1, fit.n).sum(axis=0) for p, a in boxes])
-    faults = treated.map_faults(C, V)
-    for row, (problem, a) in enumerate(boxes):
-        f, error = (np.resize(x, a.size) for x in treated.outputs(V[row], C[row]))
-        evidence = problem.dual_evidence(a, f, error, treated.convex)
-        evidence.gap = None if stationary else evidence.gap
-        evidence.faults += [] if row else faults
-        floor = -np.inf
+    faults = map_faults(treated, C, V)
+    for (problem, a), b, v, c in zip(boxes, model.intercept_, V, C, strict=True):
+        f, error = (np.resize(x, a.size) for x in treated.outputs(v, c))
+        least, lowest = 0.0, -np.inf
         if problem.total:  # one class: its optimum may be zero
             reach = treated.size * float(np.sum(a / fit.weight))
-            evidence.unit = max(evidence.unit, 0.5e-6 * problem.total * reach)
-            floor = _lowest_intercept(fit, C[row], problem.total)
-        b = float(model.intercept_[row])
-        evidence.faults += problem.intercept_faults(b, a, f, error, floor)
+            least = 0.5e-6 * problem.total * reach
+            lowest = _lowest_intercept(fit, c, problem.total)
+        convex = treated.convex and not stationary
+        evidence = problem.dual_evidence(a, f, error, convex, least)
+        evidence.faults += faults
+        evidence.faults += problem.intercept_faults(b, a, f, error, lowest)
+        faults = []
         yield evidence
 
 
@@ -72,22 +73,15 @@ def judge_proxy(fit: Fit) -> Iterator[Evidence]:
     R^-1 (y * a)``, is concave with gradient ``e - y * R^-1 A_+ u``: its gap is that of
     the SVM on the kernel ``R^-1 A_+ R^-1``.
     """
-    rho = float(fit.model.rho)
-    raw = fit.root[:, None] * fit.dense() * fit.root
-    whole = _positive_part(fit, raw)
+    rho, raw, clip = float(fit.model.rho), fit.scaled(), as_method("clip")
+    whole = Decomposed(fit, raw, clip)
     for row, y in enumerate(fit.signs()):
         a = fit.row("alpha_", row)
         problem, u = fit.hinge(y), y * a / fit.root
-        A = _positive_part(fit, raw + np.outer(u, u / (4 * rho)))
+        A = Decomposed(fit, raw + np.outer(u, u / (4 * rho)), clip)
         evidence = _proxy_evidence(problem, whole, A, a, rho)
         evidence.faults += _rule_faults(fit, row, problem, whole, A)
         yield evidence
-
-
-def _positive_part(fit: Fit, A: Array) -> Decomposed:
-    d, U = np.linalg.eigh(A)
-    edge = d.size * EPS * float(np.abs(d).max())
-    return Decomposed(fit, (d, U), np.maximum(d, 0.0), 1.0 * (d > edge), edge)
 
 
 def _proxy_evidence(
@@ -107,8 +101,8 @@ def _proxy_evidence(
     r = float(np.roots([1.0, 0.0, -p, -q]).real.max())
     cut = replace(problem, w=np.minimum(problem.w, r * (1 + 1e-8) * fit.root))
     negative = np.minimum(whole.values, 0.0)
-    objective = rho * float(negative @ negative) + rise, slack
-    return Evidence(objective, cut.best_gap(a, f, error), unit=unit)
+    objective = Measured(rho * float(negative @ negative) + rise, slack)
+    return Evidence(objective, {"gap": Measured(*cut.best_gap(a, f, error), unit)})
 
 
 def _rule_faults(
@@ -116,8 +110,8 @@ def _rule_faults(
 ) -> list[str]:
     """Check that coefficients and intercept follow from alpha by the rule chosen."""
     a, c, rule = fit.row("alpha_", row), fit.row("dual_coef_", row), fit["new_points"]
-    maps = {"clip": known.map_faults, "project": A.map_faults}.get(rule, raw_faults)
-    faults, b = maps(c, problem.y * a), float(fit.model.intercept_[row])
+    treated = {"clip": known, "project": A}.get(rule)
+    faults, b = map_faults(treated, c, problem.y * a), float(fit.model.intercept_[row])
     f, error = fit.K @ c, fit.spread * (abs(fit.K) @ np.abs(c))
     if rule == "luss":
         f, error = A.outputs(problem.y * a, c)
@@ -135,24 +129,25 @@ def judge_mkl(fit: Fit) -> Iterator[Evidence]:
     of the SVM on K(s) bounds phi(s) from above, and every a in Q bounds the minimum
     from below by ``min_i e'a - v'K_i v/2 + costs_i``.
     """
-    model, square, w = fit.model, np.ix_(fit.kept, fit.kept), fit.weight
-    stack = np.array([0.5 * (K + K.T)[square] for K in fit.stack()])
+    model, square = fit.model, np.ix_(fit.kept, fit.kept)
+    stack = np.array([0.5 * (K + K.T)[square] for K in fit.stack])
     costs = np.zeros(len(stack))
     if model.target is not None:
         target = np.asarray(model.target, dtype=float)
         target = target[square] if target.ndim else stack[int(model.target)]
+        w = fit.weight
         costs = model.rho * np.array([w @ (K - target) ** 2 @ w for K in stack])
     for row, y in enumerate(fit.signs()):
         shares, a = model.weights_[row], fit.row("alpha_", row)
         K, v, problem = np.tensordot(shares, stack, 1), y * a, fit.hinge(y)
         f, error = K @ v, 2 * fit.spread * (np.abs(K) @ np.abs(v))
-        evidence = problem.dual_evidence(a, f, error, convex=True)
+        evidence = problem.dual_evidence(a, f, error)
         points = [a, np.asarray(fit.results[row].info.get("alpha", a))]
         inside = [p for p in points if not problem.infeasible(p)]
         below = [p.sum() - 0.5 * (stack @ (y * p)) @ (y * p) + costs for p in inside]
         least = max((float(np.min(values)) for values in below), default=-np.inf)
         _bound_weights(evidence, shares, costs, least)
-        evidence.faults += raw_faults(fit.row("dual_coef_", row), v)
+        evidence.faults += map_faults(None, fit.row("dual_coef_", row), v)
         b = float(model.intercept_[row])
         evidence.faults += problem.intercept_faults(b, a, f, error)
         yield evidence
@@ -160,11 +155,11 @@ def judge_mkl(fit: Fit) -> Iterator[Evidence]:
 
 def _bound_weights(e: Evidence, shares: Array, costs: Array, below: float) -> None:
     """Turn the evidence on the machine into one on the weights of the kernels."""
-    (value, value_slack), (gap, gap_slack) = e.objective, e.gap or (0.0, 0.0)
-    above = value + float(shares @ costs) + gap
-    slack = value_slack + gap_slack + 64 * EPS * (abs(above) + float(costs.max()))
-    e.unit = abs(above - float(costs.min()))
-    e.objective = above, slack + min(gap, 1e-6 * e.unit)
-    e.gap, e.residual = (max(0.0, above - below), 2 * slack), None
+    gap = e.known["gap"]
+    above = e.objective.value + float(shares @ costs) + gap.value
+    unit, size = abs(above - float(costs.min())), abs(above) + float(costs.max())
+    slack = e.objective.slack + gap.slack + 64 * EPS * size
+    e.objective = Measured(above, slack + min(gap.value, 1e-6 * unit))
+    e.known = {"gap": Measured(max(0.0, above - below), 2 * slack, unit)}
     simplex = abs(float(shares.sum()) - 1.0) <= 1e-9 and shares.min() >= 0.0
     e.faults += faults_of((simplex, "weights_ are negative, or not of sum 1"))
