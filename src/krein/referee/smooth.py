@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.special import logit, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
 from krein.methods import Method
 from krein.referee.evidence import EPS, LOSSES, Array, Problem, norm
@@ -18,7 +18,7 @@ from krein.referee.report import Claim, Evidence, Measured, faults_of
 # Coefficients of c.p.d. kernels carry the condition of the system they were solved
 # from: differences below this share of the loss at f = 0 count as rounding.
 _FLOOR = 1e-11
-_STEPS = 6  # of Newton's method to a dual point of the logistic loss
+_BALANCED = 1e-7  # P'c = 0 to this share of the size of its terms
 
 
 def judge_ridge(fit: Fit) -> Iterator[Evidence]:
@@ -168,7 +168,7 @@ def judge_cpd(fit: Fit) -> Iterator[Evidence]:
     for row, y in enumerate(fit.signs()):
         problem = Problem(LOSSES[name], y, target, fit.weight, 2 * float(fit["alpha"]))
         c = fit.row("dual_coef_", row)
-        evidence = _cpd_evidence(fit, row, problem, P, (H, back @ c[J]))
+        evidence = _cpd_evidence(fit, row, problem, P, H, back @ c[J])
         evidence.faults += faults_of(
             (not np.any(np.delete(c, J)), "coefficients outside the basis points"),
             (lowest >= 0.0, f"the kernel is not c.p.d. for P: eigenvalue {lowest:.3g}"),
@@ -195,7 +195,7 @@ def _features(phi: Array, P: Array, J: Array) -> tuple[Array, Array, float]:
 
 
 def _cpd_evidence(
-    fit: Fit, row: int, problem: Problem, P: Array, features: tuple[Array, Array]
+    fit: Fit, row: int, problem: Problem, P: Array, H: Array, h: Array
 ) -> Evidence:
     model, w, phi = fit.model, fit.weight, fit.dense()
     c, p, b = fit.row("dual_coef_", row), model.poly_coef_[row], model.intercept_[row]
@@ -209,7 +209,7 @@ def _cpd_evidence(
     whole = free and (model.n_basis or fit.n) >= fit.n  # then c are multipliers
     gap, unit, least = value, problem.s / w, True
     if problem.s:
-        gap = min(gap, _cpd_gap(problem, f, P if free else P[:, :0], features, c))
+        gap = min(gap, _cpd_gap(problem, f, P if free else P[:, :0], H, h))
     else:
         unit = np.full_like(w, np.abs(phi).mean() or 1.0)
         least = not whole or _least_norm(problem, f, c)
@@ -234,46 +234,23 @@ def _least_norm(problem: Problem, f: Array, c: Array) -> bool:
     return bool(signs and np.abs(a) @ z <= 1e-3 * (np.abs(a) @ np.abs(problem.target)))
 
 
-def _cpd_gap(
-    problem: Problem, f: Array, P: Array, features: tuple[Array, Array], c: Array
-) -> float:
-    """The least gap from several dual points, each moved to where P'c = 0.
+def _cpd_gap(problem: Problem, f: Array, P: Array, H: Array, h: Array) -> float:
+    """The gap at a dual point with P'c = 0, by a step of Newton's method from f.
 
-    The coefficients themselves, the slopes of the loss, and steps of Newton's method
-    from these slopes: coefficients of an ill-conditioned system are rounded, and slopes
-    are not feasible. Every point gives a valid bound.
+    Slopes of the loss are not feasible, and coefficients of a subset of the items, or
+    of an ill-conditioned system, are not the best. c = 0 where the loss is flat.
     """
-    (H, h), y, w, s = features, problem.y, problem.w, problem.s
-    z, logistic = problem.short(f), problem.loss.ends[1] == 1.0
-    slope = aim = problem.loss.slope(z)
-    half, points = np.sqrt(s / 2), [s * y * c / w, slope]
-    for _ in range(_STEPS if logistic else 1):
-        bend = np.full_like(f, 2.0)
-        if logistic:
-            near = np.clip(points[-1], 1e-300, 1 - EPS)
-            bend = np.maximum(near * (1 - near), 1e-200)
-            aim = near - bend * (logit(near) - z) if len(points) > 2 else slope
-        unit = np.sqrt(2 * w * bend) / s
-        system = np.vstack([half * H.T * unit, np.eye(w.size)])
-        right = np.append(half * h, np.sqrt(w / (2 * bend)) * y * aim)
-        solved = np.linalg.lstsq(system, right, rcond=None)[0]
-        points.append(y * s / w * unit * solved)
-    return min(_gap_near(problem, f, P, features, q) for q in points)
-
-
-def _gap_near(
-    problem: Problem, f: Array, P: Array, features: tuple[Array, Array], q: Array
-) -> float:
-    """The gap at a dual point near q with P'c = 0; infinite if none is found."""
-    (H, h), (low, high) = features, problem.loss.ends
-    y, w, s = problem.y, problem.w, problem.s
-    for _ in range(4):
-        q = np.clip(q, low, high)
-        c = y * w * q / s
-        excess = P.T @ c
-        if np.all(np.abs(excess) <= 1e-12 * (np.abs(P).T @ np.abs(c)) + 1e-300):
-            return problem.gap(y * c, f, 0 * f)[0] + 0.5 * s * norm(h - H.T @ c) ** 2
-        room = np.minimum(np.minimum(q - low, high - q), np.abs(q).max())
-        inverse = np.linalg.pinv((P.T * (w * room)) @ P, hermitian=True)
-        q = q - room * y * (P @ (inverse @ (s * excess)))
-    return np.inf
+    y, w, s, (low, high) = problem.y, problem.w, problem.s, problem.loss.ends
+    slope = problem.loss.slope(problem.short(f))
+    bend = slope * (1 - slope) if high == 1.0 else 2.0 * (slope != 0.0)
+    unit, bend = np.sqrt(w * bend / s), np.maximum(bend, 1e-200)
+    free = scipy.linalg.null_space((unit[:, None] * P).T) if P.size else np.eye(w.size)
+    system = np.vstack([unit * H.T @ free, free])
+    right = np.append(np.sqrt(s) * h, np.sqrt(w / bend) * y * slope)
+    c = unit / np.sqrt(s) * (free @ np.linalg.lstsq(system, right, rcond=None)[0])
+    c = y * w * np.clip(s * y * c / w, low, high) / s
+    if np.any(np.abs(P.T @ c) > _BALANCED * (np.abs(P).T @ np.abs(c)) + 1e-300):
+        return np.inf
+    excess = abs((f - H @ h) @ c)  # of P'c, times the polynomial
+    gap = problem.gap(y * c, f, 0 * f)[0] + s * excess
+    return gap + 0.5 * s * norm(h - H.T @ c) ** 2
