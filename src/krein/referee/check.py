@@ -236,8 +236,7 @@ def _check_repaired(K: Any, repaired: Any) -> CertificateReport:
         (semidefinite, f"the smallest eigenvalue is {w[0]:.3g}, not {least:g}"),
         (near, f"distance {claimed:.9g}, recomputed {distance:.9g}"),
     )
-    evidence = Evidence(
-        Measured(value, 0.0), {"gap": Measured(gap, slack, value)}, faults
-    )
+    found = Measured(gap, slack, value)
+    evidence = Evidence(Measured(value, 0.0), "gap", found, faults)
     claim = "gap", float(repaired.duality_gap), value, repaired.status, repaired.tol
     return report_on("Repaired", [(evidence, claim)], [])

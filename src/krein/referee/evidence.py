@@ -162,11 +162,11 @@ class Problem:
         value = float(self.target @ a) - 0.5 * float((self.y * a) @ f)
         slack = float(np.abs(a) @ error)
         slack += 8 * (a.size + 8) * EPS * float(np.abs(self.target) @ np.abs(a))
-        known = {"stationarity": Measured(self.violation(a, f), 2 * float(error.max()))}
+        kind, found = "stationarity", (self.violation(a, f), 2 * float(error.max()))
         if convex:
-            # Where all variables are 0 the loss stands for the value.
-            floor = 0.0 if a.any() else 1e-6 * float(self.w @ np.abs(self.target))
             gap, rounding = self.best_gap(a, f, error)
-            unit = max(abs(value), floor, least)
-            known = {"gap": Measured(gap, rounding + slack, unit)} | known
-        return Evidence(Measured(value, slack), known, self.infeasible(a))
+            if not a.any():  # the loss stands for the value
+                least = max(least, 1e-6 * float(self.w @ np.abs(self.target)))
+            kind, found = "gap", (gap, rounding + slack, max(abs(value), least))
+        objective = Measured(value, slack)
+        return Evidence(objective, kind, Measured(*found), self.infeasible(a))

@@ -85,6 +85,10 @@ class Fit:
         v = np.asarray(self.results[row].x, dtype=float)
         return v if v.shape == (self.n,) else np.full(self.n, np.nan)
 
+    def claims_gap(self, row: int = 0) -> bool:
+        """Whether a bound is claimed, not only a stationary point."""
+        return bool(self.results[row].certificate.kind == "gap")
+
     def claims(self) -> Iterator[Claim]:
         """Return what the model claims of each row."""
         for r in self.results:

@@ -34,9 +34,10 @@ class Evidence:
     ----------
     objective : Measured
         Recomputed.
-    known : dict of Measured
-        By kind, the stronger first: "gap", a valid bound, where the problem is convex;
-        "stationarity", the violation of the optimality conditions.
+    kind : {"gap", "stationarity"}
+        A gap only if it is claimed and the problem is convex.
+    found : Measured
+        A valid bound, or the violation of the optimality conditions.
     faults : list of str
         What is wrong apart from the numbers: the point is not feasible, the
         attributes that predict are not those of the point that was certified.
@@ -45,32 +46,26 @@ class Evidence:
     """
 
     objective: Measured
-    known: dict[str, Measured]
+    kind: str
+    found: Measured
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def judge(self, claim: Claim) -> tuple[str, float, list[str]]:
+    def judge(self, claim: Claim) -> tuple[str, list[str]]:
         """Say what holds of a claim and what does not, rounding counted."""
         claimed, bound, objective, status, tol = claim
-        kind = claimed if claimed in self.known else next(iter(self.known))
-        (value, slack, _), (measure, rounding, _) = self.objective, self.known[kind]
-        fine = kind != claimed or measure <= bound * (1 + 1e-9) + rounding
-        solved = any(
-            found <= tol * (1 + 1e-6) * unit + off
-            for found, off, unit in self.known.values()
-        )
+        (value, slack, _), (measure, rounding, unit) = self.objective, self.found
         recomputed = f"recomputed {measure:.6g} (rounding accounts for {rounding:.1g})"
         faults = self.faults + faults_of(
             (abs(objective - value) <= slack,
              f"objective_ says {objective:.9g}, recomputed {value:.9g}"),
-            (claimed != "gap" or kind == "gap",
-             "a gap is claimed for a problem that is not convex"),
-            (fine, f"{kind} claimed {bound:.6g}, {recomputed}"),
-            (status != "converged" or solved,
+            (claimed == self.kind, "a gap is claimed for a problem that is not convex"),
+            (measure <= bound * (1 + 1e-9) + rounding,
+             f"{self.kind} claimed {bound:.6g}, {recomputed}"),
+            (status != "converged" or measure <= tol * (1 + 1e-6) * unit + rounding,
              f"says converged with tol={tol:g}, but {recomputed}"),
         )  # fmt: skip
-        certain = not self.faults and status != "diverged"
-        return kind if certain else "none", measure, faults
+        return "none" if self.faults or status == "diverged" else self.kind, faults
 
 
 def faults_of(*checks: tuple[bool | np.bool_, str]) -> list[str]:
@@ -141,9 +136,9 @@ def report_on(
     """One report from evidence and claims of all rows, and faults of the whole."""
     kinds, numbers, wrong, notes = [], [], [*faults], dict[str, None]()
     for i, (evidence, claim) in enumerate(rows):
-        kind, measure, own = evidence.judge(claim)
+        kind, own = evidence.judge(claim)
         kinds.append(kind)
-        numbers.append((claim[1], measure, evidence.objective.value))
+        numbers.append((claim[1], evidence.found.value, evidence.objective.value))
         wrong += [f"row {i}: {fault}" for fault in own]
         notes |= dict.fromkeys(f"note: {note}" for note in evidence.notes)
     kind = next((k for k in _MEANING if k in kinds), "none")

@@ -31,16 +31,16 @@ def judge_ridge(fit: Fit) -> Iterator[Evidence]:
     size = alpha * norm(v / fit.root) / fit.root + np.abs(y) + abs(b)
     f, error = image + b, 4 * error + 8 * fit.spread * size
     problem = Problem(LOSSES["squared"], np.ones(fit.n), y, fit.weight, 2 * alpha)
-    objective, known = problem.objective(v, image, f, error), {}
-    if treated.convex:
+    kind, objective = "stationarity", problem.objective(v, image, f, error)
+    unit, off = 2 * max(float(np.abs(y).max()), 1e-300), problem.residual(v, f)
+    found = Measured(np.abs(off).max() / unit, 2 * error.max() / unit)
+    if treated.convex and fit.claims_gap():
         gap, slack = problem.gap(v, f, error)
         excess = 2 * alpha * abs(b * float(v.sum())) if model.fit_intercept else 0.0
         floor = EPS * float(fit.weight @ (np.abs(y) + abs(b)) ** 2)
-        known["gap"] = Measured(gap, slack + excess, max(abs(objective.value), floor))
-    unit = 2 * max(float(np.abs(y).max()), 1e-300)
-    off, error = np.abs(problem.residual(v, f)).max() / unit, 2 * error.max() / unit
-    known["stationarity"] = Measured(float(off), float(error))
-    yield Evidence(objective, known, map_faults(treated, c, v))
+        unit = max(abs(objective.value), floor)
+        kind, found = "gap", Measured(gap, slack + excess, unit)
+    yield Evidence(objective, kind, found, map_faults(treated, c, v))
 
 
 def _stabilised(alpha: float) -> Any:
@@ -79,8 +79,9 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
         slack = error * (3 + model.alpha_used_ * size) + 64 * EPS * abs(value)
         sums = np.abs(a.sum(axis=0)).max() if model.fit_intercept else 0.0
         residual = max(float(np.abs(off).max()), float(sums))
-        known = {"stationarity": Measured(residual, error + fit.spread * size)}
-        yield from [Evidence(Measured(value, slack), known, faults)] * rows.size
+        found = Measured(residual, error + fit.spread * size)
+        evidence = Evidence(Measured(value, slack), "stationarity", found, faults)
+        yield from [evidence] * rows.size
 
 
 def _uniqueness_faults(fit: Fit, treated: Any, factor: float) -> list[str]:
@@ -117,8 +118,9 @@ def judge_dc_primal(fit: Fit) -> Iterator[Evidence]:
         scale = 4 * s * norm(c / root) + 2 * norm(pull / root)
         slack = size * (fit.spread * scale + norm(root * error))
         start = np.append(fit.times(y * root), float(fit.weight @ y))
-        known = {"stationarity": Measured(norm(gradient), slack, norm(start))}
-        yield Evidence(problem.objective(c, image, image + b, error), known)
+        objective = problem.objective(c, image, image + b, error)
+        found = Measured(norm(gradient), slack, norm(start))
+        yield Evidence(objective, "stationarity", found)
 
 
 def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[tuple[Evidence, Claim]]:
@@ -140,8 +142,8 @@ def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[tuple[Evidence, Cla
         size = value + float(np.abs(c).sum() + image @ image)
         slack = 8.0 * EPS * np.sqrt(y.size) * size
         claim = "gap", model.duality_gap_[row], model.objective_[row], "stopped", 0.0
-        known = {"gap": Measured(gap, slack, value)}
-        yield Evidence(Measured(value, slack), known), claim
+        found = Measured(gap, slack, value)
+        yield Evidence(Measured(value, slack), "gap", found), claim
 
 
 # ------------------------------------------- conditionally positive definite kernels
@@ -174,7 +176,7 @@ def judge_cpd(fit: Fit) -> Iterator[Evidence]:
             (lowest >= 0.0, f"the kernel is not c.p.d. for P: eigenvalue {lowest:.3g}"),
         )
         if lowest < 0.0:
-            evidence.known = {"stationarity": Measured(np.inf, 0.0)}
+            evidence.kind, evidence.found = "stationarity", Measured(np.inf, 0.0)
         yield evidence
 
 
@@ -215,7 +217,7 @@ def _cpd_evidence(
         least = not whole or _least_norm(problem, f, c)
     noise = 16 * fit.spread * (np.abs(problem.target) + np.abs(f)) / unit
     excess = np.abs(P.T @ c) - np.abs(P).T @ (1e-8 * np.abs(c) + noise)
-    known = {"gap": Measured(gap, slack, max(value, 1e-8 * zero))}
+    found = Measured(gap, slack, max(value, 1e-8 * zero))
     faults = faults_of(
         (np.all(excess <= 0.0), "P'a = 0 is violated"),
         (least, "alpha=0, but the norm of f is not the least"),
@@ -224,7 +226,7 @@ def _cpd_evidence(
     )
     unsaid = "alpha=0: the loss is checked, not that the norm is least"
     notes = [] if whole or problem.s else [unsaid]
-    return Evidence(Measured(value, slack), known, faults, notes)
+    return Evidence(Measured(value, slack), "gap", found, faults, notes)
 
 
 def _least_norm(problem: Problem, f: Array, c: Array) -> bool:

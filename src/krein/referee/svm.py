@@ -19,21 +19,22 @@ from krein.referee.report import Evidence, Measured, faults_of
 
 def judge_svm(fit: Fit) -> Iterator[Evidence]:
     """SpectrumSVC, KreinSVC, SpectrumSVR, SpectrumOneClassSVM, and DCSVC's dual."""
-    model, stationary = fit.model, hasattr(fit.model, "kkt_gap_")
-    method = "none" if stationary else fit["method"]
+    model = fit.model
+    method = "none" if hasattr(model, "kkt_gap_") else fit["method"]
     if hasattr(model, "lam_pos"):
         method = weighted_flip(model.lam_pos, model.lam_neg)
     treated, C, boxes = treat(fit, method), fit.row("dual_coef_", ...), [*_boxes(fit)]
     V = np.array([(p.y * a).reshape(-1, fit.n).sum(axis=0) for p, a in boxes])
     faults = map_faults(treated, C, V)
-    for (problem, a), b, v, c in zip(boxes, model.intercept_, V, C, strict=True):
+    for row, (problem, a) in enumerate(boxes):
+        v, c, b = V[row], C[row], model.intercept_[row]
         f, error = (np.resize(x, a.size) for x in treated.outputs(v, c))
         least, lowest = 0.0, -np.inf
         if problem.total:  # one class: its optimum may be zero
             reach = treated.size * float(np.sum(a / fit.weight))
             least = 0.5e-6 * problem.total * reach
             lowest = _lowest_intercept(fit, c, problem.total)
-        convex = treated.convex and not stationary
+        convex = treated.convex and fit.claims_gap(row)
         evidence = problem.dual_evidence(a, f, error, convex, least)
         evidence.faults += faults
         evidence.faults += problem.intercept_faults(b, a, f, error, lowest)
@@ -102,7 +103,7 @@ def _proxy_evidence(
     cut = replace(problem, w=np.minimum(problem.w, r * (1 + 1e-8) * fit.root))
     negative = np.minimum(whole.values, 0.0)
     objective = Measured(rho * float(negative @ negative) + rise, slack)
-    return Evidence(objective, {"gap": Measured(*cut.best_gap(a, f, error), unit)})
+    return Evidence(objective, "gap", Measured(*cut.best_gap(a, f, error), unit))
 
 
 def _rule_faults(
@@ -155,11 +156,11 @@ def judge_mkl(fit: Fit) -> Iterator[Evidence]:
 
 def _bound_weights(e: Evidence, shares: Array, costs: Array, below: float) -> None:
     """Turn the evidence on the machine into one on the weights of the kernels."""
-    gap = e.known["gap"]
+    gap = e.found
     above = e.objective.value + float(shares @ costs) + gap.value
     unit, size = abs(above - float(costs.min())), abs(above) + float(costs.max())
     slack = e.objective.slack + gap.slack + 64 * EPS * size
     e.objective = Measured(above, slack + min(gap.value, 1e-6 * unit))
-    e.known = {"gap": Measured(max(0.0, above - below), 2 * slack, unit)}
+    e.found = Measured(max(0.0, above - below), 2 * slack, unit)
     simplex = abs(float(shares.sum()) - 1.0) <= 1e-9 and shares.min() >= 0.0
     e.faults += faults_of((simplex, "weights_ are negative, or not of sum 1"))
