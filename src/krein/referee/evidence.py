@@ -153,20 +153,22 @@ class Problem:
         )  # fmt: skip
 
     def dual_evidence(
-        self, a: Array, f: Array, error: Array, convex: bool = True, least: float = 0.0
-    ) -> Evidence:
-        """Judge variables in the box by the outputs f = K c without b.
+        self, a: Array, b: float, f: Array, error: Array, *, convex: bool = True,
+        least: float = 0.0, floor: float = -np.inf,
+    ) -> Evidence:  # fmt: skip
+        """Judge variables in the box by the outputs f = K c without b, and b.
 
         A relative gap refers to the value of the dual, or to `least` if that is more.
         """
         value = float(self.target @ a) - 0.5 * float((self.y * a) @ f)
         slack = float(np.abs(a) @ error)
         slack += 8 * (a.size + 8) * EPS * float(np.abs(self.target) @ np.abs(a))
-        kind, found = "stationarity", (self.violation(a, f), 2 * float(error.max()))
+        kind, found = "stationarity", Measured(self.violation(a, f), 2 * error.max())
         if convex:
             gap, rounding = self.best_gap(a, f, error)
             if not a.any():  # the loss stands for the value
                 least = max(least, 1e-6 * float(self.w @ np.abs(self.target)))
-            kind, found = "gap", (gap, rounding + slack, max(abs(value), least))
-        objective = Measured(value, slack)
-        return Evidence(objective, kind, Measured(*found), self.infeasible(a))
+            unit = max(abs(value), least)
+            kind, found = "gap", Measured(gap, rounding + slack, unit)
+        faults = self.infeasible(a) + self.intercept_faults(b, a, f, error, floor)
+        return Evidence(Measured(value, slack), kind, found, faults)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -12,6 +12,20 @@ from krein.referee.evidence import EPS, HINGE, Array, Problem
 from krein.referee.report import Claim, faults_of
 
 _SAMPLED = 200  # rows of similarities that are computed again from the stored items
+
+
+class Row(NamedTuple):
+    """What a model has for one row, on the samples of positive weight.
+
+    Labels +1 and -1, or 0 for items that it does not see; `alpha_` and `dual_coef_`;
+    the intercept; and whether a gap is claimed, not only a stationary point.
+    """
+
+    y: Array
+    a: Array
+    c: Array
+    b: float
+    claims_gap: bool
 
 
 class Fit:
@@ -76,18 +90,18 @@ class Fit:
         """Return the problem of an SVM with these labels."""
         return Problem(HINGE, y, np.ones(self.n), self["C"] * self.weight * np.abs(y))
 
-    def row(self, name: str, row: Any = 0) -> Array:
-        """Return a row of `dual_coef_` or `alpha_`, samples of positive weight only."""
-        return getattr(self.model, name)[row, self.kept]
+    def rows(self) -> Iterator[Row]:
+        """Return the rows of the model."""
+        C, b = self.model.dual_coef_[:, self.kept], self.model.intercept_
+        A = getattr(self.model, "alpha_", self.model.dual_coef_)[:, self.kept]
+        for row, y in enumerate(self.signs()):
+            gap = self.results[row].certificate.kind == "gap"
+            yield Row(y, A[row], C[row], float(b[row]), gap)
 
     def coefficients(self, row: int = 0) -> Array:
         """Coefficients on the kernel trained on; NaN if their shape is wrong."""
         v = np.asarray(self.results[row].x, dtype=float)
         return v if v.shape == (self.n,) else np.full(self.n, np.nan)
-
-    def claims_gap(self, row: int = 0) -> bool:
-        """Whether a bound is claimed, not only a stationary point."""
-        return bool(self.results[row].certificate.kind == "gap")
 
     def claims(self) -> Iterator[Claim]:
         """Return what the model claims of each row."""
@@ -139,20 +153,16 @@ class Fit:
     def _weights(self, codes: Array, sample_weight: Any) -> Array:
         """Sample weight times class weight."""
         by_class, n = getattr(self.model, "class_weight", None), codes.size
-        weight = np.asarray(np.ones(n) if sample_weight is None else sample_weight)
-        if by_class is None:
-            return weight.astype(float)
-        names = self.model.classes_.tolist()
+        weight = np.array(np.ones(n) if sample_weight is None else sample_weight, float)
         if isinstance(by_class, str):  # balanced
-            counts = np.bincount(codes, minlength=len(names))
-            by_class = dict(zip(names, n / (len(names) * counts), strict=True))
-        return weight * np.array([by_class.get(name, 1.0) for name in names])[codes]
+            weight *= n / len(self.model.classes_) / np.bincount(codes)[codes]
+        elif by_class is not None:
+            names = self.model.classes_.tolist()
+            weight *= np.array([by_class.get(name, 1.0) for name in names])[codes]
+        return weight
 
     def signs(self) -> Iterator[Array]:
-        """Labels +1, -1, or 0 for items that it does not see, of each row.
-
-        Against the rest, or pair by pair; without classes all are +1.
-        """
+        """Labels of each row: against the rest, or pair by pair; +1 without classes."""
         n = len(getattr(self.model, "classes_", ()))
         pairs: Any = [(0, 1)] if n == 2 else [(None, k) for k in range(n)]
         if getattr(self.model, "multi_class", "ovr") == "ovo":
@@ -170,22 +180,19 @@ class Fit:
         model, rows = self.model, len(self.results)
         whole = rows, self.raw.shape[0]
         shapes = {"dual_coef_": whole, "alpha_": whole, "intercept_": whole[:1]}
-        for name in ("weights_", "poly_coef_"):
-            shapes[name] = (rows, *np.shape(getattr(model, name, [[]]))[1:])
-        for name, shape in shapes.items():
-            values = np.asarray(getattr(model, name, np.zeros(shape)))
+        for name in (*shapes, "weights_", "poly_coef_"):
+            values = np.asarray(getattr(model, name, np.zeros(whole)))
+            shape = shapes.get(name, (rows, *values.shape[1:]))
             if values.shape != shape or not np.isfinite(values).all():
                 return [f"{name} is not of shape {shape}, or not finite"]
+        faults = self._support_faults() + self._item_faults()
         measured = [result.certificate.value for result in self.results]
         known = dict.fromkeys(("duality_gap_", "residual_", "kkt_gap_"), measured)
         known["objective_"] = [result.value for result in self.results]
-        other = [
-            name
-            for name, own in known.items()
-            if not np.array_equal(getattr(model, name, own), own, equal_nan=True)
-        ]
-        faults = [f"{name} is not that of result_" for name in other]
-        return self._support_faults() + self._item_faults() + faults
+        for name, own in known.items():
+            same = np.array_equal(getattr(model, name, own), own, equal_nan=True)
+            faults += faults_of((same, f"{name} is not that of result_"))
+        return faults
 
     def _support_faults(self) -> list[str]:
         """Check which items predict, and intercepts that are not free."""

@@ -153,4 +153,5 @@ def report_on(
 def unchecked(name: str, reason: str) -> CertificateReport:
     """Report that nothing can be said, and why."""
     text = f"{name}: the certificate cannot be checked: {reason}"
-    return CertificateReport(None, "none", *np.empty((3, 0)), text)
+    nothing = np.empty(0)
+    return CertificateReport(None, "none", nothing, nothing, nothing, text)

@@ -1,4 +1,4 @@
-"""Machines with a smooth loss: ridge, logistic, the DC primal, hits, c.p.d. kernels."""
+"""Smooth losses: ridge, logistic, the DC primal, hits, repairs, c.p.d. kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.special import logsumexp, softmax
 
 from krein.methods import Method
 from krein.referee.evidence import EPS, LOSSES, Array, Problem, norm
-from krein.referee.fit import Fit
+from krein.referee.fit import Fit, class_numbers
 from krein.referee.kernel import map_faults, treat
 from krein.referee.report import Claim, Evidence, Measured, faults_of
 
@@ -24,7 +24,7 @@ _BALANCED = 1e-7  # P'c = 0 to this share of the size of its terms
 def judge_ridge(fit: Fit) -> Iterator[Evidence]:
     """KreinRidge: ``(K~ + alpha W^-1) v = y - b``, with ``1'v = 0`` if b is fitted."""
     model, alpha, v = fit.model, float(fit["alpha"]), fit.coefficients()
-    y, b, c = fit.y.astype(float), float(model.intercept_[0]), fit.row("dual_coef_")
+    y, (_, _, c, b, claims_gap) = fit.y.astype(float), next(fit.rows())
     method = _stabilised(alpha) if model.method == "stabilised" else model.method
     treated = treat(fit, method)
     image, error = treated.outputs(v, c)
@@ -34,7 +34,7 @@ def judge_ridge(fit: Fit) -> Iterator[Evidence]:
     kind, objective = "stationarity", problem.objective(v, image, f, error)
     unit, off = 2 * max(float(np.abs(y).max()), 1e-300), problem.residual(v, f)
     found = Measured(np.abs(off).max() / unit, 2 * error.max() / unit)
-    if treated.convex and fit.claims_gap():
+    if treated.convex and claims_gap:
         gap, slack = problem.gap(v, f, error)
         excess = 2 * alpha * abs(b * float(v.sum())) if model.fit_intercept else 0.0
         floor = EPS * float(fit.weight @ (np.abs(y) + abs(b)) ** 2)
@@ -58,15 +58,15 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
 
     One joint problem, or one per row, where the scores of the other class are 0.
     """
-    model, b, N = fit.model, np.asarray(fit.model.intercept_), float(fit.weight.sum())
+    model, N = fit.model, float(fit.weight.sum())
+    signs, _, C, b, _ = map(np.array, zip(*fit.rows(), strict=True))
     treated = treat(fit, "flip" if model.flipped_ else "none")
     joint = model.multi_class == "multinomial" and b.size > 1
-    A, C = np.array([*map(fit.coefficients, range(b.size))]), fit.row("dual_coef_", ...)
+    A = np.array([*map(fit.coefficients, range(b.size))])
     faults = map_faults(treated, C, A)
     faults += _uniqueness_faults(fit, treated, (2.0 if joint else 4.0) * N)
     images, errors = np.swapaxes([*map(treated.outputs, A, C)], 0, 1)
     error = float(errors.max()) + fit.spread * (float(np.abs(images.T + b).max()) + 1.0)
-    signs = np.array([*fit.signs()])
     for rows in [np.arange(b.size)] if joint else np.arange(b.size)[:, None]:
         a, image, w = A[rows].T, images[rows].T, fit.weight[:, None] / N
         T, F = signs[rows].T > 0, image + b[rows]
@@ -108,8 +108,7 @@ def judge_dc_primal(fit: Fit) -> Iterator[Evidence]:
     """
     root, s, ones = fit.root, 1 / fit.model.C, np.ones(fit.n)
     size = fit.size() + norm(root)
-    for row, y in enumerate(fit.signs()):
-        c, b = fit.row("dual_coef_", row), float(fit.model.intercept_[row])
+    for y, _, c, b, _ in fit.rows():
         problem = Problem(LOSSES["squared_hinge"], y, ones, fit.weight / 2, s)
         image = fit.K @ c
         error = fit.spread * (abs(fit.K) @ np.abs(c) + abs(b) + 1.0)
@@ -123,7 +122,7 @@ def judge_dc_primal(fit: Fit) -> Iterator[Evidence]:
         yield Evidence(objective, "stationarity", found)
 
 
-def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[tuple[Evidence, Claim]]:
+def judge_rows(model: Any, K: Any, y: Array) -> Iterator[tuple[Evidence, Claim]]:
     """HitClassifier's own linear SVM on rows of length 1, with a squared hinge.
 
     ``(|w|^2 + b^2) / 2 + C sum l_i^2``; at a = 2 C l the gap is half the squared
@@ -131,7 +130,7 @@ def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[tuple[Evidence, Cla
     """
     norms = np.sqrt(np.asarray(K.multiply(K).sum(axis=1)).ravel())
     norms[norms == 0.0] = 1.0
-    svm = model.estimator_[-1]
+    svm, codes = model.estimator_[-1], class_numbers(model.classes_, y)
     for row, (w, b) in enumerate(zip(svm.coef_, svm.intercept_, strict=True)):
         y = np.where(codes == (row if len(model.classes_) > 2 else 1), 1.0, -1.0)
         short = np.maximum(1.0 - y * ((K @ w) / norms + b), 0.0)
@@ -144,6 +143,48 @@ def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[tuple[Evidence, Cla
         claim = "gap", model.duality_gap_[row], model.objective_[row], "stopped", 0.0
         found = Measured(gap, slack, value)
         yield Evidence(Measured(value, slack), "gap", found), claim
+
+
+def judge_repaired(repaired: Any, K: Any) -> Iterator[tuple[Evidence, Claim]]:
+    """Recompute what a `Repaired` of `krein.nearest_psd` claims.
+
+    With G = W^1/2 (K - m I) W^1/2, X in the same units, a symmetric Y that is zero but
+    for the settled entries, and any positive semidefinite N, the Lagrangian of
+
+        minimise ||X - G||^2 / 2,   X positive semidefinite, settled entries as they are
+
+    is smallest at G + Y + N, which puts a bound below the optimum; a feasible X is
+    above it by ``||X - (G + Y + N)||^2 / 2 + <X, N>``. N is the negative part of G + Y.
+    """
+    K, X = np.asarray(K, dtype=float), np.asarray(repaired, dtype=float)
+    K, identity, least = 0.5 * (K + K.T), np.eye(len(K)), repaired.min_eigenvalue
+    weight = np.ones(len(K)) if repaired.weight is None else repaired.weight
+    outer, eps = np.sqrt(np.outer(weight, weight)), 10.0 * len(K) * EPS
+    settled = (identity > 0) & (repaired.diagonal != "free")
+    settled = settled | (False if repaired.fixed is None else repaired.fixed)
+    goal = np.where((identity > 0) & (repaired.diagonal == "unit"), 1.0, K)
+    G, Z = outer * (K - least * identity), outer * (X - least * identity)
+    Y = repaired.multipliers.toarray() / outer
+    w, V = np.linalg.eigh(G + Y)
+    B = V * np.sqrt(np.maximum(-w, 0.0))
+    N, distance = B @ B.T, norm((Z - G).ravel())
+    gap = 0.5 * float(np.sum((Z - (G + Y + N)) ** 2)) + float(np.sum(Z * N))
+    size = sum(norm(A.ravel()) for A in (G, Y, Z))
+    slack = 20.0 * EPS * size * (norm(N.ravel()) + 2 * eps * size)
+    w, rounding = np.linalg.eigvalsh(X), eps * float(np.abs(K).max())
+    semidefinite = w[0] >= least - 1e-9 * np.abs(w).max() - rounding
+    claimed, value = repaired.distance, 0.5 * distance**2
+    near = abs(claimed - distance) <= 1e-9 * distance + eps * size
+    kept = np.array_equal(X, X.T) and np.array_equal(X[settled], goal[settled])
+    faults = faults_of(
+        (not np.any(Y[~settled]), "a multiplier stands where no entry is settled"),
+        (kept, "the matrix is asymmetric, or a settled entry has another value"),
+        (semidefinite, f"the smallest eigenvalue is {w[0]:.3g}, not {least:g}"),
+        (near, f"distance {claimed:.9g}, recomputed {distance:.9g}"),
+    )
+    claim = "gap", float(repaired.duality_gap), value, repaired.status, repaired.tol
+    found = Measured(gap, slack, value)
+    yield Evidence(Measured(value, 0.0), "gap", found, faults), claim
 
 
 # ------------------------------------------- conditionally positive definite kernels
@@ -167,11 +208,11 @@ def judge_cpd(fit: Fit) -> Iterator[Evidence]:
     if name not in LOSSES:
         known = ", ".join(LOSSES)
         raise TypeError(f"check_certificate knows the losses {known}, got {name!r}")
-    for row, y in enumerate(fit.signs()):
+    for (y, _, c, b, _), p in zip(fit.rows(), model.poly_coef_, strict=True):
         problem = Problem(LOSSES[name], y, target, fit.weight, 2 * float(fit["alpha"]))
-        c = fit.row("dual_coef_", row)
-        evidence = _cpd_evidence(fit, row, problem, P, H, back @ c[J])
+        evidence = _cpd_evidence(fit, problem, c, p, P, H, back @ c[J])
         evidence.faults += faults_of(
+            (b == 0.0, "intercept_ is not zero: poly_coef_ has the constant"),
             (not np.any(np.delete(c, J)), "coefficients outside the basis points"),
             (lowest >= 0.0, f"the kernel is not c.p.d. for P: eigenvalue {lowest:.3g}"),
         )
@@ -197,13 +238,12 @@ def _features(phi: Array, P: Array, J: Array) -> tuple[Array, Array, float]:
 
 
 def _cpd_evidence(
-    fit: Fit, row: int, problem: Problem, P: Array, H: Array, h: Array
+    fit: Fit, problem: Problem, c: Array, p: Array, P: Array, H: Array, h: Array
 ) -> Evidence:
     model, w, phi = fit.model, fit.weight, fit.dense()
-    c, p, b = fit.row("dual_coef_", row), model.poly_coef_[row], model.intercept_[row]
     image, constant = phi @ c, P[:, : p.size] @ p
     error = fit.spread * (np.abs(phi) @ np.abs(c) + np.abs(constant))
-    error, f = error + fit.asymmetry * float(np.abs(c).sum()), image + constant + b
+    error, f = error + fit.asymmetry * float(np.abs(c).sum()), image + constant
     value, slack, _ = problem.objective(c, image, f, error)
     zero = float(w @ problem.loss.value(problem.target))
     slack = 2 * slack + fit.spread * value + 2 * _FLOOR * zero
@@ -221,7 +261,6 @@ def _cpd_evidence(
     faults = faults_of(
         (np.all(excess <= 0.0), "P'a = 0 is violated"),
         (least, "alpha=0, but the norm of f is not the least"),
-        (b == 0.0, "intercept_ is not zero: poly_coef_ has the constant"),
         (free or not np.any(p), "poly_coef_ is not zero with polynomial='zero'"),
     )
     unsaid = "alpha=0: the loss is checked, not that the norm is least"

@@ -12,51 +12,43 @@ import numpy as np
 
 from krein.methods import as_method, weighted_flip
 from krein.referee.evidence import EPS, HINGE, Array, Problem
-from krein.referee.fit import Fit
+from krein.referee.fit import Fit, Row
 from krein.referee.kernel import Decomposed, map_faults, treat
 from krein.referee.report import Evidence, Measured, faults_of
 
 
 def judge_svm(fit: Fit) -> Iterator[Evidence]:
     """SpectrumSVC, KreinSVC, SpectrumSVR, SpectrumOneClassSVM, and DCSVC's dual."""
-    model = fit.model
+    model, rows = fit.model, [*fit.rows()]
     method = "none" if hasattr(model, "kkt_gap_") else fit["method"]
     if hasattr(model, "lam_pos"):
         method = weighted_flip(model.lam_pos, model.lam_neg)
-    treated, C, boxes = treat(fit, method), fit.row("dual_coef_", ...), [*_boxes(fit)]
+    treated, boxes = treat(fit, method), [_box(fit, row) for row in rows]
     V = np.array([(p.y * a).reshape(-1, fit.n).sum(axis=0) for p, a in boxes])
-    faults = map_faults(treated, C, V)
-    for row, (problem, a) in enumerate(boxes):
-        v, c, b = V[row], C[row], model.intercept_[row]
-        f, error = (np.resize(x, a.size) for x in treated.outputs(v, c))
-        least, lowest = 0.0, -np.inf
+    faults = map_faults(treated, np.array([row.c for row in rows]), V)
+    for row, v, (problem, a) in zip(rows, V, boxes, strict=True):
+        f, error = (np.resize(x, a.size) for x in treated.outputs(v, row.c))
+        options = {"convex": treated.convex and row.claims_gap}
         if problem.total:  # one class: its optimum may be zero
             reach = treated.size * float(np.sum(a / fit.weight))
-            least = 0.5e-6 * problem.total * reach
-            lowest = _lowest_intercept(fit, c, problem.total)
-        convex = treated.convex and fit.claims_gap(row)
-        evidence = problem.dual_evidence(a, f, error, convex, least)
-        evidence.faults += faults
-        evidence.faults += problem.intercept_faults(b, a, f, error, lowest)
-        faults = []
+            options["least"] = 0.5e-6 * problem.total * reach
+            options["floor"] = _lowest_intercept(fit, row.c, problem.total)
+        evidence = problem.dual_evidence(a, row.b, f, error, **options)
+        evidence.faults, faults = evidence.faults + faults, []
         yield evidence
 
 
-def _boxes(fit: Fit) -> Iterator[tuple[Problem, Array]]:
-    """Problem and variables of each row."""
-    ones, model = np.ones(fit.n), fit.model
+def _box(fit: Fit, row: Row) -> tuple[Problem, Array]:
+    """Problem and variables of a row."""
+    ones, model, v = np.ones(fit.n), fit.model, fit.coefficients()
     if hasattr(model, "classes_"):
-        for row, y in enumerate(fit.signs()):
-            yield fit.hinge(y), fit.row("alpha_", row)
-    elif hasattr(model, "nu"):
+        return fit.hinge(row.y), row.a
+    if hasattr(model, "nu"):
         total = float(model.nu) * float(fit.weight.sum())
-        problem = Problem(HINGE, ones, 0 * ones, fit.weight, total=total)
-        yield problem, fit.coefficients()
-    else:
-        y, w = np.repeat([1.0, -1.0], fit.n), np.tile(fit["C"] * fit.weight, 2)
-        target = y * np.tile(fit.y.astype(float), 2) - fit["epsilon"]
-        v = np.tile(fit.coefficients(), 2)
-        yield Problem(HINGE, y, target, w), np.maximum(y * v, 0.0)
+        return Problem(HINGE, ones, 0 * ones, fit.weight, total=total), v
+    y, w = np.repeat([1.0, -1.0], fit.n), np.tile(fit["C"] * fit.weight, 2)
+    target = y * np.tile(fit.y.astype(float), 2) - fit["epsilon"]
+    return Problem(HINGE, y, target, w), np.maximum(y * np.tile(v, 2), 0.0)
 
 
 def _lowest_intercept(fit: Fit, c: Array, total: float) -> float:
@@ -76,12 +68,17 @@ def judge_proxy(fit: Fit) -> Iterator[Evidence]:
     """
     rho, raw, clip = float(fit.model.rho), fit.scaled(), as_method("clip")
     whole = Decomposed(fit, raw, clip)
-    for row, y in enumerate(fit.signs()):
-        a = fit.row("alpha_", row)
-        problem, u = fit.hinge(y), y * a / fit.root
+    for k, row in enumerate(fit.rows()):
+        problem, u = fit.hinge(row.y), row.y * row.a / fit.root
         A = Decomposed(fit, raw + np.outer(u, u / (4 * rho)), clip)
-        evidence = _proxy_evidence(problem, whole, A, a, rho)
-        evidence.faults += _rule_faults(fit, row, problem, whole, A)
+        evidence = _proxy_evidence(problem, whole, A, row.a, rho)
+        evidence.faults += _rule_faults(problem, whole, A, row)
+        if fit["new_points"] == "luss":
+            half = A.vectors / fit.root[:, None]
+            off = np.abs(fit.model.proxy_kernel(k) - (half * A.target) @ half.T)
+            same = np.all(off * fit.root * fit.root[:, None] <= 1e-6 * A.size)
+            text = "proxy_kernel() is not the proxy at alpha_"
+            evidence.faults += faults_of((same, text))
         yield evidence
 
 
@@ -107,20 +104,15 @@ def _proxy_evidence(
 
 
 def _rule_faults(
-    fit: Fit, row: int, problem: Problem, known: Decomposed, A: Decomposed
+    problem: Problem, known: Decomposed, A: Decomposed, row: Row
 ) -> list[str]:
     """Check that coefficients and intercept follow from alpha by the rule chosen."""
-    a, c, rule = fit.row("alpha_", row), fit.row("dual_coef_", row), fit["new_points"]
-    treated = {"clip": known, "project": A}.get(rule)
-    faults, b = map_faults(treated, c, problem.y * a), float(fit.model.intercept_[row])
+    fit, a, c, v = known.fit, row.a, row.c, row.y * row.a
+    rule = fit["new_points"]
+    faults = map_faults({"clip": known, "project": A}.get(rule), c, v)
     f, error = fit.K @ c, fit.spread * (abs(fit.K) @ np.abs(c))
-    if rule == "luss":
-        f, error = A.outputs(problem.y * a, c)
-        half = A.vectors / fit.root[:, None]
-        off = np.abs(fit.model.proxy_kernel(row) - (half * A.target) @ half.T)
-        same = np.all(off * fit.root * fit.root[:, None] <= 1e-6 * A.size)
-        faults += faults_of((same, "proxy_kernel() is not the proxy at alpha_"))
-    return faults + problem.infeasible(a) + problem.intercept_faults(b, a, f, error)
+    f, error = A.outputs(v, c) if rule == "luss" else (f, error)
+    return faults + problem.infeasible(a) + problem.intercept_faults(row.b, a, f, error)
 
 
 def judge_mkl(fit: Fit) -> Iterator[Evidence]:
@@ -138,19 +130,17 @@ def judge_mkl(fit: Fit) -> Iterator[Evidence]:
         target = target[square] if target.ndim else stack[int(model.target)]
         w = fit.weight
         costs = model.rho * np.array([w @ (K - target) ** 2 @ w for K in stack])
-    for row, y in enumerate(fit.signs()):
-        shares, a = model.weights_[row], fit.row("alpha_", row)
-        K, v, problem = np.tensordot(shares, stack, 1), y * a, fit.hinge(y)
+    for k, (y, a, c, b, _) in enumerate(fit.rows()):
+        shares, v, problem = model.weights_[k], y * a, fit.hinge(y)
+        K = np.tensordot(shares, stack, 1)
         f, error = K @ v, 2 * fit.spread * (np.abs(K) @ np.abs(v))
-        evidence = problem.dual_evidence(a, f, error)
-        points = [a, np.asarray(fit.results[row].info.get("alpha", a))]
+        evidence = problem.dual_evidence(a, b, f, error)
+        points = [a, np.asarray(fit.results[k].info.get("alpha", a))]
         inside = [p for p in points if not problem.infeasible(p)]
         below = [p.sum() - 0.5 * (stack @ (y * p)) @ (y * p) + costs for p in inside]
         least = max((float(np.min(values)) for values in below), default=-np.inf)
         _bound_weights(evidence, shares, costs, least)
-        evidence.faults += map_faults(None, fit.row("dual_coef_", row), v)
-        b = float(model.intercept_[row])
-        evidence.faults += problem.intercept_faults(b, a, f, error)
+        evidence.faults += map_faults(None, c, v)
         yield evidence
 
 
