@@ -35,8 +35,8 @@ class Fit:
     ----------
     model, X, P
         As given to `check_certificate`.
-    results : list of Result
-        One per row.
+    results, certificates : list
+        One of each per row.
     functions : list of callable
         Similarities of items; none with a matrix.
     stack : list of ndarray or csr_array
@@ -57,6 +57,7 @@ class Fit:
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any, P: Any):
         self.model, self.X, self.P, result = model, plain(X), P, model.result_
         self.results = result if isinstance(result, list) else [result]
+        self.certificates = [result.certificate for result in self.results]
         self.functions = getattr(model, "kernels_", None) or []
         if getattr(model, "kernel", "precomputed") != "precomputed":
             self.functions = [model.kernel_]
@@ -95,7 +96,7 @@ class Fit:
         C, b = self.model.dual_coef_[:, self.kept], self.model.intercept_
         A = getattr(self.model, "alpha_", self.model.dual_coef_)[:, self.kept]
         for row, y in enumerate(self.signs()):
-            gap = self.results[row].certificate.kind == "gap"
+            gap = self.certificates[row].kind == "gap"
             yield Row(y, A[row], C[row], float(b[row]), gap)
 
     def coefficients(self, row: int = 0) -> Array:
@@ -105,9 +106,8 @@ class Fit:
 
     def claims(self) -> Iterator[Claim]:
         """Return what the model claims of each row."""
-        for r in self.results:
-            kind, bound = r.certificate.kind, r.certificate.value
-            yield kind, bound, r.value, r.status, float(self.model.tol)
+        for result, known in zip(self.results, self.certificates, strict=True):
+            yield known.kind, known.value, result.value, result.status, self.model.tol
 
     def dense(self) -> Array:
         """Return the kernel as an array."""
@@ -186,10 +186,9 @@ class Fit:
             if values.shape != shape or not np.isfinite(values).all():
                 return [f"{name} is not of shape {shape}, or not finite"]
         faults = self._support_faults() + self._item_faults()
-        measured = [result.certificate.value for result in self.results]
-        known = dict.fromkeys(("duality_gap_", "residual_", "kkt_gap_"), measured)
-        known["objective_"] = [result.value for result in self.results]
-        for name, own in known.items():
+        for name in ("duality_gap_", "residual_", "kkt_gap_", "objective_"):
+            parts = self.results if name == "objective_" else self.certificates
+            own = [part.value for part in parts]
             same = np.array_equal(getattr(model, name, own), own, equal_nan=True)
             faults += faults_of((same, f"{name} is not that of result_"))
         return faults
