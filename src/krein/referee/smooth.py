@@ -280,7 +280,8 @@ def _cpd_gap(problem: Problem, f: Array, P: Array, H: Array, h: Array) -> float:
     """
     y, w, s, (low, high) = problem.y, problem.w, problem.s, problem.loss.ends
     slope = problem.loss.slope(problem.short(f))
-    bend = slope * (1 - slope) if high == 1.0 else 2.0 * (slope != 0.0)
+    steep = np.maximum(1 - slope, EPS)  # 0 would leave c = 0 where q is 1
+    bend = slope * steep if high == 1.0 else 2.0 * (slope != 0.0)
     unit, bend = np.sqrt(w * bend / s), np.maximum(bend, 1e-200)
     free = scipy.linalg.null_space((unit[:, None] * P).T) if P.size else np.eye(w.size)
     system = np.vstack([unit * H.T @ free, free])
