@@ -133,7 +133,7 @@ MUTANTS = [
     Mutant("store/files.py", "os.replace(temporary, path)",
            "__import__('shutil').copyfile(temporary, path)", "tests/store"),
     Mutant("validation.py", "if worst > rtol * largest:", "if worst > 0.1 * largest:",
-           "tests/estimators/test_bad_input.py tests/fuzz/test_corpus.py"),
+           "tests/estimators/test_bad_input.py tests/test_validation.py"),
     Mutant("items.py", "if _is_missing(value):", "if False:",
            "tests/fuzz/test_corpus.py"),
     # the referee itself
