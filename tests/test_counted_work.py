@@ -24,6 +24,7 @@ from krein import (
     diagnose,
     sigmoid_kernel,
 )
+from krein.diagnostics.diagnosis import find_in
 from krein.estimators import _svm_rows
 from krein.machines import _cpd_systems, box, cpd_columns, libsvm
 from krein.machines.proxy import ProxySVM
@@ -235,6 +236,15 @@ def test_no_second_spectrum_where_too_many_eigenvalues_are_negative(
     counter.watch(np.linalg, "eigvalsh", size=N)
     assert diagnose(K).cpd_order is None
     assert counter["eigvalsh"] == 0
+
+
+def test_findings_alone_need_no_spectrum(problem, monkeypatch):
+    _, K, y = problem
+    counter = Counter(monkeypatch)
+    counter.watch(scipy.linalg, "eigh", size=N)
+    found = find_in(K, y)
+    assert counter["eigh"] == 0
+    assert found == diagnose(K, y).findings
 
 
 def test_a_report_decomposes_once(monkeypatch, problem, tmp_path):
