@@ -70,7 +70,7 @@ class Counter:
 @pytest.fixture
 def counter(monkeypatch):
     counter = Counter(monkeypatch)
-    counter.watch(scipy.linalg, "eigh", size=N // 2)
+    counter.watch(scipy.linalg, "eigh", size=N // 3)
     counter.watch(scipy.linalg, "cho_factor")
     return counter
 
@@ -214,6 +214,13 @@ def test_the_average_of_a_comparison_screens_its_settings(problem, counter):
     assert counter["svm_path"] <= 2 * 5 * 5  # splits, folds, methods
     compare(K, y, methods=["average"], cv=2, groups=np.arange(N) // 2)
     assert counter["svm_path"] > 2 * 5 * 10  # all methods where folds are not random
+
+
+def test_the_average_of_a_comparison_shares_the_folds_of_the_others(problem, counter):
+    """Per split one eigendecomposition of each inner fold, and one of all of it."""
+    _, K, y = problem
+    compare(K, y, methods=["clip", "krein", "average"], cv=2)
+    assert counter["eigh"] == 2 * (5 + 1)
 
 
 def test_a_search_on_hits_forms_no_kernel(monkeypatch):

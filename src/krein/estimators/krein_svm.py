@@ -276,6 +276,16 @@ class DCSVC(KernelClassifier):
         unit = unit_of(training.K.treated("none"), training.weight)
         return [{"C": C / unit} for C in CS[:4]]
 
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Rank by LIBSVM's stationary points, where the solver starts from these."""
+        options = self._checked_options()
+        if self.solver != "tdca" or options.get("init", "libsvm") != "libsvm":
+            return super().fit_path(training, target, grid)
+        raw = training.K.treated("none", weight=training.weight)
+        return svm_candidates(raw, training, target, [c["C"] for c in grid])
+
     def _checked_options(self) -> dict[str, Any]:
         options = dict(self.solver_options or {})
         for name in options:

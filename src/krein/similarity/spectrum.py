@@ -17,10 +17,17 @@ import scipy.sparse.linalg
 from scipy.linalg import blas
 
 from krein.arrays import Array, power_of_two, require_for
-from krein.store.sharing import digest, fingerprint, is_sharing, once
+from krein.store.sharing import (
+    digest,
+    fingerprint,
+    for_all_folds,
+    is_sharing,
+    once,
+)
 
 _EPS = float(np.finfo(np.float64).eps)
 _DENSE_EIGENVALUES = 1000
+_KEPT_BYTES = 32e6  # of a fold, 2000 items: those of five take 160 MB
 _COLUMNS = 256  # of eigenvectors that are multiplied at once, rows that are mirrored
 
 
@@ -64,6 +71,16 @@ class Spectrum:
         """
         return once(
             lambda: (cls, digest(K), digest(weight)),
+            lambda: cls._of_fold(K, weight),
+        )
+
+    @classmethod
+    def _of_fold(cls, K: Array, weight: Array | None) -> Spectrum:
+        """Searches on the same folds share their spectra, unless these are large."""
+        if K.nbytes > _KEPT_BYTES:
+            return cls._decompose(K, weight)
+        return for_all_folds(
+            lambda: (cls, fingerprint(K), fingerprint(weight)),
             lambda: cls._decompose(K, weight),
         )
 
