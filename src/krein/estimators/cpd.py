@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
@@ -20,7 +20,7 @@ from krein.estimators._parameters import (
     declares_parameters,
 )
 from krein.estimators._probability import calibrated
-from krein.estimators._search import check_grid, out_of_fold
+from krein.estimators._search import along, check_grid, out_of_fold
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import (
     Classes,
@@ -30,7 +30,6 @@ from krein.estimators._training import (
     inner_folds,
     ravel_rows,
 )
-from krein.items import check_classes_weigh, check_weights
 from krein.machines.losses import LOSSES
 from krein.published.algorithm_1 import separable
 from krein.store.state import Fitted, State, replaces_state
@@ -58,19 +57,6 @@ class CPDClassifier(CPDModel, KernelClassifier):
         "solver": [StrOptions({"newton", "published"})],
     }
 
-    def _start_cpd(
-        self, X: Any, y: Any, sample_weight: Any, P: Any
-    ) -> tuple[CPDTraining, Classes]:
-        """Validate everything; set `classes_`."""
-        items = self._check_training(X)
-        codes = self._check_targets(y, _num_samples(items))
-        weight = check_weights(codes.size, sample_weight, self._class_weights(codes))
-        check_classes_weigh(self.classes_, codes, weight)
-        items = self._check_symmetric(items, X)
-        training = self._cpd_training(items, weight, P)
-        kept = codes if training.kept is None else codes[training.kept]
-        return training, Classes(kept, self.classes_.size)
-
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on one space; see `KernelModel.fit_rows`."""
         assert isinstance(training, CPDTraining)
@@ -97,6 +83,7 @@ class CPDClassifier(CPDModel, KernelClassifier):
                 max_iter=self.max_iter,
                 training=training,
                 solver=getattr(self, "solver", "newton"),
+                rough=tol is not None,
             )
             for signs in target.signs()
         ]
@@ -131,14 +118,9 @@ class CPDClassifier(CPDModel, KernelClassifier):
     ) -> list[FittedRows]:
         """Fit along alpha, sharing what can be shared; see `KernelModel.fit_path`."""
         assert isinstance(training, CPDTraining)
-        found: dict[int, FittedRows] = {}
-        for polynomial in dict.fromkeys(c["polynomial"] for c in grid):
-            places = [i for i, c in enumerate(grid) if c["polynomial"] == polynomial]
-            alphas = [float(grid[i]["alpha"]) for i in places]
-            tol = max(self.tol, _FOLD_TOL)
-            rows = self._path_rows(training, target, alphas, polynomial, tol)
-            found.update(zip(places, rows, strict=True))
-        return [found[i] for i in range(len(grid))]
+        tol = max(self.tol, _FOLD_TOL)
+        rows = partial(self._path_rows, training, target, tol=tol)
+        return along(grid, "alpha", lambda others, alphas: rows(alphas, **others))
 
     def _out_of_fold(
         self, training: CPDTraining, target: Classes, polynomial: str, why: str
@@ -268,7 +250,7 @@ class CPDSVC(CPDClassifier):
     kernel_params, symmetrize, class_weight, probability, random_state, verbose
         As in `SpectrumSVC`. With ``loss="logistic"`` probabilities are the model's own.
     tol : float
-        Relative certified gap.
+        Relative certified gap, rounding counted.
     max_iter : int
         Newton steps.
 
@@ -338,7 +320,7 @@ class CPDSVC(CPDClassifier):
         -------
         self
         """
-        training, target = self._start_cpd(X, y, sample_weight, P)
+        training, target = self._start(X, y, sample_weight, P=P)
         self._finish(self, self.fit_rows(training, target), training, target)
         return self
 
@@ -372,7 +354,7 @@ class CPDSVC(CPDClassifier):
         check_grid(alphas, "alphas")
         first = cls(**{**params, "alpha": alphas[0]})
         first._validate_params()
-        training, target = first._start_cpd(X, y, sample_weight, P)
+        training, target = first._start(X, y, sample_weight, P=P)
         polynomial = first._choose_polynomial(training, target)
         path = first._path_rows(training, target, alphas, polynomial)
         fitted = []
