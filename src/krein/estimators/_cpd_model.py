@@ -33,7 +33,7 @@ from krein.published.algorithm_1 import as_printed
 from krein.result import Result
 from krein.similarity.matrix import Similarities
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
-from krein.validation import check_similarity, check_square
+from krein.validation import check_similarity
 
 # Name of a solver -> solver(problem, *, tol, max_iter, start).
 _SOLVERS = {"newton": cpd_newton, "published": as_printed}
@@ -170,32 +170,20 @@ class CPDModel(KernelModel):
             )
         return kernel, self.degree
 
-    def _check_training(self, X: Any) -> Any:
-        """Validate the training items, before anything is said about targets."""
-        items = self._check_items(X, reset=True)
-        n = _num_samples(items)
-        if n < 2:
-            raise ValueError(f"at least 2 samples are required, got {n} sample(s)")
-        if self._precomputed:
-            check_square(items, "X")
+    def _check_items(self, X: Any, *, reset: bool) -> Any:
+        items = super()._check_items(X, reset=reset)
+        if reset and _num_samples(items) < 2:
+            raise ValueError("at least 2 samples are required, got 1 sample")
         return items
 
-    def _check_symmetric(self, items: Any, given: Any) -> Any:
-        """Refuse a precomputed matrix that is not symmetric to the digits given."""
-        if not self._precomputed:
-            return items
-        return check_similarity(
-            items,
-            name="X",
-            symmetrize=self.symmetrize,
-            given=getattr(given, "dtype", None),
-        )
-
-    def _cpd_training(self, X: Any, weight: Array | None, P: Any) -> CPDTraining:
-        """Return the samples of positive weight; X has been validated."""
+    def _prepared(
+        self, X: Any, dtype: Any, weight: Array | None, P: Any = None
+    ) -> CPDTraining:
+        """Return the checked samples of positive weight, with their polynomials."""
         weight, kept = positive_part(weight)
         if self._precomputed:
-            return _precomputed_training(X, weight, kept, P)
+            K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
+            return _precomputed_training(K, weight, kept, P)
         if P is not None:
             raise ValueError("P is given with kernel='precomputed' only")
         items = X if kept is None else take(X, kept)
@@ -380,6 +368,16 @@ def _on_raw_kernel(
     value = problem.lam * float(a @ image) + problem.loss.value(f)
     slope, bend = problem.loss.slopes(f)
     moves = problem.loss.weight * (np.abs(slope) + 0.5 * bend * error)
-    least = result.value - result.certificate.value
-    least -= float((2.0 * problem.lam * np.abs(a) + moves) @ error)
-    return result.certified(problem.certificate(value, least), tol, value=value)
+    spread = float((problem.lam * np.abs(a) + moves) @ error)
+    if space.core is None:
+        least = result.value - result.certificate.value
+        least -= problem.lam * float(np.abs(a) @ error)
+    else:
+        least = 0.0  # every loss is non-negative
+        c = problem._feasible(problem.loss, result.info["c"], problem.null)
+        if c is not None:
+            energy = space.core.energy(training.K, c, a, image, error)
+            least = problem.loss.conjugate(c, problem.lam) - problem.lam * energy
+    return result.certified(
+        problem.certificate(value, least - spread), tol, value=value
+    )
