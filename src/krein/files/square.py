@@ -224,7 +224,7 @@ def read_pairs(path: Path, how: How) -> Named:
 
 def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
     """Positions of the items and their names; numbers, as R has them, ascend."""
-    names = [name.decode() for name in table.position]
+    names = list(table.position)
     numbers = [int(name) if name.isdigit() else None for name in names]
     order = np.arange(len(names))
     if None not in numbers:
