@@ -106,11 +106,9 @@ def read_hits(
         wrong = (found.largest > 1.0) != ((min_identity or 0.0) > 1.0)
         if min_identity and found.largest and wrong:
             unit = "percent" if found.largest > 1.0 else "shares of 1"
-            raise FormatError(
-                file,
-                f"identities are up to {found.largest:g}, which is in {unit}; "
-                f"min_identity={min_identity:g} must be in the same unit",
-            )
+            are = f"identities are up to {found.largest:g}, which is in {unit}"
+            must = f"min_identity={min_identity:g} must be in the same unit"
+            raise FormatError(file, f"{are}; {must}")
         return replace(found.matrix(several), notes=[layout.why])
 
 
@@ -280,16 +278,14 @@ def load_hits(
 ) -> Named:
     """Read .npz of `scipy.sparse.save_npz` or `write_hits`; nothing is unpickled."""
     arrays = read_arrays(path)
-    kind = arrays.get("format")
-    kind = kind.item().decode() if kind is not None and kind.dtype.kind == "S" else kind
-    needed = ("indptr", "indices", "data", "shape")
-    if str(kind) != "csr" or any(key not in arrays for key in needed):
-        found = ", ".join(sorted(arrays)) or "nothing"
+    data, indices, indptr, shape = (
+        arrays.get(key, ()) for key in ("data", "indices", "indptr", "shape")
+    )
+    if arrays.get("format") not in (b"csr", "csr") or not len(indptr):
         form = "a sparse matrix in csr form (scipy.sparse.save_npz(path, A.tocsr()))"
-        raise FormatError(path, f"expected {form}, found {found}")
-    parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        raise FormatError(path, f"expected {form}, found {', '.join(sorted(arrays))}")
     try:
-        matrix = scipy.sparse.csr_array(parts, shape=tuple(arrays["shape"]))
+        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(shape))
         matrix.check_format(full_check=True)
         rows: Any = arrays.get("names") if names is None else names
         columns: Any = arrays.get("columns") if against is None else against
