@@ -109,8 +109,7 @@ def labels_in_column(rows: Sequence[Row], column: int, note: str) -> Labels:
 def _from_array(path: Path) -> Labels:
     labels = np.asarray(read_npy(path).data)
     if labels.ndim != 1 or labels.dtype.kind not in "biufU" or not labels.size:
-        found = f"shape {labels.shape} of {labels.dtype}"
-        raise FormatError(path, f"expected labels, got {found}")
+        raise FormatError(path, f"expected labels, got shape {labels.shape}")
     missing = np.isin(labels, list(cells.MISSING_LABELS))
     missing = np.isnan(labels) if labels.dtype.kind == "f" else missing
     note, places = f"read {labels.size} labels", [Place(path)] * labels.size
@@ -125,11 +124,9 @@ def _from_text(
     titled = column is not None or _has_header(rows, names, n_items)
     rows = rows[1:] if titled else rows
     if column is None and width > 2:
-        has = (
-            f"has {width} columns ({', '.join(first.texts())}); expected a label, or a"
-        )
-        choose = "choose the column with column= (--label-column TITLE)"
-        raise FormatError(path, f"{has} name and a label, per line: {choose}")
+        has = f"has {width} columns ({', '.join(first.texts())})"
+        choose = "choose that of the labels with column= (--label-column TITLE)"
+        raise FormatError(path, f"{has}; {choose}")
     if not rows:
         raise FormatError(path, "there are no labels in the file")
     place, beside, where = width - 1, 0 if width == 2 else None, ""
@@ -202,11 +199,8 @@ def _matched(
             return Named(np.arange(n), own, notes=[note])
         if not is_numbering(own):
             has = f"the labels have names ({own[0]!r}, ...) but the items have none"
-            repair = (
-                "Give items with names (K.npz, K.csv), or say that the order is the"
-            )
-            same = "same: --ignore-names, ignore_names=True"
-            raise FormatError(path, f"{has}. {repair} {same}")
+            same = "Is the order the same? --ignore-names (ignore_names=True)"
+            raise FormatError(path, f"{has}. {same}")
         own = None
     if n_items is not None and n != n_items:
         raise FormatError(path, f"has {n} labels for {n_items} items")
@@ -233,11 +227,9 @@ def _ignored(own: list[str], names: Names) -> dict[str, str]:
     start = "The names beside the labels were ignored"
     if names is None:
         doubt = "the items have none: nothing shows that the order is the same"
-        text = f"{start}, and {doubt}. Names travel in .npz and .csv files."
-        return {"order-unchecked": text}
+        return {"order-unchecked": f"{start}, and {doubt}."}
     differ = sum(a != b for a, b in zip(own, names, strict=True))
-    same = "they are those of the items, in the same order"
-    found = f"{differ} of {len(names)} items have another name" if differ else same
+    found = f"{differ} of {len(names)} items have another name"
     return {"names-ignored": f"{start}; {found}."}
 
 
@@ -305,10 +297,9 @@ def align_columns(read: Named, expected: Sequence[str]) -> Named:
     missing = [name for name in expected if name not in position]
     if missing:
         unknown = [name for name in given if name not in set(expected)]
-        raise ValueError(
-            f"the {len(given)} columns are not the {len(expected)} training items of "
-            f"the model: missing {_some(missing)}; unknown {_some(unknown)}"
-        )
+        are = f"the {len(given)} columns are not the {len(expected)} training items"
+        which = f"missing {_some(missing)}; unknown {_some(unknown)}"
+        raise ValueError(f"{are} of the model: {which}")
     data = read.data[:, [position[name] for name in expected]]
     left = len(given) - len(expected)
     note = "columns put into the order of the training items, by name"

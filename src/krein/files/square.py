@@ -22,7 +22,7 @@ from krein.files.sources import FormatError, How, Named, Names, Place
 from krein.files.tables import read_table
 
 _FIELDS = ("real", "double", "integer", "pattern")
-_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+_SIGNS = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
 
 class _Header(NamedTuple):
@@ -33,9 +33,9 @@ class _Header(NamedTuple):
     symmetry: str
 
     @property
-    def sign(self) -> float:
+    def sign(self) -> int:
         """What the mirror entry is multiplied by; 0 where there is none."""
-        return {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0}[self.symmetry]
+        return _SIGNS[self.symmetry]
 
 
 def _header(text: str, place: Place) -> _Header:
@@ -43,7 +43,7 @@ def _header(text: str, place: Place) -> _Header:
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
         raise place.error("expected '%%MatrixMarket matrix ...'")
     layout, field, symmetry = words[2:]
-    if layout not in ("coordinate", "array") or symmetry not in _SYMMETRIES:
+    if layout not in ("coordinate", "array") or symmetry not in _SIGNS:
         raise place.error(f"{layout} {symmetry} is not read")
     if field not in _FIELDS or (field == "pattern" and layout == "array"):
         raise place.error(f"{field} {layout} is not a matrix of numbers")
@@ -66,7 +66,7 @@ def read_matrix_market(path: Path, how: How | None = None) -> Named:
     if n != m and header.sign:
         raise place.error(f"a symmetric matrix has {n} rows and {m} columns")
     sources.require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
-    total = n * (n + int(header.sign)) // 2 if header.sign else n * m
+    total = n * (n + header.sign) // 2 if header.sign else n * m
     wanted = entries[0] if entries else total
     blocks = _number_blocks(path, place.line or 0, header)
     if header.coordinate:
@@ -115,19 +115,13 @@ def _from_entries(
 
 
 def _from_values(
-    blocks: Iterator[np.ndarray],
-    header: _Header,
-    shape: tuple[int, int],
-    wanted: int,
+    blocks: Iterator[np.ndarray], header: _Header, shape: tuple[int, int], wanted: int
 ) -> tuple[np.ndarray, int]:
     """Put one value a line, column by column, into a matrix."""
-    values, seen = np.zeros(wanted), 0
-    for numbers in blocks:
-        room = values[seen : seen + len(numbers)]
-        room[:] = numbers[: len(room), 0]
-        seen += len(numbers)
-    if not header.sign:
-        return values.reshape(shape[::-1]).T, seen
+    values = np.concatenate([np.empty((0, 1)), *blocks])[:, 0]
+    seen = len(values)
+    if seen != wanted or not header.sign:
+        return np.resize(values, shape[::-1]).T, seen
     K = np.zeros(shape)
     # The lower triangle column by column is the upper one row by row.
     rows, columns = np.triu_indices(len(K), k=int(header.sign < 0))
@@ -149,8 +143,7 @@ def read_phylip(path: Path, how: How | None = None) -> Named:
     names, starts = [], []
     for i in range(n):
         if not lines:
-            has = f"{n} items are announced, {i} follow"
-            raise FormatError(path, f"{has}; is the file complete?")
+            raise FormatError(path, f"{n} items are announced, {i} follow")
         wanted = i if lower else n
         starts.append(lines[0][0])
         name, D[i, :wanted] = _read_item(lines, wanted)
@@ -176,8 +169,7 @@ def _read_item(lines: deque[sources.Line], wanted: int) -> tuple[str, list[float
         words = enumerate(line.split(), 1)
         values += [cells.parse_number(word, place, k) for k, word in words]
     if len(values) != wanted:
-        has = f"item {name!r} has {len(values)} distances, expected {wanted}"
-        raise place.error(has)
+        raise place.error(f"item {name!r} has {len(values)} of {wanted} distances")
     return cells.name_from_text(name), values
 
 
@@ -265,7 +257,7 @@ def complete(read: Named, path: Path, mirror: bool) -> Named:
     """Check numbers and names; fill in what the other direction knows."""
     data = np.asarray(read.data)
     if data.ndim != 2 or data.dtype.kind not in "biuf" or data.size == 0:
-        found = f"an array of shape {data.shape} and dtype {data.dtype}"
+        found = f"shape {data.shape}, dtype {data.dtype}"
         raise FormatError(path, f"expected a matrix of numbers, got {found}")
     data = np.asarray(data, dtype=np.float64)
     notes = read.notes
