@@ -81,18 +81,9 @@ def read_inputs(args: argparse.Namespace, kernel: Any = None) -> Inputs:
 
 
 def read_compared(
-    path: str,
-    kernel: Any,
-    args: argparse.Namespace,
-    label_column: str | None = None,
-    *,
-    skip: bool | None = None,
+    path: str, kernel: Any, args: argparse.Namespace, label_column: str | None = None
 ) -> Named:
-    """Read items to be compared; refuse those that the kernel cannot compare.
-
-    `skip` overrules --skip-unlabelled.
-    """
-    skip = bool(args.skip_unlabelled) if skip is None else skip
+    """Read items to be compared; refuse those that the kernel cannot compare."""
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
     read = read_items(
         path,
@@ -100,7 +91,7 @@ def read_compared(
         separator=_separator_of(path, args),
         column=args.items,
         label_column=label_column,
-        skip_unlabelled=skip and label_column is not None,
+        skip_unlabelled=bool(args.skip_unlabelled) and label_column is not None,
     )
     check_comparable(path, kernel, read.data)
     return read
@@ -126,20 +117,18 @@ def _read_square(args: argparse.Namespace) -> Named:
         hits = read_if_hits(args.file, args.format)
         if hits is not None:
             return hits
-    separator = _separator_of(args.file, args)
-    missing: Any = "distance" if args.kind == "distance" else 0.0
-    read = read_matrix(
-        args.file, format=args.format, separator=separator, missing=missing
-    )
+    how: dict[str, Any] = {"separator": _separator_of(args.file, args)}
+    how["missing"] = "distance" if args.kind == "distance" else 0.0
+    read = read_matrix(args.file, format=args.format, **how)
     expected = "expected a square matrix of similarities or distances"
-    if read.names is not None and read.columns is not None:
-        problem = f"rows and columns have different names; {expected}"
-        raise FormatError(args.file, problem)
     n, m = read.data.shape
+    if read.names is not None and read.columns is not None:
+        has = f"rows and columns have different names; {expected}"
+        raise FormatError(args.file, has)
     if n != m:
-        other = "Rows of numbers are compared by a kernel: --kernel NAME (krein kernel"
         has = f"has {n} rows and {m} columns; {expected}"
-        raise FormatError(args.file, f"{has}. {other} list shows all)")
+        other = "Rows of numbers are compared by a kernel: --kernel NAME"
+        raise FormatError(args.file, f"{has}. {other}")
     K = 0.5 * (read.data + read.data.T) if args.symmetrize else read.data
     return replace(read, data=K, names=read.names or read.columns, columns=None)
 
@@ -234,7 +223,8 @@ def _read_groups(read: Inputs, args: Any, kernel: Any) -> Any:
                 raise
     if not in_items:
         raise ValueError(f"--groups: there is no file {args.groups}")
-    table = read_compared(args.file, kernel, args, args.groups, skip=False)
+    every = argparse.Namespace(**vars(args) | {"skip_unlabelled": False})
+    table = read_compared(args.file, kernel, every, args.groups)
     return table.target if read.labelled is None else take(table.target, read.labelled)
 
 
