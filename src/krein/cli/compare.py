@@ -85,10 +85,9 @@ def _repairs(
 
     What the reader found stands behind errors of the numbers, before their warnings.
     """
-    errors = [f for f in diagnosis.findings if f.severity == "error"]
-    others = [f for f in diagnosis.findings if f.severity != "error"]
     read = [Finding("warning", k, v, *_REREAD.get(k, ())) for k, v in alerts.items()]
-    found = [*errors, *read, *others]
+    found = [*read, *diagnosis.findings]
+    found.sort(key=lambda finding: finding.severity != "error")
     return [f.to_dict() | {"command": _own_command(f.command, args)} for f in found]
 
 
@@ -208,8 +207,7 @@ def _is_large(K: Any) -> bool:
 
 
 def _diagnose_problem(problem: Problem, args: argparse.Namespace) -> Any:
-    y = problem.labels
-    K, y = _few_enough(problem.on(np.arange(y.size)), y, args)
+    K, y = _few_enough(problem.on(problem.everything), problem.labels, args)
     return diagnose(K, y, problem.vectors)
 
 
@@ -264,15 +262,10 @@ def _context(args: Any, read: Inputs, problem: Problem) -> dict[str, Any]:
     }
     return {
         "title": Path(args.file).name,
-        "command": _command(args),
+        "command": _own_command("krein compare FILE", args),
         "names": called(read.data, read.names),
         "source": source,
     }
-
-
-def _command(args: argparse.Namespace) -> str:
-    """Return the command that repeats this run."""
-    return f"krein compare {shlex.quote(args.file)} {repeated(args, *_asked(args))}"
 
 
 def _asked(args: argparse.Namespace) -> list[str]:
@@ -310,13 +303,10 @@ def show_compare(payload: dict[str, Any], args: argparse.Namespace) -> None:
 def _by_name(text: str, table: list[dict[str, Any]]) -> str:
     """The text with each method called as options call it, its title once beside it."""
     names = {row["title"]: row["method"] for row in table}
-    seen = set()
+    shown = {title: f"{name} ({title})" for title, name in names.items()}
 
     def name(found: re.Match) -> str:
-        title = found[0]
-        more = "" if title in seen else f" ({title})"
-        seen.add(title)
-        return names[title] + more
+        return shown.pop(found[0], names[found[0]])  # the title the first time
 
     longest_first = sorted(map(re.escape, names), key=len, reverse=True)
     return re.sub("|".join(longest_first), name, text) if names else text

@@ -237,16 +237,14 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
         return None
     try:
         kind = kind_of_hits(Path(path))
-        if kind == "none":
-            return None
-        hits = read_hits(path)
+        hits = None if kind == "none" else read_hits(path)
     except FallingScoreError:
         raise
     except FormatError:
         return None  # the reader of matrices says what is wrong
+    if hits is None or (kind == "pairs" and _is_whole(hits.data)):
+        return None  # a matrix, perhaps written as pairs
     n = hits.data.shape[0]
-    if kind == "pairs" and _is_whole(hits.data):
-        return None  # a matrix, written as pairs
     if hits.columns is not None:
         raise ValueError(f"{path} has hits of {n} items on others, not on each other")
     share = hits.data.nnz / n**2

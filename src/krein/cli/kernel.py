@@ -124,15 +124,13 @@ def show_kernel(payload: dict[str, Any], args: argparse.Namespace) -> None:
 
 def _show_list(kernels: list[dict[str, Any]]) -> None:
     """Two lines a kernel on a terminal, which a table would cut; rows in a pipe."""
+    form = "{name} ({items}, {is}): {about}\n    {words}"
     if not sys.stdout.isatty():
         print("\t".join(["kernel", "items", "matrix", "parameters", "what"]))
+        form = "{name}\t{items}\t{is}\t{words}\t{about}"
     for k in kernels:
         words = " ".join(f"{name}={word}" for name, word in k["parameters"].items())
-        if sys.stdout.isatty():
-            print(f"{k['name']} ({k['items']}, {k['is']}): {k['about']}")
-            print(f"    {words or 'no parameters'}")
-        else:
-            print("\t".join([k["name"], k["items"], k["is"], words, k["about"]]))
+        print(form.format(**k, words=words))
 
 
 # ------------------------------------------------------------------- without files

@@ -137,16 +137,11 @@ _MAX_ITEMS = 400  # triples of a random subset beyond that: 64 million checks
 
 def triangle_violations(D: Array, seed: int = 0) -> float:
     """Share of triples with D_ij > D_ik + D_kj, over all or a subset of items."""
-    n = D.shape[0]
-    if n > _MAX_ITEMS:
-        items = np.random.default_rng(seed).choice(n, _MAX_ITEMS, replace=False)
-        D = D[np.ix_(items, items)]
-        n = _MAX_ITEMS
-    if n < 3:
-        return 0.0
+    items = np.random.default_rng(seed).permutation(D.shape[0])[:_MAX_ITEMS]
+    D, n = D[np.ix_(items, items)], items.size
     slack = 1e-10 * float(D.max())
     count = sum(int(np.sum(D > D[:, [k]] + D[[k], :] + slack)) for k in range(n))
-    return count / (n * (n - 1) * (n - 2))
+    return count / max(n * (n - 1) * (n - 2), 1)
 
 
 def similarity_forms(D: Array) -> dict[str, float]:
@@ -280,10 +275,7 @@ def centred_indicators(y: np.ndarray) -> Array:
 
 
 def _permutation_p_value(
-    statistics: Callable[[np.ndarray], Any],
-    n: int,
-    count: int,
-    rng: np.random.Generator,
+    statistics: Callable[[np.ndarray], Any], n: int, count: int, rng: Any
 ) -> float:
     """Smallest p-value of some statistics of an order of the labels."""
     observed = np.asarray(statistics(np.arange(n)))
@@ -292,9 +284,7 @@ def _permutation_p_value(
     return float((1 + np.min(at_least)) / (1 + count))
 
 
-def label_alignment(
-    facts: SpectrumFacts, y: np.ndarray, rng: np.random.Generator
-) -> float:
+def label_alignment(facts: SpectrumFacts, y: np.ndarray, rng: Any) -> float:
     """Permutation p-value of the labels' energy in the negative eigenspace.
 
     The statistic is sum_i |l_i| |u_i' Z|^2 over negative eigenpairs, with Z the
@@ -316,10 +306,8 @@ def label_p_value(K: Array, y: np.ndarray, seed: int = 0) -> float:
     items whose most similar other item has the same label.
     """
     rng = np.random.default_rng(seed)
-    if K.shape[0] > _ITEMS:
-        items = rng.choice(K.shape[0], _ITEMS, replace=False)
-        K, y = K[np.ix_(items, items)], y[items]
-    codes = np.unique(y, return_inverse=True)[1]
+    items = rng.permutation(K.shape[0])[:_ITEMS]
+    K, codes = K[np.ix_(items, items)], np.unique(y[items], return_inverse=True)[1]
     Z = centred_indicators(codes)
     centred = centre(K) / (float(np.abs(K).max()) or 1.0)
     others = np.where(np.eye(K.shape[0], dtype=bool), -np.inf, K)

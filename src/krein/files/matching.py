@@ -100,10 +100,9 @@ class Labels:
 
 def labels_in_column(rows: Sequence[Row], column: int, note: str) -> Labels:
     """Return the labels in a column of a table, counted from 0."""
-    texts = [row.name(column) for row in rows]
+    texts = np.array([row.name(column) for row in rows], dtype=object)
     missing = np.array([row.lacks_label(column) for row in rows])
-    places = [row.place for row in rows]
-    return Labels(np.array(texts, dtype=object), missing, note, places, column + 1)
+    return Labels(texts, missing, note, [row.place for row in rows], column + 1)
 
 
 def _from_array(path: Path) -> Labels:
@@ -148,23 +147,18 @@ def _from_text(
 def _find_separator(path: Path, names: Names) -> str:
     """Return the separator; blanks may stand inside labels, unless names end there."""
     mark = cells.find_separator(path, "\t;,", numbers=False, otherwise="")
-    if not mark and names is not None:
-        known = set(names)
-        lines = islice(sources.text_lines(path), 100)
-        firsts = [text.split(maxsplit=1) for _, text in lines]
-        pairs = [words for words in firsts if len(words) == 2]
-        if pairs and sum(words[0] in known for words in pairs) > len(firsts) // 2:
-            mark = " "
-    return mark or "\t"
+    lines, known = islice(sources.text_lines(path), 100), set(names or ())
+    words = [text.split(maxsplit=1) for _, text in lines]
+    named = sum(len(pair) == 2 and pair[0] in known for pair in words)
+    return mark or (" " if named > len(words) // 2 else "\t")
 
 
 def _has_header(rows: list[Row], names: Names, n_items: int | None) -> bool:
     """Whether the first row is titles: by the items where they are known."""
     first, *others = [row.texts() for row in rows]
     if len(first) == 2 and names is not None and others:
-        known = set(names)
-        if first[0] in known or others[0][0] in known:
-            return first[0] not in known
+        if first[0] in names or others[0][0] in names:
+            return first[0] not in names
     if len(first) > 1 and first[0].lower() in cells.NAME_TITLES:
         return True
     if n_items is not None and len(rows) in (n_items, n_items + 1):
@@ -268,8 +262,7 @@ def _no_label(
     if place >= 0:
         problem = f"the label is missing{whose} ({count} have none); {cells.SKIP}"
         return found.places[place].error(problem, found.column)
-    listed = ", ".join(map(repr, (found.names or [])[:3]))
-    own = f"its own names are {listed}, ..."
+    own = f"its own names are {_some(found.names or [])}"
     return FormatError(path, f"has no label{whose} ({count}); {own}; {cells.SKIP}")
 
 

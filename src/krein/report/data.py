@@ -148,8 +148,7 @@ def _kernels(several: Any) -> list[dict[str, Any]]:
     rows = []
     for kernel in several.ranking:
         found = several.comparisons[kernel]
-        chosen = found.recommendation.method
-        row = next(row for row in found.table() if row["method"] == chosen)
+        row = {row["method"]: row for row in found.table()}[found.recommendation.method]
         rows.append({**row, "title": kernel, "method": kernel, "by": row["title"]})
     return rows
 
@@ -251,10 +250,9 @@ def mistakes(comparison: Any, K: Array, names: Sequence[str]) -> list[dict[str, 
         }
         for i, seen in wrong.items()
     ]
+    found.sort(key=lambda m: (-m["wrong"] / m["tests"], -m["probability"]))
     if numbers:
         found.sort(key=lambda m: -abs(float(m["label"]) - float(m["predicted"])))
-    else:
-        found.sort(key=lambda m: (-m["wrong"] / m["tests"], -m["probability"]))
     return found[:_SHOWN]
 
 
@@ -276,10 +274,8 @@ def _tests(comparison: Any) -> Iterator[tuple[dict[str, Any], list[int]]]:
 
 
 def _true_labels(comparison: Any) -> list[str]:
-    return [
-        digits(float(label)) if comparison.task == "regression" else str(label)
-        for label in comparison.problem.labels
-    ]
+    shown = digits if comparison.task == "regression" else str
+    return [shown(label) for label in comparison.problem.labels.tolist()]
 
 
 def _nearest(K: Array, i: int, labels: list[str], names: Sequence[str]) -> list[dict]:

@@ -93,15 +93,11 @@ def _loaded(comparison: Any, source: Mapping[str, Any]) -> str:
         reader = "read_items" if source["kind"] == "items" else "read_matrix"
         new = "new.data"
     how = _option(source, "format", "format") + _option(source, "column", "items")
-    return "\n".join(
-        [
-            f"from krein import load_model, {reader}",
-            "",
-            'model = load_model("model.krein")  # of krein fit, see the shell',
-            f'new = {reader}("{_new_file(source)}"{how})',
-            f"print(model.predict({new}))",
-        ]
-    )
+    return f"""from krein import load_model, {reader}
+
+model = load_model("model.krein")  # of krein fit, see the shell
+new = {reader}("{_new_file(source)}"{how})
+print(model.predict({new}))"""
 
 
 def _typed(model: Any) -> tuple[str, dict[str, set[str]]]:
