@@ -50,6 +50,42 @@ def power_of_two(x: float) -> float:
     return float(2.0 ** np.round(np.log2(x))) if 0.0 < x < np.inf else 1.0
 
 
+_EPS = float(np.finfo(np.float64).eps)
+_BLOCK = 256
+
+
+def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
+    """K V, and a bound on its rounding errors: certificates count them.
+
+    Sums are rounded like the sizes of their terms (Higham and Mary, 2019).
+
+    Parameters
+    ----------
+    K : ndarray, sparse matrix or `krein.similarity.matrix.Matrix`, (n, m)
+        Formed nowhere; evaluated by blocks of rows where it is computed on demand.
+    V : ndarray of shape (m,) or (m, k)
+        Coefficients.
+    """
+    n = K.shape[0]
+    if scipy.sparse.issparse(K):
+        return K @ V, _EPS * (2.0 + np.sqrt(n)) * (abs(K) @ np.abs(V))
+    if hasattr(K, "features"):  # two products
+        terms = np.sqrt(K.features.shape).sum()
+        return K @ V, _EPS * (4.0 + terms) * K.magnitude(V)
+    support = np.flatnonzero(V if V.ndim == 1 else V.any(axis=1))
+    whole, V = support.size == len(V), V[support]
+    outputs, size = np.zeros((2, n, *V.shape[1:]))
+    for i in range(0, n if support.size else 0, _BLOCK):  # no second matrix
+        rows = slice(i, i + _BLOCK)
+        if isinstance(K, np.ndarray):
+            block = K[rows] if whole else K[rows, support]
+        else:
+            block = K.block(np.arange(n)[rows], support)
+        outputs[rows] = block @ V
+        size[rows] = np.abs(block) @ np.abs(V)
+    return outputs, _EPS * (2.0 + np.sqrt(support.size)) * size
+
+
 @cache
 def _libraries() -> ThreadpoolController:
     return ThreadpoolController()  # looking for them takes 15 ms

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -151,6 +151,22 @@ class Result:
     n_iter: int
     history: History = field(default_factory=History)
     info: dict[str, Any] = field(default_factory=dict)
+
+    def certified(self, certificate: Certificate, tol: float, **changes: Any) -> Result:
+        """Return it with another certificate, which may be above the tolerance.
+
+        Parameters
+        ----------
+        certificate : Certificate
+            Of the same point, with more counted.
+        tol : float
+            Largest relative value that counts as converged.
+        **changes
+            Other fields to replace.
+        """
+        missed = self.status == "converged" and not certificate.relative <= tol
+        status: Status = "max_iter" if missed else self.status
+        return replace(self, certificate=certificate, status=status, **changes)
 
     @property
     def converged(self) -> bool:

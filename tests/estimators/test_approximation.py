@@ -24,8 +24,8 @@ from krein import (
 from krein.machines import _svm_interior, interior_point
 from krein.machines.box import BalancedBox
 from krein.machines.interior_point import linear_svm
-from krein.machines.libsvm import svm_dual
 from krein.similarity.tiles import DenseTiles
+from tests.machines import svm_dual
 
 MODELS = [
     SpectrumSVC("clip"),

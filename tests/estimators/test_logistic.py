@@ -312,3 +312,23 @@ def test_a_search_tries_only_penalties_that_it_can_use(rng, n_classes):
     assert np.unique(tried).size == tried.size < 6
     with pytest.warns(UserWarning, match="alpha was raised"):
         KreinLogisticRegression(0.5 * tried.min()).fit(K, y)
+
+
+@pytest.mark.parametrize("alpha", [1e-2, 1e-5, 1e-8])
+@pytest.mark.parametrize("size", [1.0, 1e3])
+def test_residual_counts_the_rounding_of_the_kernel(alpha, size):
+    from fractions import Fraction
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = X[:, 0] + 0.5 * rng.standard_normal(60) > 0
+    K = size * np.exp(-((X[:, None] - X) ** 2).sum(axis=-1))
+    model = KreinLogisticRegression(alpha, tol=1e-3).fit(K, y)
+    exact = np.vectorize(Fraction, otypes=[object])
+    coef = exact(model.dual_coef_[0])
+    outputs = exact(K) @ coef + Fraction(model.intercept_[0])
+    F = outputs.astype(float)
+    scores = np.where(y, expit(-F), -expit(F))
+    residual = np.abs(60 * alpha * model.dual_coef_[0] - scores).max()
+    residual = max(residual, abs(float(sum(coef))))
+    assert residual <= model.residual_[0] + 1e-15

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from krein.machines import libsvm
 from krein.machines.box import BalancedBox
-from krein.machines.libsvm import one_class_dual, svm_dual, svr_dual
 from krein.machines.svm_dual import SVMDual, box_gap
+from tests.machines import one_class_dual, svm_dual, svr_dual
 from tests.reference.rational import dual_value, exact, exact_optimum
 
 

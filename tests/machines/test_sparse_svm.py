@@ -6,8 +6,8 @@ import scipy.linalg
 from numpy.testing import assert_allclose
 
 from krein.machines.box import BalancedBox
-from krein.machines.libsvm import svm_dual
 from krein.machines.sparse_svm import _projected, sparse_svm_dual
+from tests.machines import svm_dual
 
 
 def problem(n=150, k=5, seed=0, singular=False):

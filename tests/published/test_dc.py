@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from krein.machines.box import BalancedBox
-from krein.machines.libsvm import svm_dual
 from krein.published.difference_of_convex import (
     IndefiniteDual,
     PrimalDC,
@@ -18,6 +17,7 @@ from krein.published.difference_of_convex import (
     dc_primal,
     tdca,
 )
+from tests.machines import svm_dual
 from tests.test_domain import linear_maximum
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_array
 
-from krein.arrays import Array, require_for
+from krein.arrays import Array, product_and_error, require_for
 from krein.estimators._base import KernelModel
 from krein.estimators._parameters import declares_parameters
 from krein.estimators._training import FittedRows, Row, Training, positive_part
@@ -30,7 +30,7 @@ from krein.machines.cpd_space import (
 )
 from krein.machines.losses import Loss
 from krein.published.algorithm_1 import as_printed
-from krein.result import Result, Status
+from krein.result import Result
 from krein.similarity.matrix import Similarities
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_similarity, check_square
@@ -38,8 +38,6 @@ from krein.validation import check_similarity, check_square
 # Name of a solver -> solver(problem, *, tol, max_iter, start).
 _SOLVERS = {"newton": cpd_newton, "published": as_printed}
 _WORK = "a conditionally positive definite fit"
-# Kernels of so many samples are evaluated once more for their certificate.
-_SMALL = 500
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ class CPDModel(KernelModel):
     n_basis: int | None = None
     basis: str = "random"
     scale: bool = True
-    tol: float = 1e-10
+    tol: float = 1e-8
     max_iter: Any = 100
 
     _fitted_state: ClassVar[State] = (
@@ -343,10 +341,12 @@ def solve_path(
     max_iter: int,
     training: CPDTraining,
     solver: str = "newton",
+    rough: bool = False,
 ) -> list[Result]:
     """Solve for several values of alpha, the largest first, each from the last two.
 
-    Results come in the order of `alphas`.
+    Results come in the order of `alphas`; `rough` ones, which are only ranked, are not
+    certified on the raw kernel.
     """
     if 0.0 in alphas:
         require_for(_WORK, training.size, "Use alpha > 0.")
@@ -359,28 +359,27 @@ def solve_path(
         solve = _SOLVERS[solver] if problem.lam else cpd_limit
         result = solve(problem, tol=tol, max_iter=max_iter, start=start)
         start = [*start[-1:], tuple(result.info[key] for key in ("c", "b", "f"))]
-        results[int(i)] = _on_raw_kernel(problem, result, space, training, tol)
+        if not rough:
+            result = _on_raw_kernel(problem, result, space, training, tol)
+        results[int(i)] = result
     return [results[i] for i in range(len(results))]
 
 
 def _on_raw_kernel(
     problem: CPDProblem, result: Result, space: Space, training: CPDTraining, tol: float
 ) -> Result:
-    """Certify the coefficients that predict, where the kernel is at hand or small.
+    """Certify the coefficients that predict, on the raw kernel, rounding counted.
 
     They are those of the solution to rounding, which is much where alpha is small
-    beside the kernel.
+    beside the kernel: the terms of Phi a are larger than their sum.
     """
-    given = getattr(training.K, "kernel", None) is None
-    if not given and training.size > _SMALL:
-        return result
     a, p = space.expand(result.info["c"], result.info["b"])
-    support = np.flatnonzero(a)
-    image = np.zeros(training.size)
-    if support.size:
-        image = training.K.block(np.arange(training.size), support) @ a[support]
-    value = problem.lam * float(a @ image) + problem.loss.value(image + training.P @ p)
-    certificate = problem.certificate(value, result.value - result.certificate.value)
-    reached: Status = "converged" if certificate.relative <= tol else "max_iter"
-    status = reached if result.status == "converged" else result.status
-    return replace(result, value=value, certificate=certificate, status=status)
+    image, error = product_and_error(training.K, a)
+    polynomial, more = product_and_error(training.P, p)
+    f, error = image + polynomial, error + more
+    value = problem.lam * float(a @ image) + problem.loss.value(f)
+    slope, bend = problem.loss.slopes(f)
+    moves = problem.loss.weight * (np.abs(slope) + 0.5 * bend * error)
+    least = result.value - result.certificate.value
+    least -= float((2.0 * problem.lam * np.abs(a) + moves) @ error)
+    return result.certified(problem.certificate(value, least), tol, value=value)

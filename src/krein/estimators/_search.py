@@ -114,6 +114,26 @@ def search(
     ).T
 
 
+def along(
+    grid: Sequence[Candidate],
+    name: str,
+    fit: Callable[[Candidate, list[float]], Sequence[Any]],
+) -> list[Any]:
+    """Fit all values of a parameter together, for each choice of the others.
+
+    ``fit(others, values)`` gives one model per value; they come in the order of `grid`.
+    """
+    groups: dict[Any, list[int]] = {}
+    for i, candidate in enumerate(grid):
+        others = {k: v for k, v in candidate.items() if k != name}
+        groups.setdefault(tuple(others.items()), []).append(i)
+    found: dict[int, Any] = {}
+    for others, places in groups.items():
+        models = fit(dict(others), [float(grid[i][name]) for i in places])
+        found.update(zip(places, models, strict=True))
+    return [found[i] for i in range(len(grid))]
+
+
 def defined_folds(scores: Array) -> Array:
     """Scores without the folds in which no candidate has one.
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.estimators._search import CS
+from krein.estimators._parameters import declares_parameters
+from krein.estimators._search import CS, along
+from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training, pairs_of
 from krein.machines.box import BalancedBox
 from krein.machines.interior_point import linear_svm
-from krein.machines.libsvm import solve_dual
+from krein.machines.libsvm import libsvm_options, solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
-from krein.result import Result, Status
+from krein.result import Result
 from krein.similarity.treated import TreatedKernel
 
 # The interior-point method stops by the relative gap, LIBSVM by the violation of the
@@ -176,6 +178,16 @@ def _solved(
     return result, intercept
 
 
+def solved_row(
+    trained: TreatedKernel, problem: SVMDual, model: Any, start: Array | None = None
+) -> Row:
+    """Solve the one machine of a regression or a one-class model."""
+    options = {"tol": model.tol, "max_iter": model.max_iter, "start": start}
+    result, intercept = solve_dual(problem, **options)
+    result = with_slack(result, trained.slack, model.tol)
+    return Row(trained.to_raw(result.x), intercept, result)
+
+
 def with_slack(result: Result, slack: float, tol: float) -> Result:
     """Gap for the kernel with `slack` added to its diagonal, which is psd for sure.
 
@@ -197,9 +209,7 @@ def with_slack(result: Result, slack: float, tol: float) -> Result:
     more = slack * float(result.x @ result.x)
     relative = certificate.relative + more / max(abs(result.value), 1e-300)
     wider = replace(certificate, value=certificate.value + more, relative=relative)
-    missed = result.status == "converged" and relative > tol
-    status: Status = "max_iter" if missed else result.status
-    return replace(result, certificate=wider, status=status)
+    return result.certified(wider, tol)
 
 
 # ------------------------------------------------------------- ranking candidates of C
@@ -275,3 +285,49 @@ def svm_candidates(
     ]
     place = np.argsort(order)
     return [found[place[c]] for c in range(len(Cs))]
+
+
+@declares_parameters
+class TreatedSVC(KernelClassifier):
+    """An SVM on a treated kernel; a subclass says which, as `treated`."""
+
+    _: KW_ONLY
+    C: float = 1.0
+    probability: bool = False
+    multi_class: str = "ovr"
+    approximation: Any = None
+    solver_options: dict | None = None
+
+    def treated(self, training: Training) -> TreatedKernel:
+        """Return the kernel to train on."""
+        raise NotImplementedError("a subclass treats the kernel")
+
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Fit all rows on one treated kernel; see `KernelModel.fit_rows`."""
+        rows = svm_rows(
+            self.treated(training),
+            training.upper(self.C),
+            target,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            options=libsvm_options(self.solver_options),
+            pairs=votes_in_pairs(self, target),
+        )
+        return FittedRows(rows)
+
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """Values of C in units of the treated kernel; see `KernelModel.grid`."""
+        return svm_grid(self.treated(training), training.weight)
+
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Fit all C on one treated kernel; see `KernelModel.fit_path`."""
+
+        def fit(others: dict, Cs: list[float]) -> list[FittedRows]:
+            kernel = self.candidate(others).treated(training)
+            return svm_candidates(
+                kernel, training, target, Cs, votes_in_pairs(self, target)
+            )
+
+        return along(grid, "C", fit)

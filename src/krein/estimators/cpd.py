@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from krein.estimators._parameters import (
     declares_parameters,
 )
 from krein.estimators._probability import calibrated
-from krein.estimators._search import check_grid, out_of_fold
+from krein.estimators._search import along, check_grid, out_of_fold
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import (
     Classes,
@@ -97,6 +98,7 @@ class CPDClassifier(CPDModel, KernelClassifier):
                 max_iter=self.max_iter,
                 training=training,
                 solver=getattr(self, "solver", "newton"),
+                rough=tol is not None,
             )
             for signs in target.signs()
         ]
@@ -131,14 +133,9 @@ class CPDClassifier(CPDModel, KernelClassifier):
     ) -> list[FittedRows]:
         """Fit along alpha, sharing what can be shared; see `KernelModel.fit_path`."""
         assert isinstance(training, CPDTraining)
-        found: dict[int, FittedRows] = {}
-        for polynomial in dict.fromkeys(c["polynomial"] for c in grid):
-            places = [i for i, c in enumerate(grid) if c["polynomial"] == polynomial]
-            alphas = [float(grid[i]["alpha"]) for i in places]
-            tol = max(self.tol, _FOLD_TOL)
-            rows = self._path_rows(training, target, alphas, polynomial, tol)
-            found.update(zip(places, rows, strict=True))
-        return [found[i] for i in range(len(grid))]
+        tol = max(self.tol, _FOLD_TOL)
+        rows = partial(self._path_rows, training, target, tol=tol)
+        return along(grid, "alpha", lambda others, alphas: rows(alphas, **others))
 
     def _out_of_fold(
         self, training: CPDTraining, target: Classes, polynomial: str, why: str
@@ -268,7 +265,7 @@ class CPDSVC(CPDClassifier):
     kernel_params, symmetrize, class_weight, probability, random_state, verbose
         As in `SpectrumSVC`. With ``loss="logistic"`` probabilities are the model's own.
     tol : float
-        Relative certified gap.
+        Relative certified gap, rounding counted.
     max_iter : int
         Newton steps.
 

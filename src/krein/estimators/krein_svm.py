@@ -14,21 +14,16 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from krein.arrays import Array
+from krein.arrays import Array, product_and_error
 from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._search import CS
 from krein.estimators._sparse import as_new_items, expanded
-from krein.estimators._svm_rows import (
-    svm_candidates,
-    svm_grid,
-    svm_rows,
-    unit_of,
-    votes_in_pairs,
-)
+from krein.estimators._svm_rows import TreatedSVC, svm_grid, unit_of
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.machines.box import BalancedBox
-from krein.machines.libsvm import libsvm_options, svm_dual
+from krein.machines.libsvm import solve_dual
+from krein.machines.svm_dual import SVMDual
 from krein.methods import weighted_flip
 from krein.published.difference_of_convex import (
     IndefiniteDual,
@@ -36,7 +31,7 @@ from krein.published.difference_of_convex import (
     dc_primal,
     tdca,
 )
-from krein.result import Result
+from krein.result import Certificate, Result
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State
 
@@ -46,7 +41,7 @@ _RATIOS = (1.0, 10.0)  # of the two penalties in a search
 
 
 @declares_parameters
-class KreinSVC(KernelClassifier):
+class KreinSVC(TreatedSVC):
     """The Krein SVM (KSVM): the stationary point of the SVM in a Krein space.
 
     Trains on ``U |D| U'`` and maps the coefficients back by ``U sign(D) U'``, which is
@@ -99,10 +94,6 @@ approximation, solver_options, tol, max_iter, random_state, verbose
     lam_pos: float = 1.0
     lam_neg: float = 1.0
     sparse: bool = False
-    probability: bool = False
-    multi_class: str = "ovr"
-    approximation: Any = None
-    solver_options: dict | None = None
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on one flipped kernel; see `KernelModel.fit_rows`."""
@@ -111,46 +102,24 @@ approximation, solver_options, tol, max_iter, random_state, verbose
                 "sparse=True and approximation= exclude each other: with landmarks "
                 "prediction needs similarities to the landmarks only already"
             )
-        options = libsvm_options(self.solver_options)
-        rows = svm_rows(
-            self._trained(training, self.lam_neg),
-            training.upper(self.C),
-            target,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            options=options,
-            pairs=votes_in_pairs(self, target),
-        )
-        return self._sparse(training, rows, target) if self.sparse else FittedRows(rows)
+        fitted = super().fit_rows(training, target)
+        return self._sparse(training, fitted, target) if self.sparse else fitted
 
-    def _trained(self, training: Training, lam_neg: float) -> TreatedKernel:
-        method = weighted_flip(self.lam_pos, lam_neg)
+    def treated(self, training: Training) -> TreatedKernel:
+        """Return the flipped kernel, both parts over their penalties."""
+        method = weighted_flip(self.lam_pos, self.lam_neg)
         return training.K.treated(method, weight=training.weight)
 
     def grid(self, training: Training, target: Classes) -> list[dict]:
         """C and the penalty of the negative part; see `KernelModel.grid`."""
-        machines = svm_grid(self._trained(training, self.lam_pos), training.weight)
+        equal = self.candidate({"lam_neg": self.lam_pos}).treated(training)
+        machines = svm_grid(equal, training.weight)
         return [{**c, "lam_neg": r * self.lam_pos} for r in _RATIOS for c in machines]
 
-    def fit_path(
-        self, training: Training, target: Classes, grid: Sequence[dict]
-    ) -> list[FittedRows]:
-        """Fit all C on one kernel per penalty; see `KernelModel.fit_path`."""
-        found: dict[int, FittedRows] = {}
-        for lam_neg in dict.fromkeys(c["lam_neg"] for c in grid):
-            places = [i for i, c in enumerate(grid) if c["lam_neg"] == lam_neg]
-            models = svm_candidates(
-                self._trained(training, lam_neg), training, target,
-                [grid[i]["C"] for i in places], votes_in_pairs(self, target),
-            )  # fmt: skip
-            found.update(zip(places, models, strict=True))
-        return [found[i] for i in range(len(grid))]
-
     def _sparse(
-        self, training: Training, rows: list[Row], target: Classes
+        self, training: Training, fitted: FittedRows, target: Classes
     ) -> FittedRows:
         """Rows on few prototypes, found as `sparsify` does; what they were before."""
-        fitted = FittedRows(rows)
         every = np.arange(training.size)
         columns = as_new_items(training.K.block(every, every), every)
         found = expanded(
@@ -174,7 +143,7 @@ approximation, solver_options, tol, max_iter, random_state, verbose
         }
         sparse = [
             replace(row, coef=coef[i], intercept=float(found.intercept[i]))
-            for i, row in enumerate(rows)
+            for i, row in enumerate(fitted.rows)
         ]
         return FittedRows(sparse, facts)
 
@@ -318,19 +287,18 @@ class DCSVC(KernelClassifier):
         start, before = None, 0
         if options.pop("init", "libsvm") == "libsvm":
             # A tenth of the tolerance: LIBSVM judges by a slightly stale gradient.
-            found, _ = svm_dual(
-                K,
-                domain,
-                tol=0.1 * self.tol,
-                max_iter=_LIBSVM_ITERATIONS,
-                psd=False,
+            machine = SVMDual.classification(K, domain, psd=False)
+            found, _ = solve_dual(
+                machine, tol=0.1 * self.tol, max_iter=_LIBSVM_ITERATIONS
             )
             start, before = domain.project(found.x), found.n_iter
         result = tdca(problem, start, **options)
-        result = replace(result, n_iter=before + result.n_iter)
-        coef = y * result.x
-        outputs = y * (1.0 - problem.gradient(result.x))
-        return Row(coef, domain.intercept(result.x, outputs), result, result.x)
+        a, coef = result.x, y * result.x
+        outputs, error = product_and_error(K, coef)
+        worst = domain.violation(a, 1.0 - y * outputs) + 2.0 * float(error.max())
+        counted = Certificate("stationarity", worst, worst)
+        result = result.certified(counted, self.tol, n_iter=before + result.n_iter)
+        return Row(coef, domain.intercept(a, outputs), result, a)
 
     def _complaints(self, results: Sequence[Result]) -> list[str]:
         said = []

@@ -164,17 +164,24 @@ class LogisticModel(KernelClassifier):
         problem = IndefiniteLogistic(
             plan.K.operand(), targets, plan.alpha, training.weight, self.fit_intercept
         )
+        result = self._run(problem, plan, start)
+        if result.status == "diverged":
+            return result
+        found = problem.certificate(result.x, result.info["intercept"])
+        return result.certified(found, self.tol)
+
+    def _run(self, problem: IndefiniteLogistic, plan: Plan, start: Array) -> Result:
         options = {k: v for k, v in (self.solver_options or {}).items() if k != "init"}
         limit = self.max_iter or MAX_ITER[self.solver]
         common: dict[str, Any] = {"tol": self.tol, "max_iter": limit}
         if self.solver == "newton":
             return newton_logistic(problem, start, **common)
         if self.solver == "krein-gd":
-            largest = norm_bound(problem.K, training.weight)
+            largest = norm_bound(problem.K, problem.weight)
             return krein_gd(problem, start, largest=largest, **common)
         settings = replace(CCCP_DEFAULTS[self.solver], **options)
         random = check_random_state(self.random_state)
-        spectrum = plan.spectrum or plan.K.spectrum(training.weight)
+        spectrum = plan.spectrum or plan.K.spectrum(problem.weight)
         return cccp_logistic(
             problem, spectrum, settings, start, random_state=random, **common
         )

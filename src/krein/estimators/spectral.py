@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
-from krein.arrays import Array
+from krein.arrays import Array, product_and_error
 from krein.estimators._base import KernelModel
 from krein.estimators._parameters import declares_parameters
-from krein.estimators._svm_rows import (
-    svm_candidates,
-    svm_grid,
-    svm_rows,
-    votes_in_pairs,
-    with_slack,
-)
-from krein.estimators._tasks import KernelClassifier, KernelRegressor
-from krein.estimators._training import Classes, FittedRows, Row, Training, Values
+from krein.estimators._svm_rows import TreatedSVC, solved_row
+from krein.estimators._tasks import KernelRegressor
+from krein.estimators._training import FittedRows, Training, Values
 from krein.items import check_weights
-from krein.machines.libsvm import libsvm_options, one_class_dual, svr_dual
+from krein.machines.svm_dual import SVMDual
 from krein.methods import as_method
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 
 
 @declares_parameters
-class SpectrumSVC(KernelClassifier):
+class SpectrumSVC(TreatedSVC):
     """SVM on a similarity whose spectrum is made positive, with mapped new rows.
 
     The training similarity is decomposed once, ``K0 = U diag(l) U'``; its eigenvalues
@@ -134,44 +127,15 @@ class SpectrumSVC(KernelClassifier):
 
     method: Any = "clip"
     _: KW_ONLY
-    C: float = 1.0
     t: float = 1.0
-    probability: bool = False
-    multi_class: str = "ovr"
-    approximation: Any = None
-    solver_options: dict | None = None
 
     @property
     def _one_sided(self) -> bool:  # type: ignore[override]
         return as_method(self.method).is_one_sided
 
-    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
-        """Fit all rows on one transformed kernel; see `KernelModel.fit_rows`."""
-        options = libsvm_options(self.solver_options)
-        rows = svm_rows(
-            self._trained(training),
-            training.upper(self.C),
-            target,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            options=options,
-            pairs=votes_in_pairs(self, target),
-        )
-        return FittedRows(rows)
-
-    def _trained(self, training: Training) -> TreatedKernel:
+    def treated(self, training: Training) -> TreatedKernel:
+        """Return what the method makes of the similarity."""
         return training.K.treated(self.method, self.t, training.weight)
-
-    def grid(self, training: Training, target: Classes) -> list[dict]:
-        """Values of C in units of the treated kernel; see `KernelModel.grid`."""
-        return svm_grid(self._trained(training), training.weight)
-
-    def fit_path(
-        self, training: Training, target: Classes, grid: Sequence[dict]
-    ) -> list[FittedRows]:
-        """Fit all C on one treated kernel; see `KernelModel.fit_path`."""
-        Cs, pairs = [c["C"] for c in grid], votes_in_pairs(self, target)
-        return svm_candidates(self._trained(training), training, target, Cs, pairs)
 
 
 @declares_parameters
@@ -228,18 +192,11 @@ class SpectrumSVR(KernelRegressor):
     def fit_rows(self, training: Training, target: Values) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
         trained = training.K.treated(self.method, self.t, training.weight)
-        result, intercept = svr_dual(
-            trained.kernel(),
-            target.y,
-            training.upper(self.C),
-            epsilon=self.epsilon,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            psd=trained.psd,
+        K, upper = trained.kernel(), training.upper(self.C)
+        problem = SVMDual.regression(
+            K, target.y, upper, epsilon=self.epsilon, psd=trained.psd
         )
-        result = with_slack(result, trained.slack, self.tol)
-        row = Row(trained.to_raw(result.x), intercept, result)
-        return FittedRows([row])
+        return FittedRows([solved_row(trained, problem, self)])
 
 
 @declares_parameters
@@ -325,20 +282,13 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     def fit_rows(self, training: Training, target: None) -> FittedRows:
         """Fit the one row; see `KernelModel.fit_rows`."""
         trained = training.K.treated(self.method, self.t, training.weight)
-        result, intercept = one_class_dual(
-            trained.kernel(),
-            training.weight,
-            nu=self.nu,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            psd=trained.psd,
-        )
-        result = with_slack(result, trained.slack, self.tol)
-        coef = trained.to_raw(result.x)
+        K, upper = trained.kernel(), training.upper(1.0)
+        problem = SVMDual.one_class(K, upper, nu=self.nu, psd=trained.psd)
+        row = solved_row(trained, problem, self)
         # Free support vectors lie on the boundary exactly; it counts as inside.
-        offset = -intercept - 1e-9 * abs(intercept)
-        offset = min(offset, self._highest_offset(training, coef))
-        return FittedRows([Row(coef, -offset, result)], {"offset_": offset})
+        offset = -row.intercept - 1e-9 * abs(row.intercept)
+        offset = min(offset, self._highest_offset(training, row.coef))
+        return FittedRows([replace(row, intercept=-offset)], {"offset_": offset})
 
     def _highest_offset(self, training: Training, coef: Array) -> float:
         """Offset with at most nu of the training items, by weight, below it.
@@ -347,17 +297,14 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
         rounded, all of them where the origin is inside, and rows that the method
         leaves raw or blind have others.
         """
-        K = training.K.dense()
-        scores = K @ coef
-        weight = np.ones_like(scores) if training.weight is None else training.weight
+        scores, error = product_and_error(training.K.dense(), coef)
+        weight = training.upper(1.0)
         order = np.argsort(scores, kind="stable")
         reached = np.cumsum(weight[order])
         over = np.flatnonzero(reached > self.nu * reached[-1])
         if over.size == 0:
             return np.inf
-        first = order[over[0]]
-        rounding = np.finfo(float).eps * (2.0 + np.sqrt(scores.size))
-        return float(scores[first] - 4.0 * rounding * (np.abs(K[first]) @ np.abs(coef)))
+        return float((scores - 4.0 * error)[order[over[0]]])
 
     def decision_function(self, X: Any) -> Array:
         """Signed distance to the boundary; negative for outliers.

@@ -13,18 +13,21 @@ from krein.arrays import Array
 from krein.estimators._gains import SPECTRUM_SEARCHED, SpectrumSearch
 from krein.estimators._landscape import Landscape, probabilities, with_threshold
 from krein.estimators._parameters import declares_parameters
-from krein.estimators._svm_rows import loose_machines, loosely, svm_rows
+from krein.estimators._svm_rows import (
+    loose_machines,
+    loosely,
+    solved_row,
+    svm_rows,
+)
 from krein.estimators._tasks import KernelClassifier, KernelRegressor
 from krein.estimators._training import (
     Classes,
     FittedRows,
-    Row,
     Training,
     Values,
     cv_folds,
 )
-from krein.machines.libsvm import svr_dual
-from krein.machines.svm_dual import svm_path
+from krein.machines.svm_dual import SVMDual, svm_path
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State, replaces_state
 
@@ -337,17 +340,11 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
     ) -> tuple[dict[str, float], FittedRows]:
         _, spread = _mean_and_spread(target.y, training.weight)
         params = {"C": C * spread, "epsilon": self.epsilon * spread}
-        result, intercept = svr_dual(
-            trained.kernel(),
-            target.y,
-            training.upper(params["C"]),
-            epsilon=params["epsilon"],
-            tol=self.tol,
-            max_iter=self.max_iter,
-            psd=trained.psd,
-            start=starts[0] if starts else None,
-        )
-        row = Row(trained.to_raw(result.x), intercept, result)
+        problem = SVMDual.regression(
+            trained.kernel(), target.y, training.upper(params["C"]),
+            epsilon=params["epsilon"], psd=trained.psd,
+        )  # fmt: skip
+        row = solved_row(trained, problem, self, starts[0] if starts else None)
         return params, FittedRows([row])
 
 

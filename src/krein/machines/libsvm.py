@@ -20,7 +20,7 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.machines._svm_interior import interior_points
-from krein.machines.box import BalancedBox, QuadraticModel
+from krein.machines.box import QuadraticModel
 from krein.machines.svm_dual import SVMDual, SVMPoint, run_libsvm
 from krein.result import Certificate, History, Result, Status
 
@@ -31,87 +31,6 @@ _ROUNDS, _REFINEMENTS = 30, 5  # of the polish
 _AIM = 1e-2  # share of tol at which an interior point is put on its bounds
 _TO_ROUNDING = 1e-9  # tolerances up to this one are met to rounding
 _RIDGE = 1e-10  # of the mean curvature: a clipped kernel is singular
-
-
-def svm_dual(
-    K: Array, domain: BalancedBox, *, psd: bool = True, **options: Any
-) -> tuple[Result, float]:
-    """Maximise e'a - a'YKYa/2 over 0 <= a_i <= upper_i, y'a = 0.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Kernel the SVM is trained on (already transformed).
-    domain : BalancedBox
-        Bounds and labels.
-    psd : bool
-        False when K may be indefinite: the certificate is then the maximal violating
-        pair (stationarity), not a gap.
-    **options
-        Those of `solve_dual`.
-
-    Returns
-    -------
-    Result
-        ``x`` holds alpha in the box.
-    float
-        The intercept.
-    """
-    return solve_dual(SVMDual.classification(K, domain, psd=psd), **options)
-
-
-def svr_dual(
-    K: Array, y: Array, upper: Array, *, epsilon: float, **options: Any
-) -> tuple[Result, float]:
-    """Epsilon-insensitive regression; ``x`` holds the signed coefficients on K.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Kernel, already transformed.
-    y, upper : ndarray of shape (n,)
-        Targets; bounds of the coefficients' magnitudes.
-    epsilon : float
-        Half the width of the tube.
-    **options
-        As in `svm_dual`, with `psd`.
-
-    Returns
-    -------
-    Result
-    float
-        The intercept.
-    """
-    psd = options.pop("psd", True)
-    problem = SVMDual.regression(K, y, upper, epsilon=epsilon, psd=psd)
-    return solve_dual(problem, **options)
-
-
-def one_class_dual(
-    K: Array, weight: Array | None, *, nu: float, **options: Any
-) -> tuple[Result, float]:
-    """One-class machine; ``x`` holds coefficients of sum nu times that of the weights.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Kernel, already transformed.
-    weight : ndarray of shape (n,) or None
-        Sample weights, which are the bounds; None for ones.
-    nu : float
-        In (0, 1].
-    **options
-        As in `svm_dual`, with `psd`.
-
-    Returns
-    -------
-    Result
-    float
-        The intercept.
-    """
-    upper = np.ones(K.shape[0]) if weight is None else weight
-    psd = options.pop("psd", True)
-    return solve_dual(SVMDual.one_class(K, upper, nu=nu, psd=psd), **options)
 
 
 def libsvm_options(given: dict[str, Any] | None) -> dict[str, Any]:

@@ -32,11 +32,12 @@ import numpy as np
 import scipy.linalg
 from scipy.special import expit, logsumexp, softmax
 
-from krein.arrays import Array
+from krein.arrays import Array, product_and_error
 from krein.result import Certificate
 from krein.similarity.matrix import FeatureKernel
 
 _INTERCEPT_STEPS = 200
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -267,12 +268,16 @@ class IndefiniteLogistic:
     ) -> Certificate:
         """Stationarity residual max |A / (c w) - (T - P(KA + b))|, with |1'A| too.
 
-        It is scale-free already.
+        It is scale-free already. Rounding of K A counts where no `image` is given.
         """
-        H = self.K @ A if image is None else image
+        H, error = (image, 0.0) if image is not None else product_and_error(self.K, A)
+        # Probabilities change by at most this share of what the outputs do.
+        slope = 0.25 if self.n_columns == 1 else 0.5
         worst = float(np.abs(A / self.bound - self.scores(H + b)).max())
+        worst += slope * float(np.max(error)) + _EPS
         if self.fit_intercept:
-            worst = max(worst, float(np.abs(A.sum(axis=0)).max()))
+            spread = _EPS * np.sqrt(len(A)) * np.abs(A).sum(axis=0)
+            worst = max(worst, float((np.abs(A.sum(axis=0)) + spread).max()))
         return Certificate("stationarity", worst, worst)
 
 

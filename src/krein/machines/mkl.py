@@ -24,7 +24,8 @@ import scipy.optimize
 from krein.arrays import Array
 from krein.machines._loop import Iterate, run
 from krein.machines.box import BalancedBox
-from krein.machines.libsvm import svm_dual
+from krein.machines.libsvm import solve_dual
+from krein.machines.svm_dual import SVMDual
 from krein.result import Certificate, Result
 
 _SVM_TOL = 1e-8
@@ -179,7 +180,8 @@ def _iterates(
 
 def svm_at(problem: MKLWeights, weights: Array) -> tuple[float, Array]:
     """phi(w), an upper bound within the SVM's own gap, and the alpha it is from."""
-    result, _ = svm_dual(problem.combined(weights), problem.domain, tol=_SVM_TOL)
+    machine = SVMDual.classification(problem.combined(weights), problem.domain)
+    result, _ = solve_dual(machine, tol=_SVM_TOL)
     # An alpha short of the optimum by its gap would give too low a bound.
     upper = result.value + result.certificate.value
     return upper + float(weights @ problem.costs), result.x

@@ -29,12 +29,11 @@ from typing import Any
 import numpy as np
 from sklearn.svm import _libsvm
 
-from krein.arrays import Array, power_of_two
+from krein.arrays import Array, power_of_two, product_and_error
 from krein.machines.box import BalancedBox
 from krein.result import Certificate
 
 _EPS = float(np.finfo(np.float64).eps)
-_BLOCK = 256
 # A one-class machine whose optimum is 0 (the origin is inside) has no objective to be
 # relative to: this share of what v'Kv can be at most then is the unit.
 _FLOOR = 1e-6
@@ -185,7 +184,7 @@ class SVMDual:
         # Bounds may lie beyond the root of the largest number: a point whose value
         # is none is worth nothing.
         with np.errstate(over="ignore", invalid="ignore"):
-            outputs, error = self._product(v)
+            outputs, error = product_and_error(self.K, v)
             gradient = self.margin - self.domain.y * self.spread(outputs)
             value = float(self.margin @ a) - 0.5 * float(v @ outputs)
             point = SVMPoint(a, v, outputs, error, gradient, value, _NOTHING)
@@ -204,18 +203,6 @@ class SVMDual:
         """Return b of the decision values ``f + b``."""
         outputs = self.spread(point.outputs)
         return self.domain.intercept(point.a, outputs, self.margin) + self.offset
-
-    def _product(self, v: Array) -> tuple[Array, Array]:
-        """K v and a bound on its rounding errors (Higham and Mary, 2019)."""
-        support = np.flatnonzero(v)
-        whole, v = support.size == v.size, v[support]
-        outputs, mass = np.empty((2, self.K.shape[0]))
-        for i in range(0, outputs.size, _BLOCK):  # no second matrix
-            rows = slice(i, i + _BLOCK)
-            block = self.K[rows] if whole else self.K[rows, support]
-            outputs[rows] = block @ v
-            mass[rows] = np.abs(block) @ np.abs(v)
-        return outputs, _EPS * (2.0 + np.sqrt(support.size)) * mass
 
     # ------------------------------------------------------------ certificates
 

@@ -21,9 +21,10 @@ import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate
-from krein.machines.libsvm import svm_dual
+from krein.machines.libsvm import solve_dual
 from krein.machines.mkl import MKLWeights, kernel_weights
 from krein.machines.proxy import ProxySVM
+from krein.machines.svm_dual import SVMDual
 from krein.published.solver import Domain, certified, on_domain, proxy_solver
 from krein.words import warn_user
 
@@ -186,7 +187,8 @@ def _upper(restricted: MKLWeights, alpha: Array, weights: Array) -> float:
 def _clipped_svm(problem: ProxySVM) -> Array:
     """argmax_a S(a, (K0)_+): the start of Algorithm 1."""
     clipped = problem.spectrum.map(lambda d: np.maximum(d, 0.0)).matrix()
-    return svm_dual(clipped, problem.domain, tol=1e-6)[0].x
+    machine = SVMDual.classification(clipped, problem.domain)
+    return solve_dual(machine, tol=1e-6)[0].x
 
 
 # --------------------------------------------------------------------------------------

@@ -288,6 +288,11 @@ class FeatureKernel(Matrix):
         """K A for a vector or a block of columns."""
         return self.features @ self.feature_coef(A)
 
+    def magnitude(self, A: Array) -> Array:
+        """Sizes of the terms that K A sums up."""
+        F = np.abs(self.features)
+        return F @ (F.T @ np.abs(A))
+
     def extreme_eigenvalues(self, weight: Array | None = None) -> tuple[float, float]:
         """Smallest and largest eigenvalue of W^1/2 K W^1/2, from r x r matrices."""
         F = self.features
