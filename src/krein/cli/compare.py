@@ -72,8 +72,7 @@ def _few_enough(K: Any, y: Any, args: argparse.Namespace) -> tuple[Any, Any]:
     """Similarities and labels; of many hits those of some items, taken at random."""
     if not _is_large(K):
         return K, y
-    items = np.random.default_rng(0).permutation(K.shape[0])[:_DIAGNOSED]
-    items = np.sort(items)
+    items = np.sort(np.random.default_rng(0).permutation(K.shape[0])[:_DIAGNOSED])
     print_note(args, f"the diagnosis is about {items.size} items, taken at random")
     return K[items][:, items], None if y is None else y[items]
 
@@ -262,10 +261,15 @@ def _context(args: Any, read: Inputs, problem: Problem) -> dict[str, Any]:
     }
     return {
         "title": Path(args.file).name,
-        "command": _own_command("krein compare FILE", args),
+        "command": _command(args),
         "names": called(read.data, read.names),
         "source": source,
     }
+
+
+def _command(args: argparse.Namespace) -> str:
+    """Return the command that repeats this run."""
+    return f"krein compare {shlex.quote(args.file)} {repeated(args, *_asked(args))}"
 
 
 def _asked(args: argparse.Namespace) -> list[str]:

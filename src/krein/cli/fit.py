@@ -293,9 +293,7 @@ def places(F: Any, names: list[str]) -> dict[str, list[Any]]:
 def _write_page(
     path: Any, payload: dict, rows: list[dict], eigenvalues: Any, args: Any
 ) -> None:
-    shown: Any = np.arange(len(rows))
-    if len(rows) > _DRAWN:
-        shown = np.sort(np.random.default_rng(0).choice(shown, _DRAWN, replace=False))
+    shown = np.sort(np.random.default_rng(0).permutation(len(rows))[:_DRAWN])
     options = repeated(args, "components", "correction", "out", "html", "model")
     page = {
         "title": f"map of {Path(args.file).name}",

@@ -44,7 +44,7 @@ def make_kernels(args: argparse.Namespace) -> dict[str, Any]:
         instead = "a kernel has --param similarity=NAME"
         raise ValueError(f"--kind and --transform are for a matrix; {instead}")
     if len(names) > 1 and (args.param or args.command != "compare"):
-        only = "which only krein compare takes, without --param"
+        only = "which only krein compare takes; --param is for one kernel"
         raise ValueError(f"--kernel {args.kernel} names several kernels, {only}")
     if len(set(names)) < len(names):
         raise ValueError(f"--kernel {args.kernel} names one twice")

@@ -109,11 +109,9 @@ def _scores_of_numbers(true: Any, predicted: list[float]) -> dict[str, Any]:
     numbers = as_numbers(true)
     if numbers is None:
         raise ValueError("the model predicts numbers, and the labels are no numbers")
-    return {
-        "items": len(predicted),
-        "r2": float(r2_score(numbers, predicted)),
-        "mean_absolute_error": float(mean_absolute_error(numbers, predicted)),
-    }
+    r2, error = (f(numbers, predicted) for f in (r2_score, mean_absolute_error))
+    facts = {"r2": float(r2), "mean_absolute_error": float(error)}
+    return {"items": len(predicted), **facts}
 
 
 def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
@@ -186,10 +184,10 @@ def _check_model(model: Any, args: argparse.Namespace) -> None:
     for option, method in _METHODS.items():
         if not getattr(args, option) or hasattr(last, method):
             continue
-        again = ""
+        why = f", for which there is no --{option}"
         if option in ("proba", "coverage") and is_classifier(last):
-            again = " without probabilities; fit it again with krein fit --proba"
-        raise ValueError(f"{what}{again or f', for which there is no --{option}'}")
+            why = " without probabilities; fit it again with krein fit --proba"
+        raise ValueError(what + why)
 
 
 def _new_items(model: Any, args: argparse.Namespace) -> Named:
@@ -238,10 +236,9 @@ def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
 
 def _compare_ranges(data: Any, model: Any) -> None:
     """Warn of numbers far from those of training: distances are not similarities."""
-    if getattr(model, "item_range_", None) is None or not data.size:
-        return
-    low, high = map(float, model.item_range_)
-    if data.max() > high + 0.5 * (high - low) or data.min() < low - 0.5 * (high - low):
+    low, high = getattr(model, "item_range_", (-np.inf, np.inf))
+    room = 0.5 * (high - low)
+    if data.size and (data.max() > high + room or data.min() < low - room):
         given = f"numbers from {data.min():.3g} to {data.max():.3g}"
         learnt = f"in training from {low:.3g} to {high:.3g}"
         warn_user(f"{given}, but {learnt}: is this the same measure?")

@@ -79,9 +79,14 @@ def careful_fasta(path: Path) -> Named:
     for name, place, part in zip(names, starts, parts, strict=True):
         if not part:
             raise place.error(f"the sequence {name!r} is empty; is the file complete?")
-    if not parts:
-        raise FormatError(path, "there are no sequences in the file")
-    return Named(parts, sources.unique_names(names, starts))
+    return Named(_some(parts, path, "sequences"), sources.unique_names(names, starts))
+
+
+def _some(items: Any, path: Path, what: str) -> Any:
+    """Return what was found, if anything."""
+    if not items:
+        raise FormatError(path, f"there are no {what} in the file; is it complete?")
+    return items
 
 
 def read_lines(path: Path, how: How | None = None) -> Named:
@@ -91,9 +96,7 @@ def read_lines(path: Path, how: How | None = None) -> Named:
         if not text.strip():
             raise place.error("the line is empty; expected a string")
         strings.append(text.strip())
-    if not strings:
-        raise FormatError(path, "the file is empty; expected one string per line")
-    return Named(strings)
+    return Named(_some(strings, path, "strings"))
 
 
 def read_ucr(path: Path, how: How) -> Named:
@@ -110,9 +113,7 @@ def read_ucr(path: Path, how: How) -> Named:
             raise row.place.error("expected a label and at least one value")
         labels.append(fields[0])
         series.append(_numbers(fields[1:], row.place, 2))
-    if not series:
-        raise FormatError(path, "there are no series in the file")
-    return Named(_stack(series), target=cells.as_labels(labels))
+    return Named(_stack(series, path), target=cells.as_labels(labels))
 
 
 def _numbers(fields: Sequence[str], place: Place, first: int) -> np.ndarray:
@@ -121,8 +122,8 @@ def _numbers(fields: Sequence[str], place: Place, first: int) -> np.ndarray:
     return np.array([cells.parse_number(field, place, k) for k, field in places])
 
 
-def _stack(series: list[np.ndarray]) -> np.ndarray | list[np.ndarray]:
-    same = len({item.shape for item in series}) == 1
+def _stack(series: list[np.ndarray], path: Path) -> np.ndarray | list[np.ndarray]:
+    same = len({item.shape for item in _some(series, path, "series")}) == 1
     return np.stack(series) if same else series
 
 
@@ -161,9 +162,8 @@ def read_ts(path: Path, how: How | None = None) -> Named:
         series.append(rows[0] if len(rows) == 1 else np.stack(rows))
         if series[-1].shape[:-1] != series[0].shape[:-1]:
             raise place.error(f"has {len(rows)} channels, the first series has others")
-    if not series:
-        raise FormatError(path, "there is no series behind @data; is it complete?")
-    return Named(_stack(series), target=cells.as_labels(labels) if labelled else None)
+    target = cells.as_labels(labels) if labelled else None
+    return Named(_stack(series, path), target=target)
 
 
 def read_arff(path: Path, how: How | None = None) -> Named:
@@ -173,8 +173,7 @@ def read_arff(path: Path, how: How | None = None) -> Named:
     attributes = [_arff_attribute(text, place) for place, text in declared]
     n = len(attributes)
     rows = [(place, _arff_fields(text, n, place)) for place, text in lines]
-    if not rows:
-        raise FormatError(path, "there is no row behind @data; is it complete?")
+    rows = _some(rows, path, "rows")
     nominal = [k for k, (_, is_number) in enumerate(attributes) if not is_number]
     if len(nominal) > 1:
         has = f"has {len(nominal)} nominal attributes, one (the label) is expected"
@@ -235,8 +234,7 @@ def read_columns(path: Path, how: How) -> Named:
     """
     mark = how.separator or cells.find_separator(path, numbers=False)
     header, *rows = cells.text_rows(path, mark)
-    if not rows:
-        raise FormatError(path, "there is a header but no row")
+    _some(rows, path, "rows below the header")
     titles = dict(enumerate(header.texts()))
     named = len(titles) > 1 and not titles[0]
     labels, note = Named(None), ""
@@ -265,10 +263,8 @@ def read_columns(path: Path, how: How) -> Named:
 
 def _names_in_front(rows: list[Row]) -> list[str] | None:
     """Return the first column below an empty title as names, unless it counts rows."""
-    names = [row.name(0) for row in rows]
-    if tables.is_numbering(names):
-        return None
-    return sources.unique_names(names, [row.place for row in rows])
+    names = sources.unique_names([row.name(0) for row in rows], [r.place for r in rows])
+    return None if tables.is_numbering(names) else names
 
 
 def _texts(rows: list[Row], column: int) -> list[str]:
