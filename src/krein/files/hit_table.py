@@ -113,10 +113,7 @@ def read_hits(
 
 
 def collect(
-    path: Path,
-    layout: Layout,
-    found: Collected,
-    bounds: Array | None = None,
+    path: Path, layout: Layout, found: Collected, bounds: Array | None = None
 ) -> Collected:
     """Read all pairs of a table, or the hits whose numbers lie between the bounds."""
     for first, text in table_blocks(path, layout.head):
@@ -185,7 +182,7 @@ class Collected:
         else:
             query = self.rows.codes(block.query)
             target = self.columns.codes(block.target)
-        chosen = slice(None) if kept is None or kept.all() else kept
+        chosen = slice(None) if kept is None else kept
         parts = query, target, block.numbers[:, 0]
         for long, part in zip(self.arrays, parts, strict=True):
             long.frombytes(part[chosen].tobytes())

@@ -104,8 +104,8 @@ def save_model(est: Any, path: str | Path) -> Path:
     array(['a', 'a', 'b'], dtype='<U1')
     """
     if not isinstance(est, BaseEstimator):
-        what = f"save_model takes one fitted estimator, got {type(est).__name__}"
-        raise TypeError(f"{what}; save several models to several files")
+        got = f"got {type(est).__name__}; save several models to several files"
+        raise TypeError(f"save_model takes one fitted estimator, {got}")
     if unfitted := known.first_unfitted(est):
         raise NotFittedError(f"this {unfitted} is not fitted; fit it before saving it")
     writer = known.Writer()
@@ -301,8 +301,8 @@ class _Reader:
             raise ModelFileError("histories name their numbers more often than once")
         history = History()
         for row in zip(*columns.values(), strict=True):
-            facts = {k: float(v) for k, v in zip(columns, row, strict=True)}
-            history.record(**{k: v for k, v in facts.items() if not math.isnan(v)})
+            facts = zip(columns, map(float, row), strict=True)
+            history.record(**{k: v for k, v in facts if not math.isnan(v)})
         return history
 
     def _read_record(self, node: dict) -> Any:

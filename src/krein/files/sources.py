@@ -218,8 +218,6 @@ def readable(path: str | os.PathLike) -> Iterator[Path]:
     Devices and pipes are refused: they may never end, and cannot be looked at twice.
     """
     if str(path) == "-":
-        if sys.stdin is None:
-            raise FormatError("standard input", "is closed; name a file instead")
         with tempfile.TemporaryDirectory() as folder:
             kept = Path(folder) / "stdin"
             with open(kept, "xb") as handle:

@@ -197,19 +197,17 @@ def read_pairs(path: Path, how: How) -> Named:
     absent = np.isneginf(K)
     if distances and not how.apart:
         np.fill_diagonal(absent, False)
-    wanted = absent if how.apart else np.triu(absent)
-    if wanted.any() and (distances or how.missing == "error"):
-        i, j = np.argwhere(wanted)[0]
+    wanted = np.argwhere(absent if how.apart else np.triu(absent))
+    for i, j in wanted[:1] if distances or how.missing == "error" else ():
         fill = "measure them" if distances else "pass missing=0 to fill them"
-        first = f"({names[i]!r}, {titles[j]!r})"
-        missing = f"{int(wanted.sum())} pairs are missing, the first is {first}; {fill}"
-        raise FormatError(path, missing)
+        first = f"the first is ({names[i]!r}, {titles[j]!r})"
+        raise FormatError(path, f"{len(wanted)} pairs are missing, {first}; {fill}")
     filled = np.isneginf(K)
     K[filled] = 0.0 if isinstance(how.missing, str) else how.missing
     if how.apart:
         note = f"read pairs of {shape[0]} items with {shape[1]} others, {layout.why}"
         return Named(K, names, titles, notes=[note])
-    count = (filled.size - int(filled.sum()) + int((~filled).diagonal().sum())) // 2
+    count = np.count_nonzero(np.triu(~filled))
     note = f"read {count} scored pairs of {shape[0]} items, {layout.why}"
     return Named(K, names, notes=[note])
 
@@ -217,11 +215,10 @@ def read_pairs(path: Path, how: How) -> Named:
 def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
     """Positions of the items and their names; numbers, as R has them, ascend."""
     names = list(table.position)
-    numbers = [int(name) if name.isdigit() else None for name in names]
-    order = np.arange(len(names))
-    if None not in numbers:
-        order = np.argsort(np.array(numbers), kind="stable")
-    return order, [names[k] for k in order]
+    order = list(range(len(names)))
+    if all(map(str.isdigit, names)):
+        order.sort(key=lambda k: int(names[k]))
+    return np.array(order), [names[k] for k in order]
 
 
 def read_square_table(path: Path, how: How) -> Named:
@@ -231,10 +228,10 @@ def read_square_table(path: Path, how: How) -> Named:
     if not _is_strict_triangle(read.data, read.names, titles):
         return read
     items = [*titles[:1], *(read.names or [])]
-    D = np.full((len(items), len(items)), np.nan)
-    D[len(items) - len(read.data) :, :-1] = read.data
-    _, _, more = read.notes[0].partition(" numbers")
-    notes = [f"read {len(items)} x {len(items)} numbers{more}"]
+    n = len(items)
+    D = np.full((n, n), np.nan)
+    D[n - len(read.data) :, :-1] = read.data
+    notes = [f"read {n} x {n} numbers{read.notes[0].partition(' numbers')[2]}"]
     return replace(read, data=D, names=items, columns=None, notes=notes)
 
 

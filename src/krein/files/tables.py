@@ -125,12 +125,11 @@ def read_table(path: Path, separator: str | None, *, matrix: bool = True) -> Nam
 
 def _padded(rows: list[Row]) -> list[Row]:
     """Fill the rows of a triangle up to the last one's length."""
-    start, width = len(rows[0].fields), len(rows[0].fields) + len(rows) - 1
-    if [len(row.fields) for row in rows] != list(range(start, width + 1)):
+    widths = [len(row.fields) for row in rows]
+    if widths != list(range(widths[0], widths[0] + len(rows))):
         return rows  # and an error names the row that is too long or too short
-    gaps = [[""] * (width - len(row.fields)) for row in rows]
-    pairs = zip(rows, gaps, strict=True)
-    return [row._replace(fields=row.fields + gap) for row, gap in pairs]
+    gap = [""] * len(rows)
+    return [row._replace(fields=(row.fields + gap)[: widths[-1]]) for row in rows]
 
 
 def _has_corner(header: Row, row: Row) -> bool:
@@ -150,12 +149,11 @@ def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> 
         names, values = unique_names(parsed.first, parsed.places), values[:, 1:]
         if len(titles) == width:
             corner, *titles = titles
-    elif matrix and header is None and n == width + 1:  # DataFrame.to_csv(index=False)
-        numbered = is_numbering(values[0])
-        values = values[1:] if numbered else values
-    elif matrix and header is None and width == n + 1:
-        numbered = is_numbering(values[:, 0])
-        values = values[:, 1:] if numbered else values
+    elif matrix and header is None and abs(n - width) == 1:
+        lines = values if n > width else values.T  # DataFrame.to_csv(index=False)
+        numbered = is_numbering(lines[0])
+        lines = lines[1:] if numbered else lines
+        values = lines if n > width else lines.T
     if values.shape[1] == 0:
         raise FormatError(path, "there are names but no numbers")
     if header is None:

@@ -20,9 +20,7 @@ _FORMATS = {".phy": "phylip", ".phylip": "phylip", ".dist": "phylip"} | {
 }
 
 
-def check_format(
-    path: str | os.PathLike, *, format: str | None = None, names: bool = True
-) -> str:
+def check_format(path: Any, *, format: str | None = None, names: bool = True) -> str:
     """Return the format that `write_matrix` will use, or say why it cannot.
 
     Called before a long computation. `names` says whether names are to be kept.
@@ -169,8 +167,7 @@ def _write_phylip(handle: IO[str], K: np.ndarray, names: Names) -> None:
 
 def _write_matrix_market(handle: IO[str], K: np.ndarray) -> None:
     handle.write(f"%%MatrixMarket matrix array real general\n{len(K)} {len(K.T)}\n")
-    for column in K.T.tolist():
-        handle.writelines(f"{value!r}\n" for value in column)
+    handle.writelines(f"{value!r}\n" for value in K.T.ravel().tolist())
 
 
 def _write_binary(
