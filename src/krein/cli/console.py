@@ -63,8 +63,8 @@ class Inputs(Named):
         else:
             data = take(data, kept)
         parts = {name: getattr(self, name) for name in ("names", "target", "groups")}
-        given = {name: part for name, part in parts.items() if part is not None}
-        return replace(self, data=data, **{k: take(v, kept) for k, v in given.items()})
+        given = {k: take(v, kept) for k, v in parts.items() if v is not None}
+        return replace(self, data=data, **given)
 
 
 def read_inputs(args: argparse.Namespace, kernel: Any = None) -> Inputs:
@@ -101,14 +101,12 @@ def check_comparable(path: str, kernel: Any, items: Any) -> None:
     """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
     text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
-    found = ""
+    but = f"but kernel {kernel.name!r} compares {wanted}" if wanted != "any" else ""
     if wanted == "strings" and not text:
-        found, repair = "rows of numbers", "name their column with --items COLUMN"
-    elif wanted in ("vectors", "series") and text:
-        found, repair = "text", "krein kernel list shows which kernel takes what"
-    if found:
-        but = f"but kernel {kernel.name!r} compares {wanted}"
-        raise ValueError(f"{path} has {found}, {but}; {repair}")
+        name = "name their column with --items COLUMN"
+        raise ValueError(f"{path} has rows of numbers, {but}; {name}")
+    if wanted in ("vectors", "series") and text:
+        raise ValueError(f"{path} has text, {but}; see krein kernel list")
 
 
 def _read_square(args: argparse.Namespace) -> Named:

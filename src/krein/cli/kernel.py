@@ -72,8 +72,7 @@ def _facts(name: str) -> dict[str, Any]:
 
 def shown(default: Any) -> str:
     """Return a default as it would be typed."""
-    plain = isinstance(default, bool | None)
-    return str(default).lower() if plain else str(default)
+    return str(default).lower() if isinstance(default, bool | None) else str(default)
 
 
 def _first_line(facts: Any) -> str:
@@ -184,8 +183,7 @@ def _facts_of_data(name: str) -> dict[str, Any]:
 def show_datasets(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print a table of sets, or one set's facts."""
     if "datasets" not in payload:
-        for key, value in payload.items():
-            print(f"{key + ':':13}{value}")
+        print("\n".join(f"{key + ':':13}{value}" for key, value in payload.items()))
         return
     for row in payload["datasets"]:
         print(f"{row['name']:26} {row['kind']:14} {row['source']}")

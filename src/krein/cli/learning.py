@@ -113,8 +113,8 @@ def parse_pairs(
         if not equals or not name.isidentifier():
             raise ValueError(f"{option} must look like name=value, got {pair!r}")
         if name not in known:
-            there = (", ".join(known) or "none") + did_you_mean(name, known)
             has = f"{owner} has no parameter {name!r}"
+            there = (", ".join(known) or "none") + did_you_mean(name, known)
             raise ValueError(f"{option}: {has}; it has {there}")
         values[name] = as_value(text)
     return values
@@ -151,15 +151,15 @@ def kernel_defaults(name: str) -> dict[str, Any]:
 
 def _check_value(key: str, value: Any, default: Any, words: Collection[str]) -> Any:
     """Check what kernels take without a word: truth values, and words for numbers."""
-    if isinstance(default, bool):
-        if value not in (0, 1):
-            raise ValueError(f"--param: {key} must be true or false, got {value!r}")
-        return bool(value)
+    must = ""
+    if isinstance(default, bool) and value not in (0, 1):
+        must = "true or false"
     if words and isinstance(value, str) and value not in words:
-        must = f"{key} must be a number or {' or '.join(map(repr, words))}"
-        near = did_you_mean(value, words)
-        raise ValueError(f"--param: {must}, got {value!r}{near}")
-    return value
+        must = f"a number or {' or '.join(map(repr, words))}"
+    if must:
+        near = did_you_mean(str(value), words)
+        raise ValueError(f"--param: {key} must be {must}, got {value!r}{near}")
+    return bool(value) if isinstance(default, bool) else value
 
 
 # ---------------------------------------------------------------------- what is read
@@ -227,7 +227,7 @@ def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
     """
     tried = _MEMBERS if scipy.sparse.issparse(read.data) else (1,)
     tried = tried if args.min_members is None else (args.min_members,)
-    classes, codes = np.unique(np.asarray(read.target), return_inverse=True)
+    codes = np.unique(np.asarray(read.target), return_inverse=True)[1]
     counts = np.bincount(codes)
     for least in tried:
         kept = np.flatnonzero(counts[codes] >= least)
@@ -239,9 +239,9 @@ def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
     if large < 2:
         needed = "at least two are needed. Choose a smaller --min-members"
         raise ValueError(f"{large} classes have {least} items or more; {needed}")
-    left = f"{codes.size - kept.size} items of {classes.size - large} classes"
-    rest = f"{kept.size} items of {large} classes remain"
+    left = f"{codes.size - kept.size} items of {counts.size - large} classes"
     few = f"with fewer than {least} members are left out (--min-members)"
+    rest = f"{kept.size} items of {large} classes remain"
     print_note(args, f"{left} {few}; {rest}")
     return read.part(kept)
 
@@ -315,15 +315,15 @@ def check_direction(args: argparse.Namespace, K: Any, labels: Any = None) -> boo
     found = wrong_direction(K, kind or "similarity", labels)
     if found is None:
         return kind == "distance"
-    other = "similarity" if kind == "distance" else "distance"
     text = f"{args.file} looks like {found.seems}: {found.reason}"
-    if kind is not None and found.key != "looks-like-similarities":
-        if found.key.startswith("inverted"):
-            warn_user(f"{text}. --kind {other}?")
-        return kind == "distance"
-    insist = "" if kind else ", or insist with --kind similarity"
-    add = f"Leave out --kind {kind}" if kind else f"Add --kind {other}"
-    raise ValueError(f"{text}. {add}{insist}")
+    if kind is None:
+        insist = "Add --kind distance, or insist with --kind similarity"
+        raise ValueError(f"{text}. {insist}")
+    if found.key == "looks-like-similarities":
+        raise ValueError(f"{text}. Leave out --kind {kind}")
+    if found.key.startswith("inverted"):
+        warn_user(f"{text}. Is --kind {kind} right?")
+    return kind == "distance"
 
 
 def normal_or_novel(labels: Any, normal: str | None) -> np.ndarray:

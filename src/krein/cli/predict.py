@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
-from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score
+from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.utils.validation import _num_samples
 
 from krein import DistanceTransformer, PCoA, load_model
@@ -116,7 +116,9 @@ def _scores_of_numbers(true: Any, predicted: list[float]) -> dict[str, Any]:
 
 def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
     labels = sorted({*true, *predicted})
-    counts = confusion_matrix(true, predicted, labels=labels)
+    # scikit-learn's confusion_matrix warns where all items are of one class.
+    counts = np.zeros((len(labels), len(labels)), dtype=int)
+    np.add.at(counts, tuple(np.searchsorted(labels, [true, predicted])), 1)
     right, sizes = counts.diagonal(), counts.sum(axis=1)
     return {
         "items": len(predicted),
@@ -209,7 +211,9 @@ def _new_items(model: Any, args: argparse.Namespace) -> Named:
     data: Any = [tuple(row[k] for k in order) for row in read.data]
     if isinstance(read.data, np.ndarray):
         data = np.array(data)
+    others = [title for title in read.columns if title not in expected]
     note = "columns were taken by their titles"
+    note += f"; left out: {', '.join(others)}" if others else ""
     return replace(read, data=data, columns=expected, notes=[*read.notes, note])
 
 

@@ -195,9 +195,10 @@ def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
         if not any(field.strip() for field in row.fields):
             continue
         comment = row.fields[0].startswith("#") and 0 not in row.quoted
-        if comment and width == 0:
+        directive = comment and row.fields[0].startswith(_DIRECTIVE)
+        if comment and width == 0 and not directive:
             above = row
-        if comment and (len(row.fields) != width or row.fields[0][:4] == _DIRECTIVE):
+        if directive or (comment and len(row.fields) != width):
             continue
         if width == 0:
             width = len(row.fields)

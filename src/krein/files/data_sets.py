@@ -166,14 +166,12 @@ def _from_folder(name: str) -> Bunch:
 
 _KINDS = {
     "sim": "similarity", "dis": "dissimilarity", "str": "strings", "ts": "series",
-    "graph": "graphs", "spd": "spd",
+    "graph": "graphs", "spd": "spd", "digit": "similarity",
 }  # fmt: skip
 
 
 def kind_of(name: str) -> str:
     """Kind of data that a name announces; feature vectors have no prefix."""
-    if name in _SHAPED:
-        return "similarity"
     if name == "promoters":
         return "strings"
     prefix, _, rest = name.partition("_")

@@ -223,7 +223,8 @@ def _ignored(own: list[str], names: Names) -> dict[str, str]:
         doubt = "the items have none: nothing shows that the order is the same"
         return {"order-unchecked": f"{start}, and {doubt}."}
     differ = sum(a != b for a, b in zip(own, names, strict=True))
-    found = f"{differ} of {len(names)} items have another name"
+    same = "they are those of the items, in the same order"
+    found = f"{differ} of {len(names)} items have another name" if differ else same
     return {"names-ignored": f"{start}; {found}."}
 
 
