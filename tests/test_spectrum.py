@@ -163,18 +163,6 @@ def test_spectrum_acts_as_the_matrix(with_spectrum, rng):
     assert Spectrum.exact(K).signature == (3, 3, 1)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e-100, 1e100])
-def test_truncated_spectrum_bounds_what_it_leaves_out(with_spectrum, scale):
-    K = with_spectrum(EIGENVALUES) * scale
-    spectrum = Spectrum.truncated(K, 3)
-    left_out = np.linalg.norm(K - spectrum.matrix(), 2)
-    assert left_out <= spectrum.truncation + 1e-10 * scale
-    found = spectrum.eigenvalues / scale
-    np.testing.assert_allclose(found, [-3.0, 2.0, 7.0], atol=1e-9)
-    with pytest.raises(ValueError, match="rank must be between 1 and n - 1 = 6"):
-        Spectrum.truncated(K, 7)
-
-
 def test_low_rank_spectrum_is_that_of_the_signed_product(rng):
     F, signature = rng.standard_normal((9, 4)), np.array([1, -1, 1, -1])
     spectrum = Spectrum.low_rank(F, signature)
@@ -202,14 +190,6 @@ def test_too_large_a_matrix_is_refused_before_it_is_allocated(monkeypatch):
     monkeypatch.setenv("KREIN_MEMORY_LIMIT", "1MB")
     with pytest.raises(MemoryError, match=r"of 300 items needs.*GB.*KreinNystroem"):
         Spectrum.exact(np.eye(300))
-
-
-def test_truncated_zeros_are_zeros():
-    spectrum = Spectrum.truncated(np.zeros((6, 6)), 2)
-    np.testing.assert_array_equal(spectrum.eigenvalues, [0.0, 0.0])
-    U = spectrum.eigenvectors
-    np.testing.assert_array_equal(U.T @ U, np.eye(2))
-    assert spectrum.truncation == 0.0
 
 
 @pytest.mark.parametrize(

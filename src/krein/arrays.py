@@ -200,8 +200,8 @@ MATRICES = {
 }
 
 
-def require_for(work: str, n: int, instead: str) -> None:
-    """Raise MemoryError if the matrices that work on n items needs will not fit.
+def matrices_for(work: str, n: int) -> tuple[float, str]:
+    """Bytes of the matrices that work on n items needs, and words for it.
 
     Parameters
     ----------
@@ -209,10 +209,13 @@ def require_for(work: str, n: int, instead: str) -> None:
         A key of `MATRICES`.
     n : int
         Number of items.
-    instead : str
-        What the user can do.
     """
-    require_memory(MATRICES[work] * 8.0 * n * n, f"{work} of {n} items", instead)
+    return MATRICES[work] * 8.0 * n * n, f"{work} of {n} items"
+
+
+def require_for(work: str, n: int, instead: str) -> None:
+    """Raise MemoryError if the matrices that work on n items needs will not fit."""
+    require_memory(*matrices_for(work, n), instead)
 
 
 def require_for_spectral_fit(n: int, *, one_sided: bool) -> None:

@@ -557,30 +557,49 @@ def test_accuracy_is_that_of_scikit_learn(moons, weighted):
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1e-4, 1e-8])
-@pytest.mark.parametrize("exponent", [1, 3])
-def test_gap_counts_the_rounding_of_the_kernel(alpha, exponent):
+@pytest.mark.parametrize(
+    "options",
+    [{"exponent": 1}, {}, {"polynomial": "zero"}, {"n_basis": 8, "random_state": 0}],
+    ids=str,
+)
+def test_gap_counts_the_rounding_of_the_kernel(alpha, options):
     # In exact arithmetic: the optimum is a linear system, the objective a sum.
     from fractions import Fraction
 
     rng = np.random.default_rng(4)
-    X = np.sort(rng.uniform(size=(14, 1)), axis=0)
-    y = rng.standard_normal(14)
+    n, weight = 14, 10.0 ** rng.uniform(-3, 3, 14)
+    X = np.sort(rng.uniform(size=(n, 1)), axis=0)
+    y = rng.standard_normal(n)
+    options = {**options}
+    exponent = options.pop("exponent", 3)
     K = thin_plate_kernel(X, exponent=exponent)
-    P = np.column_stack([np.ones(14), X])[:, : (exponent + 1) // 2]
-    model = CPDRegressor(alpha, kernel="precomputed", tol=1e-3).fit(K, y, P=P)
+    P = np.column_stack([np.ones(n), X])[:, : (exponent + 1) // 2]
+    model = CPDRegressor(alpha, kernel="precomputed", tol=1e-3, **options)
+    model.fit(K, y, weight, P=P)
     exact = np.vectorize(Fraction, otypes=[object])
-    K, P, y = exact(K), exact(P), exact(y)
+    basis = np.arange(n)
+    if "n_basis" in options:
+        basis = np.sort(np.random.RandomState(0).permutation(n)[:8])
+    K, P, y, w = exact(K), exact(P), exact(y), exact(weight)
+    lam, free = Fraction(alpha), P[:, : 0 if "polynomial" in options else None]
 
     def objective(a, b):
         rest = y - K @ a - P @ b
-        return Fraction(alpha) * (a @ K @ a) + rest @ rest
+        return lam * (a @ K @ a) + rest @ (w * rest)
 
-    system = np.block([[K, P], [P.T, exact(np.zeros((P.shape[1],) * 2))]])
-    system[range(14), range(14)] += Fraction(alpha)
-    best = solve_exactly(system, np.append(y, exact(np.zeros(P.shape[1]))))
+    F = np.column_stack([K[:, basis], free])  # what the function is made of
+    system = F.T @ (w[:, None] * F)
+    m, r = basis.size, P.shape[1]
+    system[:m, :m] += lam * K[np.ix_(basis, basis)]
+    border = exact(np.zeros((F.shape[1], r)))
+    border[:m] = P[basis]
+    system = np.block([[system, border], [border.T, exact(np.zeros((r, r)))]])
+    best = solve_exactly(system, np.append(F.T @ (w * y), exact(np.zeros(r))))
+    a, b = exact(np.zeros(n)), exact(np.zeros(r))
+    a[basis], b[: free.shape[1]] = best[:m], best[m : m + free.shape[1]]
     found = objective(exact(model.dual_coef_[0]), exact(model.poly_coef_[0]))
     gap = Fraction(model.duality_gap_[0])
-    assert abs(found - objective(best[:14], best[14:])) <= gap
+    assert abs(found - objective(a, b)) <= gap
     assert abs(found - Fraction(model.objective_[0])) <= gap
 
 

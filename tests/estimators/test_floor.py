@@ -67,13 +67,8 @@ def test_fitting_rows_writes_nothing_and_depends_on_nothing(model, data):
         distances = np.linalg.norm(K[:, None] - K[None], axis=2)
         K = -distances
     model = clone(model)
-    if hasattr(model, "_start_cpd"):
-        training, target = model._start_cpd(K, y, None, None)
-    elif hasattr(model, "_start"):
+    if hasattr(model, "_start"):
         training, target = model._start(K, y, None)
-    elif isinstance(model, CPDRegressor):
-        training = model._cpd_training(model._check_training(K), None, None)
-        target = Values(np.arange(float(N)))
     else:
         training = model._prepared(model._check_items(K, reset=True), None, None)
         target = Values(np.arange(float(N)))

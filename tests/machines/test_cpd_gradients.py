@@ -118,7 +118,7 @@ def test_kernels_of_unknown_definiteness_are_left_to_the_factor(data):
         (lambda A, B: A @ B.T, False),
     ):
         model = CPDSVC(kernel=kernel)
-        training, _ = model._start_cpd(X, y, None, None)
+        training, _ = model._start(X, y, None)
         assert model._space(training, "free").columns.definite is known
 
 

@@ -51,6 +51,20 @@ def test_tdca_ends_at_a_kkt_point(block, seed):
     assert result.x.max() > 0.1
 
 
+def test_a_block_of_all_items_is_the_machine_on_the_shifted_kernel():
+    # From zeros one DCA step maximises e'd - d'(Q + rI)d / 2 in the box.
+    K, y = indefinite(2, n=20, negative=6)
+    domain, points = BalancedBox(np.ones(20), y), []
+    tdca(
+        IndefiniteDual(K, domain), block=20, mu=1e-3, max_iter=2,
+        callback=lambda iterate: points.append(iterate.x),
+    )  # fmt: skip
+    values = np.linalg.eigvalsh(K)
+    shift = -values[0] + 1e-3 * np.abs(values).max()
+    theirs, _ = svm_dual(K + shift * np.eye(20), domain, tol=1e-10)
+    np.testing.assert_allclose(points[1], theirs.x, atol=1e-6)
+
+
 def test_the_dual_never_falls():
     K, y = indefinite(4, n=80, negative=25)
     result = tdca(

@@ -28,7 +28,7 @@ from krein.arrays import Array, require_for_spectral_fit
 from krein.estimators._parameters import Documented, declares_parameters
 from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
-from krein.items import LazyRows, check_targets, columns_of_rows, take
+from krein.items import LazyRows, check_targets, columns_of_rows, plain_items, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.result import DivergedError, Result
@@ -105,7 +105,8 @@ class KernelModel(Sparsifiable, Documented):
         if isinstance(X, LazyRows):  # checked where they are computed
             _check_n_features(self, X, reset=reset)
             return X
-        given, X = X, items_for(getattr(self, "kernel", "precomputed"), X)
+        given, kernel = X, getattr(self, "kernel", "precomputed")
+        X = plain_items(X) if self._precomputed else items_for(kernel, X)
         if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
             _check_feature_names(self, given, reset=reset)
         if scipy.sparse.issparse(X) and self._precomputed:

@@ -20,6 +20,7 @@ from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
 from krein.machines.cpd import CPDProblem, cpd_limit, cpd_newton
 from krein.machines.cpd_space import (
+    Core,
     Polynomials,
     Space,
     basis_space,
@@ -33,7 +34,7 @@ from krein.published.algorithm_1 import as_printed
 from krein.result import Result
 from krein.similarity.matrix import Similarities
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
-from krein.validation import check_similarity, check_square
+from krein.validation import check_similarity
 
 # Name of a solver -> solver(problem, *, tol, max_iter, start).
 _SOLVERS = {"newton": cpd_newton, "published": as_printed}
@@ -170,32 +171,20 @@ class CPDModel(KernelModel):
             )
         return kernel, self.degree
 
-    def _check_training(self, X: Any) -> Any:
-        """Validate the training items, before anything is said about targets."""
-        items = self._check_items(X, reset=True)
-        n = _num_samples(items)
-        if n < 2:
-            raise ValueError(f"at least 2 samples are required, got {n} sample(s)")
-        if self._precomputed:
-            check_square(items, "X")
+    def _check_items(self, X: Any, *, reset: bool) -> Any:
+        items = super()._check_items(X, reset=reset)
+        if reset and _num_samples(items) < 2:
+            raise ValueError("at least 2 samples are required, got 1 sample")
         return items
 
-    def _check_symmetric(self, items: Any, given: Any) -> Any:
-        """Refuse a precomputed matrix that is not symmetric to the digits given."""
-        if not self._precomputed:
-            return items
-        return check_similarity(
-            items,
-            name="X",
-            symmetrize=self.symmetrize,
-            given=getattr(given, "dtype", None),
-        )
-
-    def _cpd_training(self, X: Any, weight: Array | None, P: Any) -> CPDTraining:
-        """Return the samples of positive weight; X has been validated."""
+    def _prepared(
+        self, X: Any, dtype: Any, weight: Array | None, P: Any = None
+    ) -> CPDTraining:
+        """Return the checked samples of positive weight, with their polynomials."""
         weight, kept = positive_part(weight)
         if self._precomputed:
-            return _precomputed_training(X, weight, kept, P)
+            K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
+            return _precomputed_training(K, weight, kept, P)
         if P is not None:
             raise ValueError("P is given with kernel='precomputed' only")
         items = X if kept is None else take(X, kept)
@@ -380,6 +369,42 @@ def _on_raw_kernel(
     value = problem.lam * float(a @ image) + problem.loss.value(f)
     slope, bend = problem.loss.slopes(f)
     moves = problem.loss.weight * (np.abs(slope) + 0.5 * bend * error)
-    least = result.value - result.certificate.value
-    least -= float((2.0 * problem.lam * np.abs(a) + moves) @ error)
-    return result.certified(problem.certificate(value, least), tol, value=value)
+    spread = float((problem.lam * np.abs(a) + moves) @ error)
+    if space.core is None:
+        least = result.value - result.certificate.value
+        least -= problem.lam * float(np.abs(a) @ error)
+    else:
+        c = result.info["c"]
+        least = _least_value(problem, space.core, training, c, a, image, error)
+    return result.certified(
+        problem.certificate(value, least - spread), tol, value=value
+    )
+
+
+def _least_value(
+    problem: CPDProblem,
+    core: Core,
+    training: CPDTraining,
+    c: Array,
+    a: Array,
+    image: Array,
+    error: Array,
+) -> float:
+    """Bound the optimum from below by the dual at c, on the raw kernel.
+
+    The dual of c has the energy ``g'A^-1 g``, g = Z'Phi_J'c, with A = Z'Phi_JJ Z. For
+    every a on J with P_J'a = 0 it is ``2 c'Phi a - a'Phi a + s'A^-1 s``, where
+    s = Z'(Phi_J'c - Phi_JJ a) is nearly zero.
+    """
+    inside = problem._feasible(problem.loss, c, problem.null)
+    if inside is None:
+        return 0.0  # every loss is non-negative
+    c = inside
+    J = core.basis
+    if J.size == training.size:
+        back, off = product_and_error(training.K, c)
+    else:
+        back, off = product_and_error(training.K.block(J, np.arange(c.size)), c)
+    energy = float((2.0 * c - a) @ image + (2.0 * np.abs(c) + np.abs(a)) @ error)
+    energy += core.energy(back - image[J], off + error[J])
+    return problem.loss.conjugate(c, problem.lam) - problem.lam * energy

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,8 @@ def svm_rows(
             if len(starts) and _is_inside(starts[k][items], upper[items]):
                 given["start"] = starts[k][items]
             box = BalancedBox(upper[items], signs)
-            solved.append(_solved(_part(trained, items), box, tol, max_iter, given))
+            solve = _solver(_part(trained, items), box, given)
+            solved.append(solve(tol=tol, max_iter=max_iter))
     V, alphas = np.zeros((2, upper.size, len(machines)))
     for k, ((items, signs), (result, _)) in enumerate(
         zip(machines, solved, strict=True)
@@ -158,21 +160,21 @@ def _part(trained: TreatedKernel, items: np.ndarray | slice) -> TreatedKernel:
     return replace(trained, ready=trained.kernel()[np.ix_(items, items)])
 
 
-def _solved(
-    trained: TreatedKernel,
-    domain: BalancedBox,
-    tol: float,
-    max_iter: int,
-    options: dict[str, Any],
-) -> tuple[Result, float]:
-    """Solve one row, by LIBSVM where the kernel is formed, else on its features."""
+def _solver(
+    trained: TreatedKernel, domain: BalancedBox, options: dict[str, Any]
+) -> Callable[..., tuple[Result, float]]:
+    """Solver of one row: LIBSVM where the kernel is formed, else on its features."""
     if trained.features is None or trained.ready is not None:
         problem = SVMDual.classification(trained.kernel(), domain, psd=trained.psd)
-        return solve_dual(problem, tol=tol, max_iter=max_iter, **options)
+        return partial(solve_dual, problem, **options)
+    return partial(_on_features, trained.features, domain)
+
+
+def _on_features(
+    features: Any, domain: BalancedBox, *, tol: float, max_iter: int
+) -> tuple[Result, float]:
     gap = tol * _GAP_PER_VIOLATION
-    result, _, intercept = linear_svm(
-        trained.features, domain, tol=gap, max_iter=max_iter
-    )
+    result, _, intercept = linear_svm(features, domain, tol=gap, max_iter=max_iter)
     if result.certificate.relative <= tol:  # rounding may leave no more
         result = replace(result, status="converged")
     return result, intercept

@@ -83,7 +83,9 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
             return self
         return clone(self).set_params(solver_options=options)
 
-    def _start(self, X: Any, y: Any, sample_weight: Any) -> tuple[Training, Classes]:
+    def _start(
+        self, X: Any, y: Any, sample_weight: Any, **further: Any
+    ) -> tuple[Any, Classes]:
         """Validate everything; set `classes_`."""
         check_order(X, y)
         items = self._check_items(X, reset=True)
@@ -91,7 +93,7 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
         weight = check_weights(codes.size, sample_weight, self._class_weights(codes))
         check_classes_weigh(self.classes_, codes, weight)
         dtype = getattr(X, "dtype", None)
-        training = self._prepared(items, dtype, weight)
+        training = self._prepared(items, dtype, weight, **further)
         kept = codes if training.kept is None else codes[training.kept]
         return training, Classes(kept, self.classes_.size)
 
@@ -205,13 +207,16 @@ class KernelRegressor(RegressorMixin, KernelModel):
         self._store(self.fit_rows(training, target), training)
         return self
 
-    def _start(self, X: Any, y: Any, sample_weight: Any) -> tuple[Training, Values]:
+    def _start(
+        self, X: Any, y: Any, sample_weight: Any, **further: Any
+    ) -> tuple[Any, Values]:
         """Validate everything."""
         check_order(X, y)
         items = self._check_items(X, reset=True)
         y = self._check_regression_targets(y, _num_samples(items))
         weight = check_weights(_num_samples(items), sample_weight)
-        training = self._prepared(items, getattr(X, "dtype", None), weight)
+        dtype = getattr(X, "dtype", None)
+        training = self._prepared(items, dtype, weight, **further)
         return training, Values(y if training.kept is None else y[training.kept])
 
     def _check_regression_targets(self, y: Any, n: int) -> Array:

@@ -337,19 +337,6 @@ def stratified_folds(
     return list(splitter.split(np.zeros((codes.size, 1)), codes, groups))
 
 
-def smallest_class(codes: np.ndarray, needed_for: str, groups: Any = None) -> int:
-    """Items (or groups) of the rarest class, at least two."""
-    counts = _members(codes, groups)
-    smallest = int(counts[counts > 0].min())
-    if smallest < 2:
-        unit = "sample" if groups is None else "group"
-        raise ValueError(
-            f"{needed_for} needs at least two {unit}s of every class, got one; leave "
-            "rare classes out or join them"
-        )
-    return smallest
-
-
 def cv_folds(
     model: Any, training: Training, target: Classes | Values, groups: Any = None
 ) -> list[Fold]:

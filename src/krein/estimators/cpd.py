@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
@@ -31,7 +30,6 @@ from krein.estimators._training import (
     inner_folds,
     ravel_rows,
 )
-from krein.items import check_classes_weigh, check_weights
 from krein.machines.losses import LOSSES
 from krein.published.algorithm_1 import separable
 from krein.store.state import Fitted, State, replaces_state
@@ -58,19 +56,6 @@ class CPDClassifier(CPDModel, KernelClassifier):
         "loss": [StrOptions(LOSSES.keys())],  # a view: losses may be added
         "solver": [StrOptions({"newton", "published"})],
     }
-
-    def _start_cpd(
-        self, X: Any, y: Any, sample_weight: Any, P: Any
-    ) -> tuple[CPDTraining, Classes]:
-        """Validate everything; set `classes_`."""
-        items = self._check_training(X)
-        codes = self._check_targets(y, _num_samples(items))
-        weight = check_weights(codes.size, sample_weight, self._class_weights(codes))
-        check_classes_weigh(self.classes_, codes, weight)
-        items = self._check_symmetric(items, X)
-        training = self._cpd_training(items, weight, P)
-        kept = codes if training.kept is None else codes[training.kept]
-        return training, Classes(kept, self.classes_.size)
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on one space; see `KernelModel.fit_rows`."""
@@ -335,7 +320,7 @@ class CPDSVC(CPDClassifier):
         -------
         self
         """
-        training, target = self._start_cpd(X, y, sample_weight, P)
+        training, target = self._start(X, y, sample_weight, P=P)
         self._finish(self, self.fit_rows(training, target), training, target)
         return self
 
@@ -369,7 +354,7 @@ class CPDSVC(CPDClassifier):
         check_grid(alphas, "alphas")
         first = cls(**{**params, "alpha": alphas[0]})
         first._validate_params()
-        training, target = first._start_cpd(X, y, sample_weight, P)
+        training, target = first._start(X, y, sample_weight, P=P)
         polynomial = first._choose_polynomial(training, target)
         path = first._path_rows(training, target, alphas, polynomial)
         fitted = []

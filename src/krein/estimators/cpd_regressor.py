@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._parameters import CONSTRAINTS, NOT_NEGATIVE, declares_parameters
+from krein.estimators._tasks import KernelRegressor
 from krein.estimators._training import FittedRows, Training, Values
-from krein.items import check_weights
 from krein.machines.losses import Squared
 from krein.store.state import replaces_state
 
 
 @declares_parameters
-class CPDRegressor(RegressorMixin, CPDModel):
+class CPDRegressor(CPDModel, KernelRegressor):
     """Smoothing spline: squared loss with a conditionally positive definite kernel.
 
     Minimises ``alpha a'Phi a + sum_i w_i (y_i - f(x_i))^2`` over ``f = Phi a + P b``
@@ -85,15 +82,8 @@ n_iter_, result_
         -------
         self
         """
-        items = self._check_training(X)
-        n = _num_samples(items)
-        y = self._check_y(y, numeric=True)
-        if y.shape[0] != n:
-            raise ValueError(f"y has {y.shape[0]} targets for {n} samples")
-        weight = check_weights(_num_samples(items), sample_weight)
-        training = self._cpd_training(self._check_symmetric(items, X), weight, P)
-        y = np.asarray(y if training.kept is None else y[training.kept], dtype=float)
-        self._store(self.fit_rows(training, Values(y)), training)
+        training, target = self._start(X, y, sample_weight, P=P)
+        self._store(self.fit_rows(training, target), training)
         return self
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:

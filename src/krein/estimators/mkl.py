@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.estimators._parameters import CONSTRAINTS, NOT_NEGATIVE
+from krein.estimators._parameters import CONSTRAINTS, NOT_NEGATIVE, declares_parameters
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training, positive_part
 from krein.kernels.registry import Kernel, as_kernel
@@ -33,6 +33,7 @@ class ViewsTraining(Training):
         return seen.values(fitted.coef, fitted.facts["weights_"]) + fitted.intercept
 
 
+@declares_parameters
 class MKLSVC(KernelClassifier):
     """Multiple kernel learning: an SVM on ``sum_i w_i K_i``, w on the simplex.
 
@@ -90,6 +91,19 @@ class MKLSVC(KernelClassifier):
     True
     """
 
+    # Several kernels take the place of the one that other models have.
+    kernel: ClassVar[Any]  # type: ignore[misc]
+    kernel_params: ClassVar[Any]  # type: ignore[misc]
+    symmetrize: ClassVar[bool]  # type: ignore[misc]
+    C: float = 1.0
+    _: KW_ONLY
+    rho: float = 1.0
+    target: Any = None
+    kernels: Any = None
+    probability: bool = False
+    tol: float = 1e-5
+    max_iter: Any = 500
+
     _fitted_state: ClassVar[State] = (
         Fitted("support_", "integers", "s", since=2),
         Fitted("kernel_", "kernel", needed=False),
@@ -103,31 +117,6 @@ class MKLSVC(KernelClassifier):
         "target": ["array-like", Integral, None],
         "kernels": [list, tuple, None],
     }
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        rho=1.0,
-        target=None,
-        kernels=None,
-        class_weight=None,
-        probability=False,
-        tol=1e-5,
-        max_iter=500,
-        random_state=None,
-        verbose=0,
-    ):
-        self.C = C
-        self.rho = rho
-        self.target = target
-        self.kernels = kernels
-        self.class_weight = class_weight
-        self.probability = probability
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
 
     # ------------------------------------------------------------------------- input
 

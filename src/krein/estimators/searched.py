@@ -217,7 +217,7 @@ symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         -------
         self
         """
-        training, target = self._start_cpd(X, y, sample_weight, P)
+        training, target = self._start(X, y, sample_weight, P=P)
         training = training.dense()
         model = self._choose(training, target, groups, prefer="threads")
         self._finish(model, model.fit_rows(training, target), training, target)

@@ -371,8 +371,12 @@ class QuadraticModel:
 
     def _factorize(self, free: np.ndarray) -> None:
         index = np.flatnonzero(free)
+        k = index.size
+        part = self._memory[: k * k].reshape(k, k)  # fresh pages cost as much as a copy
         while True:
-            part = self._part(index)
+            for i in range(0, k, _ROWS):
+                rows = self.H[index[i : i + _ROWS]]
+                rows.take(index, axis=1, out=part[i : i + _ROWS], mode="clip")
             factor, info = dpotrf(part.T, lower=1, clean=0, overwrite_a=1)
             self.n_factorizations += 1
             if info == 0:
@@ -380,15 +384,3 @@ class QuadraticModel:
             self.set_ridge(max(10.0 * self.ridge, 1e-12 * self.mean, 1e-300))
         self._free, self._factor = free, factor
         self._border = dpotrs(factor, self.y[free], lower=1)[0]
-
-    def _part(self, index: np.ndarray) -> Array:
-        """Rows and columns of H, in the memory of those asked for before.
-
-        Fresh pages of a large array cost as much as filling it.
-        """
-        k = index.size
-        part = self._memory[: k * k].reshape(k, k)
-        for i in range(0, k, _ROWS):
-            rows = self.H[index[i : i + _ROWS]]
-            rows.take(index, axis=1, out=part[i : i + _ROWS], mode="clip")
-        return part

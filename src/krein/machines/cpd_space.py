@@ -41,6 +41,34 @@ _ANCHORS = 100
 
 
 @dataclass(frozen=True)
+class Core:
+    """Phi of the basis points where their polynomials vanish: A, positive definite.
+
+    Attributes
+    ----------
+    basis : ndarray of int
+        The points, among the training items.
+    Q : ndarray of shape (m, r)
+        Orthonormal basis of their polynomials.
+    factor : ndarray of shape (m, m)
+        Of `_definite_factor`.
+    """
+
+    basis: np.ndarray
+    Q: Array
+    factor: Array
+
+    def energy(self, s: Array, error: Array) -> float:
+        """Bound s'A^-1 s from above for s known to `error`."""
+        s = s - self.Q @ (self.Q.T @ s)
+        solved = scipy.linalg.cho_solve((self.factor, True), s, check_finite=False)
+        # LAPACK's estimate of the norm of A^-1, which is within a factor of three.
+        inverse, _ = scipy.linalg.lapack.dpocon(self.factor, 1.0, uplo="L")
+        noise = 3.0 * float(error @ error) / max(inverse, np.finfo(float).tiny)
+        return 2.0 * float(s @ solved) + 2.0 * noise
+
+
+@dataclass(frozen=True)
 class Space:
     """A space of functions in which the problem is convex.
 
@@ -53,11 +81,14 @@ class Space:
     expand : callable
         ``expand(c, b) -> (a, p)``: coefficients (n,) on Phi, with ``P'a = 0``, and on
         the given polynomials.
+    core : Core or None
+        Where K is made by its inverse, so that coefficients on Phi are not c.
     """
 
     columns: Columns
     null: Array
     expand: Callable[[Array, Array], tuple[Array, Array]]
+    core: Core | None = None
 
 
 @dataclass(frozen=True)
@@ -187,7 +218,8 @@ def subspace(phi: Blocks, polynomials: Polynomials, *, definite: bool = False) -
     B = Q.T @ image
     G = image - Q @ B
     # Z A^-1 Z'G by one Cholesky factor of the size of K; Z is never formed.
-    M = scipy.linalg.cho_solve((_definite_factor(K, Q), True), G, check_finite=False)
+    factor = _definite_factor(K, Q)
+    M = scipy.linalg.cho_solve((factor, True), G, check_finite=False)
     M -= Q @ (Q.T @ M)
     _subtract_outer(K, 0.5 * (Q @ (B - G.T @ M)), Q)
 
@@ -197,7 +229,8 @@ def subspace(phi: Blocks, polynomials: Polynomials, *, definite: bool = False) -
         a -= Q @ (Q.T @ a)
         return a, polynomials.zero
 
-    return Space(DenseColumns(K, definite), np.empty((n, 0)), expand)
+    core = Core(everything, Q, factor)
+    return Space(DenseColumns(K, definite), np.empty((n, 0)), expand, core)
 
 
 def _definite_factor(K: Array, Q: Array) -> Array:
@@ -272,7 +305,7 @@ def basis_space(
         a[basis] = inner - QJ @ (QJ.T @ inner)
         return a, polynomials.G @ b if free else polynomials.zero
 
-    return Space(FeatureColumns(F), Q, expand)
+    return Space(FeatureColumns(F), Q, expand, Core(basis, QJ, factor))
 
 
 def leverage(space: Space) -> Array:

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import scipy.optimize
 
-from krein.arrays import Array
+from krein.arrays import Array, product_and_error
 from krein.machines._loop import Iterate, run
 from krein.machines.box import BalancedBox
 from krein.machines.libsvm import solve_dual
@@ -88,6 +88,14 @@ class MKLWeights:
         v = self.domain.y * alpha
         bends = np.array([float(v @ (K @ v)) for K in self.kernels])
         return float(alpha.sum()) - 0.5 * bends + self.costs
+
+    def floor(self, alpha: Array) -> float:
+        """Least value of `cut`, less what rounding can have added: a lower bound."""
+        v, size = self.domain.y * alpha, np.abs(alpha)
+        products = [product_and_error(K, v) for K in self.kernels]
+        bends = np.array([v @ Kv + size @ error for Kv, error in products])
+        spread = np.finfo(float).eps * np.sqrt(alpha.size) * float(size.sum())
+        return float(np.min(alpha.sum() - 0.5 * bends + self.costs)) - spread
 
 
 def kernel_weights(
@@ -160,7 +168,7 @@ def _iterates(
         weights, shares = _solve_lp(np.array(table))
         mean = shares @ np.array(points)
         # By concavity the mixture does at least as well as the LP says.
-        bound = float(problem.cut(mean).min())
+        bound = problem.floor(mean)
         unit = abs(best - float(problem.costs.min())) if scale is None else scale
         gap = max(0.0, best - bound)
         idle = 0 if gap < least else idle + 1

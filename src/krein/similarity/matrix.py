@@ -60,13 +60,9 @@ class Matrix(ABC):
     def dense(self) -> Array:
         """Return the matrix itself."""
 
-    def spectrum(
-        self, weight: Array | None = None, rank: int | None = None
-    ) -> Spectrum:
-        """Eigenpairs of ``W^1/2 K W^1/2``, the `rank` largest ones if that is given."""
-        if rank is None or rank >= self.shape[0]:
-            return Spectrum.exact(self.dense(), weight)
-        return Spectrum.truncated(self.dense(), rank, weight)
+    def spectrum(self, weight: Array | None = None) -> Spectrum:
+        """Eigenpairs of ``W^1/2 K W^1/2``."""
+        return Spectrum.exact(self.dense(), weight)
 
     def lowest_eigenvalue(
         self, weight: Array | None = None, atol: float = 0.0
@@ -235,7 +231,7 @@ class FeatureKernel(Matrix):
 
     @classmethod
     def from_spectrum(cls, spectrum: Spectrum) -> FeatureKernel:
-        """Features of a (truncated) spectrum: its eigenvectors times sqrt|l|."""
+        """Features of a spectrum: its eigenvectors times sqrt|l|."""
         kept = np.abs(spectrum.eigenvalues) > spectrum.tolerance
         values = spectrum.eigenvalues[kept]
         F = spectrum.eigenvectors[:, kept] * np.sqrt(np.abs(values))
@@ -261,9 +257,7 @@ class FeatureKernel(Matrix):
         """Return the n x n matrix."""
         return self.block(slice(None), slice(None))
 
-    def spectrum(
-        self, weight: Array | None = None, rank: int | None = None
-    ) -> Spectrum:
+    def spectrum(self, weight: Array | None = None) -> Spectrum:
         """Eigenpairs, at most as many as there are features."""
         root = None if weight is None else np.sqrt(weight)
         F = self.features if root is None else self.features * root[:, None]

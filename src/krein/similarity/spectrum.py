@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 from scipy.linalg import blas
 
-from krein.arrays import Array, power_of_two, require_for
+from krein.arrays import Array, matrices_for, require_memory
 from krein.store.sharing import digest, fingerprint, is_sharing, once
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -33,11 +33,11 @@ class Spectrum:
     eigenvalues : ndarray of shape (r,)
         Ascending.
     eigenvectors : ndarray of shape (n, r)
-        Orthonormal columns; r < n when truncated or of low rank.
+        Orthonormal columns; r < n for a matrix of low rank.
     sqrt_weight : ndarray of shape (n,) or None
         Square roots of the sample weights; None means all weights are 1.
     truncation : float
-        Bound on the spectral norm of the part left out (0 when exact).
+        Bound on the spectral norm of a part left out; 0, but in old files.
 
     Examples
     --------
@@ -64,16 +64,13 @@ class Spectrum:
         """
         return once(
             lambda: (cls, digest(K), digest(weight)),
-            lambda: cls._decompose(K, weight),
+            partial(cls._decompose, K, weight),
         )
 
     @classmethod
     def _decompose(cls, K: Array, weight: Array | None) -> Spectrum:
-        require_for(
-            "the eigendecomposition",
-            K.shape[0],
-            "Use landmarks (krein.KreinNystroem) or Spectrum.truncated.",
-        )
+        instead = "Use landmarks (krein.KreinNystroem)."
+        require_memory(*matrices_for("the eigendecomposition", K.shape[0]), instead)
         scale = safe_scale(K)
         A = K / scale if scale != 1.0 else K.copy()
         root = None if weight is None else np.sqrt(weight)
@@ -85,40 +82,6 @@ class Spectrum:
             A.T, driver="evd", overwrite_a=True, check_finite=False
         )
         return cls(values * scale, vectors, root)
-
-    @classmethod
-    def truncated(
-        cls,
-        K: Array | scipy.sparse.linalg.LinearOperator,
-        rank: int,
-        weight: Array | None = None,
-        random_state: int = 0,
-    ) -> Spectrum:
-        """Return the `rank` eigenpairs of largest magnitude, by Lanczos.
-
-        ``truncation`` is the magnitude of the smallest one kept: no eigenvalue left
-        out is larger.
-        """
-        n = K.shape[0]
-        if not 1 <= rank < n:
-            raise ValueError(f"rank must be between 1 and n - 1 = {n - 1}, got {rank}")
-        root = None if weight is None else np.sqrt(weight)
-        product = weighted_product(K, weight)
-        start = np.random.default_rng(random_state).standard_normal(n)
-        # ARPACK takes eigenvalues below 4e-11 for zero, whatever the others are.
-        size = float(np.linalg.norm(product(start / np.sqrt(n))))
-        if size == 0.0:  # a matrix of zeros, which ARPACK refuses
-            return cls(np.zeros(rank), np.eye(n, rank), root)
-        scale = power_of_two(size)
-        operator = scipy.sparse.linalg.LinearOperator(
-            (n, n), matvec=lambda v: product(v) / scale, dtype=np.float64
-        )
-        values, vectors = scipy.sparse.linalg.eigsh(
-            operator, rank, which="LM", v0=start
-        )
-        order = np.argsort(values)
-        values = values[order] * scale
-        return cls(values, vectors[:, order], root, float(np.abs(values).min()))
 
     @classmethod
     def low_rank(cls, features: Array, signature: Array) -> Spectrum:
