@@ -21,11 +21,11 @@ from krein.comparison.run import KernelComparison, compare_problem
 from krein.diagnostics.findings import Finding
 from krein.items import called
 from krein.kernels import kernel_matrix
-from krein.progress import percent_bar, seconds_in_words
 from krein.report import write_report
 from krein.similarity import sparse
 from krein.store.sharing import shared_work
 from krein.validation import wrong_direction
+from krein.words import percent_bar, seconds_in_words
 
 _DIAGNOSED = 3000  # items of a table of hits that is too large for a dense matrix
 # What repairs an alert of the reader: (Python, command).

@@ -21,11 +21,10 @@ from krein.comparison.problem import Problem
 from krein.diagnostics.findings import Evidence, find
 from krein.files.writers import check_format, write_matrix
 from krein.items import called
-from krein.progress import progress_bar
 from krein.report.map import render_map
 from krein.store.files import atomic_write
 from krein.validation import looks_like_distances
-from krein.words import warn_user
+from krein.words import progress_bar, warn_user
 
 _DRAWN = 3000  # items; more are one spot
 _FACTS = {

@@ -14,10 +14,10 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
-from krein.progress import percent_bar
 from krein.report.data import case
 from krein.report.render import render
 from krein.store.files import atomic_write
+from krein.words import percent_bar
 
 # The quick ones: the demo has to end within 15 seconds on two processors.
 _METHODS = ("average", "svc", "clip", "flip", "square", "neighbors", "features")

@@ -10,11 +10,11 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from krein.progress import seconds_in_words
 from krein.report import charts
 from krein.report.data import case
 from krein.store.files import atomic_write, check_writable
 from krein.store.sharing import is_sharing, shared_work
+from krein.words import seconds_in_words
 
 _FEW_CLASSES = 12
 
