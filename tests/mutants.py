@@ -137,7 +137,7 @@ MUTANTS = [
     Mutant("items.py", "if _is_missing(value):", "if False:",
            "tests/fuzz/test_corpus.py"),
     # the referee itself
-    Mutant("referee/evidence.py", "measure <= bound * (1 + 1e-9) + rounding",
+    Mutant("referee/report.py", "measure <= bound * (1 + 1e-9) + rounding",
            "measure <= 2 * bound + rounding", "tests/referee/test_referee.py"),
     Mutant("referee/evidence.py", "_FEASIBLE = 1e-9", "_FEASIBLE = 1e-1",
            "tests/referee/test_referee.py"),

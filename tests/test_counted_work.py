@@ -24,6 +24,7 @@ from krein import (
     diagnose,
     sigmoid_kernel,
 )
+from krein.diagnostics.diagnosis import find_in
 from krein.estimators import _svm_rows
 from krein.machines import _cpd_systems, box, cpd_columns, libsvm
 from krein.machines.proxy import ProxySVM
@@ -69,7 +70,7 @@ class Counter:
 @pytest.fixture
 def counter(monkeypatch):
     counter = Counter(monkeypatch)
-    counter.watch(scipy.linalg, "eigh", size=N // 2)
+    counter.watch(scipy.linalg, "eigh", size=N // 3)
     counter.watch(scipy.linalg, "cho_factor")
     return counter
 
@@ -215,6 +216,13 @@ def test_the_average_of_a_comparison_screens_its_settings(problem, counter):
     assert counter["svm_path"] > 2 * 5 * 10  # all methods where folds are not random
 
 
+def test_the_average_of_a_comparison_shares_the_folds_of_the_others(problem, counter):
+    """Per split one eigendecomposition of each inner fold, and one of all of it."""
+    _, K, y = problem
+    compare(K, y, methods=["clip", "krein", "average"], cv=2)
+    assert counter["eigh"] == 2 * (5 + 1)
+
+
 def test_a_search_on_hits_forms_no_kernel(monkeypatch):
     y = np.arange(480) % 8
     near = scipy.sparse.diags_array(
@@ -235,6 +243,15 @@ def test_no_second_spectrum_where_too_many_eigenvalues_are_negative(
     counter.watch(np.linalg, "eigvalsh", size=N)
     assert diagnose(K).cpd_order is None
     assert counter["eigvalsh"] == 0
+
+
+def test_findings_alone_need_no_spectrum(problem, monkeypatch):
+    _, K, y = problem
+    counter = Counter(monkeypatch)
+    counter.watch(scipy.linalg, "eigh", size=N)
+    found = find_in(K, y)
+    assert counter["eigh"] == 0
+    assert found == diagnose(K, y).findings
 
 
 def test_a_report_decomposes_once(monkeypatch, problem, tmp_path):

@@ -614,3 +614,14 @@ def solve_exactly(A, b):
             if k != i:
                 A[k] = A[k] - A[k, i] * A[i]
     return A[:, -1]
+
+
+def test_weights_of_many_sizes_leave_no_polynomial_in_the_coefficients():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 2))
+    y = X[:, 0] + rng.standard_normal(40) > 0
+    weight = 10.0 ** rng.uniform(-4, 4, 40)
+    model = CPDSVC(10.0, loss="logistic").fit(X, y, weight)
+    P, a = model.kernel_.polynomials(X), model.dual_coef_[0]
+    assert np.all(np.abs(P.T @ a) <= 1e-14 * (np.abs(P.T) @ np.abs(a)))
+    assert check_certificate(model, X, y, weight).holds

@@ -18,7 +18,7 @@ from krein import (
     save_model,
     sigmoid_kernel,
 )
-from krein.estimators._gains import GAINS, Kernels, by_half, left_out
+from krein.estimators._gains import GAINS, Kernels, Settings, by_half, left_out
 from krein.estimators._landscape import (
     Landscape,
     probabilities,
@@ -283,7 +283,8 @@ def test_two_halves_of_kernels_are_formed_for_each_power_and_kept(problem, monke
     assert len(formed) <= 8 * 4
     training = Training(Similarities(K), None, None, 80)
     kernels = Kernels(training, training.K.spectrum(None))
-    for m in by_half(GAINS, kernels.spectrum):
+    every = Settings(GAINS, np.ones(1), np.arange(len(GAINS)))
+    for m in by_half(every, kernels.spectrum):
         kernels.unit(GAINS[m])
         assert len(kernels._halves) <= 2
     assert len(model.cv_results_["params"]) == 18
@@ -332,7 +333,8 @@ def test_settings_without_a_screened_score_rank_last(problem):
     spectrum = Similarities(K).spectrum(None)
 
     def screen(values):  # a score below 0, and none for two of six C
-        return np.array([np.nan, -1.0, -2.0, -3.0, np.nan, -4.0])
+        scores = [np.nan, -1.0, -2.0, -3.0, np.nan, -4.0]
+        return np.tile(scores, len(values) // 6)
 
     model = SpectrumSVCCV()
     settings = model._settings(spectrum, np.ones((len(y), 1)), screen, None)

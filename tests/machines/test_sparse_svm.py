@@ -6,7 +6,11 @@ import scipy.linalg
 from numpy.testing import assert_allclose
 
 from krein.machines.box import BalancedBox
-from krein.machines.sparse_svm import _projected, sparse_svm_dual
+from krein.machines.sparse_svm import (
+    _projected,
+    sparse_svm_dual,
+    sparse_svm_path,
+)
 from tests.machines import svm_dual
 
 
@@ -98,3 +102,34 @@ def test_projection():
         for k in range(6):
             expected = BalancedBox(upper, Y[:, k]).project(Y[:, k] * V[:, k])
             assert_allclose(found[:, k], Y[:, k] * expected, atol=1e-12)
+
+
+class Counted:
+    """A kernel that counts its products with blocks."""
+
+    def __init__(self, K):
+        self.K, self.products = K, 0
+
+    def __matmul__(self, V):
+        assert V.flags.c_contiguous  # a sparse product would copy it
+        self.products += 1
+        return self.K @ V
+
+
+def test_path_of_nearly_diagonal_kernels_takes_few_products():
+    """Each C starts from the best multiple of the one before, and ends in time."""
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 20
+    noise = 0.02 * rng.random((400, 400))
+    K = Counted(np.eye(400) + np.where(y[:, None] == y, 0.1, 0.0) + noise + noise.T)
+    Y = np.where(y[:, None] == np.arange(20), 1.0, -1.0)
+    uppers = [np.full(400, C) for C in (0.1, 0.56, 3.2, 18.0, 100.0, 560.0)]
+    norm = scipy.linalg.eigvalsh(K.K)[-1]
+    coef, intercept = sparse_svm_path(K, norm, uppers, Y)
+    assert K.products <= 45
+    for upper, V, b in zip(uppers, coef, intercept, strict=True):
+        assert np.all((Y * V >= 0) & (Y * V <= upper[:, None]))
+        exact, c = svm_dual(K.K, BalancedBox(upper, Y[:, 0]))
+        value = V[:, 0] @ Y[:, 0] - 0.5 * V[:, 0] @ K.K @ V[:, 0]
+        assert_allclose(value, exact.value, rtol=1e-2)
+        assert_allclose(b[0], c, atol=0.1)

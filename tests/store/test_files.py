@@ -82,15 +82,18 @@ with atomic_write(sys.argv[1]) as handle:
 """
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path):
+def test_what_a_killed_run_left_is_removed_after_a_day(tmp_path):
     path = tmp_path / "a.txt"
     environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
     command = [sys.executable, "-c", KILLED, str(path)]
     assert subprocess.run(command, env=environment, check=False).returncode != 0
-    assert len(os.listdir(tmp_path)) == 1
-    with atomic_write(path) as handle:
-        handle.write(b"whole")
-    assert os.listdir(tmp_path) == ["a.txt"]
+    (left,) = os.listdir(tmp_path)
+    for content, names in [(b"whole", {"a.txt", left}), (b"new", {"a.txt"})]:
+        with atomic_write(path, overwrite=True) as handle:
+            handle.write(content)
+        assert set(os.listdir(tmp_path)) == names
+        if left in names:
+            os.utime(tmp_path / left, (0, 0))
 
 
 def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):

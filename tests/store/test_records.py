@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krein.store.files import Owner, RecordStore, _temporary
+from krein.store.files import RecordStore, _temporary
 
 RECORD = {"method": "flip", "score": 0.1 + 0.2, "predicted": [0, 1], "none": None}
 
@@ -50,13 +50,10 @@ def test_an_edited_record_is_not_believed(store, edit):
 def test_left_overs_of_killed_runs_are_removed(store):
     living = _temporary(store.path("b"))
     living.write_text("half")
-    dead = store.folder / living.name.replace(f"-{os.getpid()}-", "-999999999-")
-    elsewhere = store.folder / living.name.replace(Owner.this_process().place, "0" * 8)
-    elsewhere_old = elsewhere.with_name(f"{elsewhere.stem[:-8]}00000000.tmp")
-    others = store.folder / ".notes.tmp"
-    for path in (dead, elsewhere, elsewhere_old, others):
+    left, others = store.folder / ".krein-0.tmp", store.folder / ".notes.tmp"
+    for path in (left, others):
         path.write_text("half")
-    os.utime(elsewhere_old, (0, 0))
+        os.utime(path, (0, 0))
     RecordStore(store.folder)
-    left = {path for path in store.folder.iterdir() if path.suffix == ".tmp"}
-    assert left == {living, elsewhere, others}
+    kept = {path for path in store.folder.iterdir() if path.suffix == ".tmp"}
+    assert kept == {living, others}

@@ -18,6 +18,7 @@ from krein.cli.fit import save_fitted, with_probabilities
 from krein.comparison.methods import TASKS, shown_columns
 from krein.comparison.problem import Problem
 from krein.comparison.run import KernelComparison, compare_problem
+from krein.diagnostics.diagnosis import find_in
 from krein.diagnostics.findings import Finding
 from krein.items import called
 from krein.kernels import kernel_matrix
@@ -46,7 +47,7 @@ def inspect(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "file": args.file,
         **diagnosis.to_dict(),
-        "findings": _repairs(diagnosis, args, read.alerts),
+        "findings": _repairs(diagnosis.findings, args, read.alerts),
         "facts": diagnosis.facts(),
     }
 
@@ -78,14 +79,14 @@ def _few_enough(K: Any, y: Any, args: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def _repairs(
-    diagnosis: Any, args: argparse.Namespace, alerts: dict[str, str]
+    findings: list[Finding], args: argparse.Namespace, alerts: dict[str, str]
 ) -> list[dict[str, Any]]:
     """Return the findings with commands that name the user's own files.
 
     What the reader found stands behind errors of the numbers, before their warnings.
     """
     read = [Finding("warning", k, v, *_REREAD.get(k, ())) for k, v in alerts.items()]
-    found = [*read, *diagnosis.findings]
+    found = [*read, *findings]
     found.sort(key=lambda finding: finding.severity != "error")
     return [f.to_dict() | {"command": _own_command(f.command, args)} for f in found]
 
@@ -131,15 +132,18 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
     with shared_work():  # one eigendecomposition for advice, diagnosis and report
         args.kernel, _ = several.best  # what is written is about this one
         comparison = several.comparisons[args.kernel]
-        diagnosis = _diagnose_problem(comparison.problem, args)
-        findings = _repairs(diagnosis, args, read.alerts)
+        problem = comparison.problem
+        K, y = _few_enough(problem.on(problem.everything), problem.labels, args)
+        diagnosis = diagnose(K, y, problem.vectors) if page is not None else None
+        seen = diagnosis.findings if diagnosis else find_in(K, y, problem.vectors)
+        findings = _repairs(seen, args, read.alerts)
         payload = _account(several, comparison, args)
         payload["findings"] = _worth_telling(findings, read, args)
         if saved is not None:
             model = comparison.fit_best()
             if args.proba:
-                model = with_probabilities(model, comparison.problem)
-            save_fitted(model, saved, read, comparison.problem)
+                model = with_probabilities(model, problem)
+            save_fitted(model, saved, read, problem)
             payload["model"] = str(saved)
         if page is not None:
             write_report(
@@ -148,7 +152,7 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
                 force=args.force,
                 findings=findings,
                 diagnosis=diagnosis,
-                **_context(args, read, comparison.problem),
+                **_context(args, read, problem),
             )
             payload["report"] = str(page)
         return payload
@@ -203,11 +207,6 @@ def _compare(problem: Problem, methods: Any, args: Any) -> Any:
 
 def _is_large(K: Any) -> bool:
     return scipy.sparse.issparse(K) and K.shape[0] > sparse.LARGEST_DENSE
-
-
-def _diagnose_problem(problem: Problem, args: argparse.Namespace) -> Any:
-    K, y = _few_enough(problem.on(problem.everything), problem.labels, args)
-    return diagnose(K, y, problem.vectors)
 
 
 def _worth_telling(findings: list, read: Inputs, args: argparse.Namespace) -> list:

@@ -389,11 +389,12 @@ def score(name: str, y: Array, predicted: Array, values: Array, proba: Any) -> f
 def _area(codes: np.ndarray, values: Array) -> float:
     """Area under the curve; for several classes the mean of one against the rest."""
     classes = [1] if values.shape[1] == 1 else range(values.shape[1])
+    ranks = rankdata(values, axis=0)
     areas = []
     for row, k in enumerate(classes):
         positive = codes == k
         p, q = int(positive.sum()), int((~positive).sum())
         if p and q:
-            ranks = float(rankdata(values[:, row])[positive].sum())
-            areas.append((ranks - p * (p + 1) / 2) / (p * q))
+            above = float(ranks[positive, row].sum())
+            areas.append((above - p * (p + 1) / 2) / (p * q))
     return float(np.mean(areas)) if areas else float("nan")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +23,7 @@ from krein.similarity.sparse import SparseSimilarity
 
 _EXACT_UP_TO = 5000
 _NEARLY_PSD = 0.01
+_ROUNDING = 1e-8
 _FORMS_UP_TO = 2000
 _SPECTRAL = ("eigenvalues", "signature", "negative_mass", "exact")
 Verdict = Literal["psd", "nearly psd", "indefinite"]
@@ -204,6 +207,39 @@ def diagnose(
     >>> found.verdict, round(found.negative_mass, 2)
     ('indefinite', 0.15)
     """
+    seen, facts, of_distances = _look_at(K, y, X, kind)
+    S, order = seen.similarity, seen.cpd_order()
+    classes = seen.y if seen.has_classes else None
+    part = looks.examine_negative_part(S, facts(), classes)
+    verdict = _verdict(facts())
+    findings = find(seen)
+    forms = of_distances.get("forms", {})
+    advice, confidence = advise(verdict, part, order, findings, forms)
+    return Diagnosis(
+        S.shape[0],
+        kind,
+        bool(seen.asymmetry <= _ROUNDING),
+        seen.asymmetry,
+        **{name: getattr(facts(), name) for name in _SPECTRAL},
+        negative_part=part,
+        cpd_order=order,
+        **of_distances,
+        verdict=verdict,
+        advice=advice,
+        confidence=confidence,
+        findings=findings,
+    )
+
+
+def find_in(K: Any, y: Any = None, X: Any = None) -> list[Finding]:
+    """Return the findings of `diagnose` alone, which seldom need the spectrum."""
+    return find(_look_at(K, y, X, "similarity")[0])
+
+
+def _look_at(
+    K: Any, y: Any, X: Any, kind: str
+) -> tuple[Evidence, Callable[[], looks.SpectrumFacts], dict[str, Any]]:
+    """Check what was given; the spectrum is computed when it is asked for, once."""
     if kind not in ("similarity", "distance"):
         raise ValueError(f"kind must be 'similarity' or 'distance', got {kind!r}")
     validation.check_order(K, y)
@@ -214,33 +250,16 @@ def diagnose(
     check_consistent_length(K, y, X)
     largest = max(float(np.abs(K).max()), np.finfo(float).tiny)
     relative = validation.asymmetry(K) / largest
-    symmetric = bool(relative <= 1e-8)
-    S = K if symmetric else 0.5 * (K + K.T)
+    S = K if relative <= _ROUNDING else 0.5 * (K + K.T)
     S, of_distances = _as_similarity(S) if kind == "distance" else (S, {})
-    exact = S.shape[0] <= _EXACT_UP_TO
-    facts = looks.exact_facts(S) if exact else looks.estimated_facts(S)
-    order = looks.cpd_order(S, facts, X)
-    evidence = Evidence(K, S, kind, y, relative, filled, order)
-    classes = y if evidence.has_classes else None
-    part = looks.examine_negative_part(S, facts, classes)
-    verdict = _verdict(facts)
-    findings = find(evidence)
-    forms = of_distances.get("forms", {})
-    advice, confidence = advise(verdict, part, order, findings, forms)
-    return Diagnosis(
-        K.shape[0],
-        kind,
-        symmetric,
-        relative,
-        **{name: getattr(facts, name) for name in _SPECTRAL},
-        negative_part=part,
-        cpd_order=order,
-        **of_distances,
-        verdict=verdict,
-        advice=advice,
-        confidence=confidence,
-        findings=findings,
-    )
+
+    @cache
+    def facts() -> looks.SpectrumFacts:
+        exact = S.shape[0] <= _EXACT_UP_TO
+        return looks.exact_facts(S) if exact else looks.estimated_facts(S)
+
+    order = cache(lambda: looks.cpd_order(S, facts(), X))
+    return Evidence(K, S, kind, y, relative, filled, order), facts, of_distances
 
 
 def _as_similarity(D: Array) -> tuple[Array, dict[str, Any]]:

@@ -8,7 +8,7 @@ stand in findings.toml.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from importlib import resources
@@ -77,9 +77,10 @@ class Evidence:
         Largest ``|K_ij - K_ji|`` over the largest entry.
     filled : int
         Missing entries that were taken from the mirror entry.
-    cpd_order : int or None
-        Order of conditional positive definiteness: splines of distances, such as d^3,
-        are similarities with a zero diagonal.
+    cpd_order : callable
+        Returns the order of conditional positive definiteness, or None: splines of
+        distances, such as d^3, are similarities with a zero diagonal. Called where
+        that matters only, since it asks for all eigenvalues.
     """
 
     given: Array
@@ -88,7 +89,7 @@ class Evidence:
     y: np.ndarray | None = None
     asymmetry: float = 0.0
     filled: int = 0
-    cpd_order: int | None = None
+    cpd_order: Callable[[], int | None] = lambda: None
 
     @cached_property
     def self_similarity(self) -> float:
@@ -151,12 +152,10 @@ def _found(severity: Severity, key: str, **values: Any) -> Finding:
 
 def _numbers(seen: Evidence) -> Iterator[Finding]:
     """Distances instead of similarities, missing entries, directions that differ."""
+    wrong = wrong_direction(seen.given, seen.kind, seen.y if seen.has_classes else None)
     # Of d^3 and the like a zero diagonal is right.
-    if not seen.cpd_order or seen.kind == "distance":
-        labels = seen.y if seen.has_classes else None
-        wrong = wrong_direction(seen.given, seen.kind, labels)
-        if wrong is not None:
-            yield _found("error", wrong.key, seems=wrong.seems, reason=wrong.reason)
+    if wrong is not None and (seen.kind == "distance" or not seen.cpd_order()):
+        yield _found("error", wrong.key, seems=wrong.seems, reason=wrong.reason)
     if seen.filled:
         entries = "entry" if seen.filled == 1 else "entries"
         yield _found("warning", "missing-filled", filled=seen.filled, entries=entries)

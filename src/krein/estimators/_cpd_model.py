@@ -20,7 +20,6 @@ from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
 from krein.machines.cpd import CPDProblem, cpd_limit, cpd_newton
 from krein.machines.cpd_space import (
-    Core,
     Polynomials,
     Space,
     basis_space,
@@ -374,37 +373,11 @@ def _on_raw_kernel(
         least = result.value - result.certificate.value
         least -= problem.lam * float(np.abs(a) @ error)
     else:
-        c = result.info["c"]
-        least = _least_value(problem, space.core, training, c, a, image, error)
+        least = 0.0  # every loss is non-negative
+        c = problem._feasible(problem.loss, result.info["c"], problem.null)
+        if c is not None:
+            energy = space.core.energy(training.K, c, a, image, error)
+            least = problem.loss.conjugate(c, problem.lam) - problem.lam * energy
     return result.certified(
         problem.certificate(value, least - spread), tol, value=value
     )
-
-
-def _least_value(
-    problem: CPDProblem,
-    core: Core,
-    training: CPDTraining,
-    c: Array,
-    a: Array,
-    image: Array,
-    error: Array,
-) -> float:
-    """Bound the optimum from below by the dual at c, on the raw kernel.
-
-    The dual of c has the energy ``g'A^-1 g``, g = Z'Phi_J'c, with A = Z'Phi_JJ Z. For
-    every a on J with P_J'a = 0 it is ``2 c'Phi a - a'Phi a + s'A^-1 s``, where
-    s = Z'(Phi_J'c - Phi_JJ a) is nearly zero.
-    """
-    inside = problem._feasible(problem.loss, c, problem.null)
-    if inside is None:
-        return 0.0  # every loss is non-negative
-    c = inside
-    J = core.basis
-    if J.size == training.size:
-        back, off = product_and_error(training.K, c)
-    else:
-        back, off = product_and_error(training.K.block(J, np.arange(c.size)), c)
-    energy = float((2.0 * c - a) @ image + (2.0 * np.abs(c) + np.abs(a)) @ error)
-    energy += core.energy(back - image[J], off + error[J])
-    return problem.loss.conjugate(c, problem.lam) - problem.lam * energy

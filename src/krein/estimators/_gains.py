@@ -126,7 +126,10 @@ class SpectrumSearch:
         random = groups is None and (model.cv is None or isinstance(model.cv, Integral))
         if not random or count <= _FEW:
             return Settings(methods, Cs, np.arange(count))
-        scores = [screen(v) for v in left_out(spectrum, methods, Cs, targets)]
+        values = left_out(spectrum, methods, Cs, targets)
+        if targets.shape[1] == 1:  # all at once, where they are few numbers
+            values = iter([np.concatenate(list(values))])
+        scores = [screen(v) for v in values]
         ranked = np.nan_to_num(np.concatenate(scores), nan=-np.inf)  # undefined: last
         order = np.argsort(-ranked, kind="stable")
         best = list(dict.fromkeys(order // Cs.size))[:_METHODS]
@@ -262,13 +265,14 @@ class Kernels:
         return matrix
 
 
-def by_half(methods: Sequence[Method], spectrum: Spectrum) -> list[int]:
-    """Order of methods in which those that share the half above zero are neighbours."""
+def by_half(settings: Settings, spectrum: Spectrum) -> list[int]:
+    """Order of the methods that are kept: those that share a half are neighbours."""
     groups: dict[bytes, list[int]] = {}
     above = spectrum.eigenvalues >= 0.0
-    for m, method in enumerate(methods):
+    for m in np.unique(settings.kept // settings.Cs.size):
+        method = settings.methods[m]
         target, _ = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
-        groups.setdefault(np.where(above, target, 0.0).tobytes(), []).append(m)
+        groups.setdefault(np.where(above, target, 0.0).tobytes(), []).append(int(m))
     return [m for group in groups.values() for m in group]
 
 
@@ -316,10 +320,8 @@ def fold_values(
     spectrum = part.K.spectrum(part.weight)
     kernels, new = Kernels(part, spectrum), training.K.seen(test, train)
     found: list[Any] = [None] * settings.kept.size
-    for m in by_half(settings.methods, spectrum):
+    for m in by_half(settings, spectrum):
         places, Cs = settings.of_method(m)
-        if not places.size:
-            continue
         trained, scale = kernels.unit(settings.methods[m])
         coef, b = path(trained.kernel() / scale, known, Cs, part.weight)
         raw = trained.to_raw(coef.reshape(-1, train.size).T) / scale
@@ -336,7 +338,7 @@ def distinct_methods(given: Sequence[Any], spectrum: Spectrum) -> list[Method]:
     for method in map(as_method, given):
         target, gain = method.apply(spectrum.eigenvalues, spectrum.tolerance, 1.0)
         made = np.concatenate([target, gain])
-        if not any(np.allclose(made, other, rtol=1e-9, atol=0.0) for other in seen):
+        if not any(np.all(np.abs(made - v) <= 1e-9 * np.abs(v)) for v in seen):
             kept.append(method)
             seen.append(made)
     return kept
@@ -348,7 +350,7 @@ def members(
     """Certified machines of the best settings, each with its method and C."""
     found: dict[int, tuple[dict[str, Any], FittedRows]] = {}
     # Method by method: the kernel of one of them is alive at a time.
-    for m in by_half(settings.methods, kernels.spectrum):
+    for m in by_half(settings, kernels.spectrum):
         places, Cs = settings.of_method(m)
         chosen = [(s, float(C)) for s, C in zip(places, Cs, strict=True) if s in best]
         if not chosen:

@@ -200,7 +200,7 @@ def temperatures(values: Array, codes: np.ndarray, weight: Array) -> Array:
         slope, curvature = error @ weight, variance @ weight + _TINY
         new = np.clip(b - slope / curvature, 0.2 * b, 5.0 * b)
         new = np.clip(new, _LEAST, 1.0 / _LEAST)
-        done = np.abs(new - b).max() <= 1e-8 * b.max()
+        done = np.all(np.abs(new - b) <= 1e-8 * b)
         b = new
         if done:
             break

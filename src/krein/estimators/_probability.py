@@ -104,7 +104,7 @@ def fit_sigmoid(
 
     def loss(theta: Array) -> float:
         z = A @ theta
-        return -float(w @ (target * log_expit(z) + (1 - target) * log_expit(-z)))
+        return float(w @ ((1 - target) * z - log_expit(z)))
 
     theta = np.array([1.0, np.log((n_pos + 1) / (n_neg + 1))])
     value = loss(theta)

@@ -18,7 +18,7 @@ from krein.arrays import Array, product_and_error
 from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._search import CS
 from krein.estimators._sparse import as_new_items, expanded
-from krein.estimators._svm_rows import TreatedSVC, svm_grid, unit_of
+from krein.estimators._svm_rows import TreatedSVC, svm_candidates, svm_grid, unit_of
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.machines.box import BalancedBox
@@ -244,6 +244,16 @@ class DCSVC(KernelClassifier):
         """Values of C in units of the similarity; see `KernelModel.grid`."""
         unit = unit_of(training.K.treated("none"), training.weight)
         return [{"C": C / unit} for C in CS[:4]]
+
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Rank by LIBSVM's stationary points, where the solver starts from these."""
+        options = self._checked_options()
+        if self.solver != "tdca" or options.get("init", "libsvm") != "libsvm":
+            return super().fit_path(training, target, grid)
+        raw = training.K.treated("none", weight=training.weight)
+        return svm_candidates(raw, training, target, [c["C"] for c in grid])
 
     def _checked_options(self) -> dict[str, Any]:
         options = dict(self.solver_options or {})

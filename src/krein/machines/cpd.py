@@ -41,6 +41,7 @@ _ROUGH = 1e-2
 # A damped step is taken where it closes this share of the gap of the full one.
 _BETTER = 0.1
 _ROUNDING = 1e-9
+_REFINEMENTS = 2
 _FARTHEST = 10.0  # longest step along a path, in units of the last one
 # Conjugate gradients leave this share of the gap, or of `tol` where it is small.
 _COARSE, _NEAR, _FINE = 1e-6, 1e-5, 1e-6
@@ -298,12 +299,17 @@ def _full_step(
     right = scale[:, None] * np.column_stack([Q, wanted[order]])
     U = factor.solve(right)
     UQ, u = U[:, :-1], U[:, -1]
-    if Q.shape[1]:
-        # Least norm of the change, where polynomials coincide on the violators.
-        step, *_ = np.linalg.lstsq(UQ, u - UQ @ b, rcond=1e-12)
+    if Q.shape[1] == 0:
+        c[order] = scale * factor.solve_transposed(u)
+        return c, b
+    # Least norm of the change, where polynomials coincide on the violators.
+    inverse = np.linalg.pinv(UQ, rcond=1e-12)
+    b = b + inverse @ (u - UQ @ b)
+    c[order] = scale * factor.solve_transposed(u - UQ @ b)
+    for _ in range(_REFINEMENTS):  # weights of many sizes leave some of Q'c
+        step = inverse @ (inverse.T @ (Q.T @ c[order]))
         b = b + step
-        u = u - UQ @ b
-    c[order] = scale * factor.solve_transposed(u)
+        c[order] -= scale * factor.solve_transposed(UQ @ step)
     return c, b
 
 

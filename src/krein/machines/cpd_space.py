@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from krein.arrays import Array
+from krein.arrays import Array, product_and_error
 from krein.kernels.splines import orthonormal_range
 from krein.machines.cpd_columns import (
     Blocks,
@@ -58,14 +59,25 @@ class Core:
     Q: Array
     factor: Array
 
-    def energy(self, s: Array, error: Array) -> float:
-        """Bound s'A^-1 s from above for s known to `error`."""
-        s = s - self.Q @ (self.Q.T @ s)
+    def energy(self, K: Any, c: Array, a: Array, image: Array, error: Array) -> float:
+        """Bound the energy ``g'A^-1 g``, g = Z'Phi_J'c, of a dual point c from above.
+
+        For every a on J with P_J'a = 0 it is ``2 c'Phi a - a'Phi a + s'A^-1 s``, where
+        s = Z'(Phi_J'c - Phi_JJ a) is nearly zero for the a that c stands for. `image`
+        is Phi a on all samples, to `error`.
+        """
+        J = self.basis
+        if J.size < c.size:
+            K = K.block(J, np.arange(c.size))
+        back, off = product_and_error(K, c)
+        s, off = back - image[J], off + error[J]
+        s -= self.Q @ (self.Q.T @ s)
         solved = scipy.linalg.cho_solve((self.factor, True), s, check_finite=False)
         # LAPACK's estimate of the norm of A^-1, which is within a factor of three.
         inverse, _ = scipy.linalg.lapack.dpocon(self.factor, 1.0, uplo="L")
-        noise = 3.0 * float(error @ error) / max(inverse, np.finfo(float).tiny)
-        return 2.0 * float(s @ solved) + 2.0 * noise
+        noise = 3.0 * float(off @ off) / max(inverse, np.finfo(float).tiny)
+        energy = (2.0 * c - a) @ image + (2.0 * np.abs(c) + np.abs(a)) @ error
+        return float(energy + 2.0 * (s @ solved)) + 2.0 * noise
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ done when its certified relative gap is at most `tol`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ from krein.result import Certificate, History, Result, Status
 _EPS = float(np.finfo(np.float64).eps)
 _COLUMNS = 64  # that go together
 _STEPS = 15  # of the gradient method, before free variables are solved for
+_LOOK = 5  # gradient steps between two looks at the gap
 _INNER = 60  # conjugate gradients at most
 _PRODUCTS = 1000  # at most for one C of a search
 _PATIENCE = 20  # rounds in which no objective grows by more than rounding
@@ -72,16 +73,8 @@ def sparse_svm_dual(
     list of (Result, float)
         ``x`` holds the variables in the box; the number is the intercept.
     """
-    found = []
-    for first in range(0, Y.shape[1], _COLUMNS):
-        columns = slice(first, first + _COLUMNS)
-        some = Y[:, columns]
-        block = _Block(K, norm, np.minimum(some, 0), np.maximum(some, 0), upper)
-        if start is not None:
-            block.columns.V = start[:, columns]
-            block.columns.F = block.multiply(block.columns.V)
-        found += block.solve(tol, max_iter)
-    return found
+    blocks = _solved(K, norm, upper, Y, start, tol, max_iter)
+    return [found for block in blocks for found in block.results(tol)]
 
 
 def sparse_svm_path(
@@ -103,16 +96,32 @@ def sparse_svm_path(
     bound = True
     for upper in uppers:
         if bound:
-            solved = sparse_svm_dual(
-                K, norm, upper, Y, tol=tol, max_iter=_PRODUCTS,
-                start=coef[-1] if coef else None,
-            )  # fmt: skip
-            V = np.column_stack([result.x for result, _ in solved]) * Y
-            b = np.array([b for _, b in solved])
+            start = coef[-1] if coef else None
+            blocks = list(_solved(K, norm, upper, Y, start, tol, _PRODUCTS))
+            V = np.hstack([block.whole.V for block in blocks])
+            b = np.concatenate([block.intercepts(block.whole) for block in blocks])
             bound = bool(np.any(np.abs(V).max(axis=1) >= upper * (1.0 - 1e-9)))
         coef.append(V)
         intercept.append(b)
     return coef, intercept
+
+
+def _solved(
+    K: Any,
+    norm: float,
+    upper: Array,
+    Y: Array,
+    start: Array | None,
+    tol: float,
+    max_iter: int,
+) -> Iterator[_Block]:
+    """Yield blocks of columns, solved."""
+    for first in range(0, Y.shape[1], _COLUMNS):
+        some = slice(first, first + _COLUMNS)
+        given = None if start is None else start[:, some]
+        block = _Block(K, norm, np.ascontiguousarray(Y[:, some]), upper, given)
+        block.solve(tol, max_iter)
+        yield block
 
 
 @dataclass
@@ -128,52 +137,59 @@ class _Columns:
 
     def values(self) -> Array:
         """Objective of each column."""
-        return (self.V * (self.Y - 0.5 * self.F)).sum(axis=0)
+        return _inner(self.V, self.Y - 0.5 * self.F)
 
     def keep(self, kept: np.ndarray) -> _Columns:
         """Return some of the columns."""
         parts = (self.Y, self.low, self.high, self.V, self.F)
-        return _Columns(self.place[kept], *(part[:, kept] for part in parts))
+        some = (np.take(part, kept, axis=1) for part in parts)  # in the order of C
+        return _Columns(self.place[kept], *some)
+
+    def free(self) -> Array:
+        """1 where a variable is between its bounds, else 0."""
+        return ((self.V > self.low) & (self.V < self.high)).astype(float)
 
 
 class _Block:
     """Columns that are solved together."""
 
     def __init__(
-        self, K: Any, norm: float, low: Array, high: Array, upper: Array
+        self, K: Any, norm: float, Y: Array, upper: Array, start: Array | None
     ) -> None:
         self.K, self.norm, self.upper = K, norm, upper
-        Y = low + high
-        self.columns = _Columns(
-            np.arange(Y.shape[1]), Y, low * upper[:, None], high * upper[:, None],
-            np.zeros_like(Y), np.zeros_like(Y),
-        )  # fmt: skip
         self.boxes = [BalancedBox(upper, y) for y in Y.T]
-        self.done: dict[int, tuple[Result, float]] = {}
         self.history = [History() for _ in self.boxes]
         self.products, self.idle = 0, 0
         self.highest = np.zeros(Y.shape[1])
+        bound = upper[:, None]
+        if start is None:
+            start = bound * (Y - upper @ Y / upper.sum())
+        low, high = np.minimum(Y, 0.0) * bound, np.maximum(Y, 0.0) * bound
+        V, F = _best_of_ray(start, self.multiply(start), Y, bound)
+        self.whole = _Columns(np.arange(Y.shape[1]), Y, low, high, V, F)
+        self.columns = self.whole  # that are not done
 
     def multiply(self, V: Array) -> Array:
         """K V, counted."""
         self.products += 1
         return self.K @ V
 
-    def solve(self, tol: float, max_iter: int) -> list[tuple[Result, float]]:
+    def solve(self, tol: float, max_iter: int) -> None:
         """Alternate the two kinds of step until all columns are done."""
         while self.columns.place.size:
-            self._gradient_steps()
-            self._certify(tol, False)
+            self._gradient_steps(tol)
+            self._look(tol, False)
             self._free_variables()
-            self._certify(tol, self.products >= max_iter or self.idle > _PATIENCE)
-        return [self.done[j] for j in range(len(self.boxes))]
+            self._look(tol, self.products >= max_iter or self.idle > _PATIENCE)
 
     # -------------------------------------------------------------------- two steps
 
-    def _gradient_steps(self) -> None:
+    def _gradient_steps(self, tol: float) -> None:
         c = self.columns
         Z, KZ, t, tau = c.V, c.F, np.ones(c.V.shape[1]), np.zeros(c.V.shape[1])
-        for _ in range(_STEPS):
+        for step in range(_STEPS):
+            if step % _LOOK == 0 and (self.gaps() <= tol).all():
+                return
             wanted = np.subtract(c.Y, KZ)
             wanted /= self.norm
             wanted += Z
@@ -190,63 +206,106 @@ class _Block:
     def _free_variables(self) -> None:
         """Conjugate gradients on the free variables, taken where they are better."""
         c = self.columns
-        free = (c.V > c.low) & (c.V < c.high)
-        count = np.maximum(free.sum(axis=0), 1)
-        V, F = c.V.copy(), c.F.copy()
-        R = _centred(c.Y - F, free, count)
-        P, size = R.copy(), (R * R).sum(axis=0)
+        free = c.free()
+        count = np.maximum(_sums(free), 1.0)
+        V, R = c.V.copy(), _centred(c.Y - c.F, free, count)
+        P, size = R.copy(), _inner(R, R)
         goal = 1e-6 * size + _EPS**2 * c.V.shape[0]
         for _ in range(_INNER):
             running = size > goal
             if not running.any():
                 break
             KP = self.multiply(P)
-            bend = (P * KP).sum(axis=0)
-            running &= bend > _EPS * self.norm * (P * P).sum(axis=0)
+            bend = _inner(P, KP)
+            running &= bend > _EPS * self.norm * _inner(P, P)
             step = np.where(running, size / np.where(running, bend, 1.0), 0.0)
             V += step * P
-            F += step * KP
-            R -= step * _centred(KP, free, count)
-            new = np.where(running, (R * R).sum(axis=0), 0.0)
-            P = R + np.where(running, new / np.where(running, size, 1.0), 0.0) * P
+            KP = _centred(KP, free, count)
+            KP *= step
+            R -= KP
+            new = np.where(running, _inner(R, R), 0.0)
+            P *= np.where(running, new / np.where(running, size, 1.0), 0.0)
+            P += R
             size = new
         V, _ = _projected(V, c.low, c.high, np.zeros(V.shape[1]))
         F = self.multiply(V)
-        better = (V * (c.Y - 0.5 * F)).sum(axis=0) > c.values()
+        better = _inner(V, c.Y - 0.5 * F) > c.values()
         c.V, c.F = np.where(better, V, c.V), np.where(better, F, c.F)
 
     # ------------------------------------------------------------------ certificate
 
-    def _certify(self, tol: float, last: bool) -> None:
-        """Certify all columns; those whose gap is small enough are done."""
+    def _errors(self, c: _Columns) -> Array:
+        """Rounding errors of F: entries are sums of products, rounded like those."""
+        return _EPS * np.sqrt(c.V.shape[0]) * self.norm * np.abs(c.V).max(axis=0)
+
+    def intercepts(self, c: _Columns) -> Array:
+        """Mean residual of the free variables; without them what the gap asks for."""
+        R, weight = c.Y - c.F, c.free() * self.upper[:, None]
+        total = _sums(weight)
+        b = _inner(R, weight) / np.where(total > 0.0, total, 1.0)
+        for k in np.flatnonzero(total == 0.0):
+            b[k] = self.boxes[c.place[k]].multiplier(c.Y[:, k] * R[:, k])
+        return b
+
+    def gaps(self) -> Array:
+        """Relative gaps, rounding counted, at these intercepts: not the least ones."""
         c = self.columns
-        values = c.values()
-        # Entries of products are sums of products: rounded like their magnitudes.
-        error = _EPS * np.sqrt(c.V.shape[0]) * (np.abs(c.V) * self.norm).max(axis=0)
-        open_ = []
-        for column, j in enumerate(c.place):
-            box, value = self.boxes[j], float(values[column])
-            a = box.y * c.V[:, column]
-            gap = box_gap(box, a, c.F[:, column], float(error[column]))
-            relative = gap / max(abs(value), 1e-300)
-            self.history[j].record(value=value, relative=relative)
-            if relative > tol and not last:
-                open_.append(column)
-                continue
-            status: Status = "converged" if relative <= tol else "max_iter"
-            certificate = Certificate("gap", gap, relative)
-            result = Result(
-                a, value, certificate, status, self.products, self.history[j]
-            )
-            self.done[int(j)] = result, box.intercept(a, c.F[:, column])
+        error, b = self._errors(c), self.intercepts(c)
+        R = c.Y - c.F
+        R -= b
+        grows = np.maximum(R + error, 0.0)
+        grows *= c.high - c.V
+        falls = np.maximum(np.subtract(error, R, out=R), 0.0, out=R)
+        falls *= c.V - c.low
+        grows += falls
+        lost = np.abs(b * _sums(c.V)) + error * _sums(np.abs(c.V))
+        return (_sums(grows) + lost) / np.maximum(np.abs(c.values()), 1e-300)
+
+    def _look(self, tol: float, last: bool) -> None:
+        """Put columns aside whose gap is small enough."""
+        c = self.columns
+        values, relative = c.values(), self.gaps()
+        for j, value, gap in zip(c.place, values, relative, strict=True):
+            self.history[j].record(value=float(value), relative=float(gap))
+        done = np.full(relative.size, True) if last else relative <= tol
+        place = c.place[done]
+        self.whole.V[:, place], self.whole.F[:, place] = c.V[:, done], c.F[:, done]
         best = self.highest[c.place]
         grows = bool((values > best * (1.0 + 1e-13)).any())
         self.idle = 0 if grows else self.idle + 1
         self.highest[c.place] = np.maximum(best, values)
-        self.columns = c.keep(np.array(open_, dtype=int))
+        self.columns = c.keep(np.flatnonzero(~done))
+
+    def results(self, tol: float) -> Iterator[tuple[Result, float]]:
+        """Certify every column, at the intercept where its gap is least."""
+        c = self.whole
+        values, errors = c.values(), self._errors(c)
+        for j, box in enumerate(self.boxes):
+            a, outputs = box.y * c.V[:, j], c.F[:, j].copy()
+            gap = box_gap(box, a, outputs, float(errors[j]))
+            relative = gap / max(abs(float(values[j])), 1e-300)
+            status: Status = "converged" if relative <= tol else "max_iter"
+            certificate = Certificate("gap", gap, relative)
+            history, value = self.history[j], float(values[j])
+            result = Result(a, value, certificate, status, self.products, history)
+            yield result, box.intercept(a, outputs)
 
 
 # Blocks of columns are large: a new one costs as much as several passes through it.
+
+
+def _best_of_ray(V: Array, F: Array, Y: Array, bound: Array) -> tuple[Array, Array]:
+    """Lengthen or shorten columns to their best; solutions grow with their bounds."""
+    bend, slope = _inner(V, F), _inner(V, Y)
+    most = 1.0 / np.maximum((np.abs(V) / bound).max(axis=0), 1e-300)
+    beyond = slope >= most * bend
+    length = np.where(beyond, most, slope / np.where(beyond, 1.0, bend))
+    return np.clip(length * V, -bound, bound), length * F
+
+
+def _sums(A: Array) -> Array:
+    """Sums of columns."""
+    return np.ones(A.shape[0]) @ A
 
 
 def _inner(A: Array, B: Array) -> Array:
@@ -261,10 +320,11 @@ def _further(V: Array, moved: Array, momentum: Array) -> Array:
     return moved
 
 
-def _centred(R: Array, free: np.ndarray, count: np.ndarray) -> Array:
-    """Free part of each column, less its mean."""
-    inside = np.where(free, R, 0.0)
-    return np.where(free, inside - inside.sum(axis=0) / count, 0.0)
+def _centred(R: Array, free: Array, count: Array) -> Array:
+    """Free part of each column, less its mean, in the place of R."""
+    R *= free
+    R -= free * (_sums(R) / count)
+    return R
 
 
 def _projected(V: Array, low: Array, high: Array, tau: Array) -> tuple[Array, Array]:
@@ -274,20 +334,22 @@ def _projected(V: Array, low: Array, high: Array, tau: Array) -> tuple[Array, Ar
     the tau given, on the columns that are not done.
     """
     clipped, tau = _clip(V - tau, low, high), tau.copy()
-    enough = _EPS * (4.0 + np.sqrt(V.shape[0])) * (np.abs(V).sum(axis=0) + 1e-300)
-    least: Any = V.min(initial=0.0) - high.max(initial=0.0)
-    most: Any = V.max(initial=0.0) - low.min(initial=0.0)
+    enough = _EPS * (4.0 + np.sqrt(V.shape[0])) * (_sums(np.abs(V)) + 1e-300)
+    least, most = np.full((2, tau.size), np.nan)
     for _ in range(100):
-        excess = clipped.sum(axis=0)
+        excess = _sums(clipped)
         left = np.abs(excess) > enough
         if not left.any():
             break
         least = np.where(excess > 0, tau, least)
         most = np.where(excess < 0, tau, most)
-        slope = ((clipped > low) & (clipped < high)).sum(axis=0)
-        newton = tau + excess / np.maximum(slope, 1)
-        usable = (slope > 0) & (newton > least) & (newton < most)
-        new = np.where(usable, newton, 0.5 * (least + most))
+        slope = _sums(((clipped > low) & (clipped < high)).astype(float))
+        new = tau + excess / np.maximum(slope, 1.0)
+        unusable = left & ((slope == 0.0) | (new <= least) | (new >= most))
+        if unusable.any():
+            least = np.where(np.isnan(least), V.min() - high.max(), least)
+            most = np.where(np.isnan(most), V.max() - low.min(), most)
+            new = np.where(unusable, 0.5 * (least + most), new)
         tau = np.where(left, new, tau)  # bisection would move what is done
         _clip(np.subtract(V, tau, out=clipped), low, high)
     return clipped, tau

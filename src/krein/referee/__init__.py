@@ -8,11 +8,12 @@ nothing of krein's machines, estimators and similarities.
 - `check`: `check_certificate`, and what is around a model;
 - `fit`: the data as the model saw them, and the attributes that predict;
 - `kernel`: the kernel that a spectrum method trains on, and its map to the raw kernel;
-- `evidence`: the one sum that certifies, and the comparison of claims with it;
+- `evidence`: the one sum that certifies;
+- `report`: claims compared with what was found;
 - `svm`, `smooth`: how each machine makes its kernel and its coefficients.
 """
 
 from krein.referee.check import check_certificate
-from krein.referee.evidence import CertificateReport
+from krein.referee.report import CertificateReport
 
 __all__ = ["CertificateReport", "check_certificate"]

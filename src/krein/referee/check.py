@@ -9,33 +9,21 @@ from typing import Any
 import numpy as np
 
 from krein.referee import smooth, svm
-from krein.referee.evidence import (
-    EPS,
-    Array,
-    CertificateReport,
-    Evidence,
-    faults_of,
-    norm,
-    report_on,
-    unchecked,
-)
-from krein.referee.fit import Fit, class_numbers
-
-
-def _judge_dc(fit: Fit) -> Iterator[Evidence]:
-    primal = fit.model.solver != "tdca"
-    return smooth.judge_dc_primal(fit) if primal else svm.judge_svm(fit)
-
+from krein.referee.evidence import Array
+from krein.referee.fit import Fit
+from krein.referee.report import CertificateReport, faults_of, report_on, unchecked
 
 # By name, not by class: the referee shares no code with what it judges. A search by
 # cross-validation (with CV at the end of its name) is judged as what it has found.
-_JUDGES: dict[str, Callable[[Fit], Iterator[Evidence]]] = {
-    "CPDRegressor": smooth.judge_cpd, "CPDSVC": smooth.judge_cpd, "DCSVC": _judge_dc,
-    "KreinLogisticRegression": smooth.judge_logistic, "KreinRidge": smooth.judge_ridge,
-    "KreinSVC": svm.judge_svm, "MKLSVC": svm.judge_mkl, "ProxySVC": svm.judge_proxy,
-    "SpectrumOneClassSVM": svm.judge_svm, "SpectrumSVC": svm.judge_svm,
-    "SpectrumSVR": svm.judge_svm,
-}  # fmt: skip
+_SVMS = ("DCSVC", "KreinSVC", "SpectrumOneClassSVM", "SpectrumSVC", "SpectrumSVR")
+_JUDGES: dict[str, Callable[[Fit], Iterator[Any]]] = {
+    **dict.fromkeys(_SVMS, svm.judge_svm),
+    **dict.fromkeys(("CPDRegressor", "CPDSVC"), smooth.judge_cpd),
+    "KreinLogisticRegression": smooth.judge_logistic,
+    "KreinRidge": smooth.judge_ridge,
+    "MKLSVC": svm.judge_mkl,
+    "ProxySVC": svm.judge_proxy,
+}
 
 
 def check_certificate(
@@ -76,13 +64,13 @@ def check_certificate(
     True
     """
     if type(model).__name__ == "Repaired":
-        return _check_repaired(X, model)
+        return report_on("Repaired", smooth.judge_repaired(model, X), [])
     model, X, faults = _innermost(model, X, y)
     name = type(model).__name__
     if hasattr(model, "similarity_"):  # hits: what reaches the model on them
         X = type(model.similarity_)(**model.similarity_.get_params()).fit_transform(X)
         if hasattr(model, "duality_gap_"):
-            return _check_rows(model, X, np.ravel(y))
+            return report_on(name, smooth.judge_rows(model, X, np.ravel(y)), [])
         return check_certificate(model.estimator_, X, y, sample_weight)
     if hasattr(model, "dual_coef_") and not hasattr(model, "result_"):
         return unchecked(name, "the model carries no result_, it claims nothing")
@@ -92,15 +80,13 @@ def check_certificate(
     fit = Fit(model, X, y, sample_weight, P)
     faults += fit.prediction_faults()
     if hasattr(model, "dense_coef_"):
-        before = _before_sparsify(model)
-        report = check_certificate(before, X, y, sample_weight, P=P)
-        return _sparse_report(fit, before, report, faults)
+        return _sparse_report(fit, faults, X, y, sample_weight, P=P)
     # Where faults are found, what predicts is not what was certified.
     rows = [] if faults else zip(judge_fit(fit), fit.claims(), strict=True)
     return report_on(name, rows, faults)
 
 
-def _judge_of(model: Any) -> Callable[[Fit], Iterator[Evidence]]:
+def _judge_of(model: Any) -> Callable[[Fit], Iterator[Any]]:
     name, names = type(model).__name__, ", ".join(sorted(_JUDGES))
     bases = [cls.__name__.removesuffix("CV") for cls in type(model).__mro__]
     known = [_JUDGES[base] for base in bases if base in _JUDGES]
@@ -108,7 +94,8 @@ def _judge_of(model: Any) -> Callable[[Fit], Iterator[Evidence]]:
         raise TypeError(f"check_certificate knows {names}, got {name}")
     if not hasattr(model, "dual_coef_"):
         raise ValueError(f"{name} is not fitted: call fit first")
-    return known[0]
+    primal = getattr(model, "solver", "") == "dc-primal"
+    return smooth.judge_dc_primal if primal else known[0]
 
 
 # --------------------------------------------------------------- what is around a model
@@ -147,34 +134,24 @@ def _as_fitted(step: Any, X: Any, y: Any) -> Any:
     return fitted if off.max() <= 1e-9 * abs(seen).max() else seen
 
 
-def _check_rows(model: Any, K: Any, y: Array) -> CertificateReport:
-    """Judge the linear SVM of a `HitClassifier`, whose tolerance is LIBLINEAR's."""
-    rows = smooth.judge_rows(model, K, class_numbers(model.classes_, y))
-    return report_on(type(model).__name__, rows, [])
-
-
-def _before_sparsify(model: Any) -> Any:
-    """Return the model that a sparse expansion came from."""
-    before = copy(model)
-    before.dual_coef_, before.intercept_ = model.dense_coef_, model.dense_intercept_
-    before.support_ = np.flatnonzero(np.any(model.dense_coef_ != 0, axis=0))
-    del before.dense_coef_
-    return before
-
-
 def _sparse_report(
-    fit: Fit, before: Any, report: CertificateReport, faults: list[str]
+    fit: Fit, faults: list[str], *data: Any, P: Any
 ) -> CertificateReport:
-    """Add the change that the expansion claims.
+    """Judge the model that an expansion came from, and the change that is claimed.
 
     The coefficients that predict are not those of any optimum, so that the kind is
     "none"; what is claimed and recomputed is the largest change of an output on the
     training items, each taken as new.
     """
-    model, claimed = fit.model, float(fit.model.sparse_error_)
+    model, before = fit.model, copy(fit.model)
+    before.dual_coef_, before.intercept_ = model.dense_coef_, model.dense_intercept_
+    before.support_ = np.flatnonzero(np.any(model.dense_coef_ != 0, axis=0))
+    del before.dense_coef_
+    report, claimed = check_certificate(before, *data, P=P), float(model.sparse_error_)
     K = fit.raw.toarray() if hasattr(fit.raw, "toarray") else fit.raw
     kernels = [K, 0.5 * K + 0.5 * K.T] if model.symmetrize else [K]
-    C, b = model.dual_coef_ - before.dual_coef_, model.intercept_ - before.intercept_
+    C = (model.dual_coef_ - before.dual_coef_)[:, before.support_]
+    b = model.intercept_ - before.intercept_
     rows = [_as_new(kernel, before.support_)[fit.kept] for kernel in kernels]
     change = min(float(np.abs(part @ C.T + b).max()) for part in rows)
     slack = fit.spread * float(np.abs(K).max() * np.abs(C).sum(axis=1).max())
@@ -192,54 +169,8 @@ def _as_new(K: Array, support: Array) -> Array:
 
     That of an item to itself, and to its copies, is that to its nearest other item.
     """
-    seen, size = np.zeros(K.shape), 1e-12 * float(np.abs(K).max(initial=0.0))
-    for i, row in enumerate(seen):
-        row[support] = K[i, support]
-        near = support[np.abs(K[support, support] - K[i, support]) <= size]
-        off = np.abs(K[np.ix_(near, support)] - K[i, support]).max(axis=1, initial=0.0)
-        own = near[off <= size]
-        others = np.setdiff1d(support, own)
-        row[own] = K[i, others].max() if others.size else row[own]
-    return seen
-
-
-def _check_repaired(K: Any, repaired: Any) -> CertificateReport:
-    """Recompute what a `Repaired` of `krein.nearest_psd` claims.
-
-    With G = W^1/2 (K - m I) W^1/2, X in the same units, a symmetric Y that is zero but
-    for the settled entries, and any positive semidefinite N, the Lagrangian of
-
-        minimise ||X - G||^2 / 2,   X positive semidefinite, settled entries as they are
-
-    is smallest at G + Y + N, which puts a bound below the optimum; a feasible X is
-    above it by ``||X - (G + Y + N)||^2 / 2 + <X, N>``. N is the negative part of G + Y.
-    """
-    K, X = np.asarray(K, dtype=float), np.asarray(repaired, dtype=float)
-    K, identity, least = 0.5 * (K + K.T), np.eye(len(K)), repaired.min_eigenvalue
-    weight = np.ones(len(K)) if repaired.weight is None else repaired.weight
-    outer, eps = np.sqrt(np.outer(weight, weight)), 10.0 * len(K) * EPS
-    settled = np.zeros(K.shape, bool) if repaired.fixed is None else repaired.fixed
-    settled = settled | (identity > 0) & (repaired.diagonal != "free")
-    goal = np.where((identity > 0) & (repaired.diagonal == "unit"), 1.0, K)
-    G, Z = outer * (K - least * identity), outer * (X - least * identity)
-    Y = repaired.multipliers.toarray() / outer
-    w, V = np.linalg.eigh(G + Y)
-    B = V * np.sqrt(np.maximum(-w, 0.0))
-    N, distance = B @ B.T, norm((Z - G).ravel())
-    gap = 0.5 * float(np.sum((Z - (G + Y + N)) ** 2)) + float(np.sum(Z * N))
-    size = sum(norm(A.ravel()) for A in (G, Y, Z))
-    slack = 20.0 * EPS * size * (norm(N.ravel()) + 2 * eps * size)
-    w, rounding = np.linalg.eigvalsh(X), eps * float(np.abs(K).max())
-    semidefinite = w[0] >= least - 1e-9 * np.abs(w).max() - rounding
-    claimed, value = repaired.distance, 0.5 * distance**2
-    near = abs(claimed - distance) <= 1e-9 * distance + eps * size
-    kept = np.array_equal(X, X.T) and np.array_equal(X[settled], goal[settled])
-    faults = faults_of(
-        (not np.any(Y[~settled]), "a multiplier stands where no entry is settled"),
-        (kept, "the matrix is asymmetric, or a settled entry has another value"),
-        (semidefinite, f"the smallest eigenvalue is {w[0]:.3g}, not {least:g}"),
-        (near, f"distance {claimed:.9g}, recomputed {distance:.9g}"),
-    )
-    evidence = Evidence((value, 0.0), (gap, slack), unit=value, faults=faults)
-    claim = "gap", float(repaired.duality_gap), value, repaired.status, repaired.tol
-    return report_on("Repaired", [(evidence, claim)], [])
+    part, mix = K[:, support], np.random.default_rng(1).uniform(1.0, 2.0, support.size)
+    mixed, rounding = part @ mix, 1e-13 * float((np.abs(part) @ mix).max(initial=0.0))
+    own = np.abs(mixed[:, None] - mixed[support]) <= rounding
+    nearest = np.max(part, axis=1, where=~own, initial=-np.inf)[:, None]
+    return np.where(own & np.isfinite(nearest), nearest, part)

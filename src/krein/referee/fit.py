@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 
-from krein.referee.evidence import EPS, HINGE, Array, Claim, Problem, faults_of
+from krein.referee.evidence import EPS, HINGE, Array, Problem
+from krein.referee.report import Claim, faults_of
 
 _SAMPLED = 200  # rows of similarities that are computed again from the stored items
+
+
+class Row(NamedTuple):
+    """What a model has for one row, on the samples of positive weight.
+
+    Labels +1 and -1, or 0 for items that it does not see; `alpha_` and `dual_coef_`;
+    the intercept; and whether a gap is claimed, not only a stationary point.
+    """
+
+    y: Array
+    a: Array
+    c: Array
+    b: float
+    claims_gap: bool
 
 
 class Fit:
@@ -20,10 +35,14 @@ class Fit:
     ----------
     model, X, P
         As given to `check_certificate`.
-    results : list of Result
-        One per row.
+    results, certificates : list
+        One of each per row.
+    functions : list of callable
+        Similarities of items; none with a matrix.
+    stack : list of ndarray or csr_array
+        Kernels of all samples: several for an `MKLSVC`.
     raw : ndarray or csr_array
-        Kernel of all samples.
+        Their sum.
     K : ndarray or csr_array of shape (n, n)
         Kernel of the samples of positive weight, made exactly symmetric.
     asymmetry : float
@@ -36,10 +55,14 @@ class Fit:
     """
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any, P: Any):
-        self.model, self.X, self.P, result = model, X, P, model.result_
+        self.model, self.X, self.P, result = model, plain(X), P, model.result_
         self.results = result if isinstance(result, list) else [result]
-        self.precomputed = str(getattr(model, "kernel", "")) == "precomputed"
-        K = self.raw = self._raw_kernel()
+        self.certificates = [result.certificate for result in self.results]
+        self.functions = getattr(model, "kernels_", None) or []
+        if getattr(model, "kernel", "precomputed") != "precomputed":
+            self.functions = [model.kernel_]
+        self.stack = self._kernels()
+        K = self.raw = sum(self.stack[1:], self.stack[0])
         total = K.shape[0]
         targets = np.zeros(total) if y is None else np.asarray(y)
         if targets.shape not in [(total,), (total, 1)]:
@@ -68,9 +91,13 @@ class Fit:
         """Return the problem of an SVM with these labels."""
         return Problem(HINGE, y, np.ones(self.n), self["C"] * self.weight * np.abs(y))
 
-    def row(self, name: str, row: Any = 0) -> Array:
-        """Return a row of `dual_coef_` or `alpha_`, samples of positive weight only."""
-        return getattr(self.model, name)[row, self.kept]
+    def rows(self) -> Iterator[Row]:
+        """Return the rows of the model."""
+        C, b = self.model.dual_coef_[:, self.kept], self.model.intercept_
+        A = getattr(self.model, "alpha_", self.model.dual_coef_)[:, self.kept]
+        for row, y in enumerate(self.signs()):
+            gap = self.certificates[row].kind == "gap"
+            yield Row(y, A[row], C[row], float(b[row]), gap)
 
     def coefficients(self, row: int = 0) -> Array:
         """Coefficients on the kernel trained on; NaN if their shape is wrong."""
@@ -79,48 +106,44 @@ class Fit:
 
     def claims(self) -> Iterator[Claim]:
         """Return what the model claims of each row."""
-        for r in self.results:
-            kind, bound = r.certificate.kind, r.certificate.value
-            yield kind, bound, r.value, r.status, float(self.model.tol)
+        for result, known in zip(self.results, self.certificates, strict=True):
+            yield known.kind, known.value, result.value, result.status, self.model.tol
 
     def dense(self) -> Array:
         """Return the kernel as an array."""
         return self.K.toarray() if scipy.sparse.issparse(self.K) else self.K
 
+    def scaled(self) -> Array:
+        """R K R as an array, R the square roots of the weights."""
+        return self.root[:, None] * self.dense() * self.root
+
     def times(self, x: Array) -> Array:
-        """R K R x, R the square roots of the weights."""
+        """R K R x."""
         return self.root * (self.K @ (self.root * np.ravel(x)))
 
     def size(self) -> float:
         """Bound of the norm of R K R: its largest sum of magnitudes in a row."""
         return float((self.root * (abs(self.K) @ self.root)).max())
 
-    def _raw_kernel(self) -> Any:
-        if hasattr(self.model, "weights_"):
-            return sum(self.stack())
-        if not self.precomputed:
-            items = plain(self.X)
-            return np.asarray(self.model.kernel_(items, items), dtype=float)
-        sparse = scipy.sparse.issparse(self.X)
-        K = scipy.sparse.csr_array(self.X) if sparse else np.asarray(self.X)
-        if K.ndim != 2 or K.shape[0] != K.shape[1]:
-            text = f"the model was fitted on, got {K.shape}"
+    def _kernels(self) -> list[Any]:
+        X: Any = [self.X]
+        if self.functions:
+            X = [function(self.X, self.X) for function in self.functions]
+        elif hasattr(self.model, "weights_"):
+            several = isinstance(self.X, list | tuple)
+            X = self.X if several else np.moveaxis(np.asarray(self.X), 2, 0)
+        sparse = scipy.sparse.issparse
+        found = [scipy.sparse.csr_array(K) if sparse(K) else np.asarray(K) for K in X]
+        shapes = {K.shape for K in found}
+        if len(shapes) > 1 or any(len(s) != 2 or s[0] != s[1] for s in shapes):
+            text = f"the model was fitted on, got {', '.join(map(str, shapes))}"
             raise ValueError(f"X must be the square matrix {text}")
-        return K.astype(float, copy=False)
-
-    def stack(self) -> list[Any]:
-        """Return the kernels of an MKLSVC on all samples."""
-        if self.model.kernels is not None:
-            items = plain(self.X)
-            return [np.asarray(k(items, items), float) for k in self.model.kernels_]
-        if isinstance(self.X, list | tuple):
-            return [np.asarray(K, dtype=float) for K in self.X]
-        return list(np.moveaxis(np.asarray(self.X, dtype=float), 2, 0))
+        return [K.astype(float, copy=False) for K in found]
 
     def polynomials(self) -> Array:
         """P of a c.p.d. kernel, on the samples of positive weight."""
-        if not self.precomputed:
-            return np.asarray(self.model.kernel_.polynomials(plain(self.X)))[self.kept]
+        if self.functions:
+            return np.asarray(self.model.kernel_.polynomials(self.X))[self.kept]
         P = np.ones((len(self.raw), 1)) if self.P is None else np.asarray(self.P, float)
         if P.shape[1] != self.model.n_polynomials_:
             expected = f"{self.model.n_polynomials_} polynomial columns of fit"
@@ -130,49 +153,45 @@ class Fit:
     def _weights(self, codes: Array, sample_weight: Any) -> Array:
         """Sample weight times class weight."""
         by_class, n = getattr(self.model, "class_weight", None), codes.size
-        weight = np.asarray(np.ones(n) if sample_weight is None else sample_weight)
-        if by_class is None:
-            return weight.astype(float)
-        names = self.model.classes_.tolist()
+        weight = np.array(np.ones(n) if sample_weight is None else sample_weight, float)
         if isinstance(by_class, str):  # balanced
-            counts = np.bincount(codes, minlength=len(names))
-            by_class = dict(zip(names, n / (len(names) * counts), strict=True))
-        return weight * np.array([by_class.get(name, 1.0) for name in names])[codes]
+            weight *= n / len(self.model.classes_) / np.bincount(codes)[codes]
+        elif by_class is not None:
+            names = self.model.classes_.tolist()
+            weight *= np.array([by_class.get(name, 1.0) for name in names])[codes]
+        return weight
 
     def signs(self) -> Iterator[Array]:
-        """Labels +1, -1, or 0 for items that it does not see, of each row.
-
-        Against the rest, or pair by pair; without classes all are +1.
-        """
-        if not hasattr(self.model, "classes_"):
-            yield np.ones(self.n)
-            return
-        n = len(self.model.classes_)
+        """Labels of each row: against the rest, or pair by pair; +1 without classes."""
+        n = len(getattr(self.model, "classes_", ()))
         pairs: Any = [(0, 1)] if n == 2 else [(None, k) for k in range(n)]
         if getattr(self.model, "multi_class", "ovr") == "ovo":
             pairs = zip(*np.triu_indices(n, 1), strict=True)
         for first, second in pairs:
             other = self.y != second if first is None else self.y == first
             yield 1.0 * (self.y == second) - other
+        if n == 0:
+            yield np.ones(self.n)
+
+    # ------------------------------------------------------------- what predicts
 
     def prediction_faults(self) -> list[str]:
         """Check that the model's attributes are those of its results, and its items."""
         model, rows = self.model, len(self.results)
-        measured = [result.certificate.value for result in self.results]
-        known = dict.fromkeys(("duality_gap_", "residual_", "kkt_gap_"), measured)
-        known["objective_"] = [result.value for result in self.results]
         whole = rows, self.raw.shape[0]
         shapes = {"dual_coef_": whole, "alpha_": whole, "intercept_": whole[:1]}
-        for name in ("weights_", "poly_coef_"):
-            shapes[name] = (rows, *np.shape(getattr(model, name, [[]]))[1:])
-        for name, shape in shapes.items():
-            values = np.asarray(getattr(model, name, np.zeros(shape)))
+        for name in (*shapes, "weights_", "poly_coef_"):
+            values = np.asarray(getattr(model, name, np.zeros(whole)))
+            shape = shapes.get(name, (rows, *values.shape[1:]))
             if values.shape != shape or not np.isfinite(values).all():
                 return [f"{name} is not of shape {shape}, or not finite"]
-        return self._support_faults() + self._item_faults() + faults_of(
-            *((np.array_equal(getattr(model, name, own), own, equal_nan=True),
-               f"{name} is not that of result_") for name, own in known.items())
-        )  # fmt: skip
+        faults = self._support_faults() + self._item_faults()
+        for name in ("duality_gap_", "residual_", "kkt_gap_", "objective_"):
+            parts = self.results if name == "objective_" else self.certificates
+            own = [part.value for part in parts]
+            same = np.array_equal(getattr(model, name, own), own, equal_nan=True)
+            faults += faults_of((same, f"{name} is not that of result_"))
+        return faults
 
     def _support_faults(self) -> list[str]:
         """Check which items predict, and intercepts that are not free."""
@@ -193,16 +212,15 @@ class Fit:
 
     def _item_faults(self) -> list[str]:
         """Compare similarities to the stored items with those to the items given."""
-        model, n, items = self.model, self.raw.shape[0], plain(self.X)
-        stored = getattr(model, "X_fit_", None)
+        n, items = self.raw.shape[0], self.X
+        stored = getattr(self.model, "X_fit_", None)
         if stored is None:
             return []
         if len(stored) != n:
             return [f"X_fit_ has {len(stored)} items, the model was fitted on {n}"]
         rows = np.unique(np.linspace(0, n - 1, min(n, _SAMPLED)).astype(int))
         some = items[rows] if hasattr(items, "shape") else [items[i] for i in rows]
-        kernels = getattr(model, "kernels_", None) or [model.kernel_]
-        seen = sum(np.asarray(k(some, stored), dtype=float) for k in kernels)
+        seen = sum(np.asarray(k(some, stored), dtype=float) for k in self.functions)
         same = np.abs(seen - self.raw[rows]).max() <= 1e-9 * np.abs(self.raw).max()
         text = "X_fit_ does not hold the items that the model was fitted on"
         return faults_of((same, text))

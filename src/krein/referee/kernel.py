@@ -8,7 +8,6 @@ of the method's record; whether K~ is positive semidefinite is seen from f(l).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +15,10 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from krein.methods import METHODS, SPAN, as_method
-from krein.referee.evidence import EPS, Array, faults_of, norm
+from krein.methods import METHODS, SPAN, Method, as_method
+from krein.referee.evidence import EPS, Array, norm
 from krein.referee.fit import Fit
+from krein.referee.report import faults_of
 
 _DECOMPOSED = 2000  # items; larger matrices are multiplied where the method allows it
 _MULTIPLIED = ("none", "shift", "square", "clip", "flip", "krein")
@@ -35,71 +35,60 @@ def treat(fit: Fit, method: Any) -> Any:
     own = METHODS.get(record.name, record) != record  # the user's, by a known name
     if fit.n > _DECOMPOSED and record.name in _MULTIPLIED and not own:
         return Multiplied(fit, record)
-    d, U = np.linalg.eigh(fit.root[:, None] * fit.dense() * fit.root)
-    edge = d.size * EPS * float(np.abs(d).max())
-    target, gain = record.apply(d, edge, fit["t"])
-    edge = SPAN * float(np.abs(d).max()) if record.name == "diffusion" else edge
-    mapped = record.new_rows == "mapped"
-    return Decomposed(fit, (d, U), target, gain if mapped else None, edge)
+    return Decomposed(fit, fit.scaled(), record)
 
 
-def raw_faults(c: Array, v: Array) -> list[str]:
-    """Check coefficients that are those of the raw kernel."""
-    return faults_of((np.array_equal(c, v), "dual_coef_ is not y * alpha_"))
+def map_faults(treated: Any, C: Array, V: Array) -> list[str]:
+    """Check that the rows of C are the maps of those of V.
+
+    Without a kernel that maps, they have to be equal. Where a check takes long, that of
+    one mixture of the rows stands for all.
+    """
+    C, V = np.atleast_2d(C), np.atleast_2d(V)
+    if treated is None or treated.raw:
+        return faults_of((np.array_equal(C, V), "dual_coef_ is not y * alpha_"))
+    root = treated.fit.root
+    shares = np.random.default_rng(0).uniform(1.0, 2.0, len(V))
+    shares /= np.maximum([norm(v / root) for v in V], 1e-300)
+    mixtures = shares[None] if isinstance(treated, Multiplied) else np.diag(shares)
+    found = [treated.off_map(m @ C / root, m @ V / root) for m in mixtures]
+    off = max(share for share, _ in found)
+    text = f"dual_coef_ is not the map of alpha_: off by {off:.3g} of its size"
+    return faults_of((all(fine for _, fine in found), text))
 
 
-class _Treated:
-    """What both forms share: a check of the maps of all rows."""
+class Decomposed:
+    """What a method makes of all eigenpairs of A, which is R K R.
 
-    fit: Fit
-    raw: bool
-    mixes = False  # check one mixture of all rows, not each row
-    off_map: Callable[[Array, Array], tuple[float, bool]]
-
-    def map_faults(self, C: Array, V: Array) -> list[str]:
-        """Check that the rows of C are the maps of the rows of V."""
-        C, V = np.atleast_2d(C), np.atleast_2d(V)
-        if self.raw:
-            return raw_faults(C, V)
-        if self.mixes:
-            shares = np.random.default_rng(0).uniform(1.0, 2.0, len(V))
-            shares /= np.maximum([norm(v / self.fit.root) for v in V], 1e-300)
-            C, V = shares[None] @ C, shares[None] @ V
-        found = [*map(self.off_map, C / self.fit.root, V / self.fit.root)]
-        off = max(share for share, _ in found)
-        text = f"dual_coef_ is not the map of alpha_: off by {off:.3g} of its size"
-        return faults_of((all(fine for _, fine in found), text))
-
-
-class Decomposed(_Treated):
-    """A kernel known by all eigenpairs of R K R.
-
-    Parameters
+    Attributes
     ----------
-    fit : Fit
-        Raw kernel and weights.
-    eigenpairs : pair of ndarray
-        Of R K R.
-    target : ndarray of shape (n,)
-        f(l).
-    gain : ndarray of shape (n,) or None
-        g(l); None: new rows stay raw.
-    edge : float
-        Eigenvalue at which the map jumps.
+    values, vectors : ndarray
+        The eigenpairs.
+    target, gain : ndarray of shape (n,)
+        f(l) and g(l).
+    raw : bool
+        New rows stay as they are.
+    size : float
+        What rounding of R K~ R refers to.
+    smallest : float
+        Eigenvalue of A.
+    convex : bool
+        No target is negative.
     """
 
-    def __init__(
-        self, fit: Fit, eigenpairs: Any, target: Array, gain: Any, edge: float
-    ):
-        self.fit, self.target, self.edge, self.raw = fit, target, edge, gain is None
-        self.values, self.vectors = eigenpairs
-        self.gain = np.ones_like(target) if gain is None else gain
+    def __init__(self, fit: Fit, A: Array, record: Method):
+        self.fit, self.raw = fit, record.new_rows == "raw"
+        self.values, self.vectors = d, _ = np.linalg.eigh(A)
+        largest = float(np.abs(d).max())
+        self.edge = d.size * EPS * largest  # where the map jumps
+        self.target, self.gain = record.apply(d, self.edge, fit["t"])
+        if record.name == "diffusion":
+            self.edge = SPAN * largest
         # Largest factor of the map; 1 where it leaves nothing.
         self.steepest = float(np.abs(self.gain).max()) or 1.0
-        height, moved = np.abs(target).max(), self.steepest * np.abs(self.values).max()
-        self.size = float(max(height, moved))  # what rounding of R K~ R refers to
-        self.smallest = float(self.values.min())
-        self.convex = float(target.min()) >= -fit.spread * float(height)
+        height = float(np.abs(self.target).max())
+        self.size, self.smallest = max(height, self.steepest * largest), float(d.min())
+        self.convex = float(self.target.min()) >= -fit.spread * height
 
     def outputs(self, v: Array, c: Array) -> tuple[Array, Array]:
         """K~ v, and what rounding can make of each entry."""
@@ -122,7 +111,7 @@ class Decomposed(_Treated):
         return off.max() / max(reach, 1e-300), bool(np.all(off * distance <= allowed))
 
 
-class Multiplied(_Treated):
+class Multiplied:
     """A kernel that is only multiplied: K~ v is K c, provided that c is the map of v.
 
     Where positive eigenvalues are multiplied by one number and negative ones by
@@ -130,9 +119,7 @@ class Multiplied(_Treated):
     Lanczos' method shows whether these are what they have to be.
     """
 
-    mixes = True  # a run of Lanczos' method for each row would take long
-
-    def __init__(self, fit: Fit, record: Any):
+    def __init__(self, fit: Fit, record: Method):
         self.fit, self.method, self.raw = fit, record.name, record.new_rows == "raw"
         self.below, self.above = record.apply(np.array([-1.0, 1.0]), 0.0, 1.0)[1]
         self.size = fit.size()
@@ -171,20 +158,21 @@ class Multiplied(_Treated):
         By the quadrature of Lanczos' method, with full orthogonalisation. Rounding that
         it amplifies may show after one number of steps, not after two.
         """
-        length = norm(x)
-        basis, diagonal, beside = np.zeros((_STEPS, x.size)), [], []
-        y = x / (length or 1.0)
-        for k in range(min(_STEPS, x.size)):
+        basis, inner = np.zeros((_STEPS, x.size)), np.zeros((_STEPS, _STEPS))
+        y, steps = x / (norm(x) or 1.0), min(_STEPS, x.size)
+        for k in range(steps):
             basis[k], y = y, self.fit.times(y)
-            diagonal.append(float(y @ basis[k]))
+            known = basis[: k + 1]
+            inner[k, : k + 1] = known @ y
             for _ in range(2):
-                y = y - basis[: k + 1].T @ (basis[: k + 1] @ y)
-            beside.append(float(np.linalg.norm(y)))
-            if beside[-1] <= 1e-13 * self.size:
+                y = y - known.T @ (known @ y)
+            beside = float(np.linalg.norm(y))
+            if beside <= 1e-13 * self.size:
+                steps = k + 1
                 break
-            y = y / beside[-1]
+            y = y / beside
         shares = []
-        for k in {max(1, len(diagonal) // 2), len(diagonal)}:
-            nodes, U = scipy.linalg.eigh_tridiagonal(diagonal[:k], beside[: k - 1])
+        for k in {max(1, steps // 2), steps}:
+            nodes, U = scipy.linalg.eigh(inner[:k, :k])
             shares.append(float(U[0] ** 2 @ np.maximum(-sign * nodes, 0.0) ** 2))
-        return length * min(shares) ** 0.5
+        return norm(x) * min(shares) ** 0.5

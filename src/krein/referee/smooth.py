@@ -1,4 +1,4 @@
-"""Machines with a smooth loss: ridge, logistic, the DC primal, hits, c.p.d. kernels."""
+"""Smooth losses: ridge, logistic, the DC primal, hits, repairs, c.p.d. kernels."""
 
 from __future__ import annotations
 
@@ -7,50 +7,40 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.special import logit, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
 from krein.methods import Method
-from krein.referee.evidence import (
-    EPS,
-    LOSSES,
-    Array,
-    Claim,
-    Evidence,
-    Problem,
-    faults_of,
-    norm,
-)
-from krein.referee.fit import Fit
-from krein.referee.kernel import treat
+from krein.referee.evidence import EPS, LOSSES, Array, Problem, norm
+from krein.referee.fit import Fit, class_numbers
+from krein.referee.kernel import map_faults, treat
+from krein.referee.report import Claim, Evidence, Measured, faults_of
 
 # Coefficients of c.p.d. kernels carry the condition of the system they were solved
 # from: differences below this share of the loss at f = 0 count as rounding.
 _FLOOR = 1e-11
-_STEPS = 6  # of Newton's method to a dual point of the logistic loss
+_BALANCED = 1e-7  # P'c = 0 to this share of the size of its terms
 
 
-@np.errstate(over="ignore")  # rounding beyond the largest number is infinite
 def judge_ridge(fit: Fit) -> Iterator[Evidence]:
     """KreinRidge: ``(K~ + alpha W^-1) v = y - b``, with ``1'v = 0`` if b is fitted."""
     model, alpha, v = fit.model, float(fit["alpha"]), fit.coefficients()
-    y, b, c = fit.y.astype(float), float(model.intercept_[0]), fit.row("dual_coef_")
+    y, (_, _, c, b, claims_gap) = fit.y.astype(float), next(fit.rows())
     method = _stabilised(alpha) if model.method == "stabilised" else model.method
     treated = treat(fit, method)
     image, error = treated.outputs(v, c)
     size = alpha * norm(v / fit.root) / fit.root + np.abs(y) + abs(b)
     f, error = image + b, 4 * error + 8 * fit.spread * size
     problem = Problem(LOSSES["squared"], np.ones(fit.n), y, fit.weight, 2 * alpha)
-    evidence = Evidence(problem.objective(v, image, f, error))
-    floor = EPS * float(fit.weight @ (np.abs(y) + abs(b)) ** 2)
-    evidence.unit = max(abs(evidence.objective[0]), floor)
+    kind, objective = "stationarity", problem.objective(v, image, f, error)
     unit, off = 2 * max(float(np.abs(y).max()), 1e-300), problem.residual(v, f)
-    evidence.residual = float(np.abs(off).max()) / unit, 2 * float(error.max()) / unit
-    if treated.convex:
+    found = Measured(np.abs(off).max() / unit, 2 * error.max() / unit)
+    if treated.convex and claims_gap:
         gap, slack = problem.gap(v, f, error)
         excess = 2 * alpha * abs(b * float(v.sum())) if model.fit_intercept else 0.0
-        evidence.gap = gap, slack + excess
-    evidence.faults += treated.map_faults(c, v)
-    yield evidence
+        floor = EPS * float(fit.weight @ (np.abs(y) + abs(b)) ** 2)
+        unit = max(abs(objective.value), floor)
+        kind, found = "gap", Measured(gap, slack + excess, unit)
+    yield Evidence(objective, kind, found, map_faults(treated, c, v))
 
 
 def _stabilised(alpha: float) -> Any:
@@ -68,15 +58,15 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
 
     One joint problem, or one per row, where the scores of the other class are 0.
     """
-    model, b, N = fit.model, np.asarray(fit.model.intercept_), float(fit.weight.sum())
+    model, N = fit.model, float(fit.weight.sum())
+    signs, _, C, b, _ = map(np.array, zip(*fit.rows(), strict=True))
     treated = treat(fit, "flip" if model.flipped_ else "none")
     joint = model.multi_class == "multinomial" and b.size > 1
-    A, C = np.array([*map(fit.coefficients, range(b.size))]), fit.row("dual_coef_", ...)
-    faults = treated.map_faults(C, A)
+    A = np.array([*map(fit.coefficients, range(b.size))])
+    faults = map_faults(treated, C, A)
     faults += _uniqueness_faults(fit, treated, (2.0 if joint else 4.0) * N)
     images, errors = np.swapaxes([*map(treated.outputs, A, C)], 0, 1)
     error = float(errors.max()) + fit.spread * (float(np.abs(images.T + b).max()) + 1.0)
-    signs = np.array([*fit.signs()])
     for rows in [np.arange(b.size)] if joint else np.arange(b.size)[:, None]:
         a, image, w = A[rows].T, images[rows].T, fit.weight[:, None] / N
         T, F = signs[rows].T > 0, image + b[rows]
@@ -85,11 +75,12 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
         off = model.alpha_used_ * a / w + (softmax(F, axis=1) - T)[:, : rows.size]
         loss = float(w[:, 0] @ (logsumexp(F, axis=1) - (T * F).sum(axis=1)))
         value = loss + 0.5 * model.alpha_used_ * float(np.sum(a * image))
-        slack = error * (3 + model.alpha_used_ * float(np.abs(a).sum()))
+        size = float(np.abs(a).sum())
+        slack = error * (3 + model.alpha_used_ * size) + 64 * EPS * abs(value)
         sums = np.abs(a.sum(axis=0)).max() if model.fit_intercept else 0.0
         residual = max(float(np.abs(off).max()), float(sums))
-        evidence = Evidence((value, slack + 64 * EPS * abs(value)), faults=faults)
-        evidence.residual = residual, error + fit.spread * float(np.abs(a).sum())
+        found = Measured(residual, error + fit.spread * size)
+        evidence = Evidence(Measured(value, slack), "stationarity", found, faults)
         yield from [evidence] * rows.size
 
 
@@ -117,23 +108,21 @@ def judge_dc_primal(fit: Fit) -> Iterator[Evidence]:
     """
     root, s, ones = fit.root, 1 / fit.model.C, np.ones(fit.n)
     size = fit.size() + norm(root)
-    for row, y in enumerate(fit.signs()):
-        c, b = fit.row("dual_coef_", row), float(fit.model.intercept_[row])
+    for y, _, c, b, _ in fit.rows():
         problem = Problem(LOSSES["squared_hinge"], y, ones, fit.weight / 2, s)
         image = fit.K @ c
         error = fit.spread * (abs(fit.K) @ np.abs(c) + abs(b) + 1.0)
-        evidence = Evidence(problem.objective(c, image, image + b, error))
         pull = problem.w * problem.residual(c, image + b)
         gradient = np.append(fit.times(pull / root), float(np.sum(pull - s * c)))
         scale = 4 * s * norm(c / root) + 2 * norm(pull / root)
         slack = size * (fit.spread * scale + norm(root * error))
-        evidence.residual = norm(gradient), slack
         start = np.append(fit.times(y * root), float(fit.weight @ y))
-        evidence.residual_unit = norm(start)
-        yield evidence
+        objective = problem.objective(c, image, image + b, error)
+        found = Measured(norm(gradient), slack, norm(start))
+        yield Evidence(objective, "stationarity", found)
 
 
-def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[tuple[Evidence, Claim]]:
+def judge_rows(model: Any, K: Any, y: Array) -> Iterator[tuple[Evidence, Claim]]:
     """HitClassifier's own linear SVM on rows of length 1, with a squared hinge.
 
     ``(|w|^2 + b^2) / 2 + C sum l_i^2``; at a = 2 C l the gap is half the squared
@@ -141,7 +130,7 @@ def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[tuple[Evidence, Cla
     """
     norms = np.sqrt(np.asarray(K.multiply(K).sum(axis=1)).ravel())
     norms[norms == 0.0] = 1.0
-    svm = model.estimator_[-1]
+    svm, codes = model.estimator_[-1], class_numbers(model.classes_, y)
     for row, (w, b) in enumerate(zip(svm.coef_, svm.intercept_, strict=True)):
         y = np.where(codes == (row if len(model.classes_) > 2 else 1), 1.0, -1.0)
         short = np.maximum(1.0 - y * ((K @ w) / norms + b), 0.0)
@@ -152,7 +141,49 @@ def judge_rows(model: Any, K: Any, codes: Array) -> Iterator[tuple[Evidence, Cla
         size = value + float(np.abs(c).sum() + image @ image)
         slack = 8.0 * EPS * np.sqrt(y.size) * size
         claim = "gap", model.duality_gap_[row], model.objective_[row], "stopped", 0.0
-        yield Evidence((value, slack), (gap, slack), unit=value), claim
+        found = Measured(gap, slack, value)
+        yield Evidence(Measured(value, slack), "gap", found), claim
+
+
+def judge_repaired(repaired: Any, K: Any) -> Iterator[tuple[Evidence, Claim]]:
+    """Recompute what a `Repaired` of `krein.nearest_psd` claims.
+
+    With G = W^1/2 (K - m I) W^1/2, X in the same units, a symmetric Y that is zero but
+    for the settled entries, and any positive semidefinite N, the Lagrangian of
+
+        minimise ||X - G||^2 / 2,   X positive semidefinite, settled entries as they are
+
+    is smallest at G + Y + N, which puts a bound below the optimum; a feasible X is
+    above it by ``||X - (G + Y + N)||^2 / 2 + <X, N>``. N is the negative part of G + Y.
+    """
+    K, X = np.asarray(K, dtype=float), np.asarray(repaired, dtype=float)
+    K, identity, least = 0.5 * (K + K.T), np.eye(len(K)), repaired.min_eigenvalue
+    weight = np.ones(len(K)) if repaired.weight is None else repaired.weight
+    outer, eps = np.sqrt(np.outer(weight, weight)), 10.0 * len(K) * EPS
+    settled = (identity > 0) & (repaired.diagonal != "free")
+    settled = settled | (False if repaired.fixed is None else repaired.fixed)
+    goal = np.where((identity > 0) & (repaired.diagonal == "unit"), 1.0, K)
+    G, Z = outer * (K - least * identity), outer * (X - least * identity)
+    Y = repaired.multipliers.toarray() / outer
+    w, V = np.linalg.eigh(G + Y)
+    B = V * np.sqrt(np.maximum(-w, 0.0))
+    N, distance = B @ B.T, norm((Z - G).ravel())
+    gap = 0.5 * float(np.sum((Z - (G + Y + N)) ** 2)) + float(np.sum(Z * N))
+    size = sum(norm(A.ravel()) for A in (G, Y, Z))
+    slack = 20.0 * EPS * size * (norm(N.ravel()) + 2 * eps * size)
+    w = np.linalg.eigvalsh(X)
+    rounding = 1e-9 * np.abs(w).max() + eps * np.abs(K).max()
+    kept = np.array_equal(X, X.T) and np.array_equal(X[settled], goal[settled])
+    faults = faults_of(
+        (not np.any(Y[~settled]), "a multiplier stands where no entry is settled"),
+        (kept, "the matrix is asymmetric, or a settled entry has another value"),
+        (w[0] >= least - rounding, f"an eigenvalue is {w[0]:.3g}, not {least:g}"),
+    )
+    value, told = 0.5 * distance**2, 0.5 * float(repaired.distance) ** 2
+    found = Measured(gap, slack, value)
+    objective = Measured(value, distance * (2e-9 * distance + 2 * eps * size))
+    claim = "gap", float(repaired.duality_gap), told, repaired.status, repaired.tol
+    yield Evidence(objective, "gap", found, faults), claim
 
 
 # ------------------------------------------- conditionally positive definite kernels
@@ -176,16 +207,14 @@ def judge_cpd(fit: Fit) -> Iterator[Evidence]:
     if name not in LOSSES:
         known = ", ".join(LOSSES)
         raise TypeError(f"check_certificate knows the losses {known}, got {name!r}")
-    for row, y in enumerate(fit.signs()):
+    for (y, _, c, b, _), p in zip(fit.rows(), model.poly_coef_, strict=True):
         problem = Problem(LOSSES[name], y, target, fit.weight, 2 * float(fit["alpha"]))
-        c = fit.row("dual_coef_", row)
-        evidence = _cpd_evidence(fit, row, problem, P, (H, back @ c[J]))
+        evidence = _cpd_evidence(fit, problem, c, p, P, H, back @ c[J])
         evidence.faults += faults_of(
+            (b == 0.0, "intercept_ is not zero: poly_coef_ has the constant"),
             (not np.any(np.delete(c, J)), "coefficients outside the basis points"),
             (lowest >= 0.0, f"the kernel is not c.p.d. for P: eigenvalue {lowest:.3g}"),
         )
-        if lowest < 0.0:
-            evidence.gap, evidence.residual = None, (np.inf, 0.0)
         yield evidence
 
 
@@ -206,37 +235,34 @@ def _features(phi: Array, P: Array, J: Array) -> tuple[Array, Array, float]:
 
 
 def _cpd_evidence(
-    fit: Fit, row: int, problem: Problem, P: Array, features: tuple[Array, Array]
+    fit: Fit, problem: Problem, c: Array, p: Array, P: Array, H: Array, h: Array
 ) -> Evidence:
     model, w, phi = fit.model, fit.weight, fit.dense()
-    c, p, b = fit.row("dual_coef_", row), model.poly_coef_[row], model.intercept_[row]
     image, constant = phi @ c, P[:, : p.size] @ p
     error = fit.spread * (np.abs(phi) @ np.abs(c) + np.abs(constant))
-    error, f = error + fit.asymmetry * float(np.abs(c).sum()), image + constant + b
-    value, slack = problem.objective(c, image, f, error)
+    error, f = error + fit.asymmetry * float(np.abs(c).sum()), image + constant
+    value, slack, _ = problem.objective(c, image, f, error)
     zero = float(w @ problem.loss.value(problem.target))
     slack = 2 * slack + fit.spread * value + 2 * _FLOOR * zero
     free = getattr(model, "polynomial_", model.polynomial) == "free"
     whole = free and (model.n_basis or fit.n) >= fit.n  # then c are multipliers
     gap, unit, least = value, problem.s / w, True
     if problem.s:
-        gap = min(gap, _cpd_gap(problem, f, P if free else P[:, :0], features, c))
+        gap = min(gap, _cpd_gap(problem, f, P if free else P[:, :0], H, h))
     else:
         unit = np.full_like(w, np.abs(phi).mean() or 1.0)
         least = not whole or _least_norm(problem, f, c)
     noise = 16 * fit.spread * (np.abs(problem.target) + np.abs(f)) / unit
     excess = np.abs(P.T @ c) - np.abs(P).T @ (1e-8 * np.abs(c) + noise)
-    evidence = Evidence((value, slack), (gap, slack), unit=max(value, 1e-8 * zero))
-    if not (whole or problem.s):
-        text = "alpha=0: the loss is checked, not that the norm is least"
-        evidence.notes.append(text)
-    evidence.faults += faults_of(
+    found = Measured(gap, slack, max(value, 1e-8 * zero))
+    faults = faults_of(
         (np.all(excess <= 0.0), "P'a = 0 is violated"),
         (least, "alpha=0, but the norm of f is not the least"),
-        (b == 0.0, "intercept_ is not zero: poly_coef_ has the constant"),
         (free or not np.any(p), "poly_coef_ is not zero with polynomial='zero'"),
     )
-    return evidence
+    unsaid = "alpha=0: the loss is checked, not that the norm is least"
+    notes = [] if whole or problem.s else [unsaid]
+    return Evidence(Measured(value, slack), "gap", found, faults, notes)
 
 
 def _least_norm(problem: Problem, f: Array, c: Array) -> bool:
@@ -246,46 +272,24 @@ def _least_norm(problem: Problem, f: Array, c: Array) -> bool:
     return bool(signs and np.abs(a) @ z <= 1e-3 * (np.abs(a) @ np.abs(problem.target)))
 
 
-def _cpd_gap(
-    problem: Problem, f: Array, P: Array, features: tuple[Array, Array], c: Array
-) -> float:
-    """The least gap from several dual points, each moved to where P'c = 0.
+def _cpd_gap(problem: Problem, f: Array, P: Array, H: Array, h: Array) -> float:
+    """The gap at a dual point with P'c = 0, by a step of Newton's method from f.
 
-    The coefficients themselves, the slopes of the loss, and steps of Newton's method
-    from these slopes: coefficients of an ill-conditioned system are rounded, and slopes
-    are not feasible. Every point gives a valid bound.
+    Slopes of the loss are not feasible, and coefficients of a subset of the items, or
+    of an ill-conditioned system, are not the best. c = 0 where the loss is flat.
     """
-    (H, h), y, w, s = features, problem.y, problem.w, problem.s
-    z, logistic = problem.short(f), problem.loss.ends[1] == 1.0
-    slope = aim = problem.loss.slope(z)
-    half, points = np.sqrt(s / 2), [s * y * c / w, slope]
-    for _ in range(_STEPS if logistic else 1):
-        bend = np.full_like(f, 2.0)
-        if logistic:
-            near = np.clip(points[-1], 1e-300, 1 - EPS)
-            bend = np.maximum(near * (1 - near), 1e-200)
-            aim = near - bend * (logit(near) - z) if len(points) > 2 else slope
-        unit = np.sqrt(2 * w * bend) / s
-        system = np.vstack([half * H.T * unit, np.eye(w.size)])
-        right = np.append(half * h, np.sqrt(w / (2 * bend)) * y * aim)
-        solved = np.linalg.lstsq(system, right, rcond=None)[0]
-        points.append(y * s / w * unit * solved)
-    return min(_gap_near(problem, f, P, features, q) for q in points)
-
-
-def _gap_near(
-    problem: Problem, f: Array, P: Array, features: tuple[Array, Array], q: Array
-) -> float:
-    """The gap at a dual point near q with P'c = 0; infinite if none is found."""
-    (H, h), (low, high) = features, problem.loss.ends
-    y, w, s = problem.y, problem.w, problem.s
-    for _ in range(4):
-        q = np.clip(q, low, high)
-        c = y * w * q / s
-        excess = P.T @ c
-        if np.all(np.abs(excess) <= 1e-12 * (np.abs(P).T @ np.abs(c)) + 1e-300):
-            return problem.gap(y * c, f, 0 * f)[0] + 0.5 * s * norm(h - H.T @ c) ** 2
-        room = np.minimum(np.minimum(q - low, high - q), np.abs(q).max())
-        inverse = np.linalg.pinv((P.T * (w * room)) @ P, hermitian=True)
-        q = q - room * y * (P @ (inverse @ (s * excess)))
-    return np.inf
+    y, w, s, (low, high) = problem.y, problem.w, problem.s, problem.loss.ends
+    slope = problem.loss.slope(problem.short(f))
+    steep = np.maximum(1 - slope, EPS)  # 0 would leave c = 0 where q is 1
+    bend = slope * steep if high == 1.0 else 2.0 * (slope != 0.0)
+    unit, bend = np.sqrt(w * bend / s), np.maximum(bend, 1e-200)
+    free = scipy.linalg.null_space((unit[:, None] * P).T) if P.size else np.eye(w.size)
+    system = np.vstack([unit * H.T @ free, free])
+    right = np.append(np.sqrt(s) * h, np.sqrt(w / bend) * y * slope)
+    c = unit / np.sqrt(s) * (free @ np.linalg.lstsq(system, right, rcond=None)[0])
+    c = y * w * np.clip(s * y * c / w, low, high) / s
+    if np.any(np.abs(P.T @ c) > _BALANCED * (np.abs(P).T @ np.abs(c)) + 1e-300):
+        return np.inf
+    excess = abs((f - H @ h) @ c)  # of P'c, times the polynomial
+    gap = problem.gap(y * c, f, 0 * f)[0] + s * excess
+    return gap + 0.5 * s * norm(h - H.T @ c) ** 2

@@ -17,10 +17,17 @@ import scipy.sparse.linalg
 from scipy.linalg import blas
 
 from krein.arrays import Array, matrices_for, require_memory
-from krein.store.sharing import digest, fingerprint, is_sharing, once
+from krein.store.sharing import (
+    digest,
+    fingerprint,
+    for_all_folds,
+    is_sharing,
+    once,
+)
 
 _EPS = float(np.finfo(np.float64).eps)
 _DENSE_EIGENVALUES = 1000
+_KEPT_BYTES = 32e6  # of a fold, 2000 items: those of five take 160 MB
 _COLUMNS = 256  # of eigenvectors that are multiplied at once, rows that are mirrored
 
 
@@ -64,7 +71,17 @@ class Spectrum:
         """
         return once(
             lambda: (cls, digest(K), digest(weight)),
-            partial(cls._decompose, K, weight),
+            partial(cls._of_fold, K, weight),
+        )
+
+    @classmethod
+    def _of_fold(cls, K: Array, weight: Array | None) -> Spectrum:
+        """Searches on the same folds share their spectra, unless these are large."""
+        compute = partial(cls._decompose, K, weight)
+        if K.nbytes > _KEPT_BYTES:
+            return compute()
+        return for_all_folds(
+            lambda: (cls, fingerprint(K), fingerprint(weight)), compute
         )
 
     @classmethod

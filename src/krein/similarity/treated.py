@@ -124,12 +124,13 @@ class TreatedKernel:
 
     def __matmul__(self, v: Array) -> Array:
         """K~ v for a vector or a block of columns."""
-        out = np.zeros_like(v)
-        if self.base or self.bend:
-            raw = self._similarity @ v
-            out = self.base * raw
-            if self.bend:
-                out += self.bend * (self._similarity @ rescale(raw, self.weight))
+        out = self._similarity @ v if self.base or self.bend else np.zeros_like(v)
+        if self.bend:
+            bent = self._similarity @ rescale(out, self.weight)
+            bent *= self.bend
+            out = bent if self.base == 0.0 else self.base * out + bent
+        elif self.base not in (0.0, 1.0):
+            out *= self.base
         if self.shift:
             out += self.shift * rescale(v, self.weight, invert=True)
         if self.added.size:

@@ -1,7 +1,7 @@
 """Write a file completely or not at all, and one run at a time in a folder.
 
-A temporary file carries the name of the process that writes it, told apart from every
-other one, living or dead; a lock is one of the system, freed when its process dies.
+A lock is one of the system, freed when its process dies. What a killed run was writing
+is removed when it is a day old.
 
 `RecordStore` keeps finished work as small JSON files, each with its key and a checksum.
 """
@@ -9,18 +9,14 @@ other one, living or dead; a lock is one of the system, freed when its process d
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
-import re
 import secrets
 import socket
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cache
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,7 +25,6 @@ from filelock import FileLock, Timeout
 from krein.store.sharing import checksum
 
 _LONG_AGO = 86400.0  # seconds; no file is being written that was not touched since
-_LEFT = re.compile(r"\.krein-([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{8}\.tmp")
 
 
 def check_writable(path: str | os.PathLike, *, overwrite: bool = False) -> Path:
@@ -72,8 +67,9 @@ def atomic_write(
 
     The file is written next to its destination, forced to disk and renamed, so a
     reader sees the old file or the whole new one, also after a crash. What killed runs
-    left in the folder is removed. A file that is replaced hands its permissions on; a
-    symbolic link is followed: the file it points to is replaced, the link stays.
+    left in the folder is removed after a day. A file that is replaced hands its
+    permissions on; a symbolic link is followed: the file it points to is replaced, the
+    link stays.
 
     Parameters
     ----------
@@ -138,92 +134,16 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove temporary files that dead processes have left in a folder."""
-    for entry in os.scandir(folder):
-        found = _LEFT.fullmatch(entry.name)
-        if found and _is_left(Path(entry.path), *found.groups()):
-            Path(entry.path).unlink(missing_ok=True)
+    """Remove temporary files that nobody has written to for a day."""
+    for path in folder.glob(".krein-*.tmp"):
+        with suppress(OSError):  # another run was faster
+            if time.time() - path.stat().st_mtime > _LONG_AGO:
+                path.unlink()
 
 
 def _temporary(path: Path) -> Path:
-    """A name beside `path` that tells whose it is; short, however long that one is."""
-    me = Owner.this_process()
-    mark = f"{me.place}-{me.pid}-{me.started}-{secrets.token_hex(4)}"
-    return path.with_name(f".krein-{mark}.tmp")
-
-
-def _is_left(path: Path, place: str, pid: str, started: str) -> bool:
-    me = Owner.this_process()
-    if place == me.place:
-        return replace(me, pid=int(pid), started=started).is_alive() is False
-    try:
-        return time.time() - path.stat().st_mtime > _LONG_AGO
-    except OSError:
-        return False
-
-
-# ------------------------------------------------------------------------------------
-# Processes
-
-
-@dataclass(frozen=True)
-class Owner:
-    """A process by what no other process ever has: place, number, time of its start.
-
-    Attributes
-    ----------
-    place : str
-        Short digest of the computer, the start of its system and the container.
-    pid : int
-        Number of the process.
-    started : str
-        When it was started, in ticks since the start of the system.
-    """
-
-    place: str
-    pid: int
-    started: str
-
-    @classmethod
-    def this_process(cls) -> Owner:
-        """Return the owner that stands for the calling process."""
-        return cls(_place(), os.getpid(), _start_of(os.getpid()))
-
-    def is_alive(self) -> bool | None:
-        """Whether the process still runs; None where that cannot be seen from here."""
-        if self.place != _place() or os.name != "posix":
-            return None
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except (PermissionError, OverflowError):
-            pass  # it exists
-        return _start_of(self.pid) == self.started
-
-
-@cache
-def _place() -> str:
-    try:
-        space = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        space = ""
-    system = [_line("/etc/machine-id"), _line("/proc/sys/kernel/random/boot_id")]
-    words = "\n".join([socket.gethostname(), *system, space])
-    return hashlib.blake2b(words.encode(), digest_size=4).hexdigest()
-
-
-def _line(path: str) -> str:
-    try:
-        return Path(path).read_text().strip()
-    except (OSError, ValueError):
-        return ""
-
-
-def _start_of(pid: int) -> str:
-    """Field 22 of /proc/PID/stat; what stands before it may contain anything."""
-    fields = _line(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    return fields[19] if len(fields) > 19 else ""
+    """A name beside `path`; short, however long that one is."""
+    return path.with_name(f".krein-{secrets.token_hex(8)}.tmp")
 
 
 # ------------------------------------------------------------------------------------
@@ -282,7 +202,8 @@ class RecordStore:
     Parameters
     ----------
     folder : path-like
-        Made if it does not exist. What killed runs left half written is removed.
+        Made if it does not exist. What killed runs left half written is removed after a
+        day.
 
     Examples
     --------

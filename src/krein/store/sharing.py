@@ -268,9 +268,12 @@ class SharedWork:
     saved : float
         Seconds that reused results took when they were computed; a fit that found
         its eigendecomposition made took its own time plus these.
+    around : SharedWork or None
+        That of the block around this one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, around: SharedWork | None = None) -> None:
+        self.around = around
         self.saved = 0.0
         self._done: dict[Hashable, tuple[Any, float]] = {}
         # Arrays that cannot change, by number: kept, so no other one gets it.
@@ -301,7 +304,7 @@ _ACTIVE: ContextVar[SharedWork | None] = ContextVar("active", default=None)
 @contextmanager
 def shared_work() -> Iterator[SharedWork]:
     """Keep what `once` computes until the block ends (this thread only)."""
-    work = SharedWork()
+    work = SharedWork(_ACTIVE.get())
     token = _ACTIVE.set(work)
     try:
         yield work
@@ -332,6 +335,18 @@ def once(key: Callable[[], Hashable], compute: Callable[[], T]) -> T:
     """
     work = _ACTIVE.get()
     return compute() if work is None else work.get(key(), compute)
+
+
+def for_all_folds(key: Callable[[], Hashable], compute: Callable[[], T]) -> T:
+    """Compute, or reuse what another block within the same block computed.
+
+    Kept until the block around ends: for small results only. The key must be one of
+    contents; see `once`.
+    """
+    work = _ACTIVE.get()
+    if work is None or work.around is None:
+        return compute()
+    return work.around.get(key(), compute)
 
 
 def digest(array: Array | None) -> str:
