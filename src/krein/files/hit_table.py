@@ -106,19 +106,14 @@ def read_hits(
         wrong = (found.largest > 1.0) != ((min_identity or 0.0) > 1.0)
         if min_identity and found.largest and wrong:
             unit = "percent" if found.largest > 1.0 else "shares of 1"
-            raise FormatError(
-                file,
-                f"identities are up to {found.largest:g}, which is in {unit}; "
-                f"min_identity={min_identity:g} must be in the same unit",
-            )
+            are = f"identities are up to {found.largest:g}, which is in {unit}"
+            must = f"min_identity={min_identity:g} must be in the same unit"
+            raise FormatError(file, f"{are}; {must}")
         return replace(found.matrix(several), notes=[layout.why])
 
 
 def collect(
-    path: Path,
-    layout: Layout,
-    found: Collected,
-    bounds: Array | None = None,
+    path: Path, layout: Layout, found: Collected, bounds: Array | None = None
 ) -> Collected:
     """Read all pairs of a table, or the hits whose numbers lie between the bounds."""
     for first, text in table_blocks(path, layout.head):
@@ -139,12 +134,12 @@ def collect(
     return found
 
 
-class _Positions(dict[bytes, int]):
+class _Positions(dict[str, int]):
     """Position of each name; a new name gets the next one, unless they are fixed."""
 
     fixed = False
 
-    def __missing__(self, name: bytes) -> int:
+    def __missing__(self, name: str) -> int:
         return -1 if self.fixed else self.setdefault(name, len(self))
 
 
@@ -155,10 +150,10 @@ class Table:
         if isinstance(names, str):
             raise TypeError(f"{what} must be a list of names, got the text {names!r}")
         listed = check_names(names, len(names or ()), what) or []
-        self.position = _Positions({name.encode(): k for k, name in enumerate(listed)})
+        self.position = _Positions({name: k for k, name in enumerate(listed)})
         self.fixed = self.position.fixed = names is not None
 
-    def codes(self, names: list[bytes]) -> np.ndarray:
+    def codes(self, names: Sequence[str]) -> np.ndarray:
         """Positions of names; -1 where a fixed table does not have one."""
         found = map(self.position.__getitem__, names)
         return np.fromiter(found, dtype=np.int32, count=len(names))
@@ -180,14 +175,14 @@ class Collected:
         Items of one table are numbered in the order in which they appear.
         """
         if self.columns is self.rows:
-            names = [b""] * (2 * len(block.query))
+            names = [""] * (2 * len(block.query))
             names[::2], names[1::2] = block.query, block.target
             codes = self.rows.codes(names)
             query, target = codes[::2], codes[1::2]
         else:
             query = self.rows.codes(block.query)
             target = self.columns.codes(block.target)
-        chosen = slice(None) if kept is None or kept.all() else kept
+        chosen = slice(None) if kept is None else kept
         parts = query, target, block.numbers[:, 0]
         for long, part in zip(self.arrays, parts, strict=True):
             long.frombytes(part[chosen].tobytes())
@@ -197,7 +192,7 @@ class Collected:
     def unknown(self, fields: list[str], layout: Layout, place: Place) -> FormatError:
         """Say which name of a line was not expected."""
         column, table, given = layout.query, self.rows, "names"
-        if not table.fixed or fields[column].encode() in table.position:
+        if not table.fixed or fields[column] in table.position:
             column, table = layout.target, self.columns
             given = "names" if table is self.rows else "against"
         what = f"{fields[column]!r} is not among the {len(table.position)} names in"
@@ -212,9 +207,8 @@ class Collected:
         """All hits as a sparse matrix."""
         shape = (len(self.rows.position), len(self.columns.position))
         data = compressed(self.triplets(), shape, several)
-        names = [name.decode() for name in self.rows.position]
-        columns = [name.decode() for name in self.columns.position]
-        return Named(data, names, None if self.columns is self.rows else columns)
+        columns = None if self.columns is self.rows else list(self.columns.position)
+        return Named(data, list(self.rows.position), columns)
 
 
 def compressed(
@@ -281,16 +275,14 @@ def load_hits(
 ) -> Named:
     """Read .npz of `scipy.sparse.save_npz` or `write_hits`; nothing is unpickled."""
     arrays = read_arrays(path)
-    kind = arrays.get("format")
-    kind = kind.item().decode() if kind is not None and kind.dtype.kind == "S" else kind
-    needed = ("indptr", "indices", "data", "shape")
-    if str(kind) != "csr" or any(key not in arrays for key in needed):
-        found = ", ".join(sorted(arrays)) or "nothing"
+    data, indices, indptr, shape = (
+        arrays.get(key, ()) for key in ("data", "indices", "indptr", "shape")
+    )
+    if arrays.get("format") not in (b"csr", "csr") or not len(indptr):
         form = "a sparse matrix in csr form (scipy.sparse.save_npz(path, A.tocsr()))"
-        raise FormatError(path, f"expected {form}, found {found}")
-    parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        raise FormatError(path, f"expected {form}, found {', '.join(sorted(arrays))}")
     try:
-        matrix = scipy.sparse.csr_array(parts, shape=tuple(arrays["shape"]))
+        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(shape))
         matrix.check_format(full_check=True)
         rows: Any = arrays.get("names") if names is None else names
         columns: Any = arrays.get("columns") if against is None else against
