@@ -134,12 +134,12 @@ def collect(
     return found
 
 
-class _Positions(dict[str, int]):
+class _Positions(dict[bytes, int]):
     """Position of each name; a new name gets the next one, unless they are fixed."""
 
     fixed = False
 
-    def __missing__(self, name: str) -> int:
+    def __missing__(self, name: bytes) -> int:
         return -1 if self.fixed else self.setdefault(name, len(self))
 
 
@@ -150,10 +150,10 @@ class Table:
         if isinstance(names, str):
             raise TypeError(f"{what} must be a list of names, got the text {names!r}")
         listed = check_names(names, len(names or ()), what) or []
-        self.position = _Positions({name: k for k, name in enumerate(listed)})
+        self.position = _Positions({name.encode(): k for k, name in enumerate(listed)})
         self.fixed = self.position.fixed = names is not None
 
-    def codes(self, names: Sequence[str]) -> np.ndarray:
+    def codes(self, names: list[bytes]) -> np.ndarray:
         """Positions of names; -1 where a fixed table does not have one."""
         found = map(self.position.__getitem__, names)
         return np.fromiter(found, dtype=np.int32, count=len(names))
@@ -175,7 +175,7 @@ class Collected:
         Items of one table are numbered in the order in which they appear.
         """
         if self.columns is self.rows:
-            names = [""] * (2 * len(block.query))
+            names = [b""] * (2 * len(block.query))
             names[::2], names[1::2] = block.query, block.target
             codes = self.rows.codes(names)
             query, target = codes[::2], codes[1::2]
@@ -192,7 +192,7 @@ class Collected:
     def unknown(self, fields: list[str], layout: Layout, place: Place) -> FormatError:
         """Say which name of a line was not expected."""
         column, table, given = layout.query, self.rows, "names"
-        if not table.fixed or fields[column] in table.position:
+        if not table.fixed or fields[column].encode() in table.position:
             column, table = layout.target, self.columns
             given = "names" if table is self.rows else "against"
         what = f"{fields[column]!r} is not among the {len(table.position)} names in"
@@ -207,8 +207,9 @@ class Collected:
         """All hits as a sparse matrix."""
         shape = (len(self.rows.position), len(self.columns.position))
         data = compressed(self.triplets(), shape, several)
-        columns = None if self.columns is self.rows else list(self.columns.position)
-        return Named(data, list(self.rows.position), columns)
+        names = [name.decode() for name in self.rows.position]
+        columns = [name.decode() for name in self.columns.position]
+        return Named(data, names, None if self.columns is self.rows else columns)
 
 
 def compressed(

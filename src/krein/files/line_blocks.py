@@ -1,15 +1,16 @@
 """Lines of tables with millions of rows, parsed a block at a time by NumPy.
 
-A block of whole lines is read twice at most. `fast_lines` and `fast_numbers` hand it to
-`numpy.loadtxt` and give up (None) at anything out of the ordinary; a careful reader
-(`careful_lines`, `careful_numbers`) then goes through the lines one by one, and either
-reads them or says what is wrong in which line.
+A block of whole lines is read twice at most. `fast_lines` and `fast_numbers` treat it
+as one array of bytes: they find all separators at once, and take the fields they need
+as machine words. They give up (None) at anything out of the ordinary, and a careful
+reader (`careful_lines`) then goes through the lines one by one, and either reads them
+or says what is wrong in which line.
 """
 
 from __future__ import annotations
 
 import csv
-import io
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -21,7 +22,12 @@ from krein.arrays import Array
 from krein.files.cells import parse_count, parse_number
 from krein.files.sources import Line, Place, decoded, without_comments
 
+_NEWLINE, _RETURN, _BLANK, _COMMENT = b"\n\r #"
+_LONGEST = 256  # bytes of a field that the fast path takes
+_MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], dtype=np.uint64)
 _EXPECTED = {1: "one number", 2: "row and column", 3: "row, column and value"}
+_MOST_DIGITS = 19  # of an integer of 64 bits
+_POWERS = np.cumprod([1.0] + [10.0] * _MOST_DIGITS, dtype=np.longdouble)
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,8 @@ class Layout:
 class HitLines(NamedTuple):
     """Lines of a block: names of queries and targets, and the numbers wanted."""
 
-    query: list[str]
-    target: list[str]
+    query: list[bytes]
+    target: list[bytes]
     numbers: Array
 
 
@@ -72,49 +78,162 @@ class HitLines(NamedTuple):
 
 def fast_lines(text: bytes, layout: Layout) -> HitLines | None:
     """Parse a block of hits without looking at one line, or give up."""
-    kinds = ["S1"] * layout.width
-    for k in layout.numbers:
-        kinds[k] = "f8"
-    for k in (layout.query, layout.target):
-        if k in layout.numbers:
-            return None
-        kinds[k] = "O"
-    rows = _rows(text, kinds, layout.separator, "#")
-    if rows is None:
+    if b'"' in text or b"\0" in text or not text.isascii():
         return None
-    names = (rows[f"f{k}"].tolist() for k in (layout.query, layout.target))
-    query, target = (list(map(str.strip, column)) for column in names)
-    values = np.column_stack([rows[f"f{k}"] for k in layout.numbers])
-    right = np.isfinite(values).all() and all(query) and all(target)
-    if not right or (not layout.signed and (values[:, 0] < 0).any()):
+    wanted = (layout.query, layout.target, *layout.numbers)
+    fields = _fields(text, layout.separator, layout.width, wanted)
+    if fields is None:
+        text = _without_comments(text)
+        fields = _fields(text, layout.separator, layout.width, wanted)
+    if fields is None:
         return None
-    return HitLines(query, target, values)
+    padded, starts, stops = fields
+    blank = padded[starts[:, :2]] <= _BLANK, padded[stops[:, :2] - 1] <= _BLANK
+    if np.any(blank):  # around a name
+        return None
+    query, target, *others = _columns(padded, starts, stops)
+    values = _all_numbers(others)
+    if values is None or (not layout.signed and (values[:, 0] < 0).any()):
+        return None
+    return HitLines(_names(query), _as_bytes(target).tolist(), values)
 
 
 def fast_numbers(text: bytes, counts: int, width: int) -> Array | None:
-    """Parse lines of `width` numbers, the first `counts` from 1 on, or give up."""
-    rows = _rows(text, ["i8"] * counts + ["f8"] * (width - counts), " ", "%")
-    if rows is None:
+    """Parse lines of `width` numbers with a blank between, or give up.
+
+    The first `counts` of them are written in digits only, at most eight.
+    """
+    plain = text.isascii() and b"\0" not in text
+    fields = _fields(text, " ", width, range(width)) if plain else None
+    if fields is None:
         return None
-    values = np.column_stack([rows[f"f{k}"] for k in range(width)]).astype(float)
-    right = np.isfinite(values).all() and (values[:, :counts] >= 0).all()
-    return values if right else None
+    return _all_numbers(_columns(*fields), counts)
 
 
-def _rows(text: bytes, kinds: list[str], separator: str, comment: str) -> Any:
-    """Lines as records of these kinds; None where a line is out of the ordinary."""
-    plain = text.replace(b"\r\n", b"\n") if b"\r" in text else text
-    if not plain.isascii() or any(byte in plain for byte in (b'"', b"\0", b"\r")):
+def _without_comments(text: bytes) -> bytes:
+    """Leave out lines that begin with # and empty ones."""
+    buffer = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero(buffer == _NEWLINE)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    first = buffer[starts]
+    kept = (first != _COMMENT) & (first != _NEWLINE) & (first != _RETURN)
+    return buffer[np.repeat(kept, ends + 1 - starts)].tobytes()
+
+
+def _fields(
+    text: bytes, separator: str, width: int, wanted: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Bytes with room behind them, and where the wanted fields begin and end.
+
+    The places have the shape (n_lines, n_wanted).
+    """
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
+    buffer = np.frombuffer(text, dtype=np.uint8)
+    newline = buffer == _NEWLINE
+    found = np.flatnonzero(newline | (buffer == ord(separator)))
+    if not found.size or found.size % width:
         return None
-    lines: Any = io.StringIO(plain.decode())
-    if comment.encode() in plain or plain.isspace():
-        lines = [line for line in lines if line.strip() and line[0] != comment]
-    mark = None if separator == " " else separator
-    dtype = np.dtype([(f"f{k}", kind) for k, kind in enumerate(kinds)])
+    marks = found.reshape(-1, width)
+    lines = np.count_nonzero(newline)
+    if lines != marks.shape[0] or not newline[marks[:, -1]].all():
+        return None
+    first = np.concatenate([[0], marks[:-1, -1] + 1])
+    if (buffer[first] == _COMMENT).any():
+        return None
+    starts = np.column_stack([marks[:, k - 1] + 1 if k else first for k in wanted])
+    stops = marks[:, wanted]
+    longest = int((stops - starts).max(initial=0))
+    if longest > _LONGEST or (stops <= starts).any():
+        return None
+    padded = np.frombuffer(text + bytes(longest + 16), dtype=np.uint8)
+    return padded, starts, stops
+
+
+def _columns(padded: np.ndarray, starts: Any, stops: Any) -> list[np.ndarray]:
+    places = zip(starts.T, stops.T, strict=True)
+    return [_words(padded, start, stop) for start, stop in places]
+
+
+def _all_numbers(columns: list[np.ndarray], counts: int = 0) -> Array | None:
+    """Finite numbers, one column each; None if one is none.
+
+    The first `counts` columns hold digits only.
+    """
+    values = np.empty((len(columns[0]), len(columns)))
     try:
-        return np.loadtxt(lines, dtype, None, mark, ndmin=1) if lines else None
-    except (ValueError, OverflowError):
+        for k, words in enumerate(columns):
+            values[:, k] = _numbers(words, digits_only=k < counts)
+    except ValueError:
         return None
+    return values if np.isfinite(values).all() else None
+
+
+def _words(padded: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """Fields as rows of 64-bit words, filled up with zero bytes."""
+    length = stop - start
+    size = (int(length.max(initial=1)) + 7) // 8
+    windows = np.ndarray((padded.size - 7,), "<u8", buffer=padded, strides=(1,))
+    words = np.empty((start.size, size), dtype="<u8")
+    for k in range(size):
+        left = np.minimum(np.maximum(length - 8 * k, 0), 8)
+        # Where nothing is left the window is masked out; it only has to exist.
+        words[:, k] = windows[np.minimum(start + 8 * k, windows.size - 1)]
+        words[:, k] &= _MASKS[left]
+    return words
+
+
+def _as_bytes(words: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(words).view(f"S{8 * words.shape[1]}")[:, 0]
+
+
+def _names(words: np.ndarray) -> list[bytes]:
+    """Fields as bytes; equal neighbours are one object, which is hashed once."""
+    new = np.append(True, (words[1:] != words[:-1]).any(axis=1))
+    different = np.array(_as_bytes(words[new]).tolist(), dtype=object)
+    return different[np.cumsum(new) - 1].tolist()
+
+
+def _numbers(words: np.ndarray, digits_only: bool) -> Array:
+    """Numbers from fields; ValueError if one is none.
+
+    Digits and powers of ten are exact. The quotient of short numbers is the nearest
+    double. That of long ones lies between two that differ by rounding: where these are
+    not the same double, and for signs and exponents, Python parses the field.
+    """
+    digits, decimals, odd = _digits(words, points=not digits_only)
+    if words.shape[1] == 1:
+        values = digits / _POWERS[decimals].astype(np.float64)
+    else:
+        quotient = digits.astype(np.longdouble) / _POWERS[decimals]
+        error = quotient * np.finfo(np.longdouble).eps
+        values = (quotient - error).astype(np.float64)
+        odd |= values != (quotient + error).astype(np.float64)
+    left = np.flatnonzero(odd)
+    # 1_0 is a number for Python alone
+    if left.size and (digits_only or (words[left].view(np.uint8) == ord("_")).any()):
+        raise ValueError("not a number")
+    values[left] = _as_bytes(words[left]).astype(np.float64)
+    return values
+
+
+def _digits(words: np.ndarray, points: bool) -> tuple[Any, Any, Any]:
+    """Digits of fields as one integer, how many are decimals, and other fields."""
+    n = len(words)
+    digits, odd = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=bool)
+    count, decimals, behind = (np.zeros(n, dtype=np.uint8) for _ in range(3))
+    for byte in np.ascontiguousarray(words.view(np.uint8).reshape(n, -1).T):
+        if not byte.any():  # behind the longest field
+            break
+        digit = byte - np.uint8(48)
+        is_digit, is_point = digit < 10, (byte == 46) & points
+        odd |= (byte != 0) & ~is_digit & ~is_point
+        np.copyto(digits, digits * np.uint64(10) + digit, where=is_digit)
+        count += is_digit
+        decimals += is_digit & behind
+        behind += is_point
+    odd |= (count == 0) | (count > _MOST_DIGITS) | (behind > 1)
+    return digits, np.minimum(decimals, _MOST_DIGITS), odd
 
 
 # ----------------------------------------------------------------------- line by line
@@ -149,7 +268,7 @@ def careful_numbers(text: bytes, counts: int, width: int, first: Place) -> Array
         if len(words) != width:
             raise place.error(f"expected {_EXPECTED[width]}, got {len(words)} fields")
         for column, word in enumerate(words[:counts], start=1):
-            if parse_count(word.removeprefix("+")) is None:
+            if parse_count(word) is None:
                 problem = f"expected a number of a row or column, got {word!r}"
                 raise place.error(problem, column)
         rows.append([parse_number(word, place, k) for k, word in enumerate(words, 1)])
@@ -158,7 +277,8 @@ def careful_numbers(text: bytes, counts: int, width: int, first: Place) -> Array
 
 def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
     """Parse a block line by line; a FormatError names the line that is wrong."""
-    query, target, numbers = [], [], []
+    names: list[tuple[bytes, bytes]] = []
+    numbers: list[list[float]] = []
     for place, content in data_lines(text, first):
         fields = split_line(content, layout.separator)
         if len(fields) != layout.width:
@@ -172,8 +292,8 @@ def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
             problem = f"the score {values[0]:g} is negative; scores of hits are 0"
             hint = "Similarities with signs are read by read_matrix"
             raise place.error(f"{problem} or more. {hint}", layout.numbers[0] + 1)
-        query.append(fields[layout.query])
-        target.append(fields[layout.target])
+        names.append((fields[layout.query].encode(), fields[layout.target].encode()))
         numbers.append(values)
-    shape = (len(query), len(layout.numbers))
+    query, target = ([pair[side] for pair in names] for side in (0, 1))
+    shape = (len(names), len(layout.numbers))
     return HitLines(query, target, np.array(numbers, dtype=float).reshape(shape))

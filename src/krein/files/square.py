@@ -214,7 +214,7 @@ def read_pairs(path: Path, how: How) -> Named:
 
 def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
     """Positions of the items and their names; numbers, as R has them, ascend."""
-    names = list(table.position)
+    names = [name.decode() for name in table.position]
     order = list(range(len(names)))
     if all(map(str.isdigit, names)):
         order.sort(key=lambda k: int(names[k]))

@@ -292,11 +292,11 @@ def read_hits(
     triplets: list[tuple[np.ndarray, ...]] = []
     for part in _each(_read, paths, options, client):
         found = part.data.tocoo()
-        row = rows.codes(part.names)
-        column = row if part.columns is None else columns.codes(part.columns)
+        row = _codes(rows, part.names)
+        column = row if part.columns is None else _codes(columns, part.columns)
         triplets.append((row[found.row], column[found.col], found.data))
     joined = [np.concatenate(pieces) for pieces in zip(*triplets, strict=True)]
-    names, against = list(rows.position), list(columns.position) or None
+    names, against = _names(rows), _names(columns) or None
     matrix = tables.compressed(joined, (len(names), len(against or names)), several)
     return Named(matrix, names, against)
 
@@ -354,3 +354,11 @@ def _label(model: Any, path: Any) -> Named:
     if any(name in own for name in parts["X"].names):  # then all of them
         return Named(model.classes_[:0], [])
     return Named(model.predict(**parts), parts["X"].names)
+
+
+def _codes(table: tables.Table, names: Any) -> np.ndarray:
+    return table.codes([name.encode() for name in names])
+
+
+def _names(table: tables.Table) -> list[str]:
+    return [name.decode() for name in table.position]
