@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import kneighbors_graph
 
-from krein import FormatError, Named, read_hits, write_hits
+from krein import FormatError, Named, read_hits, read_matrix, write_hits
 from krein.files import sources as text_files
 from krein.files.line_blocks import Layout, careful_lines, fast_lines
 from krein.files.sources import Place
@@ -378,3 +378,11 @@ def test_fuzzed_tables(tmp_path):
 @pytest.mark.slow
 def test_ten_thousand_fuzzed_tables(tmp_path):
     assert check_fuzzed(tmp_path / "hits.tsv", 10_000, 1) > 2000
+
+
+def test_a_list_of_pairs_is_known_by_the_title_of_its_number(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("new,train,distance\nx,a,1.5\nx,b,0.5\ny,a,0.25\ny,b,2\n")
+    read = read_matrix(path, mirror=False)
+    assert (read.names, read.columns) == (["x", "y"], ["a", "b"])
+    assert read.data.tolist() == [[1.5, 0.5], [0.25, 2.0]]

@@ -340,3 +340,11 @@ def test_complex_matrices_are_refused(tmp_path):
     np.save(tmp_path / "K.npy", np.eye(2) + 0j)
     with pytest.raises(FormatError, match="dtype complex128"):
         read_matrix(tmp_path / "K.npy")
+
+
+def test_truth_is_one_category_however_it_is_written(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c\n1,TRUE,Yes\n2,True,yes\n3,,No\n4,false,no\n")
+    rows = read_items(path, format="table").data
+    assert [row[1] for row in rows] == ["true", "true", None, "false"]
+    assert [row[2] for row in rows] == ["Yes", "yes", "No", "no"]

@@ -145,13 +145,13 @@ def test_bash_completes(krein, tmp_path):
 
 SLOW_WORK = """
 import sys, time
-import krein.progress
-krein.progress.EVERY = 0.2
-with krein.progress.progress_bar("counting", 10, unit="steps", show={show}) as advance:
+import krein.words
+krein.words.EVERY = 0.2
+with krein.words.progress_bar("counting", 10, unit="steps", show={show}) as advance:
     for step in range(5):
         time.sleep(0.15)
         advance(1, f"step {{step + 1}} of 10")
-        krein.progress.say("flip")
+        krein.words.say("flip")
 """
 
 

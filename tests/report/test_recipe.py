@@ -10,7 +10,7 @@ import pytest
 
 from krein import compare
 from krein.cli import main
-from krein.report.recipe import most_chosen, recipe
+from krein.report.data import most_chosen, recipe
 from tests.first_hour.conftest import distances, products, write_table  # noqa: F401
 
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from krein import PseudoEuclideanEmbedding
 from krein.comparison.methods import SCORES
 from krein.comparison.recommendation import free_scores as levels
-from krein.progress import seconds_in_words
 from krein.report.charts import (
     embedding,
     heat_chart,
@@ -27,6 +26,7 @@ from krein.report.charts import (
 from krein.report.data import _headline, case
 from krein.report.render import _classes, glossary, render, score_table
 from krein.similarity.spectrum import Spectrum
+from krein.words import seconds_in_words
 from tests.report.conftest import HOSTILE
 
 

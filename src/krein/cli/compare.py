@@ -22,11 +22,11 @@ from krein.diagnostics.diagnosis import find_in
 from krein.diagnostics.findings import Finding
 from krein.items import called
 from krein.kernels import kernel_matrix
-from krein.progress import percent_bar, seconds_in_words
 from krein.report import write_report
 from krein.similarity import sparse
 from krein.store.sharing import shared_work
 from krein.validation import wrong_direction
+from krein.words import percent_bar, seconds_in_words
 
 _DIAGNOSED = 3000  # items of a table of hits that is too large for a dense matrix
 # What repairs an alert of the reader: (Python, command).
@@ -73,8 +73,7 @@ def _few_enough(K: Any, y: Any, args: argparse.Namespace) -> tuple[Any, Any]:
     """Similarities and labels; of many hits those of some items, taken at random."""
     if not _is_large(K):
         return K, y
-    items = np.random.default_rng(0).permutation(K.shape[0])[:_DIAGNOSED]
-    items = np.sort(items)
+    items = np.sort(np.random.default_rng(0).permutation(K.shape[0])[:_DIAGNOSED])
     print_note(args, f"the diagnosis is about {items.size} items, taken at random")
     return K[items][:, items], None if y is None else y[items]
 
@@ -86,10 +85,9 @@ def _repairs(
 
     What the reader found stands behind errors of the numbers, before their warnings.
     """
-    errors = [f for f in findings if f.severity == "error"]
-    others = [f for f in findings if f.severity != "error"]
     read = [Finding("warning", k, v, *_REREAD.get(k, ())) for k, v in alerts.items()]
-    found = [*errors, *read, *others]
+    found = [*read, *findings]
+    found.sort(key=lambda finding: finding.severity != "error")
     return [f.to_dict() | {"command": _own_command(f.command, args)} for f in found]
 
 
@@ -308,13 +306,10 @@ def show_compare(payload: dict[str, Any], args: argparse.Namespace) -> None:
 def _by_name(text: str, table: list[dict[str, Any]]) -> str:
     """The text with each method called as options call it, its title once beside it."""
     names = {row["title"]: row["method"] for row in table}
-    seen = set()
+    shown = {title: f"{name} ({title})" for title, name in names.items()}
 
     def name(found: re.Match) -> str:
-        title = found[0]
-        more = "" if title in seen else f" ({title})"
-        seen.add(title)
-        return names[title] + more
+        return shown.pop(found[0], names[found[0]])  # the title the first time
 
     longest_first = sorted(map(re.escape, names), key=len, reverse=True)
     return re.sub("|".join(longest_first), name, text) if names else text

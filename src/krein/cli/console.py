@@ -63,8 +63,8 @@ class Inputs(Named):
         else:
             data = take(data, kept)
         parts = {name: getattr(self, name) for name in ("names", "target", "groups")}
-        given = {name: part for name, part in parts.items() if part is not None}
-        return replace(self, data=data, **{k: take(v, kept) for k, v in given.items()})
+        given = {k: take(v, kept) for k, v in parts.items() if v is not None}
+        return replace(self, data=data, **given)
 
 
 def read_inputs(args: argparse.Namespace, kernel: Any = None) -> Inputs:
@@ -81,18 +81,9 @@ def read_inputs(args: argparse.Namespace, kernel: Any = None) -> Inputs:
 
 
 def read_compared(
-    path: str,
-    kernel: Any,
-    args: argparse.Namespace,
-    label_column: str | None = None,
-    *,
-    skip: bool | None = None,
+    path: str, kernel: Any, args: argparse.Namespace, label_column: str | None = None
 ) -> Named:
-    """Read items to be compared; refuse those that the kernel cannot compare.
-
-    `skip` overrules --skip-unlabelled.
-    """
-    skip = bool(args.skip_unlabelled) if skip is None else skip
+    """Read items to be compared; refuse those that the kernel cannot compare."""
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
     read = read_items(
         path,
@@ -100,7 +91,7 @@ def read_compared(
         separator=_separator_of(path, args),
         column=args.items,
         label_column=label_column,
-        skip_unlabelled=skip and label_column is not None,
+        skip_unlabelled=bool(args.skip_unlabelled) and label_column is not None,
     )
     check_comparable(path, kernel, read.data)
     return read
@@ -110,14 +101,12 @@ def check_comparable(path: str, kernel: Any, items: Any) -> None:
     """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
     text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
-    found = ""
+    but = f"but kernel {kernel.name!r} compares {wanted}" if wanted != "any" else ""
     if wanted == "strings" and not text:
-        found, repair = "rows of numbers", "name their column with --items COLUMN"
-    elif wanted in ("vectors", "series") and text:
-        found, repair = "text", "krein kernel list shows which kernel takes what"
-    if found:
-        but = f"but kernel {kernel.name!r} compares {wanted}"
-        raise ValueError(f"{path} has {found}, {but}; {repair}")
+        name = "name their column with --items COLUMN"
+        raise ValueError(f"{path} has rows of numbers, {but}; {name}")
+    if wanted in ("vectors", "series") and text:
+        raise ValueError(f"{path} has text, {but}; see krein kernel list")
 
 
 def _read_square(args: argparse.Namespace) -> Named:
@@ -126,20 +115,18 @@ def _read_square(args: argparse.Namespace) -> Named:
         hits = read_if_hits(args.file, args.format)
         if hits is not None:
             return hits
-    separator = _separator_of(args.file, args)
-    missing: Any = "distance" if args.kind == "distance" else 0.0
-    read = read_matrix(
-        args.file, format=args.format, separator=separator, missing=missing
-    )
+    how: dict[str, Any] = {"separator": _separator_of(args.file, args)}
+    how["missing"] = "distance" if args.kind == "distance" else 0.0
+    read = read_matrix(args.file, format=args.format, **how)
     expected = "expected a square matrix of similarities or distances"
-    if read.names is not None and read.columns is not None:
-        problem = f"rows and columns have different names; {expected}"
-        raise FormatError(args.file, problem)
     n, m = read.data.shape
+    if read.names is not None and read.columns is not None:
+        has = f"rows and columns have different names; {expected}"
+        raise FormatError(args.file, has)
     if n != m:
-        other = "Rows of numbers are compared by a kernel: --kernel NAME (krein kernel"
         has = f"has {n} rows and {m} columns; {expected}"
-        raise FormatError(args.file, f"{has}. {other} list shows all)")
+        other = "Rows of numbers are compared by a kernel: --kernel NAME"
+        raise FormatError(args.file, f"{has}. {other}")
     K = 0.5 * (read.data + read.data.T) if args.symmetrize else read.data
     return replace(read, data=K, names=read.names or read.columns, columns=None)
 
@@ -234,7 +221,8 @@ def _read_groups(read: Inputs, args: Any, kernel: Any) -> Any:
                 raise
     if not in_items:
         raise ValueError(f"--groups: there is no file {args.groups}")
-    table = read_compared(args.file, kernel, args, args.groups, skip=False)
+    every = argparse.Namespace(**vars(args) | {"skip_unlabelled": False})
+    table = read_compared(args.file, kernel, every, args.groups)
     return table.target if read.labelled is None else take(table.target, read.labelled)
 
 
@@ -247,16 +235,14 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
         return None
     try:
         kind = kind_of_hits(Path(path))
-        if kind == "none":
-            return None
-        hits = read_hits(path)
+        hits = None if kind == "none" else read_hits(path)
     except FallingScoreError:
         raise
     except FormatError:
         return None  # the reader of matrices says what is wrong
+    if hits is None or (kind == "pairs" and _is_whole(hits.data)):
+        return None  # a matrix, perhaps written as pairs
     n = hits.data.shape[0]
-    if kind == "pairs" and _is_whole(hits.data):
-        return None  # a matrix, written as pairs
     if hits.columns is not None:
         raise ValueError(f"{path} has hits of {n} items on others, not on each other")
     share = hits.data.nnz / n**2

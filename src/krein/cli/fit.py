@@ -21,11 +21,10 @@ from krein.comparison.problem import Problem
 from krein.diagnostics.findings import Evidence, find
 from krein.files.writers import check_format, write_matrix
 from krein.items import called
-from krein.progress import progress_bar
 from krein.report.map import render_map
 from krein.store.files import atomic_write
 from krein.validation import looks_like_distances
-from krein.words import warn_user
+from krein.words import progress_bar, warn_user
 
 _DRAWN = 3000  # items; more are one spot
 _FACTS = {
@@ -98,11 +97,10 @@ def _read_settings(name: str, pairs: list[str], task: str) -> dict[str, Any]:
 
 def _warn_if_diagonal(args: argparse.Namespace, problem: Problem) -> None:
     """Say before the fit that a kernel is nearly the identity."""
-    K = problem.on(np.arange(problem.codes.size))
-    if not isinstance(K, np.ndarray):
-        return  # sparse: most pairs are absent, as they should be
-    for finding in find(Evidence(K, K)):
-        if finding.key in ("nearly-diagonal", "nearly-constant"):
+    K = problem.on(problem.everything)
+    dense = isinstance(K, np.ndarray)  # of hits most pairs are absent, as they should
+    for finding in find(Evidence(K, K)) if dense else ():
+        if finding.key.startswith("nearly-"):
             print_note(args, finding.text)
 
 
@@ -113,8 +111,8 @@ def with_probabilities(model: Any, problem: Problem) -> Any:
     again = clone(model)
     last = last_step(again)
     if "probability" not in last.get_params():
-        what = type(last).__name__
-        raise ValueError(f"{what} has no probabilities; choose another --method")
+        what = f"{type(last).__name__} has no probabilities"
+        raise ValueError(f"{what}; choose another --method")
     last.set_params(probability=True)
     return again.fit(_training_data(problem), problem.labels)
 
@@ -175,26 +173,24 @@ def save_named(model: Any, path: Any, names: list[str] | None, K: Any) -> None:
 
 def _with_rule(model: Any, rule: Any, labels: Any) -> Any:
     """Join a model on similarities with the rule that makes them of hits."""
-    whole, inner = krein.HitClassifier(clone(model), similarity=clone(rule)), model
-    if isinstance(
-        model, krein.HitClassifier
-    ):  # on similarities: its own changes nothing
-        whole, inner = clone(model).set_params(similarity=clone(rule)), model.estimator_
+    whole, inner = krein.HitClassifier(clone(model)), model
+    if isinstance(model, krein.HitClassifier):  # its own rule changes nothing
+        whole, inner = clone(model), model.estimator_
         whole.objective_, whole.duality_gap_ = model.objective_, model.duality_gap_
-    whole.adopt(rule, inner, labels)
+    whole.set_params(similarity=clone(rule)).adopt(rule, inner, labels)
     return whole
 
 
 def show_fit(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print what was fitted."""
     print(f"{payload['model']}: {payload['estimator']}")
-    line = f"{payload['items']} items"
+    facts = [f"{payload['items']} items"]
     if "training_accuracy" in payload:
-        line += f", classes {', '.join(payload['classes'])}, training accuracy "
-        line += f"{payload['training_accuracy']:.3f}"
+        facts.append(f"classes {', '.join(payload['classes'])}")
+        facts.append(f"training accuracy {payload['training_accuracy']:.3f}")
     if "training_r2" in payload:
-        line += f", R^2 on them {payload['training_r2']:.3f}"
-    print(line)
+        facts.append(f"R^2 on them {payload['training_r2']:.3f}")
+    print(", ".join(facts))
     if "certificate" in payload:
         print(payload["certificate"]["text"])
 
@@ -209,9 +205,8 @@ def repair(args: argparse.Namespace) -> dict[str, Any]:
     check_format(args.out, names=read.names is not None)
     if looks_like_distances(K):
         other = "turn them into similarities first, or see krein embed --kind distance"
-        raise ValueError(
-            f"{args.file} holds distances, which are not repaired; {other}"
-        )
+        has = f"{args.file} holds distances, which are not repaired"
+        raise ValueError(f"{has}; {other}")
     if args.diagonal == "free" and np.all(K.diagonal() == 1.0):
         print_note(args, "the diagonal is 1 and may change; --diagonal unit keeps it")
     how = {"diagonal": args.diagonal, "min_eigenvalue": args.min_eigenvalue}
@@ -297,9 +292,7 @@ def places(F: Any, names: list[str]) -> dict[str, list[Any]]:
 def _write_page(
     path: Any, payload: dict, rows: list[dict], eigenvalues: Any, args: Any
 ) -> None:
-    shown: Any = np.arange(len(rows))
-    if len(rows) > _DRAWN:
-        shown = np.sort(np.random.default_rng(0).choice(shown, _DRAWN, replace=False))
+    shown = np.sort(np.random.default_rng(0).permutation(len(rows))[:_DRAWN])
     options = repeated(args, "components", "correction", "out", "html", "model")
     page = {
         "title": f"map of {Path(args.file).name}",

@@ -72,8 +72,7 @@ def _facts(name: str) -> dict[str, Any]:
 
 def shown(default: Any) -> str:
     """Return a default as it would be typed."""
-    plain = isinstance(default, bool | None)
-    return str(default).lower() if plain else str(default)
+    return str(default).lower() if isinstance(default, bool | None) else str(default)
 
 
 def _first_line(facts: Any) -> str:
@@ -124,15 +123,13 @@ def show_kernel(payload: dict[str, Any], args: argparse.Namespace) -> None:
 
 def _show_list(kernels: list[dict[str, Any]]) -> None:
     """Two lines a kernel on a terminal, which a table would cut; rows in a pipe."""
+    form = "{name} ({items}, {is}): {about}\n    {words}"
     if not sys.stdout.isatty():
         print("\t".join(["kernel", "items", "matrix", "parameters", "what"]))
+        form = "{name}\t{items}\t{is}\t{words}\t{about}"
     for k in kernels:
         words = " ".join(f"{name}={word}" for name, word in k["parameters"].items())
-        if sys.stdout.isatty():
-            print(f"{k['name']} ({k['items']}, {k['is']}): {k['about']}")
-            print(f"    {words or 'no parameters'}")
-        else:
-            print("\t".join([k["name"], k["items"], k["is"], words, k["about"]]))
+        print(form.format(**k, words=words))
 
 
 # ------------------------------------------------------------------- without files
@@ -186,8 +183,7 @@ def _facts_of_data(name: str) -> dict[str, Any]:
 def show_datasets(payload: dict[str, Any], args: argparse.Namespace) -> None:
     """Print a table of sets, or one set's facts."""
     if "datasets" not in payload:
-        for key, value in payload.items():
-            print(f"{key + ':':13}{value}")
+        print("\n".join(f"{key + ':':13}{value}" for key, value in payload.items()))
         return
     for row in payload["datasets"]:
         print(f"{row['name']:26} {row['kind']:14} {row['source']}")

@@ -43,11 +43,9 @@ def make_kernels(args: argparse.Namespace) -> dict[str, Any]:
     if args.kind or args.transform:
         instead = "a kernel has --param similarity=NAME"
         raise ValueError(f"--kind and --transform are for a matrix; {instead}")
-    several = f"--kernel {args.kernel} names several kernels"
-    if len(names) > 1 and args.command != "compare":
-        raise ValueError(f"{several}, which only krein compare takes")
-    if len(names) > 1 and args.param:
-        raise ValueError(f"{several}; --param is for one kernel")
+    if len(names) > 1 and (args.param or args.command != "compare"):
+        only = "which only krein compare takes; --param is for one kernel"
+        raise ValueError(f"--kernel {args.kernel} names several kernels, {only}")
     if len(set(names)) < len(names):
         raise ValueError(f"--kernel {args.kernel} names one twice")
     return {name: make_kernel(name, args.param) for name in names}
@@ -62,19 +60,16 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
         return None
     known = methods_of(task)
     made = [method.estimator for method in known.values()]
-    alias = {}
-    for name, method in known.items():
-        if made.count(method.estimator) == 1 or not method.params:
-            alias[method.estimator] = name
-    chosen = [name.strip() for name in names.split(",") if name.strip()]
-    chosen = [alias.get(name, name) for name in chosen]
-    for name in chosen:
-        if name not in known:
-            of = "" if task in ("any", "classification") else f" of {task}"
-            near, there = did_you_mean(name, [*known, *alias]), ", ".join(known)
-            raise ValueError(
-                f"there is no method {name!r}{of}{near} (there are {there})"
-            )
+    alias = {
+        method.estimator: name
+        for name, method in known.items()
+        if made.count(method.estimator) == 1 or not method.params
+    }
+    typed = [name.strip() for name in names.split(",") if name.strip()]
+    chosen = [alias.get(name, name) for name in typed]
+    for name in (name for name in chosen if name not in known):
+        near, there = did_you_mean(name, [*known, *alias]), ", ".join(known)
+        raise ValueError(f"there is no method {name!r}{near} (there are {there})")
     return chosen
 
 
@@ -118,8 +113,8 @@ def parse_pairs(
         if not equals or not name.isidentifier():
             raise ValueError(f"{option} must look like name=value, got {pair!r}")
         if name not in known:
-            there = (", ".join(known) or "none") + did_you_mean(name, known)
             has = f"{owner} has no parameter {name!r}"
+            there = (", ".join(known) or "none") + did_you_mean(name, known)
             raise ValueError(f"{option}: {has}; it has {there}")
         values[name] = as_value(text)
     return values
@@ -156,15 +151,15 @@ def kernel_defaults(name: str) -> dict[str, Any]:
 
 def _check_value(key: str, value: Any, default: Any, words: Collection[str]) -> Any:
     """Check what kernels take without a word: truth values, and words for numbers."""
-    if isinstance(default, bool):
-        if value not in (0, 1):
-            raise ValueError(f"--param: {key} must be true or false, got {value!r}")
-        return bool(value)
+    must = ""
+    if isinstance(default, bool) and value not in (0, 1):
+        must = "true or false"
     if words and isinstance(value, str) and value not in words:
-        must = f"{key} must be a number or {' or '.join(map(repr, words))}"
-        near = did_you_mean(value, words)
-        raise ValueError(f"--param: {must}, got {value!r}{near}")
-    return value
+        must = f"a number or {' or '.join(map(repr, words))}"
+    if must:
+        near = did_you_mean(str(value), words)
+        raise ValueError(f"--param: {key} must be {must}, got {value!r}{near}")
+    return bool(value) if isinstance(default, bool) else value
 
 
 # ---------------------------------------------------------------------- what is read
@@ -190,21 +185,20 @@ def read_problem(args: argparse.Namespace, kernel: Any = None) -> Inputs:
 
 def _settle_task(read: Inputs, args: argparse.Namespace) -> Inputs:
     """Find out whether labels are classes or numbers; leave out rare classes."""
-    numbers = as_numbers(read.target)
+    numbers, path = as_numbers(read.target), args.labels or args.file
     if args.task is None and numbers is not None and is_continuous(numbers):
         read = replace(read, task="regression")
         found = f"{np.unique(numbers).size} different numbers as labels"
         taken = "taken as numbers to be predicted (--task classification: as classes)"
         print_note(args, f"{found}: {taken}")
-    path = args.labels or args.file
-    if read.task == "regression":
-        if numbers is None:
-            raise FormatError(path, "has labels that are no numbers; expected numbers")
-        return replace(read, target=numbers)
     if read.task == "classification":
         _check_classes(np.asarray(read.target), path)
-        read = leave_out_rare(read, args)
-    return read
+        return leave_out_rare(read, args)
+    if read.task == "novelty":
+        return read
+    if numbers is None:
+        raise FormatError(path, "has labels that are no numbers; expected numbers")
+    return replace(read, target=numbers)
 
 
 def as_numbers(labels: Any) -> np.ndarray | None:
@@ -233,7 +227,7 @@ def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
     """
     tried = _MEMBERS if scipy.sparse.issparse(read.data) else (1,)
     tried = tried if args.min_members is None else (args.min_members,)
-    classes, codes = np.unique(np.asarray(read.target), return_inverse=True)
+    codes = np.unique(np.asarray(read.target), return_inverse=True)[1]
     counts = np.bincount(codes)
     for least in tried:
         kept = np.flatnonzero(counts[codes] >= least)
@@ -245,9 +239,9 @@ def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
     if large < 2:
         needed = "at least two are needed. Choose a smaller --min-members"
         raise ValueError(f"{large} classes have {least} items or more; {needed}")
-    left = f"{codes.size - kept.size} items of {classes.size - large} classes"
-    rest = f"{kept.size} items of {large} classes remain"
+    left = f"{codes.size - kept.size} items of {counts.size - large} classes"
     few = f"with fewer than {least} members are left out (--min-members)"
+    rest = f"{kept.size} items of {large} classes remain"
     print_note(args, f"{left} {few}; {rest}")
     return read.part(kept)
 
@@ -272,10 +266,9 @@ def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
     if read.target is None and read.task != "novelty":
         raise ValueError("the input has no labels; give them with --labels FILE")
     if read.rule is not None and read.task != "classification":
-        can = "from which classes can be learnt, not a"
-        raise ValueError(f"{args.file} is a table of hits, {can} {read.task}")
+        raise ValueError(f"{args.file} is a table of hits: classes can be learnt of it")
     how: dict[str, Any] = {"kernel": kernel or "precomputed", "groups": read.groups}
-    how["symmetrize"] = args.symmetrize
+    how |= {"symmetrize": args.symmetrize, "task": read.task}
     if kernel is None:
         check_symmetry(read, args)
         plain = read.task == "classification" and args.task is None
@@ -284,7 +277,7 @@ def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
     target = read.target
     if read.task == "novelty" and target is not None:
         target = normal_or_novel(target, args.normal)
-    return _grouped(make_problem(read.data, target, task=read.task, **how), args)
+    return _grouped(make_problem(read.data, target, **how), args)
 
 
 def conversion_of(args: argparse.Namespace, K: Any, labels: Any = None) -> Any:
@@ -322,15 +315,15 @@ def check_direction(args: argparse.Namespace, K: Any, labels: Any = None) -> boo
     found = wrong_direction(K, kind or "similarity", labels)
     if found is None:
         return kind == "distance"
-    other = "similarity" if kind == "distance" else "distance"
     text = f"{args.file} looks like {found.seems}: {found.reason}"
-    if kind is not None and found.key != "looks-like-similarities":
-        if found.key.startswith("inverted"):
-            warn_user(f"{text}. --kind {other}?")
-        return kind == "distance"
-    insist = "" if kind else ", or insist with --kind similarity"
-    add = f"Leave out --kind {kind}" if kind else f"Add --kind {other}"
-    raise ValueError(f"{text}. {add}{insist}")
+    if kind is None:
+        insist = "Add --kind distance, or insist with --kind similarity"
+        raise ValueError(f"{text}. {insist}")
+    if found.key == "looks-like-similarities":
+        raise ValueError(f"{text}. Leave out --kind {kind}")
+    if found.key.startswith("inverted"):
+        warn_user(f"{text}. Is --kind {kind} right?")
+    return kind == "distance"
 
 
 def normal_or_novel(labels: Any, normal: str | None) -> np.ndarray:
@@ -352,16 +345,14 @@ def _grouped(problem: Problem, args: argparse.Namespace) -> Problem:
         if hits and problem.groups is None and args.command == "compare":
             _note_relatives(problem.K, args)
         return problem
-    K = problem.on(np.arange(problem.codes.size))
+    K = problem.on(problem.everything)
     if args.groups == TWINS:
-        groups = duplicate_groups(as_matrix(K).dense())
-        print_note(args, f"{np.unique(groups).size} groups of equal items")
+        groups, what = duplicate_groups(as_matrix(K).dense()), "equal items"
     else:
-        threshold = args.split_by_similarity
-        groups = similarity_groups(K, threshold)
-        found = f"{groups.max() + 1} groups of relatives at similarity {threshold:g}"
-        most = np.bincount(groups).max()
-        print_note(args, f"{found}, the largest has {most} items")
+        groups = similarity_groups(K, args.split_by_similarity)
+        what = f"relatives at similarity {args.split_by_similarity:g}"
+    most = f"the largest has {np.bincount(groups).max()} items"
+    print_note(args, f"{np.unique(groups).size} groups of {what}, {most}")
     return replace(problem, groups=groups)
 
 
@@ -369,7 +360,6 @@ def _note_relatives(K: Any, args: argparse.Namespace) -> None:
     """Say how many items have a near-duplicate, which may lie on the other side."""
     share = near_duplicate_share(K)
     if share >= 0.05:
-        found = f"{share:.0%} of the items have a near-duplicate (similarity of 0.9 or"
-        sides = "more): random folds put them on both sides, and errors look too small"
+        found = f"{share:.0%} of the items have a near-duplicate, often on both sides"
         keep = "--split-by-similarity 0.5 keeps relatives together"
-        print_note(args, f"{found} {sides}. {keep}")
+        print_note(args, f"{found} of a split, and errors look too small. {keep}")

@@ -80,11 +80,10 @@ def score(args: argparse.Namespace) -> dict[str, Any]:
         _warn_of_other_labels(true, model)
     scores = _scores_of_classes(true, predicted)
     if scores["accuracy"] < scores["largest_class"] < 1.0:
-        warn_user(
-            f"the model is right on {scores['accuracy']:.3f} of the items, and the "
-            f"largest class has {scores['largest_class']:.3f} of them: are they "
-            "measured as in training (--kind), and are the labels in their order?"
-        )
+        right = f"the model is right on {scores['accuracy']:.3f} of the items"
+        largest = f"the largest class has {scores['largest_class']:.3f} of them"
+        doubt = "are they measured as in training (--kind), and the labels in order?"
+        warn_user(f"{right}, and {largest}: {doubt}")
     return scores
 
 
@@ -100,23 +99,19 @@ def _warn_of_other_labels(labels: list[str], model: Any) -> None:
 
 def _as_novelty(labels: list[str], args: argparse.Namespace) -> list[str]:
     """Labels in the words of a model of novelty."""
-    if args.normal is not None:
-        return [*normal_or_novel(labels, args.normal)]
-    if not {*labels} <= {"normal", "novel"}:
+    if args.normal is None and not {*labels} <= {"normal", "novel"}:
         some = ", ".join(sorted({*labels})[:10])
         raise ValueError(f"which label is normal? --normal LABEL, one of {some}")
-    return labels
+    return labels if args.normal is None else [*normal_or_novel(labels, args.normal)]
 
 
 def _scores_of_numbers(true: Any, predicted: list[float]) -> dict[str, Any]:
     numbers = as_numbers(true)
     if numbers is None:
         raise ValueError("the model predicts numbers, and the labels are no numbers")
-    return {
-        "items": len(predicted),
-        "r2": float(r2_score(numbers, predicted)),
-        "mean_absolute_error": float(mean_absolute_error(numbers, predicted)),
-    }
+    r2, error = (f(numbers, predicted) for f in (r2_score, mean_absolute_error))
+    facts = {"r2": float(r2), "mean_absolute_error": float(error)}
+    return {"items": len(predicted), **facts}
 
 
 def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
@@ -191,10 +186,10 @@ def _check_model(model: Any, args: argparse.Namespace) -> None:
     for option, method in _METHODS.items():
         if not getattr(args, option) or hasattr(last, method):
             continue
-        again = ""
+        why = f", for which there is no --{option}"
         if option in ("proba", "coverage") and is_classifier(last):
-            again = " without probabilities; fit it again with krein fit --proba"
-        raise ValueError(f"{what}{again or f', for which there is no --{option}'}")
+            why = " without probabilities; fit it again with krein fit --proba"
+        raise ValueError(what + why)
 
 
 def _new_items(model: Any, args: argparse.Namespace) -> Named:
@@ -213,10 +208,9 @@ def _new_items(model: Any, args: argparse.Namespace) -> Named:
         has = f"has no column {missing[0]!r}; the model was fitted on"
         raise FormatError(args.file, f"{has} {', '.join(expected)}{hint}")
     order = [read.columns.index(title) for title in expected]
+    data: Any = [tuple(row[k] for k in order) for row in read.data]
     if isinstance(read.data, np.ndarray):
-        data: Any = read.data[:, order]
-    else:
-        data = [tuple(row[k] for k in order) for row in read.data]
+        data = np.array(data)
     others = [title for title in read.columns if title not in expected]
     note = "columns were taken by their titles"
     note += f"; left out: {', '.join(others)}" if others else ""
@@ -229,9 +223,8 @@ def _check_kind(model: Any, args: argparse.Namespace) -> None:
     distances = isinstance(first, DistanceTransformer | PCoA)
     learnt = "distance" if distances else "similarity"
     if args.kind not in (None, learnt):
-        fitted = f"{args.model} was fitted on a {learnt} matrix and cannot take a"
-        again = f"fit again with krein fit --kind {args.kind}"
-        raise ValueError(f"{fitted} {args.kind} matrix; {again}")
+        fitted = f"{args.model} was fitted on a {learnt} matrix"
+        raise ValueError(f"{fitted}; fit again with krein fit --kind {args.kind}")
 
 
 def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
@@ -240,18 +233,16 @@ def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
         return read  # nothing to find them by; the model checks their number
     if read.columns is None and read.names is None:
         repair = "give a file with names, or --ignore-names if they are in that order"
-        needs = "by which the model finds its training items"
-        raise ValueError(f"{args.file} has no names of columns, {needs}; {repair}")
+        raise ValueError(f"{args.file} has no names of training items; {repair}")
     # For a square matrix the columns have the names of the rows.
     return align_columns(read, expected)
 
 
 def _compare_ranges(data: Any, model: Any) -> None:
     """Warn of numbers far from those of training: distances are not similarities."""
-    if getattr(model, "item_range_", None) is None or not data.size:
-        return
-    low, high = map(float, model.item_range_)
-    if data.max() > high + 0.5 * (high - low) or data.min() < low - 0.5 * (high - low):
+    low, high = getattr(model, "item_range_", (-np.inf, np.inf))
+    room = 0.5 * (high - low)
+    if data.size and (data.max() > high + room or data.min() < low - room):
         given = f"numbers from {data.min():.3g} to {data.max():.3g}"
         learnt = f"in training from {low:.3g} to {high:.3g}"
         warn_user(f"{given}, but {learnt}: is this the same measure?")
@@ -300,9 +291,8 @@ def _more_columns(model: Any, arguments: dict, args: Any) -> dict[str, list[Any]
         columns["set"] = _sets(model, arguments["X"], args.coverage)
     if args.scores:
         scores = np.asarray(model.decision_function(**arguments))
-        titles = ["score"]
-        if scores.ndim > 1:
-            titles = [f"score({label})" for label in model.classes_]
+        several = scores.ndim > 1
+        titles = [f"score({c})" for c in model.classes_] if several else ["score"]
         for title, values in zip(titles, np.atleast_2d(scores.T), strict=True):
             columns[title] = [float(f"{value:.4g}") for value in values]
     if args.nearest > 0:

@@ -31,9 +31,9 @@ from krein.estimators._search import best_candidates, held_out, in_folds
 from krein.estimators._training import Classes, Training, as_labels
 from krein.estimators.conformal import conformity, thresholds
 from krein.items import take
-from krein.progress import say
 from krein.similarity.sparse import as_matrix
 from krein.store.sharing import alone_clock, shared_work
+from krein.words import say
 
 # What a method may raise on a split without ending the comparison.
 _FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)

@@ -343,7 +343,7 @@ class KernelComparison:
         text += f" {near} {'do' if ',' in near else 'does'} as well." if near else ""
         text += f" These data cannot tell it from {lower}." if lower else ""
         if len(self.near) > 1 and comparison.task == "classification":
-            text += f" fit_average() takes the mean of {', '.join(self.near)}."
+            text += f" In Python, fit_average() averages {', '.join(self.near)}."
         return Recommendation(method, not equals, (kernel, *equals), text)
 
     def fit_best(self) -> Any:

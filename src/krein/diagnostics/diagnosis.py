@@ -115,11 +115,9 @@ class Diagnosis:
         if self.verdict != "psd":
             rows["negative part"] = _describe(self.negative_part)
         if self.triangle_violations is not None:
-            share = f"{self.triangle_violations:.2%}"
-            broken = f"broken by {share} of the triples"
-            rows["triangle inequality"] = (
-                broken if self.triangle_violations else "holds"
-            )
+            broken = f"broken by {self.triangle_violations:.2%} of the triples"
+            holds = not self.triangle_violations
+            rows["triangle inequality"] = "holds" if holds else broken
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -285,9 +283,8 @@ def _verdict(facts: Any) -> Verdict:
 def _check_matrix(K: Any) -> tuple[Array, int]:
     """Return finite numbers and how many missing ones were taken from the mirror."""
     if scipy.sparse.issparse(K):
-        K = SparseSimilarity(validation.check_sparse_rows(K, "K")).dense(
-            "the diagnosis"
-        )
+        rows = validation.check_sparse_rows(K, "K")
+        K = SparseSimilarity(rows).dense("the diagnosis")
     validation.refuse_odd_arrays(K, "K", missing=True)
     with validation.numbers_that_fit("K"):
         how = {"ensure_min_samples": 2, "ensure_all_finite": "allow-nan"}
@@ -297,14 +294,12 @@ def _check_matrix(K: Any) -> tuple[Array, int]:
     kind = "exact" if n <= _EXACT_UP_TO else "estimated"
     require_for(f"the {kind} diagnosis", n, "Diagnose a random subset.")
     missing = np.isnan(K)
-    if not missing.any():
-        return K, 0
-    K = np.where(missing, K.T, K)
-    if np.isnan(K).any():
-        i, j = np.argwhere(np.isnan(K))[0]
+    K = np.where(missing, K.T, K) if missing.any() else K
+    left = np.argwhere(np.isnan(K))
+    for i, j in left[:1]:
         raise ValueError(
-            f"K has {int(np.isnan(K).sum())} missing entries without a mirror entry, "
-            f"the first at row {i}, column {j}; measure them, or leave out the items"
+            f"K has {len(left)} missing entries without a mirror entry, the first at "
+            f"row {i}, column {j}; measure them, or leave out the items"
         )
     return K, int(missing.sum())
 

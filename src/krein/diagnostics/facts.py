@@ -20,11 +20,11 @@ from sklearn.utils.validation import check_array
 
 from krein.arrays import Array
 from krein.kernels.distances import median_distance
+from krein.similarity.nonpositive import quadrature
 from krein.similarity.spectrum import Spectrum
 
 _ENDS = 20  # eigenpairs from either end when the matrix is large
-_PROBES = 20
-_LANCZOS_STEPS = 60
+_PROBED = 10_000  # items of all probes together: more items need fewer probes
 # |x| <= 0.404 R holds for half of a semicircle distribution of radius R.
 _SEMICIRCLE_MEDIAN = 0.4040
 _HALVES = 5
@@ -65,18 +65,19 @@ def exact_facts(K: Array) -> SpectrumFacts:
 
 
 def estimated_facts(K: Array, seed: int = 0) -> SpectrumFacts:
-    """Both ends by Lanczos; mass and signature by stochastic Lanczos quadrature.
-
-    Ubaru, Chen, Saad (2017), SIAM J. Matrix Anal. Appl. 38: with random sign vectors
-    z, the mean of |z|^2 e1' f(T) e1 over their Lanczos matrices T estimates tr f(K).
-    """
+    """Both ends by Lanczos; mass and signature by stochastic Lanczos quadrature."""
     n = K.shape[0]
     rng = np.random.default_rng(seed)
     start = rng.standard_normal(n)
     values, vectors = scipy.sparse.linalg.eigsh(K, 2 * _ENDS, which="BE", v0=start)
     order = np.argsort(values)
     values, vectors = values[order], vectors[:, order]
-    nodes, weights = _lanczos_quadrature(K, vectors, rng)
+    # The known ends are taken out of the probes: they would dominate the variance.
+    signs = rng.choice([-1.0, 1.0], (n, max(4, _PROBED // n)))
+    signs -= vectors @ (vectors.T @ signs)
+    nodes, weights = quadrature(
+        lambda v: K @ v - vectors @ (values * (vectors.T @ v)), signs
+    )
     nodes = np.concatenate([nodes, values])
     weights = np.concatenate([weights, np.ones_like(values)])
     tolerance = n * np.finfo(float).eps * float(np.abs(values).max())
@@ -87,52 +88,6 @@ def estimated_facts(K: Array, seed: int = 0) -> SpectrumFacts:
     zero = round(float(weights[np.abs(nodes) <= tolerance].sum()))
     signature = (n - negative - zero, negative, zero)
     return SpectrumFacts(values, vectors, signature, mass, exact=False)
-
-
-def _lanczos_quadrature(
-    K: Array, known: Array, rng: np.random.Generator
-) -> tuple[Array, Array]:
-    """Nodes and weights that stand for the spectrum beside the known eigenvectors.
-
-    The known ends are taken out of the probes: they would dominate the variance.
-    """
-    n = K.shape[0]
-    Z = rng.choice([-1.0, 1.0], (n, _PROBES))
-    Z -= known @ (known.T @ Z)
-    norms = np.linalg.norm(Z, axis=0)
-    diagonals, offs = _lanczos(K, Z / norms, known)
-    nodes, weights = [], []
-    for probe in range(_PROBES):
-        theta, Q = scipy.linalg.eigh_tridiagonal(diagonals[probe], offs[probe])
-        nodes.append(theta)
-        weights.append(norms[probe] ** 2 * Q[0] ** 2 / _PROBES)
-    return np.concatenate(nodes), np.concatenate(weights)
-
-
-def _lanczos(K: Array, Z: Array, known: Array) -> tuple[Array, Array]:
-    """Tridiagonal matrices of all probes at once, fully reorthogonalised.
-
-    One product with the matrix serves every probe, so the matrix is read once a step.
-    """
-    n, probes = Z.shape
-    steps = min(_LANCZOS_STEPS, n - known.shape[1])
-    diagonals = np.zeros((probes, steps))
-    offs = np.zeros((probes, steps - 1))
-    basis = np.empty((steps, n, probes))
-    basis[0] = Z
-    for step in range(steps):
-        W = K @ basis[step]
-        diagonals[:, step] = np.einsum("np,np->p", basis[step], W)
-        if step == steps - 1:
-            break
-        for _ in range(2):
-            W -= known @ (known.T @ W)
-            overlap = np.einsum("snp,np->sp", basis[: step + 1], W)
-            W -= np.einsum("snp,sp->np", basis[: step + 1], overlap)
-        norms = np.linalg.norm(W, axis=0)
-        offs[:, step] = norms
-        basis[step + 1] = W / np.where(norms > 0, norms, 1.0)
-    return diagonals, offs
 
 
 # --------------------------------------------------- conditional positive definiteness
@@ -182,16 +137,11 @@ _MAX_ITEMS = 400  # triples of a random subset beyond that: 64 million checks
 
 def triangle_violations(D: Array, seed: int = 0) -> float:
     """Share of triples with D_ij > D_ik + D_kj, over all or a subset of items."""
-    n = D.shape[0]
-    if n > _MAX_ITEMS:
-        items = np.random.default_rng(seed).choice(n, _MAX_ITEMS, replace=False)
-        D = D[np.ix_(items, items)]
-        n = _MAX_ITEMS
-    if n < 3:
-        return 0.0
+    items = np.random.default_rng(seed).permutation(D.shape[0])[:_MAX_ITEMS]
+    D, n = D[np.ix_(items, items)], items.size
     slack = 1e-10 * float(D.max())
     count = sum(int(np.sum(D > D[:, [k]] + D[[k], :] + slack)) for k in range(n))
-    return count / (n * (n - 1) * (n - 2))
+    return count / max(n * (n - 1) * (n - 2), 1)
 
 
 def similarity_forms(D: Array) -> dict[str, float]:
@@ -325,10 +275,7 @@ def centred_indicators(y: np.ndarray) -> Array:
 
 
 def _permutation_p_value(
-    statistics: Callable[[np.ndarray], Any],
-    n: int,
-    count: int,
-    rng: np.random.Generator,
+    statistics: Callable[[np.ndarray], Any], n: int, count: int, rng: Any
 ) -> float:
     """Smallest p-value of some statistics of an order of the labels."""
     observed = np.asarray(statistics(np.arange(n)))
@@ -337,9 +284,7 @@ def _permutation_p_value(
     return float((1 + np.min(at_least)) / (1 + count))
 
 
-def label_alignment(
-    facts: SpectrumFacts, y: np.ndarray, rng: np.random.Generator
-) -> float:
+def label_alignment(facts: SpectrumFacts, y: np.ndarray, rng: Any) -> float:
     """Permutation p-value of the labels' energy in the negative eigenspace.
 
     The statistic is sum_i |l_i| |u_i' Z|^2 over negative eigenpairs, with Z the
@@ -361,10 +306,8 @@ def label_p_value(K: Array, y: np.ndarray, seed: int = 0) -> float:
     items whose most similar other item has the same label.
     """
     rng = np.random.default_rng(seed)
-    if K.shape[0] > _ITEMS:
-        items = rng.choice(K.shape[0], _ITEMS, replace=False)
-        K, y = K[np.ix_(items, items)], y[items]
-    codes = np.unique(y, return_inverse=True)[1]
+    items = rng.permutation(K.shape[0])[:_ITEMS]
+    K, codes = K[np.ix_(items, items)], np.unique(y[items], return_inverse=True)[1]
     Z = centred_indicators(codes)
     centred = centre(K) / (float(np.abs(K).max()) or 1.0)
     others = np.where(np.eye(K.shape[0], dtype=bool), -np.inf, K)

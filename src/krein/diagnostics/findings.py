@@ -145,14 +145,9 @@ def texts() -> dict[str, dict[str, str]]:
 def _found(severity: Severity, key: str, **values: Any) -> Finding:
     """A finding with the words of findings.toml."""
     words = texts()[key]
-    python = words.get("python", "")
-    return Finding(
-        severity,
-        key,
-        words["text"].format(**values),
-        python.format(**values) if key == "scale" else python,
-        words.get("command", ""),
-    )
+    python, command = words.get("python", ""), words.get("command", "")
+    python = python.format(**values) if key == "scale" else python
+    return Finding(severity, key, words["text"].format(**values), python, command)
 
 
 def _numbers(seen: Evidence) -> Iterator[Finding]:

@@ -105,11 +105,9 @@ def read_npy(path: Path, how: How | None = None) -> Named:
 
 
 def _strings(names: Any, path: Path) -> list[str] | None:
-    if names is None:
-        return None
     if isinstance(names, list) and not all(isinstance(name, str) for name in names):
         raise FormatError(path, "the names are not text")
-    return [str(name) for name in np.ravel(names)]
+    return None if names is None else [str(name) for name in np.ravel(names)]
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -157,8 +155,8 @@ def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
         likely = [name for name in _MATRIX_KEYS if name in numeric] or numeric
         if not likely or (len(likely) > 1 and likely[0] not in _MATRIX_KEYS):
             found = ", ".join(sorted(arrays)) or "nothing"
-            problem = f"expected one matrix, found {found}; choose one with key="
-            raise FormatError(path, problem)
+            choose = f"found {found}; choose one with key="
+            raise FormatError(path, f"expected one matrix, {choose}")
         key = likely[0]
     read = _array_called(key, arrays, path)
     others = sorted(set(arrays) - {key, "names", "columns", "y"})
@@ -212,8 +210,7 @@ class _Matlab:
         plain = worker.decompress(data, self.limit)
         self.limit -= len(plain)
         if worker.unconsumed_tail or self.limit <= 0:
-            problem = "unpacked it does not fit into the memory that may be used"
-            raise TooLargeError(self.path, problem)
+            raise TooLargeError(self.path, "it does not fit into the memory, unpacked")
         if not worker.eof:
             raise ValueError("a packed element is incomplete")
         return memoryview(plain)

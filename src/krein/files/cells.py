@@ -65,6 +65,10 @@ class Row(NamedTuple):
         """Return a field as the name or label that was written there."""
         return name_from_text(self.text(k))
 
+    def names(self) -> list[str]:
+        """Return all fields as names."""
+        return [self.name(k) for k in range(len(self.fields))]
+
     def number(self, k: int, comma: bool = False) -> float:
         """Read a finite number, or say where there is none."""
         return parse_number(self.text(k), self.place, k + 1, comma)
@@ -122,12 +126,10 @@ def _quoted_fields(text: str, separator: str, place: Place) -> Row | None:
 
 def as_separator(separator: str | None) -> str | None:
     """Return the character that a user means, or None to find it by content."""
-    if separator is None:
-        return None
-    if separator not in SEPARATORS:
-        known = "',', ';', '|', 'tab' or 'space'"
-        raise ValueError(f"separator must be {known}, got {separator!r}")
-    return SEPARATORS[separator]
+    if separator is None or separator in SEPARATORS:
+        return SEPARATORS.get(separator or "")
+    known = "',', ';', '|', 'tab' or 'space'"
+    raise ValueError(f"separator must be {known}, got {separator!r}")
 
 
 def find_separator(
@@ -193,12 +195,10 @@ def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
         if not any(field.strip() for field in row.fields):
             continue
         comment = row.fields[0].startswith("#") and 0 not in row.quoted
-        if comment and row.fields[0].startswith(_DIRECTIVE):
-            continue
-        if comment and width == 0:
+        directive = comment and row.fields[0].startswith(_DIRECTIVE)
+        if comment and width == 0 and not directive:
             above = row
-            continue
-        if comment and len(row.fields) != width:
+        if directive or (comment and len(row.fields) != width):
             continue
         if width == 0:
             width = len(row.fields)
@@ -227,13 +227,11 @@ def even(rows: Iterable[Row], per_field: int, per_letter: int) -> Iterator[Row]:
         width = width or len(row.fields)
         if len(row.fields) != width:
             has = f"has {len(row.fields)} fields, the first row has {width}"
-            hint = "are fields with the separator inside quoted?"
-            raise row.place.error(f"{has}; {hint}")
+            raise row.place.error(f"{has}; is a separator inside a field?")
         letters = sum(map(len, row.fields)) if per_letter else 0
         used += per_field * width + per_letter * letters + 200
         if used > limit:
-            problem = "the table does not fit into the memory that may be used"
-            raise TooLargeError(row.place.path, problem)
+            raise TooLargeError(row.place.path, "does not fit into the memory")
         yield row
 
 
@@ -293,16 +291,12 @@ def as_labels(labels: Sequence[str]) -> np.ndarray:
 
     ``007`` and ``1_0`` are text; so are ``1`` and ``1.0`` where both occur.
     """
-    text = np.array(labels, dtype=np.str_)
-    if not all(_PLAIN.fullmatch(label) for label in labels):
-        return text
-    values = {label: Decimal(label) for label in set(labels)}
-    if not all(abs(v) < 2**63 and v == v.to_integral_value() for v in values.values()):
-        return text
-    numbers = {label: int(value) for label, value in values.items()}
-    if len(set(numbers.values())) < len(numbers) or "-0" in numbers:
-        return text
-    return np.array([numbers[label] for label in labels], dtype=np.int64)
+    plain = all(map(_PLAIN.fullmatch, labels)) and "-0" not in labels
+    values = {label: Decimal(label) for label in set(labels)} if plain else {}
+    whole = all(abs(v) < 2**63 and v == v.to_integral_value() for v in values.values())
+    if not values or not whole or len(set(values.values())) < len(values):
+        return np.array(labels, dtype=np.str_)
+    return np.array([int(values[label]) for label in labels], dtype=np.int64)
 
 
 def name_to_text(name: str) -> str:

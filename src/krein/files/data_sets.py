@@ -88,13 +88,15 @@ def source_of(name: str) -> str:
     {"bundled", "scikit-learn", "folder"}
     """
     name = _SAME_AS.get(name, name)
-    if name in _BUNDLED:
-        return "bundled"
-    if name in _SKLEARN:
-        return "scikit-learn"
-    if name in _folder_names():
-        return "folder"
-    raise ValueError(_unknown(name))
+    known = {"bundled": _BUNDLED, "scikit-learn": _SKLEARN, "folder": _folder_names()}
+    for source, names in known.items():
+        if name in names:
+            return source
+    raise ValueError(
+        f"no data set named {name!r}{did_you_mean(name, list_datasets())} Looked in "
+        f"the package, scikit-learn and the folder {data_folder()} (set KREIN_DATA to "
+        "choose another); krein.list_datasets() names what is here"
+    )
 
 
 def load_dataset(name: str) -> Bunch:
@@ -137,14 +139,6 @@ def load_dataset(name: str) -> Bunch:
     return load.get(source_of(name), _from_folder)(name)
 
 
-def _unknown(name: str) -> str:
-    return (
-        f"no data set named {name!r}{did_you_mean(name, list_datasets())} Looked in "
-        f"the package, scikit-learn and the folder {data_folder()} (set KREIN_DATA to "
-        "choose another); krein.list_datasets() names what is here"
-    )
-
-
 def _from_package(name: str) -> Bunch:
     folder = resources.files("krein.files") / "data"
     with resources.as_file(folder / f"{name}.csv.gz") as path:
@@ -164,25 +158,20 @@ def _from_sklearn(name: str) -> Bunch:
 
 
 def _from_folder(name: str) -> Bunch:
-    for suffix, read in zip(_SUFFIXES, (read_npz, read_csv), strict=True):
-        path = data_folder() / f"{name}{suffix}"
-        if path.exists():
-            bunch = read(path, name)
-            bunch.DESCR = f"{name}: {bunch.kind} from the folder {data_folder()}"
-            return bunch
-    raise ValueError(_unknown(name))
+    path, packed = (data_folder() / f"{name}{suffix}" for suffix in _SUFFIXES)
+    bunch = read_npz(path, name) if path.exists() else read_csv(packed, name)
+    bunch.DESCR = f"{name}: {bunch.kind} from the folder {data_folder()}"
+    return bunch
 
 
 _KINDS = {
     "sim": "similarity", "dis": "dissimilarity", "str": "strings", "ts": "series",
-    "graph": "graphs", "spd": "spd",
+    "graph": "graphs", "spd": "spd", "digit": "similarity",
 }  # fmt: skip
 
 
 def kind_of(name: str) -> str:
     """Kind of data that a name announces; feature vectors have no prefix."""
-    if name in _SHAPED:
-        return "similarity"
     if name == "promoters":
         return "strings"
     prefix, _, rest = name.partition("_")

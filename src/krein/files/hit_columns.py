@@ -35,7 +35,10 @@ _TITLES = {
 _WHY = {"evalue": "small e-values are good ones", "distance": "it holds distances"}
 _E_VALUE = re.compile(r"[\d.]+e-\d\d+", re.IGNORECASE)
 _FEWEST = 2  # items that show which way a column goes
-_INSTEAD = "Distances are read by read_matrix, on the command line with --kind distance"
+_INSTEAD = (
+    "Have the search write bit scores. Distances are read by read_matrix, on the "
+    "command line with --kind distance"
+)
 
 
 def table_blocks(path: Path, head: int = 0) -> Iterator[tuple[Place, bytes]]:
@@ -94,9 +97,10 @@ def find_columns(
     table = _Table(path, [title.strip() for title in titles], sample, titled)
     names = table.place("query"), table.place("target")
     place, why = table.score(score)
-    table.refuse_falling(place, pairs)
-    numbers = (place, *(table.place(title) for title in further))
     distances = table.means(place) == "distance"
+    if not pairs or table.means(place) == "evalue":
+        table.refuse_falling(place)
+    numbers = (place, *map(table.place, further))
     return Layout(separator, width, *names, numbers, pairs, head, why, distances)
 
 
@@ -107,17 +111,14 @@ def _cut(lines: Sequence[str]) -> tuple[str, list[list[str]]]:
 
 
 def _is_title_line(rows: list[list[str]], pairs: bool) -> bool:
-    first = rows[0]
-    if any(is_number(field) for field in first):
-        return False
-    return not pairs or (len(rows) > 1 and is_number(rows[1][-1]))
+    below = not pairs or (len(rows) > 1 and is_number(rows[1][-1]))
+    return below and not any(map(is_number, rows[0]))
 
 
 def _commented(text: bytes) -> list[str]:
     """Titles in a comment, as BLAST -outfmt 7 writes them; none if there is none."""
     found = re.search(rb"# Fields:([^\n]*)", text)
-    listed = found[1].decode(errors="replace").split(",") if found else []
-    return [title.strip() for title in listed]
+    return found[1].decode(errors="replace").split(",") if found else []
 
 
 def _has_names(titles: Sequence[str]) -> bool:
@@ -129,8 +130,10 @@ def _has_names(titles: Sequence[str]) -> bool:
 def is_pair_list(lines: Sequence[str]) -> bool:
     """Whether lines are pairs with scores: by titles, or two names and numbers."""
     mark, rows = _cut(lines[:20])
-    if len(rows) > 1 and _has_names(rows[0]):
-        return True
+    if len(rows) > 1:
+        of_score = len(rows[0]) == 3 and _meaning(rows[0][2]) in _TITLES
+        if _has_names(rows[0]) or (of_score and _is_pair(rows[1], "\t")):
+            return True
     return mark in "\t " and all(_is_pair(row, mark) for row in rows)
 
 
@@ -180,10 +183,8 @@ def _guess(sample: list[list[str]], titles: list[str]) -> int | None:
     if falling:
         titles[falling[0]] = "evalue"
     behind = [k for k in rising if k - 1 in falling]
-    if len(rest) == 1 and falling:
-        return rest[0]
-    best = behind or rising[-1:]
-    return best[0] if best else None
+    only = rest if len(rest) == 1 and falling else []
+    return next(iter(only or behind or rising[-1:]), None)
 
 
 def _way(sample: list[list[str]], column: int, query: int = 0, target: int = 1) -> int:
@@ -228,11 +229,9 @@ class _Table:
 
     def find(self, title: str) -> int | None:
         """Place of a title, or of another word for it."""
-        lower = [title.lower() for title in self.titles]
-        if title.lower() in lower:
-            return lower.index(title.lower())
-        same = (k for k in range(len(lower)) if self.means(k) == _meaning(title))
-        return next(same, None)
+        lower, word = [title.lower() for title in self.titles], title.lower()
+        same = [k for k in range(len(lower)) if self.means(k) == _meaning(word)]
+        return lower.index(word) if word in lower else next(iter(same), None)
 
     def place(self, title: str) -> int:
         """Place of a title, or a FormatError."""
@@ -268,23 +267,19 @@ class _Table:
         growing = [k for k in left if self.means(k) not in _WHY]
         return (growing or left)[0] if len(growing or left) == 1 else None
 
-    def refuse_falling(self, place: int, pairs: bool) -> None:
+    def refuse_falling(self, place: int) -> None:
         """Refuse a score that is small for what is alike, and name a better column."""
-        means = self.means(place)
         names = self.place("query"), self.place("target")
-        if pairs and means != "evalue":
-            return  # may be distances
-        if means not in _WHY and _way(self.sample, place, *names) >= 0:
-            return
-        better = self.find("bitscore")
-        if better is None or better == place:
-            others = [k for k in range(len(self.titles)) if k not in (*names, place)]
-            rising = (k for k in others if _way(self.sample, k, *names) > 0)
-            better = next(rising, None)
-        why = _WHY.get(means, "items have less of it with themselves than with others")
-        search = "" if means == "distance" else "Have the search write bit scores. "
-        repair = search + _INSTEAD
-        if better is not None:
+        why = _WHY.get(self.means(place))
+        if why is None:
+            if _way(self.sample, place, *names) >= 0:
+                return
+            why = "items have less of it with themselves than with others"
+        others = [k for k in range(len(self.titles)) if k not in (*names, place)]
+        rising = [k for k in others if _way(self.sample, k, *names) > 0]
+        titled = [k for k in others if self.means(k) == "bitscore"]
+        repair = _INSTEAD
+        for better in [*titled, *rising][:1]:
             repair = f"Take {self.called(better)}: score={better + 1}"
         problem = f"{self.called(place)} is no score: {why}. {repair}"
         raise FallingScoreError(self.path, problem)

@@ -106,19 +106,14 @@ def read_hits(
         wrong = (found.largest > 1.0) != ((min_identity or 0.0) > 1.0)
         if min_identity and found.largest and wrong:
             unit = "percent" if found.largest > 1.0 else "shares of 1"
-            raise FormatError(
-                file,
-                f"identities are up to {found.largest:g}, which is in {unit}; "
-                f"min_identity={min_identity:g} must be in the same unit",
-            )
+            are = f"identities are up to {found.largest:g}, which is in {unit}"
+            must = f"min_identity={min_identity:g} must be in the same unit"
+            raise FormatError(file, f"{are}; {must}")
         return replace(found.matrix(several), notes=[layout.why])
 
 
 def collect(
-    path: Path,
-    layout: Layout,
-    found: Collected,
-    bounds: Array | None = None,
+    path: Path, layout: Layout, found: Collected, bounds: Array | None = None
 ) -> Collected:
     """Read all pairs of a table, or the hits whose numbers lie between the bounds."""
     for first, text in table_blocks(path, layout.head):
@@ -187,7 +182,7 @@ class Collected:
         else:
             query = self.rows.codes(block.query)
             target = self.columns.codes(block.target)
-        chosen = slice(None) if kept is None or kept.all() else kept
+        chosen = slice(None) if kept is None else kept
         parts = query, target, block.numbers[:, 0]
         for long, part in zip(self.arrays, parts, strict=True):
             long.frombytes(part[chosen].tobytes())
@@ -281,16 +276,14 @@ def load_hits(
 ) -> Named:
     """Read .npz of `scipy.sparse.save_npz` or `write_hits`; nothing is unpickled."""
     arrays = read_arrays(path)
-    kind = arrays.get("format")
-    kind = kind.item().decode() if kind is not None and kind.dtype.kind == "S" else kind
-    needed = ("indptr", "indices", "data", "shape")
-    if str(kind) != "csr" or any(key not in arrays for key in needed):
-        found = ", ".join(sorted(arrays)) or "nothing"
+    data, indices, indptr, shape = (
+        arrays.get(key, ()) for key in ("data", "indices", "indptr", "shape")
+    )
+    if arrays.get("format") not in (b"csr", "csr") or not len(indptr):
         form = "a sparse matrix in csr form (scipy.sparse.save_npz(path, A.tocsr()))"
-        raise FormatError(path, f"expected {form}, found {found}")
-    parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        raise FormatError(path, f"expected {form}, found {', '.join(sorted(arrays))}")
     try:
-        matrix = scipy.sparse.csr_array(parts, shape=tuple(arrays["shape"]))
+        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(shape))
         matrix.check_format(full_check=True)
         rows: Any = arrays.get("names") if names is None else names
         columns: Any = arrays.get("columns") if against is None else against

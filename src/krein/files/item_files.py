@@ -17,11 +17,12 @@ from krein.arrays import available_memory
 from krein.files import cells, sources, tables
 from krein.files.cells import Row
 from krein.files.matching import choose_labels, labels_in_column
-from krein.files.sources import FormatError, How, Named, Place
+from krein.files.sources import FormatError, How, Line, Named, Place, text_lines
 
 _ATTRIBUTE = re.compile(
     r"""@attribute\s+(?:'(.*?)'|"(.*?)"|([^\s{]+))\s*(.*)""", re.IGNORECASE
 )
+_TRUTH = {"true", "false"}
 _NUMERIC = ("numeric", "real", "integer")
 _WEIGHT = 5  # a digit and a separator become 8 bytes
 _TITLE = re.compile(r">[ \t]*(\S+).*\n")
@@ -59,7 +60,7 @@ def careful_fasta(path: Path) -> Named:
     names: list[str] = []
     starts: list[Place] = []
     parts: list[str] = []
-    for place, text in sources.text_lines(path, weight=2):
+    for place, text in text_lines(path, weight=2):
         if text.startswith(">"):
             names += text[1:].split(maxsplit=1)[:1]
             starts.append(place)
@@ -78,21 +79,24 @@ def careful_fasta(path: Path) -> Named:
     for name, place, part in zip(names, starts, parts, strict=True):
         if not part:
             raise place.error(f"the sequence {name!r} is empty; is the file complete?")
-    if not parts:
-        raise FormatError(path, "there are no sequences in the file")
-    return Named(parts, sources.unique_names(names, starts))
+    return Named(_some(parts, path, "sequences"), sources.unique_names(names, starts))
+
+
+def _some(items: Any, path: Path, what: str) -> Any:
+    """Return what was found, if anything."""
+    if not items:
+        raise FormatError(path, f"there are no {what} in the file; is it complete?")
+    return items
 
 
 def read_lines(path: Path, how: How | None = None) -> Named:
     """Read one string per line."""
     strings = []
-    for place, text in sources.text_lines(path):
+    for place, text in text_lines(path):
         if not text.strip():
             raise place.error("the line is empty; expected a string")
         strings.append(text.strip())
-    if not strings:
-        raise FormatError(path, "the file is empty; expected one string per line")
-    return Named(strings)
+    return Named(_some(strings, path, "strings"))
 
 
 def read_ucr(path: Path, how: How) -> Named:
@@ -109,31 +113,23 @@ def read_ucr(path: Path, how: How) -> Named:
             raise row.place.error("expected a label and at least one value")
         labels.append(fields[0])
         series.append(_numbers(fields[1:], row.place, 2))
-    if not series:
-        raise FormatError(path, "there are no series in the file")
-    return Named(_stack(series), target=cells.as_labels(labels))
+    return Named(_stack(series, path), target=cells.as_labels(labels))
 
 
 def _numbers(fields: Sequence[str], place: Place, first: int) -> np.ndarray:
     """Numbers of fields; the first of them is in this column."""
     places = enumerate(fields, start=first)
-    return np.array(
-        [cells.parse_number(field, place, column) for column, field in places]
-    )
+    return np.array([cells.parse_number(field, place, k) for k, field in places])
 
 
-def _stack(series: list[np.ndarray]) -> np.ndarray | list[np.ndarray]:
-    same = len({item.shape for item in series}) == 1
+def _stack(series: list[np.ndarray], path: Path) -> np.ndarray | list[np.ndarray]:
+    same = len({item.shape for item in _some(series, path, "series")}) == 1
     return np.stack(series) if same else series
 
 
-def _around_data(
-    path: Path, comment: str, weight: int
-) -> tuple[list[sources.Line], Any]:
+def _around_data(path: Path, comment: str, weight: int) -> tuple[list[Line], Any]:
     """Return the lines that begin with @, up to @data, and those that follow it."""
-    stripped = (
-        (place, text.strip()) for place, text in sources.text_lines(path, weight)
-    )
+    stripped = ((place, text.strip()) for place, text in text_lines(path, weight))
     lines, header = sources.without_comments(stripped, comment), []
     for place, text in lines:
         if not text.startswith("@"):
@@ -163,14 +159,11 @@ def read_ts(path: Path, how: How | None = None) -> Named:
         rows = [_numbers(channel.split(","), place, 1) for channel in channels]
         if not rows or len({row.size for row in rows}) > 1:
             raise place.error("the channels of a series must have one length")
-        n_channels = len(np.atleast_2d(series[0])) if series else len(rows)
-        if len(rows) != n_channels:
-            has = f"has {len(rows)} channels, the first series has {n_channels}"
-            raise place.error(has)
         series.append(rows[0] if len(rows) == 1 else np.stack(rows))
-    if not series:
-        raise FormatError(path, "there is no series behind @data; is it complete?")
-    return Named(_stack(series), target=cells.as_labels(labels) if labelled else None)
+        if series[-1].shape[:-1] != series[0].shape[:-1]:
+            raise place.error(f"has {len(rows)} channels, the first series has others")
+    target = cells.as_labels(labels) if labelled else None
+    return Named(_stack(series, path), target=target)
 
 
 def read_arff(path: Path, how: How | None = None) -> Named:
@@ -180,14 +173,13 @@ def read_arff(path: Path, how: How | None = None) -> Named:
     attributes = [_arff_attribute(text, place) for place, text in declared]
     n = len(attributes)
     rows = [(place, _arff_fields(text, n, place)) for place, text in lines]
-    if not rows:
-        raise FormatError(path, "there is no row behind @data; is it complete?")
-    nominal = [k for k, (_, kind) in enumerate(attributes) if kind == "nominal"]
+    rows = _some(rows, path, "rows")
+    nominal = [k for k, (_, is_number) in enumerate(attributes) if not is_number]
     if len(nominal) > 1:
         has = f"has {len(nominal)} nominal attributes, one (the label) is expected"
         first = attributes[nominal[0]][0]
         raise FormatError(path, f"{has}; encode {first!r} as numbers first")
-    numeric = [k for k in range(len(attributes)) if k not in nominal]
+    numeric = [k for k in range(n) if k not in nominal]
     data = [
         [cells.parse_number(f[k], place, k + 1) for k in numeric] for place, f in rows
     ]
@@ -196,15 +188,14 @@ def read_arff(path: Path, how: How | None = None) -> Named:
     return Named(np.array(data), columns=columns, target=target)
 
 
-def _arff_attribute(text: str, place: Place) -> tuple[str, str]:
+def _arff_attribute(text: str, place: Place) -> tuple[str, bool]:
+    """Name of an attribute, and whether it is a number."""
     found = _ATTRIBUTE.fullmatch(text)
     quoted, doubly, plain, kind = found.groups() if found else ("", "", text, "")
-    name = quoted or doubly or plain or ""
-    if kind.startswith("{"):
-        return name, "nominal"
-    if kind.lower().startswith(_NUMERIC):
-        return name, "numeric"
-    raise place.error(f"attribute {name!r} is of kind {kind!r}; numeric or {{...}}")
+    name, numeric = quoted or doubly or plain or "", kind.lower().startswith(_NUMERIC)
+    if not numeric and not kind.startswith("{"):
+        raise place.error(f"attribute {name!r} is of kind {kind!r}; numeric or {{...}}")
+    return name, numeric
 
 
 def _arff_fields(text: str, n: int, place: Place) -> list[str]:
@@ -223,7 +214,7 @@ def read_libsvm(path: Path, how: How | None = None) -> Named:
     """Read ``label index:value ...`` lines into a dense matrix."""
     from sklearn.datasets import load_svmlight_file
 
-    lines = [text for _, text in sources.text_lines(path, weight=7)]
+    lines = [text for _, text in text_lines(path, weight=7)]
     file = io.BytesIO("\n".join(lines).encode())
     try:
         X, labels = load_svmlight_file(file, zero_based=False)
@@ -243,8 +234,7 @@ def read_columns(path: Path, how: How) -> Named:
     """
     mark = how.separator or cells.find_separator(path, numbers=False)
     header, *rows = cells.text_rows(path, mark)
-    if not rows:
-        raise FormatError(path, "there is a header but no row")
+    _some(rows, path, "rows below the header")
     titles = dict(enumerate(header.texts()))
     named = len(titles) > 1 and not titles[0]
     labels, note = Named(None), ""
@@ -273,10 +263,8 @@ def read_columns(path: Path, how: How) -> Named:
 
 def _names_in_front(rows: list[Row]) -> list[str] | None:
     """Return the first column below an empty title as names, unless it counts rows."""
-    names = [row.name(0) for row in rows]
-    if tables.is_numbering(names):
-        return None
-    return sources.unique_names(names, [row.place for row in rows])
+    names = sources.unique_names([row.name(0) for row in rows], [r.place for r in rows])
+    return None if tables.is_numbering(names) else names
 
 
 def _texts(rows: list[Row], column: int) -> list[str]:
@@ -317,13 +305,13 @@ def _numbers_in(rows: list[Row], k: int, title: str, comma: bool) -> list[float]
 
 def _mixed_column(rows: list[Row], k: int, comma: bool) -> list[float | str | None]:
     """Cells as numbers if all of them are, else as text; None where one is missing."""
-    entries = [
-        None if row.text(k).lower() in cells.MISSING else row.text(k) for row in rows
-    ]
-    words = [
-        cells.with_decimal_point(cell) if comma else cell for cell in entries if cell
-    ]
-    if not all(map(cells.is_number, words)):
-        return list(entries)
-    found = zip(rows, entries, strict=True)
-    return [None if cell is None else row.number(k, comma) for row, cell in found]
+    texts = [row.text(k) for row in rows]
+    missing = [text.lower() in cells.MISSING for text in texts]
+    words = [text for text, gap in zip(texts, missing, strict=True) if not gap]
+    plain = [cells.with_decimal_point(word) for word in words] if comma else words
+    if not all(map(cells.is_number, plain)):
+        if {word.lower() for word in words} <= _TRUTH:  # R, pandas and JSON differ
+            texts = [text.lower() for text in texts]
+        return [None if gap else text for text, gap in zip(texts, missing, strict=True)]
+    found = zip(rows, missing, strict=True)
+    return [None if gap else row.number(k, comma) for row, gap in found]

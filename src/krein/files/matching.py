@@ -100,17 +100,15 @@ class Labels:
 
 def labels_in_column(rows: Sequence[Row], column: int, note: str) -> Labels:
     """Return the labels in a column of a table, counted from 0."""
-    texts = [row.name(column) for row in rows]
+    texts = np.array([row.name(column) for row in rows], dtype=object)
     missing = np.array([row.lacks_label(column) for row in rows])
-    places = [row.place for row in rows]
-    return Labels(np.array(texts, dtype=object), missing, note, places, column + 1)
+    return Labels(texts, missing, note, [row.place for row in rows], column + 1)
 
 
 def _from_array(path: Path) -> Labels:
     labels = np.asarray(read_npy(path).data)
     if labels.ndim != 1 or labels.dtype.kind not in "biufU" or not labels.size:
-        found = f"shape {labels.shape} of {labels.dtype}"
-        raise FormatError(path, f"expected labels, got {found}")
+        raise FormatError(path, f"expected labels, got shape {labels.shape}")
     missing = np.isin(labels, list(cells.MISSING_LABELS))
     missing = np.isnan(labels) if labels.dtype.kind == "f" else missing
     note, places = f"read {labels.size} labels", [Place(path)] * labels.size
@@ -125,11 +123,9 @@ def _from_text(
     titled = column is not None or _has_header(rows, names, n_items)
     rows = rows[1:] if titled else rows
     if column is None and width > 2:
-        has = (
-            f"has {width} columns ({', '.join(first.texts())}); expected a label, or a"
-        )
-        choose = "choose the column with column= (--label-column TITLE)"
-        raise FormatError(path, f"{has} name and a label, per line: {choose}")
+        has = f"has {width} columns ({', '.join(first.texts())})"
+        choose = "choose that of the labels with column= (--label-column TITLE)"
+        raise FormatError(path, f"{has}; {choose}")
     if not rows:
         raise FormatError(path, "there are no labels in the file")
     place, beside, where = width - 1, 0 if width == 2 else None, ""
@@ -151,23 +147,18 @@ def _from_text(
 def _find_separator(path: Path, names: Names) -> str:
     """Return the separator; blanks may stand inside labels, unless names end there."""
     mark = cells.find_separator(path, "\t;,", numbers=False, otherwise="")
-    if not mark and names is not None:
-        known = set(names)
-        lines = islice(sources.text_lines(path), 100)
-        firsts = [text.split(maxsplit=1) for _, text in lines]
-        pairs = [words for words in firsts if len(words) == 2]
-        if pairs and sum(words[0] in known for words in pairs) > len(firsts) // 2:
-            mark = " "
-    return mark or "\t"
+    lines, known = islice(sources.text_lines(path), 100), set(names or ())
+    words = [text.split(maxsplit=1) for _, text in lines]
+    named = sum(len(pair) == 2 and pair[0] in known for pair in words)
+    return mark or (" " if named > len(words) // 2 else "\t")
 
 
 def _has_header(rows: list[Row], names: Names, n_items: int | None) -> bool:
     """Whether the first row is titles: by the items where they are known."""
     first, *others = [row.texts() for row in rows]
     if len(first) == 2 and names is not None and others:
-        known = set(names)
-        if first[0] in known or others[0][0] in known:
-            return first[0] not in known
+        if first[0] in names or others[0][0] in names:
+            return first[0] not in names
     if len(first) > 1 and first[0].lower() in cells.NAME_TITLES:
         return True
     if n_items is not None and len(rows) in (n_items, n_items + 1):
@@ -202,11 +193,8 @@ def _matched(
             return Named(np.arange(n), own, notes=[note])
         if not is_numbering(own):
             has = f"the labels have names ({own[0]!r}, ...) but the items have none"
-            repair = (
-                "Give items with names (K.npz, K.csv), or say that the order is the"
-            )
-            same = "same: --ignore-names, ignore_names=True"
-            raise FormatError(path, f"{has}. {repair} {same}")
+            same = "Is the order the same? --ignore-names (ignore_names=True)"
+            raise FormatError(path, f"{has}. {same}")
         own = None
     if n_items is not None and n != n_items:
         raise FormatError(path, f"has {n} labels for {n_items} items")
@@ -233,8 +221,7 @@ def _ignored(own: list[str], names: Names) -> dict[str, str]:
     start = "The names beside the labels were ignored"
     if names is None:
         doubt = "the items have none: nothing shows that the order is the same"
-        text = f"{start}, and {doubt}. Names travel in .npz and .csv files."
-        return {"order-unchecked": text}
+        return {"order-unchecked": f"{start}, and {doubt}."}
     differ = sum(a != b for a, b in zip(own, names, strict=True))
     same = "they are those of the items, in the same order"
     found = f"{differ} of {len(names)} items have another name" if differ else same
@@ -276,8 +263,7 @@ def _no_label(
     if place >= 0:
         problem = f"the label is missing{whose} ({count} have none); {cells.SKIP}"
         return found.places[place].error(problem, found.column)
-    listed = ", ".join(map(repr, (found.names or [])[:3]))
-    own = f"its own names are {listed}, ..."
+    own = f"its own names are {_some(found.names or [])}"
     return FormatError(path, f"has no label{whose} ({count}); {own}; {cells.SKIP}")
 
 
@@ -305,10 +291,9 @@ def align_columns(read: Named, expected: Sequence[str]) -> Named:
     missing = [name for name in expected if name not in position]
     if missing:
         unknown = [name for name in given if name not in set(expected)]
-        raise ValueError(
-            f"the {len(given)} columns are not the {len(expected)} training items of "
-            f"the model: missing {_some(missing)}; unknown {_some(unknown)}"
-        )
+        are = f"the {len(given)} columns are not the {len(expected)} training items"
+        which = f"missing {_some(missing)}; unknown {_some(unknown)}"
+        raise ValueError(f"{are} of the model: {which}")
     data = read.data[:, [position[name] for name in expected]]
     left = len(given) - len(expected)
     note = "columns put into the order of the training items, by name"

@@ -81,12 +81,8 @@ _FOREIGN = {
 UNSTABLE = {"ColumnTransformer", "MissingIndicator", "SimpleImputer"}
 # What the command line notes on a model: names and labels of its training items, the
 # least and largest number between them, and the titles of a table of items.
-_ABOUT_ITEMS = (
-    Fitted("item_names_", "names", needed=False),
-    Fitted("item_labels_", "names", needed=False),
-    Fitted("item_range_", "numbers", needed=False),
-    Fitted("item_columns_", "names", needed=False),
-)
+_NOTED = {"names": "names", "labels": "names", "range": "numbers", "columns": "names"}
+_ABOUT_ITEMS = [Fitted(f"item_{k}_", kind, needed=False) for k, kind in _NOTED.items()]
 
 
 def known_class(name: str) -> Any:
@@ -96,10 +92,7 @@ def known_class(name: str) -> Any:
     module = krein._WHERE.get(name, "")
     if not module.startswith(("krein.estimators.", "krein.comparison.")):
         return None
-    try:
-        found = getattr(krein, name)
-    except ImportError:
-        return None
+    found = getattr(krein, name)
     is_estimator = isinstance(found, type) and issubclass(found, BaseEstimator)
     return found if is_estimator else None
 
@@ -112,11 +105,8 @@ def state_of(cls: type) -> dict[str, Fitted]:
         words = _FOREIGN[name][1].split()
         if name not in ("Pipeline", "TransformedTargetRegressor"):  # they ask a step
             words += ["n_features_in_", "feature_names_in_"]
-        parts = [word.partition("=") for word in words]
-        entries = [
-            Fitted(name, "anything", needed=False, attribute=place)
-            for name, _, place in parts
-        ]
+        parts = [word.partition("=")[::2] for word in words]
+        entries = [Fitted(k, "anything", None, False, place) for k, place in parts]
     return {entry.name: entry for entry in (*entries, *_ABOUT_ITEMS)}
 
 
@@ -240,12 +230,10 @@ class Writer:
         if isinstance(value, np.dtype):
             return {TAG: "dtype", "name": value.str}
         if isinstance(value, partial) and not value.args:
-            function = self.encode(value.func, where)
-            params = self._all(value.keywords, where)
-            return {TAG: "partial", "function": function, "params": params}
+            named = {"params": self._all(value.keywords, where)}
+            return {TAG: "partial", "function": self.encode(value.func, where), **named}
         if callable(value) and hasattr(value, "__qualname__"):
-            name = f"{value.__module__}:{value.__qualname__}"
-            return {TAG: "function", "name": name}
+            return {TAG: "function", "name": f"{value.__module__}:{value.__qualname__}"}
         raise TypeError(
             f"{where} is a {type(value).__module__}.{name}, which a model file cannot "
             "hold. For other steps and calibration: skops.io.dump, and skops.io.load "

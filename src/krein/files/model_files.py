@@ -39,6 +39,14 @@ from krein.store.state import faults_of
 _FORMAT = 3
 _TREE = "model.json"
 _JSON_GROWTH = 25  # bytes of Python objects per byte of JSON, at most
+# Kinds of values that are made of one entry of their node.
+_PLAIN: dict[Any, tuple[str, Callable[[Any], Any]]] = {
+    "float": ("value", float),
+    "tuple": ("items", tuple),
+    "slice": ("parts", lambda parts: slice(*parts)),
+    "dtype": ("name", np.dtype),
+    "dict": ("items", dict),
+}
 
 
 class ModelFileError(ValueError):
@@ -96,8 +104,8 @@ def save_model(est: Any, path: str | Path) -> Path:
     array(['a', 'a', 'b'], dtype='<U1')
     """
     if not isinstance(est, BaseEstimator):
-        what = f"save_model takes one fitted estimator, got {type(est).__name__}"
-        raise TypeError(f"{what}; save several models to several files")
+        got = f"got {type(est).__name__}; save several models to several files"
+        raise TypeError(f"save_model takes one fitted estimator, {got}")
     if unfitted := known.first_unfitted(est):
         raise NotFittedError(f"this {unfitted} is not fitted; fit it before saving it")
     writer = known.Writer()
@@ -216,11 +224,10 @@ class _Reader:
         self.sklearn = str(tree.get("scikit-learn", "unknown"))
         self.format = tree["format"]
         if not 1 <= self.format <= _FORMAT:
-            raise ModelFileError(
-                f"the model was saved by krein {self.version} in file format "
-                f"{self.format}; krein {krein.__version__} reads formats 1 to "
-                f"{_FORMAT}. Load it with krein {self.version}, or save it again"
-            )
+            saved = f"the model was saved by krein {self.version} in file format"
+            reads = f"krein {krein.__version__} reads formats 1 to {_FORMAT}"
+            load = f"Load it with krein {self.version}, or save it again"
+            raise ModelFileError(f"{saved} {self.format}; {reads}. {load}")
         model = self.decode(tree.get("model"))
         if not isinstance(model, BaseEstimator):
             raise ModelFileError("the file holds no estimator")
@@ -246,28 +253,17 @@ class _Reader:
             return [self.decode(item) for item in node]
         if not isinstance(node, dict):
             return node
-        read = getattr(self, f"_read_{node.get(TAG)}", None)
+        kind = node.get(TAG)
+        if kind in _PLAIN:
+            key, made = _PLAIN[kind]
+            return made(self.decode(node[key]))
+        read = getattr(self, f"_read_{kind}", None)
         if read is None:
-            raise ModelFileError(f"unknown kind of value {node.get(TAG)!r}")
+            raise ModelFileError(f"unknown kind of value {kind!r}")
         return read(node)
 
     def _all(self, named: dict[str, Any]) -> dict[str, Any]:
         return {name: self.decode(value) for name, value in named.items()}
-
-    def _read_float(self, node: dict) -> float:
-        return float(node["value"])
-
-    def _read_tuple(self, node: dict) -> tuple:
-        return tuple(self.decode(node["items"]))
-
-    def _read_slice(self, node: dict) -> slice:
-        return slice(*self.decode(node["parts"]))
-
-    def _read_dtype(self, node: dict) -> np.dtype:
-        return np.dtype(str(node["name"]))
-
-    def _read_dict(self, node: dict) -> dict:
-        return {self.decode(k): self.decode(v) for k, v in node["items"]}
 
     def _read_objects(self, node: dict) -> np.ndarray:
         items = self.decode(node["items"])
@@ -305,8 +301,8 @@ class _Reader:
             raise ModelFileError("histories name their numbers more often than once")
         history = History()
         for row in zip(*columns.values(), strict=True):
-            facts = {k: float(v) for k, v in zip(columns, row, strict=True)}
-            history.record(**{k: v for k, v in facts.items() if not math.isnan(v)})
+            facts = zip(columns, map(float, row), strict=True)
+            history.record(**{k: v for k, v in facts if not math.isnan(v)})
         return history
 
     def _read_record(self, node: dict) -> Any:

@@ -64,9 +64,7 @@ def _is_phylip(lines: list[str]) -> bool:
     if cells.parse_count(lines[0]) is None or len(lines) < 2:
         return False
     name, *numbers = lines[1].split()
-    return not cells.is_number(name) and all(
-        cells.is_number(number) for number in numbers
-    )
+    return not cells.is_number(name) and all(map(cells.is_number, numbers))
 
 
 def _read_vectors(path: Path, how: How) -> Named:
@@ -234,29 +232,27 @@ def _read(found: Format, path: Path, how: How, *, matrix: bool) -> Named:
     reader: Any = found.matrix if matrix else found.items
     try:
         return reader(path, how)
+    except sources.TooLargeError:
+        raise
     except FormatError as error:
-        table = found.name in ("csv", "tsv", "ucr")
-        if not table or isinstance(error, sources.TooLargeError):
-            raise
-        raise error.in_file(path, _hint(path, matrix)) from None
+        hint = _hint(path, matrix) if found.name in ("csv", "tsv", "ucr") else ""
+        raise error.in_file(path, hint) from None
 
 
 def _hint(path: Path, matrix: bool) -> str:
     try:
-        rows = cells.read_rows(path, cells.find_separator(path))
-        texts, n_rows = next(rows).texts(), 1 + sum(1 for _ in rows)
-    except (FormatError, StopIteration):
+        first, *others = cells.read_rows(path, cells.find_separator(path))
+    except (FormatError, ValueError):
         return ""
+    texts = first.texts()
     titles = ", ".join([text for text in texts if text][:8])
-    if matrix:
-        if len(texts) < 2 or abs(n_rows - len(texts)) < 2:  # the shape of a matrix
-            return ""
-        return (
-            ". Is it a table of items? Name their column and a kernel: --items COLUMN "
-            f"--kernel NAME (read_items(path, column=COLUMN)); there are {titles}"
-        )
-    if all(map(cells.is_number_or_missing, texts)):
+    is_square = len(texts) < 2 or abs(len(others) + 1 - len(texts)) < 2
+    if is_square if matrix else all(map(cells.is_number_or_missing, texts)):
         return ""
+    if matrix:
+        name = "Name their column and a kernel: --items COLUMN --kernel NAME"
+        python = "(read_items(path, column=COLUMN))"
+        return f". Is it a table of items? {name} {python}; there are {titles}"
     if len(texts) == 1:
         return ". For items that are text, one per line: format='lines'"
     return f". For items that are text: column= (--items), one of {titles}"
@@ -290,18 +286,14 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
 
 def _by_content(head: bytes) -> Format | None:
     """Formats that cannot be taken for another one."""
-    text = head.decode("utf-8-sig", errors="replace")
-    lines = text.splitlines()[
-        : -1 if len(head) == 4096 else None
-    ]  # the last is cells.cut
+    lines = head.decode("utf-8-sig", errors="replace").splitlines()
+    lines = lines[:-1] if len(head) == 4096 else lines  # the last is cut
     lines = [line for line in lines if line.strip() and line[0] not in "#%"]
-
-    def fits(test: Any) -> bool:
-        if callable(test):
-            return bool(lines) and test(lines)
-        return head.startswith(test)
-
-    return next((format for format in FORMATS if fits(format.known_by)), None)
+    for format in FORMATS:
+        test = format.known_by
+        if lines and test(lines) if callable(test) else head.startswith(test):
+            return format
+    return None
 
 
 def _needs_kernel(found: Format) -> str:

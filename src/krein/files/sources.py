@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-import stat
 import sys
 import tempfile
 import zlib
@@ -219,8 +218,6 @@ def readable(path: str | os.PathLike) -> Iterator[Path]:
     Devices and pipes are refused: they may never end, and cannot be looked at twice.
     """
     if str(path) == "-":
-        if sys.stdin is None:
-            raise FormatError("standard input", "is closed; name a file instead")
         with tempfile.TemporaryDirectory() as folder:
             kept = Path(folder) / "stdin"
             with open(kept, "xb") as handle:
@@ -236,9 +233,8 @@ def readable(path: str | os.PathLike) -> Iterator[Path]:
         raise FileNotFoundError(f"{shown} is not a file: there is nothing of this name")
     if path.is_dir():
         raise IsADirectoryError(f"{shown} is not a file but a folder")
-    if not stat.S_ISREG(path.stat().st_mode):
-        problem = "is not a file but a device or a pipe; pass - for standard input"
-        raise FormatError(path, problem)
+    if not path.is_file():
+        raise FormatError(path, "is a device or a pipe; pass - for standard input")
     yield path
 
 
@@ -256,8 +252,8 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 while block := handle.read(_BLOCK):
                     yield block
         except (EOFError, OSError, zlib.error) as error:
-            problem = f"the file cannot be unpacked ({error}); is it complete?"
-            raise FormatError(path, problem) from None
+            why = f"cannot be unpacked ({error}); is it complete?"
+            raise FormatError(path, why) from None
 
 
 def _frames(raw: IO[bytes]) -> Iterator[bytes]:
@@ -284,10 +280,8 @@ def _new_frame() -> Any:
     try:
         return import_module("compression.zstd").ZstdDecompressor()
     except ImportError:
-        package = import_optional(
-            "zstandard", extra="hits", needed_for="reading a file packed by Zstandard"
-        )
-        return package.ZstdDecompressor().decompressobj()
+        how = {"extra": "hits", "needed_for": "reading a file packed by Zstandard"}
+        return import_optional("zstandard", **how).ZstdDecompressor().decompressobj()
 
 
 def file_head(path: Path, size: int = 4096) -> bytes:

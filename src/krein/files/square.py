@@ -22,7 +22,7 @@ from krein.files.sources import FormatError, How, Named, Names, Place
 from krein.files.tables import read_table
 
 _FIELDS = ("real", "double", "integer", "pattern")
-_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+_SIGNS = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
 
 class _Header(NamedTuple):
@@ -33,9 +33,9 @@ class _Header(NamedTuple):
     symmetry: str
 
     @property
-    def sign(self) -> float:
+    def sign(self) -> int:
         """What the mirror entry is multiplied by; 0 where there is none."""
-        return {"general": 0.0, "symmetric": 1.0, "skew-symmetric": -1.0}[self.symmetry]
+        return _SIGNS[self.symmetry]
 
 
 def _header(text: str, place: Place) -> _Header:
@@ -43,7 +43,7 @@ def _header(text: str, place: Place) -> _Header:
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
         raise place.error("expected '%%MatrixMarket matrix ...'")
     layout, field, symmetry = words[2:]
-    if layout not in ("coordinate", "array") or symmetry not in _SYMMETRIES:
+    if layout not in ("coordinate", "array") or symmetry not in _SIGNS:
         raise place.error(f"{layout} {symmetry} is not read")
     if field not in _FIELDS or (field == "pattern" and layout == "array"):
         raise place.error(f"{field} {layout} is not a matrix of numbers")
@@ -66,7 +66,7 @@ def read_matrix_market(path: Path, how: How | None = None) -> Named:
     if n != m and header.sign:
         raise place.error(f"a symmetric matrix has {n} rows and {m} columns")
     sources.require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
-    total = n * (n + int(header.sign)) // 2 if header.sign else n * m
+    total = n * (n + header.sign) // 2 if header.sign else n * m
     wanted = entries[0] if entries else total
     blocks = _number_blocks(path, place.line or 0, header)
     if header.coordinate:
@@ -115,19 +115,13 @@ def _from_entries(
 
 
 def _from_values(
-    blocks: Iterator[np.ndarray],
-    header: _Header,
-    shape: tuple[int, int],
-    wanted: int,
+    blocks: Iterator[np.ndarray], header: _Header, shape: tuple[int, int], wanted: int
 ) -> tuple[np.ndarray, int]:
     """Put one value a line, column by column, into a matrix."""
-    values, seen = np.zeros(wanted), 0
-    for numbers in blocks:
-        room = values[seen : seen + len(numbers)]
-        room[:] = numbers[: len(room), 0]
-        seen += len(numbers)
-    if not header.sign:
-        return values.reshape(shape[::-1]).T, seen
+    values = np.concatenate([np.empty((0, 1)), *blocks])[:, 0]
+    seen = len(values)
+    if seen != wanted or not header.sign:
+        return np.resize(values, shape[::-1]).T, seen
     K = np.zeros(shape)
     # The lower triangle column by column is the upper one row by row.
     rows, columns = np.triu_indices(len(K), k=int(header.sign < 0))
@@ -149,8 +143,7 @@ def read_phylip(path: Path, how: How | None = None) -> Named:
     names, starts = [], []
     for i in range(n):
         if not lines:
-            has = f"{n} items are announced, {i} follow"
-            raise FormatError(path, f"{has}; is the file complete?")
+            raise FormatError(path, f"{n} items are announced, {i} follow")
         wanted = i if lower else n
         starts.append(lines[0][0])
         name, D[i, :wanted] = _read_item(lines, wanted)
@@ -176,8 +169,7 @@ def _read_item(lines: deque[sources.Line], wanted: int) -> tuple[str, list[float
         words = enumerate(line.split(), 1)
         values += [cells.parse_number(word, place, k) for k, word in words]
     if len(values) != wanted:
-        has = f"item {name!r} has {len(values)} distances, expected {wanted}"
-        raise place.error(has)
+        raise place.error(f"item {name!r} has {len(values)} of {wanted} distances")
     return cells.name_from_text(name), values
 
 
@@ -205,19 +197,17 @@ def read_pairs(path: Path, how: How) -> Named:
     absent = np.isneginf(K)
     if distances and not how.apart:
         np.fill_diagonal(absent, False)
-    wanted = absent if how.apart else np.triu(absent)
-    if wanted.any() and (distances or how.missing == "error"):
-        i, j = np.argwhere(wanted)[0]
+    wanted = np.argwhere(absent if how.apart else np.triu(absent))
+    for i, j in wanted[:1] if distances or how.missing == "error" else ():
         fill = "measure them" if distances else "pass missing=0 to fill them"
-        first = f"({names[i]!r}, {titles[j]!r})"
-        missing = f"{int(wanted.sum())} pairs are missing, the first is {first}; {fill}"
-        raise FormatError(path, missing)
+        first = f"the first is ({names[i]!r}, {titles[j]!r})"
+        raise FormatError(path, f"{len(wanted)} pairs are missing, {first}; {fill}")
     filled = np.isneginf(K)
     K[filled] = 0.0 if isinstance(how.missing, str) else how.missing
     if how.apart:
         note = f"read pairs of {shape[0]} items with {shape[1]} others, {layout.why}"
         return Named(K, names, titles, notes=[note])
-    count = (filled.size - int(filled.sum()) + int((~filled).diagonal().sum())) // 2
+    count = np.count_nonzero(np.triu(~filled))
     note = f"read {count} scored pairs of {shape[0]} items, {layout.why}"
     return Named(K, names, notes=[note])
 
@@ -225,11 +215,10 @@ def read_pairs(path: Path, how: How) -> Named:
 def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
     """Positions of the items and their names; numbers, as R has them, ascend."""
     names = [name.decode() for name in table.position]
-    numbers = [int(name) if name.isdigit() else None for name in names]
-    order = np.arange(len(names))
-    if None not in numbers:
-        order = np.argsort(np.array(numbers), kind="stable")
-    return order, [names[k] for k in order]
+    order = list(range(len(names)))
+    if all(map(str.isdigit, names)):
+        order.sort(key=lambda k: int(names[k]))
+    return np.array(order), [names[k] for k in order]
 
 
 def read_square_table(path: Path, how: How) -> Named:
@@ -239,10 +228,10 @@ def read_square_table(path: Path, how: How) -> Named:
     if not _is_strict_triangle(read.data, read.names, titles):
         return read
     items = [*titles[:1], *(read.names or [])]
-    D = np.full((len(items), len(items)), np.nan)
-    D[len(items) - len(read.data) :, :-1] = read.data
-    _, _, more = read.notes[0].partition(" numbers")
-    notes = [f"read {len(items)} x {len(items)} numbers{more}"]
+    n = len(items)
+    D = np.full((n, n), np.nan)
+    D[n - len(read.data) :, :-1] = read.data
+    notes = [f"read {n} x {n} numbers{read.notes[0].partition(' numbers')[2]}"]
     return replace(read, data=D, names=items, columns=None, notes=notes)
 
 
@@ -265,7 +254,7 @@ def complete(read: Named, path: Path, mirror: bool) -> Named:
     """Check numbers and names; fill in what the other direction knows."""
     data = np.asarray(read.data)
     if data.ndim != 2 or data.dtype.kind not in "biuf" or data.size == 0:
-        found = f"an array of shape {data.shape} and dtype {data.dtype}"
+        found = f"shape {data.shape}, dtype {data.dtype}"
         raise FormatError(path, f"expected a matrix of numbers, got {found}")
     data = np.asarray(data, dtype=np.float64)
     notes = read.notes

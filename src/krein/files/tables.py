@@ -84,8 +84,7 @@ def _float(field: str, row: Row, column: int, comma: bool) -> float:
     if field.strip().lower() in cells.MISSING:
         return np.nan
     if comma and "." in field:
-        mixed = "decimal commas and points in one file"
-        problem = f"expected a number, got {field.strip()!r}; {mixed}"
+        problem = "expected a number; decimal commas and points in one file"
         raise row.place.error(problem, column)
     return cells.parse_number(field, row.place, column, comma)
 
@@ -126,12 +125,11 @@ def read_table(path: Path, separator: str | None, *, matrix: bool = True) -> Nam
 
 def _padded(rows: list[Row]) -> list[Row]:
     """Fill the rows of a triangle up to the last one's length."""
-    start, width = len(rows[0].fields), len(rows[0].fields) + len(rows) - 1
-    if [len(row.fields) for row in rows] != list(range(start, width + 1)):
+    widths = [len(row.fields) for row in rows]
+    if widths != list(range(widths[0], widths[0] + len(rows))):
         return rows  # and an error names the row that is too long or too short
-    gaps = [[""] * (width - len(row.fields)) for row in rows]
-    pairs = zip(rows, gaps, strict=True)
-    return [row._replace(fields=row.fields + gap) for row, gap in pairs]
+    gap = [""] * len(rows)
+    return [row._replace(fields=(row.fields + gap)[: widths[-1]]) for row in rows]
 
 
 def _has_corner(header: Row, row: Row) -> bool:
@@ -143,9 +141,7 @@ def _has_corner(header: Row, row: Row) -> bool:
 def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> Named:
     """Decide what the first column and the first row are."""
     values, names, numbered = parsed.values, None, False
-    titles = (
-        [] if header is None else [header.name(k) for k in range(len(header.fields))]
-    )
+    titles = header.names() if header else []
     (n, width), corner = values.shape, ""
     if matrix:
         _refuse_mixed(parsed, header, titles)
@@ -153,12 +149,11 @@ def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> 
         names, values = unique_names(parsed.first, parsed.places), values[:, 1:]
         if len(titles) == width:
             corner, *titles = titles
-    elif matrix and header is None and n == width + 1:  # DataFrame.to_csv(index=False)
-        numbered = is_numbering(values[0])
-        values = values[1:] if numbered else values
-    elif matrix and header is None and width == n + 1:
-        numbered = is_numbering(values[:, 0])
-        values = values[:, 1:] if numbered else values
+    elif matrix and header is None and abs(n - width) == 1:
+        lines = values if n > width else values.T  # DataFrame.to_csv(index=False)
+        numbered = is_numbering(lines[0])
+        lines = lines[1:] if numbered else lines
+        values = lines if n > width else lines.T
     if values.shape[1] == 0:
         raise FormatError(path, "there are names but no numbers")
     if header is None:
@@ -179,15 +174,17 @@ def _square(
     values: np.ndarray, names: Names, titles: list[str], *, numbering: bool
 ) -> Named:
     """Settle names beside and above a square matrix: one of them may be a numbering."""
-    if names and names[:-1] == titles[1:] and names[-1] not in titles:
-        return Named(values, names, titles, notes=["names from first row and column"])
-    if names is None or (numbering and names != titles and is_numbering(names)):
-        return Named(values, titles, notes=["names from first row"])
-    if numbering and names != titles and is_numbering(titles):
-        return Named(values, names, notes=["names from first column"])
     where = "names from first row and column"
-    if names == titles or set(names) != set(titles):
-        return Named(values, names, None if names == titles else titles, notes=[where])
+    if names == titles:
+        return Named(values, names, notes=[where])
+    if names and names[:-1] == titles[1:] and names[-1] not in titles:
+        return Named(values, names, titles, notes=[where])  # a triangle
+    if names is None or (numbering and is_numbering(names)):
+        return Named(values, titles, notes=["names from first row"])
+    if numbering and is_numbering(titles):
+        return Named(values, names, notes=["names from first column"])
+    if set(names) != set(titles):
+        return Named(values, names, titles, notes=[where])
     position = {title: k for k, title in enumerate(titles)}
     values = values[:, [position[name] for name in names]]
     where += " (columns put into the order of the rows)"
@@ -199,9 +196,8 @@ def _refuse_mixed(parsed: _Parsed, header: Row | None, titles: list[str]) -> Non
     n, width = parsed.values.shape
     texts_at: list[tuple[str, Place, int]] = []
     if header is None and n == width and parsed.first_is_name:
-        texts_at = [
-            (*cell, 1) for cell in zip(parsed.first, parsed.places, strict=True)
-        ]
+        first = zip(parsed.first, parsed.places, strict=True)
+        texts_at = [(text, place, 1) for text, place in first]
     elif header and n + 1 == width and not (header.quoted or parsed.first_is_name):
         texts_at = [(text, header.place, k) for k, text in enumerate(titles, start=1)]
     odd = [cell for cell in texts_at if not cells.is_number_or_missing(cell[0])]
@@ -213,11 +209,9 @@ def _refuse_mixed(parsed: _Parsed, header: Row | None, titles: list[str]) -> Non
 def _is_id(parsed: _Parsed, titles: list[str]) -> bool:
     """Whether a first column of numbers names the rows of a square matrix."""
     n, width = parsed.values.shape
-    if not len(titles) == width == n + 1:
-        return False
-    return titles[0].lower() in cells.NAME_TITLES or set(titles[1:]) == set(
-        parsed.first
-    )
+    named = titles[:1] and titles[0].lower() in cells.NAME_TITLES
+    fits = named or set(titles[1:]) == set(parsed.first)
+    return bool(fits) and len(titles) == width == n + 1
 
 
 def is_numbering(values: Sequence[str] | np.ndarray) -> bool:

@@ -20,9 +20,7 @@ _FORMATS = {".phy": "phylip", ".phylip": "phylip", ".dist": "phylip"} | {
 }
 
 
-def check_format(
-    path: str | os.PathLike, *, format: str | None = None, names: bool = True
-) -> str:
+def check_format(path: Any, *, format: str | None = None, names: bool = True) -> str:
     """Return the format that `write_matrix` will use, or say why it cannot.
 
     Called before a long computation. `names` says whether names are to be kept.
@@ -30,9 +28,9 @@ def check_format(
     path = Path(path)
     found = format or _FORMATS.get(path.suffix.lower(), "")
     if found not in _FORMATS.values():
-        known = "npy, npz, csv, tsv, phylip, mat or mtx"
-        problem = f"the format to write must be {known}, got {found or path.suffix!r}"
-        raise FormatError(path, problem)
+        known = ", ".join(dict.fromkeys(_FORMATS.values()))
+        got = f"got {found or path.suffix!r}"
+        raise FormatError(path, f"the format to write must be one of {known}, {got}")
     if names and found == "mtx":
         instead = "use .npz, .npy, .csv or .tsv, or leave names out"
         raise FormatError(path, f"a .mtx file has no place for names; {instead}")
@@ -104,10 +102,7 @@ def write_matrix(
 def _check_numbers(K: Any) -> np.ndarray:
     K = np.asarray(K)
     if np.iscomplexobj(K):
-        repair = "write K.real if the imaginary parts are rounding"
-        raise TypeError(
-            f"K must be a matrix of real numbers, got complex ones; {repair}"
-        )
+        raise TypeError("K must hold real numbers, got complex ones; write K.real?")
     K = np.asarray(K, dtype=np.float64)
     if K.ndim != 2 or K.size == 0 or not np.isfinite(K).all():
         raise ValueError(f"K must be a matrix of finite numbers, got shape {K.shape}")
@@ -172,8 +167,7 @@ def _write_phylip(handle: IO[str], K: np.ndarray, names: Names) -> None:
 
 def _write_matrix_market(handle: IO[str], K: np.ndarray) -> None:
     handle.write(f"%%MatrixMarket matrix array real general\n{len(K)} {len(K.T)}\n")
-    for column in K.T.tolist():
-        handle.writelines(f"{value!r}\n" for value in column)
+    handle.writelines(f"{value!r}\n" for value in K.T.ravel().tolist())
 
 
 def _write_binary(
@@ -235,10 +229,8 @@ def write_hits(
         if not name.strip() or any(c in name for c in (mark, '"', "\n", "\r")):
             raise ValueError(f"the name {name!r} cannot stand in a table; use .npz")
     found = matrix.tocoo()
-    pairs = zip(
-        found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True
-    )
+    triplets = (part.tolist() for part in (found.row, found.col, found.data))
     with atomic_write(path, overwrite=overwrite, text=True) as handle:
         handle.write(mark.join(["query", "target", "score"]) + "\n")
-        for i, j, score in pairs:
+        for i, j, score in zip(*triplets, strict=True):
             handle.write(f"{rows[i]}{mark}{columns[j]}{mark}{score!r}\n")

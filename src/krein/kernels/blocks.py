@@ -25,11 +25,11 @@ from krein.arrays import available_memory, parse_bytes
 from krein.items import take
 from krein.kernels.distances import check_items, same_items
 from krein.kernels.registry import Kernel, as_kernel, items_for
-from krein.progress import progress_bar
 from krein.similarity.matrix import evaluate
 from krein.store.blocks import Block, BlockStore, Tiling, described
 from krein.store.files import check_writable, locked
 from krein.store.sharing import fingerprint
+from krein.words import progress_bar
 
 # Per job: one block in work with temporaries of the kernel, two waiting to be written.
 _BLOCKS_PER_JOB = 6

@@ -28,18 +28,15 @@ _SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 
 def _svg(label: str, body: str, height: float) -> str:
     """Wrap a picture; arrow keys walk through its marks (see script.js)."""
-    return (
-        f'<svg role="img" tabindex="0" class="chart" aria-label="{escape(label)}" '
-        f'viewBox="0 0 {_WIDTH} {height:g}"><title>{escape(label)}</title>{body}</svg>'
-    )
+    said, box = escape(label), f'viewBox="0 0 {_WIDTH} {height:g}"'
+    start = f'<svg role="img" tabindex="0" class="chart" aria-label="{said}" {box}>'
+    return f"{start}<title>{said}</title>{body}</svg>"
 
 
 def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
     """Write with the middle of the letters at y (style.css), whatever their size."""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">'
-        f"{escape(text)}</text>"
-    )
+    place = f'x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}"'
+    return f"<text {place}>{escape(text)}</text>"
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> str:
@@ -107,10 +104,9 @@ def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> st
         if not tick or abs(y(tick) - y(0.0)) >= 12:
             body += _text(left - 6, y(tick), f"{tick:.3g}", "tick", "end")
     body += _line(left, y(0), _WIDTH, y(0)) + _ranks(len(ordered), left, step, height)
-    label = (
-        f"Spectrum: {len(ordered)} eigenvalues from {top:.3g} to {bottom:.3g}, "
-        f"{sum(value < 0 for value in ordered)} below zero"
-    )
+    ends = f"eigenvalues from {top:.3g} to {bottom:.3g}"
+    below = sum(value < 0 for value in ordered)
+    label = f"Spectrum: {len(ordered)} {ends}, {below} below zero"
     return _svg(label, body, height)
 
 
@@ -161,12 +157,10 @@ def interval_chart(
         return left + (min(max(value, low), high) - low) * unit
 
     bottom = 12 + line * len(rows)
-    body = "".join(
-        _line(x(tick), 4, x(tick), bottom, "grid")
-        + _text(x(tick), bottom + 16, f"{tick:g}", "tick", "middle")
-        for tick in ticks(low, high, 4)
-    )
-    body += _line(left, bottom, right, bottom)
+    body = _line(left, bottom, right, bottom)
+    for tick in ticks(low, high, 4):
+        body += _line(x(tick), 4, x(tick), bottom, "grid")
+        body += _text(x(tick), bottom + 16, f"{tick:g}", "tick", "middle")
     body += _text((left + right) / 2, bottom + 40, label, "tick", "middle")
     for i, row in enumerate(rows):
         y, kind = 18 + line * i, "plus" if row["method"] == marked else "other"
@@ -201,10 +195,8 @@ def _interval(
 def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
     """Items in two pseudo-Euclidean coordinates (of `embedding`)."""
     signs = ["positive" if s > 0 else "negative" for s in points["signature"]]
-    label = (
-        f"{len(points['points'])} items in two pseudo-Euclidean coordinates, of a "
-        f"{signs[0]} and a {signs[1]} eigenvalue"
-    )
+    count, of = len(points["points"]), f"of a {signs[0]} and a {signs[1]} eigenvalue"
+    label = f"{count} items in two pseudo-Euclidean coordinates, {of}"
     axes = [f"axis {k + 1} ({sign} eigenvalue)" for k, sign in enumerate(signs)]
     xs, ys = zip(*points["points"], strict=True)
     units = [size / (max(v) - min(v) or 1.0) for size, v in ((448, xs), (288, ys))]
@@ -255,11 +247,10 @@ def _shape(k: int, x: float, y: float) -> str:
 
 def legend(labels: Sequence[str]) -> str:
     """Which mark stands for which class."""
-    marks = "".join(
-        '<li><svg class="mark" viewBox="-8 -8 16 16" aria-hidden="true">'
-        f'<g class="class{k % 10}">{_shape(k, 0, 0)}</g></svg>{escape(label)}</li>'
-        for k, label in enumerate(labels)
-    )
+    marks, start = "", '<svg class="mark" viewBox="-8 -8 16 16" aria-hidden="true">'
+    for k, label in enumerate(labels):
+        shape = f'<g class="class{k % 10}">{_shape(k, 0, 0)}</g>'
+        marks += f"<li>{start}{shape}</svg>{escape(label)}</li>"
     return f'<ul class="legend">{marks}</ul>'
 
 

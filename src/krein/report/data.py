@@ -1,7 +1,6 @@
 """What a report says, as plain dicts ready for JSON and for a test.
 
-Nothing here knows HTML, and nothing in `render` computes. `recipe` is what to copy:
-Python and commands that fit the recommended model and use it.
+Nothing here knows HTML, and nothing in `render` computes.
 """
 
 from __future__ import annotations
@@ -9,24 +8,29 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import re
+import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
+from sklearn.pipeline import make_pipeline
 
 import krein
 from krein.arrays import Array
 from krein.diagnostics import Diagnosis, diagnose
 from krein.report.charts import embedding, heat_map
-from krein.report.recipe import recipe
 from krein.similarity.sparse import as_matrix
 from krein.similarity.spectrum import Spectrum
 from krein.words import digits
 
 _HEADLINE = 15  # words
 _SHOWN = 20  # items in a table
+_SAID = re.compile(r"^Use [^:,]*: mean [^:]* over \d+ splits\. ")  # by the headline
+_NEW = {"items": "new_items", "similarity": "new_rows", "distance": "new_distances"}
+_CHOOSING = re.compile("--skip-unlabelled|--min-members")  # items, by their labels
 
 
 def case(
@@ -52,18 +56,13 @@ def case(
         What to type or call to repeat it.
     names : sequence of str, optional
         Names of the items, shown at their points.
-    diagnosis : Diagnosis, optional
-        Of the similarity, if it is known already.
-    findings : sequence of dict, optional
-        The diagnosis's own when not given; with commands that name the user's files.
+    diagnosis, findings : Diagnosis, sequence of dict, optional
+        Of the similarity, if they are known already.
     source : dict, optional
         Where the data come from, see `recipe`.
-
-    Returns
-    -------
-    dict
     """
-    kernel, kernels, text = "", [], comparison.recommendation.text
+    kernel, kernels = "", list[dict[str, Any]]()
+    text = _SAID.sub("", comparison.recommendation.text)
     if hasattr(comparison, "comparisons"):  # several kernels: the best one in full
         kernel, kernels = comparison.best[0], _kernels(comparison)
         comparison = comparison.comparisons[kernel]
@@ -89,7 +88,7 @@ def case(
         "heat": heat_map(K, codes),
         "embedding": embedding(Spectrum.exact(K), codes, known),
         "kernels": kernels,
-        "comparison": {**_comparison(comparison), "recommendation": _beside(text)},
+        "comparison": {**_comparison(comparison), "recommendation": text},
         "mistakes": mistakes(comparison, K, known),
         "unsure": unsure_items(comparison, known),
         "copy": recipe(comparison, source),
@@ -138,18 +137,12 @@ def _headline(comparison: Any, kernel: str) -> str:
     return text
 
 
-def _beside(recommendation: str) -> str:
-    """The recommendation without a first sentence that the headline says."""
-    return re.sub(r"^Use [^:,]*: mean [^:]* over \d+ splits\. ", "", recommendation)
-
-
 def _kernels(several: Any) -> list[dict[str, Any]]:
     """One row per kernel: what its recommended method scores."""
     rows = []
     for kernel in several.ranking:
         found = several.comparisons[kernel]
-        chosen = found.recommendation.method
-        row = next(row for row in found.table() if row["method"] == chosen)
+        row = {row["method"]: row for row in found.table()}[found.recommendation.method]
         rows.append({**row, "title": kernel, "method": kernel, "by": row["title"]})
     return rows
 
@@ -224,11 +217,7 @@ def machine() -> dict[str, str]:
 
 
 def mistakes(comparison: Any, K: Array, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Items that the recommended method got wrong, the surest mistakes first.
-
-    Each with its name, true and predicted label, on how many of its tests it was
-    wrong, how probable the wrong label was said to be, and its nearest items.
-    """
+    """Items that the recommended method got wrong, the surest mistakes first."""
     labels, numbers = _true_labels(comparison), comparison.task == "regression"
     wrong: dict[int, list[tuple[str, float]]] = {}
     tests: Counter[int] = Counter()
@@ -251,10 +240,9 @@ def mistakes(comparison: Any, K: Array, names: Sequence[str]) -> list[dict[str, 
         }
         for i, seen in wrong.items()
     ]
+    found.sort(key=lambda m: (-m["wrong"] / m["tests"], -m["probability"]))
     if numbers:
         found.sort(key=lambda m: -abs(float(m["label"]) - float(m["predicted"])))
-    else:
-        found.sort(key=lambda m: (-m["wrong"] / m["tests"], -m["probability"]))
     return found[:_SHOWN]
 
 
@@ -276,10 +264,8 @@ def _tests(comparison: Any) -> Iterator[tuple[dict[str, Any], list[int]]]:
 
 
 def _true_labels(comparison: Any) -> list[str]:
-    return [
-        digits(float(label)) if comparison.task == "regression" else str(label)
-        for label in comparison.problem.labels
-    ]
+    shown = digits if comparison.task == "regression" else str
+    return [shown(label) for label in comparison.problem.labels.tolist()]
 
 
 def _nearest(K: Array, i: int, labels: list[str], names: Sequence[str]) -> list[dict]:
@@ -287,3 +273,128 @@ def _nearest(K: Array, i: int, labels: list[str], names: Sequence[str]) -> list[
     if 2 * np.count_nonzero(K[i]) < K.shape[0]:  # hits: who is absent is not near
         order = [j for j in order if K[i, j] != 0.0]
     return [{"item": names[j], "label": labels[j]} for j in order]
+
+
+# ------------------------------------------------------------------------ what to copy
+
+
+def recipe(comparison: Any, source: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return ``python`` and ``shell``, ready to be pasted and run.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What was found.
+    source : mapping or None
+        Where the data come from: ``file``, ``kind`` ("items", "similarity" or
+        "distance"), ``options`` as typed, and where given ``labels`` (a file),
+        ``label_title`` and ``items`` (columns of the file), ``label_column`` (of the
+        label file) and ``ignore_names``. None: the reader has K (or items) and y.
+    """
+    name = comparison.recommendation.method
+    settings = most_chosen(comparison, name)
+    python = _python(comparison, name, settings, source)
+    return {"python": python, "shell": _shell(name, settings, source)}
+
+
+def most_chosen(comparison: Any, name: str) -> dict[str, Any]:
+    """The hyperparameters that most splits chose; of equals the first."""
+    seen = [record["params"] for record in comparison.of(name)]
+    return max(seen, key=seen.count)
+
+
+def _shell(name: str, settings: dict[str, Any], source: Any) -> str:
+    if source is None:
+        return ""
+    chosen = ""
+    for key, value in settings.items():
+        shown = value if isinstance(value, str) else repr(value).replace("'", '"')
+        chosen += f" --set {shlex.quote(f'{key}={shown}')}"
+    file, options = shlex.quote(str(source["file"])), source["options"]
+    fit = f"krein fit {file} {options} --method {name}{chosen} -o model.krein"
+    items = f" --items {shlex.quote(source['items'])}" if source.get("items") else ""
+    return f"{fit}\nkrein predict model.krein {_new_file(source)}{items}"
+
+
+def _new_file(source: Mapping[str, Any]) -> str:
+    ending = str(source["file"]).rsplit(".", 1)[-1]
+    ending = ending if ending.isalnum() and ending != "npy" else "csv"
+    return f"{_NEW[source['kind']]}.{ending}"
+
+
+def _python(comparison: Any, name: str, settings: dict[str, Any], source: Any) -> str:
+    if source and (comparison.of_hits or _CHOOSING.search(source["options"])):
+        return _loaded(comparison, source)
+    method, problem = comparison.registry[name], comparison.problem
+    on_items = problem.kernel is not None and bool(method.estimator)
+    model = method.build(**settings)
+    if on_items and method.needs == "similarity":
+        model.set_params(kernel=problem.kernel)
+    elif problem.kernel is None and problem.conversion is not None:
+        model = make_pipeline(problem.conversion, model)
+    text, imports = _typed(model)
+    data, new = ("items", "new_items") if on_items else ("K", "K_new")
+    target, lines = "y", list[str]()
+    if source is not None:
+        data, (lines, target, new) = "read.data", _reading(source)
+        imports["krein"] |= {line.split(" = ")[1].split("(")[0] for line in lines}
+        target += ".astype(float)" if comparison.task == "regression" else ""
+    y = "" if comparison.task == "novelty" else f", {target}"
+    what = "" if on_items else "  # new items x training items, in their order"
+    names = sorted((m, ", ".join(sorted(n))) for m, n in imports.items() if n)
+    head = [f"from {module} import {some}" for module, some in reversed(names)]
+    fit = [f"model = {text}", f"model.fit({data}{y})"]
+    return "\n".join([*head, "", *lines, *fit, f"print(model.predict({new})){what}"])
+
+
+def _loaded(comparison: Any, source: Mapping[str, Any]) -> str:
+    """Python for the model of the command, where only it chooses the items."""
+    (reader, how), new = _reader(source), "new.data"
+    if comparison.of_hits:
+        reader, how, new = "read_hits", "", "**model.similarity_.new_items(new)"
+    return f"""from krein import load_model, {reader}
+
+model = load_model("model.krein")  # of krein fit, see the shell
+new = {reader}("{_new_file(source)}"{how})
+print(model.predict({new}))"""
+
+
+def _typed(model: Any) -> tuple[str, dict[str, set[str]]]:
+    """What to type for a model, and the names to import, by module."""
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    with config_context(print_changed_only=True):
+        text = " ".join(", ".join(map(repr, steps)).split())
+    imports: dict[str, set[str]] = {"krein": set()}
+    for part in (p for step in steps for p in (step, *step.get_params().values())):
+        name = type(part).__name__
+        if f"{name}(" in text:
+            public = "krein" if hasattr(krein, name) else type(part).__module__
+            imports.setdefault(public.split("._")[0], set()).add(name)
+    if len(steps) == 1:
+        return text, imports
+    imports.setdefault("sklearn.pipeline", set()).add("make_pipeline")
+    return f"make_pipeline({text})", imports
+
+
+def _options(source: Mapping[str, Any], **keys: str) -> str:
+    """Arguments of a reader, by the keys of what was given."""
+    given = {name: source[key] for name, key in keys.items() if source.get(key)}
+    return "".join(f", {name}={value!r}" for name, value in given.items())
+
+
+def _reader(source: Mapping[str, Any]) -> tuple[str, str]:
+    name = "read_items" if source["kind"] == "items" else "read_matrix"
+    return name, _options(source, format="format", column="items")
+
+
+def _reading(source: Mapping[str, Any]) -> tuple[list[str], str, str]:
+    """Lines that read the user's own files, the target, and how new items are read."""
+    reader, how = _reader(source)
+    titled = _options(source, label_column="label_title")  # of the same table
+    lines = [f"read = {reader}({str(source['file'])!r}{how}{titled})"]
+    new = f'{reader}("{_new_file(source)}"{how}).data'
+    if titled or not source.get("labels"):
+        return lines, "read.target", new
+    more = _options(source, column="label_column", ignore_names="ignore_names")
+    lines.append(f"labels = read_labels({source['labels']!r}, names=read.names{more})")
+    return lines, "labels.data", new

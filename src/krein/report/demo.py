@@ -14,10 +14,10 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
-from krein.progress import percent_bar
 from krein.report.data import case
 from krein.report.render import render
 from krein.store.files import atomic_write
+from krein.words import percent_bar
 
 # The quick ones: the demo has to end within 15 seconds on two processors.
 _METHODS = ("average", "svc", "clip", "flip", "square", "neighbors", "features")
@@ -90,12 +90,8 @@ def _case(title: str, K: Array, y: np.ndarray, show: bool) -> dict[str, Any]:
     with percent_bar(title, show=show) as progress:
         comparison = krein.compare(K, y, **how, progress=progress)
     names = [f"no. {i + 1}" for i in range(len(y))]
-    words: dict[str, Any] = {
-        "title": title,
-        "about": _ABOUT[title],
-        "command": "krein demo",
-    }
-    found = case(comparison, **words, names=names)
+    about: dict[str, Any] = {"about": _ABOUT[title], "command": "krein demo"}
+    found = case(comparison, title=title, names=names, **about)
     return {**found, "finding": _in_numbers(comparison)}
 
 

@@ -55,8 +55,7 @@ unit. Names are under the mouse, or walk through the marks with the arrow keys.
 <pre>{escape(found["command"])}</pre>
 </section>"""
     title, footer = f"krein: {found['title']}", f"Made by krein {krein.__version__}."
-    about = {"title": title, "intro": intro, "footer": footer}
-    return page({**about, "finding": found["finding"]}, body)
+    return page({**found, "title": title, "intro": intro, "footer": footer}, body)
 
 
 def map_chart(items: list[dict[str, Any]], labels: list[str], shares: Any) -> str:

@@ -10,11 +10,11 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from krein.progress import seconds_in_words
 from krein.report import charts
 from krein.report.data import case
 from krein.store.files import atomic_write, check_writable
 from krein.store.sharing import is_sharing, shared_work
+from krein.words import seconds_in_words
 
 _FEW_CLASSES = 12
 
@@ -63,17 +63,12 @@ def render(report: dict[str, Any]) -> str:
     headline = report.get("headline") or cases[0]["headline"]
     links = [(f"case{i}", c["title"]) for i, c in enumerate(cases)]
     links = [*(links if len(cases) > 1 else []), ("glossary", "Glossary")]
-    items = "".join(
-        f'<li><a href="#{where}">{escape(title)}</a></li>' for where, title in links
-    )
-    contents = f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
-    meanings = "".join(
-        f"<dt>{escape(word)}</dt><dd>{escape(text)}</dd>" for word, text in glossary()
-    )
-    words = f'<section id="glossary"><h2>Glossary</h2><dl>{meanings}</dl></section>'
-    return page(
-        {**report, "finding": headline}, "\n".join([*sections, words]), contents
-    )
+    items = [f'<li><a href="#{at}">{escape(title)}</a></li>' for at, title in links]
+    contents = f'<nav aria-label="Contents"><ul>{"".join(items)}</ul></nav>'
+    words = [f"<dt>{escape(w)}</dt><dd>{escape(text)}</dd>" for w, text in glossary()]
+    meanings = f"<h2>Glossary</h2><dl>{''.join(words)}</dl>"
+    sections.append(f'<section id="glossary">{meanings}</section>')
+    return page({**report, "finding": headline}, "\n".join(sections), contents)
 
 
 def page(report: dict[str, Any], body: str, contents: str = "") -> str:
@@ -213,14 +208,11 @@ def score_table(comparison: dict[str, Any]) -> str:
     """All methods; the column that decides is bold for the recommended one."""
     columns = comparison["columns"]
     titles = [c["title"].removesuffix(" s") for c in columns]
-    rows = (
-        _row(
-            row["title"],
-            (_cell(c, row, c["key"] == comparison["scoring"]) for c in columns),
-            ' class="chosen"' if row["method"] == comparison["recommended"] else "",
-        )
-        for row in comparison["table"]
-    )
+    rows = []
+    for row in comparison["table"]:
+        cells = (_cell(c, row, c["key"] == comparison["scoring"]) for c in columns)
+        chosen = row["method"] == comparison["recommended"]
+        rows.append(_row(row["title"], cells, ' class="chosen"' if chosen else ""))
     head = _heads(["Method"]) + _heads(titles, ' class="number"')
     note = (
         f'<p class="note">{escape(_capital(comparison["label"]))} decides (bold). '
@@ -333,11 +325,9 @@ def _picker(comparison: dict[str, Any], classes: list[dict[str, Any]]) -> str:
         parts += (
             f"<p>{escape(about)}</p>{_confusion(method['confusion'], labels)}</div>"
         )
-    note = (
-        "True class in rows, predicted class in columns, counted over all test parts."
-    )
     select = f'<select class="methods">{options}</select>'
-    note = _note(note) if counted else ""
+    said = "True class in rows, predicted class in columns, counted over all tests."
+    note = _note(said) if counted else ""
     return f'<p class="picker"><label>Method: {select}</label></p>{note}{parts}'
 
 

@@ -42,6 +42,7 @@ _DENSE = 4000  # components up to this size are decomposed whole if need be
 _FILL = 50_000_000  # entries of a factor that is still computed for larger ones
 _BATCH = 4_000_000  # entries of small components that are decomposed in one go
 _CHANCE, _STEPS, _PROBES = 1e-9, 1000, 5  # of Lanczos' method where factors are large
+_NODES = 60  # of a quadrature
 _SHIFTS = (1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 _UNIT = float(np.finfo(np.float64).eps) / 2
 
@@ -326,7 +327,8 @@ def _probable_bound(A: Any, values: Array, vectors: Array, norm: float) -> float
     def rest(v: Array) -> Array:
         return norm * v - A @ v + vectors @ (values * (vectors.T @ v))
 
-    diagonal, beside = _lanczos(rest, n, min(_STEPS, n), np.random.default_rng(1))
+    start = np.random.default_rng(1).standard_normal(n)
+    diagonal, beside = _lanczos(rest, start, min(_STEPS, n))
     largest = scipy.linalg.eigh_tridiagonal(
         diagonal, beside, eigvals_only=True, select="i",
         select_range=(diagonal.size - 1,) * 2,
@@ -338,22 +340,30 @@ def _probable_bound(A: Any, values: Array, vectors: Array, norm: float) -> float
 
 def _about_so_many(A: Any, norm: float) -> int:
     """Number of eigenvalues that are clearly negative, by stochastic quadrature."""
-    n, shares = A.shape[0], []
-    for probe in range(_PROBES):
-        rng = np.random.default_rng(probe)
-        nodes, vectors = scipy.linalg.eigh_tridiagonal(
-            *_lanczos(lambda v: A @ v, n, min(60, n), rng)
-        )
-        shares.append(float((vectors[0] ** 2)[nodes < -1e-3 * norm].sum()))
-    return int(n * np.mean(shares))
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (A.shape[0], _PROBES))
+    nodes, weights = quadrature(lambda v: A @ v, signs)
+    return int(weights[nodes < -1e-3 * norm].sum())
 
 
-def _lanczos(
-    product: Any, n: int, steps: int, rng: np.random.Generator
-) -> tuple[Array, Array]:
-    """Diagonal of Lanczos' matrix from a random start, and what stands beside it."""
-    v, before = rng.standard_normal(n), np.zeros(n)
-    v /= np.linalg.norm(v)
+def quadrature(product: Any, starts: Array) -> tuple[Array, Array]:
+    """Nodes and weights that stand for a spectrum; random signs start from all of it.
+
+    Ubaru, Chen, Saad (2017), SIAM J. Matrix Anal. Appl. 38: with random sign vectors
+    z, the mean of |z|^2 e1' f(T) e1 over their Lanczos matrices T estimates tr f(A).
+    """
+    n, probes = starts.shape
+    nodes, weights = [], []
+    for start in starts.T:
+        matrix = _lanczos(product, start, min(_NODES, n))
+        theta, vectors = scipy.linalg.eigh_tridiagonal(*matrix)
+        nodes.append(theta)
+        weights.append(vectors[0] ** 2 * (start @ start) / probes)
+    return np.concatenate(nodes), np.concatenate(weights)
+
+
+def _lanczos(product: Any, start: Array, steps: int) -> tuple[Array, Array]:
+    """Diagonal of Lanczos' matrix of a start, and what stands beside it."""
+    v, before = start / np.linalg.norm(start), np.zeros_like(start)
     diagonal, beside = [], [0.0]
     for _ in range(steps):
         w = product(v) - beside[-1] * before

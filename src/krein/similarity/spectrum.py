@@ -67,22 +67,17 @@ class Spectrum:
     def exact(cls, K: Array, weight: Array | None = None) -> Spectrum:
         """All eigenpairs by LAPACK's divide and conquer; K is not changed.
 
-        Computed once per matrix inside of `krein.store.sharing.shared_work`.
+        Computed once per matrix inside of `krein.store.sharing.shared_work`. Searches
+        on the same folds share their spectra too, unless these are large.
         """
-        return once(
-            lambda: (cls, digest(K), digest(weight)),
-            partial(cls._of_fold, K, weight),
-        )
 
-    @classmethod
-    def _of_fold(cls, K: Array, weight: Array | None) -> Spectrum:
-        """Searches on the same folds share their spectra, unless these are large."""
+        def contents() -> tuple[Any, ...]:
+            return cls, fingerprint(K), fingerprint(weight)
+
         compute = partial(cls._decompose, K, weight)
-        if K.nbytes > _KEPT_BYTES:
-            return compute()
-        return for_all_folds(
-            lambda: (cls, fingerprint(K), fingerprint(weight)), compute
-        )
+        if is_sharing() and K.nbytes <= _KEPT_BYTES:
+            compute = partial(for_all_folds, contents, compute)
+        return once(lambda: (cls, digest(K), digest(weight)), compute)
 
     @classmethod
     def _decompose(cls, K: Array, weight: Array | None) -> Spectrum:
