@@ -50,8 +50,9 @@ def _all(ledger: Ledger) -> str:
         f"hold, {words.count('differs')} differ, {words.count('diverged')} belong to "
         f"procedures that diverged, {words.count('cannot hold')} cannot hold, "
         f"{words.count('tests nothing')} test nothing (ours was chosen to fit), "
-        f"{words.count('not to be had')} are not to be had and "
-        f"{words.count('not run')} were not run."
+        f"{words.count('not to be had')} are not to be had, and "
+        f"{words.count('not run')} {'was' if words.count('not run') == 1 else 'were'} "
+        "not run."
     )
 
 
