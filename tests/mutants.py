@@ -83,7 +83,7 @@ MUTANTS = [
     Mutant("machines/logistic.py",
            "worst = max(worst, float((np.abs(A.sum(axis=0)) + spread).max()))", "pass",
            "tests/machines/test_logistic.py tests/machines/test_newton_logistic.py"),
-    Mutant("arrays.py", "return outputs, _EPS * (2.0 + np.sqrt(support.size)) * size",
+    Mutant("arrays.py", "return outputs, rounding_of_sums(support.size) * size",
            "return outputs, 0.0 * size",
            "tests/estimators/test_cpd.py tests/estimators/test_logistic.py"),
     Mutant("machines/proxy.py", "1.0 - self.spread * self.scale * outputs",

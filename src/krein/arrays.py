@@ -54,6 +54,11 @@ _EPS = float(np.finfo(np.float64).eps)
 _BLOCK = 256
 
 
+def rounding_of_sums(terms: int) -> float:
+    """Share of the sizes of their terms that sums can be off by rounding."""
+    return _EPS * (2.0 + float(np.sqrt(terms)))
+
+
 def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
     """K V, and a bound on its rounding errors: certificates count them.
 
@@ -68,7 +73,7 @@ def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
     """
     n = K.shape[0]
     if scipy.sparse.issparse(K):
-        return K @ V, _EPS * (2.0 + np.sqrt(n)) * (abs(K) @ np.abs(V))
+        return K @ V, rounding_of_sums(n) * (abs(K) @ np.abs(V))
     if hasattr(K, "features"):  # two products
         terms = np.sqrt(K.features.shape).sum()
         return K @ V, _EPS * (4.0 + terms) * K.magnitude(V)
@@ -83,7 +88,7 @@ def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
             block = K.block(np.arange(n)[rows], support)
         outputs[rows] = block @ V
         size[rows] = np.abs(block) @ np.abs(V)
-    return outputs, _EPS * (2.0 + np.sqrt(support.size)) * size
+    return outputs, rounding_of_sums(support.size) * size
 
 
 @cache

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_array
 
-from krein.arrays import Array, product_and_error, require_for
+from krein.arrays import Array, product_and_error, require_for, rounding_of_sums
 from krein.estimators._base import KernelModel
 from krein.estimators._parameters import declares_parameters
 from krein.estimators._training import FittedRows, Row, Training, positive_part
@@ -19,6 +19,7 @@ from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
 from krein.machines.cpd import CPDProblem, cpd_limit, cpd_newton
+from krein.machines.cpd_columns import CentredColumns
 from krein.machines.cpd_space import (
     Polynomials,
     Space,
@@ -362,7 +363,7 @@ def _on_raw_kernel(
     beside the kernel: the terms of Phi a are larger than their sum.
     """
     a, p = space.expand(result.info["c"], result.info["b"])
-    image, error = product_and_error(training.K, a)
+    image, error = _product_and_error(space, training, a)
     polynomial, more = product_and_error(training.P, p)
     f, error = image + polynomial, error + more
     value = problem.lam * float(a @ image) + problem.loss.value(f)
@@ -381,3 +382,15 @@ def _on_raw_kernel(
     return result.certified(
         problem.certificate(value, least - spread), tol, value=value
     )
+
+
+def _product_and_error(
+    space: Space, training: CPDTraining, a: Array
+) -> tuple[Array, Array]:
+    """Phi a and a bound on its rounding, by columns that the solver has computed."""
+    if not isinstance(space.columns, CentredColumns):
+        return product_and_error(training.K, a)
+    columns: Any = space.columns.phi
+    s = np.flatnonzero(a)
+    sizes = columns.sizes(s, a[s])
+    return columns.product(s, a[s]), rounding_of_sums(s.size) * sizes

@@ -127,6 +127,13 @@ class LazyColumns:
             out += part[used] @ panel[used] if few else part @ panel
         return out
 
+    def sizes(self, s: np.ndarray, c: Array) -> Array:
+        """Sizes of the terms that `product` sums up."""
+        out = np.zeros(self.n)
+        for place, weight in zip(self.require(s), np.abs(c), strict=True):
+            out += weight * np.abs(self.kept[place])
+        return out
+
     def within(self, s: np.ndarray, c: Array) -> Array:
         """K[s, s] @ c."""
         self.require(s)
