@@ -19,6 +19,7 @@ _SHRUNK = 0.8
 _FEW = 2000
 # Rows that stay in the cache during a product.
 _PANEL = 128
+_CACHED = 16  # columns that stay in the cache until they are summed
 
 
 class Columns(Protocol):
@@ -129,9 +130,13 @@ class LazyColumns:
 
     def sizes(self, s: np.ndarray, c: Array) -> Array:
         """Sizes of the terms that `product` sums up."""
-        out = np.zeros(self.n)
-        for place, weight in zip(self.require(s), np.abs(c), strict=True):
-            out += weight * np.abs(self.kept[place])
+        place, weight = self.require(s), np.abs(c)
+        out, some = np.zeros(self.n), np.empty((_CACHED, self.n))
+        for i in range(0, place.size, _CACHED):
+            part = place[i : i + _CACHED]
+            for k, column in enumerate(part):
+                np.abs(self.kept[column], out=some[k])
+            out += weight[i : i + _CACHED] @ some[: part.size]
         return out
 
     def within(self, s: np.ndarray, c: Array) -> Array:
