@@ -164,3 +164,13 @@ def test_long_numbers_are_the_nearest_doubles():
     assert found[:, 0].tolist() == [float(word) for word in texts]
     for odd in ("1_0.00000000", "..123456789", "0x1234567890", "nan", "."):
         assert line_blocks.fast_numbers(f"{odd}\n".encode(), 0, 1) is None
+
+
+@pytest.mark.parametrize("odd", ["AC1D", "AC D", "AC_D"])
+def test_the_fast_reader_leaves_odd_letters_to_the_careful_one(tmp_path, odd):
+    path = tmp_path / "items.fasta"
+    path.write_text(f">a\nACD\n>b\n{odd}\n")
+    assert item_files.fast_fasta(path) is None
+    if odd != "AC D":
+        with pytest.raises(FormatError, match="line 4"):
+            read_items(path)
