@@ -48,7 +48,7 @@ MUTANTS = [
     Mutant("similarity/nonpositive.py", "np.nonzero(values <= zero)",
            "np.nonzero(values < -zero)", "tests/similarity/test_forms.py"),
     Mutant("similarity/spectrum.py", "rest = target - factor * values",
-           "rest = target.copy()", "tests/similarity/test_one_sided.py"),
+           "rest = target.copy()", "tests/test_spectrum.py"),
     Mutant("similarity/treated.py", "if fits and whole and base", "if whole and base",
            "tests/test_spectrum.py"),
     # states, searches, tie-breaks
@@ -60,12 +60,6 @@ MUTANTS = [
            "tests/estimators/test_cv_results.py tests/estimators/test_spectrum_cv.py"),
     Mutant("machines/svm_dual.py", "return gap + float(np.sum(a * total))",
            "return gap", "tests/machines/test_libsvm.py"),
-    Mutant("similarity/one_sided.py", "    _orthonormalise(N, A)\n", "",
-           "tests/similarity/test_one_sided.py"),
-    Mutant("similarity/one_sided.py", 'order="C")', 'order="K")',
-           "tests/similarity/test_one_sided.py"),
-    Mutant("similarity/one_sided.py", "gain[other] - base,", "gain[other],",
-           "tests/similarity/test_one_sided.py"),
     # domain and problems
     Mutant("machines/box.py", "best + abs(tau * (float(self.y @ a) - self.balance))",
            "best", "tests/test_domain_bounds.py"),

@@ -114,10 +114,6 @@ def blas_threads(limit: int | None) -> AbstractContextManager[object]:
 
 
 _GIGABYTE = 1e9
-# Above this many items a method that needs the eigenvectors of one side only gets no
-# others: half the time and a third of the memory. Below it divide and conquer takes as
-# long where half of them are needed, and the gap need not count n eps ||K||.
-ONE_SIDED_ABOVE = 8000
 
 
 def available_memory() -> int | None:
@@ -197,8 +193,6 @@ MATRICES = {
     "the eigendecomposition": 5,
     "the exact diagnosis": 5,
     "the eigendecomposition of a component": 4,
-    "a spectral fit of one side": 3,
-    "a one-sided spectrum": 2,
     "the estimated diagnosis": 3,
     "a conditionally positive definite fit": 3,
     "a dense copy": 2,
@@ -223,18 +217,10 @@ def require_for(work: str, n: int, instead: str) -> None:
     require_memory(*matrices_for(work, n), instead)
 
 
-def require_for_spectral_fit(n: int, *, one_sided: bool) -> None:
-    """Raise MemoryError if a fit on the spectrum of n items will not fit.
-
-    Parameters
-    ----------
-    n : int
-        Number of items.
-    one_sided : bool
-        Eigenvectors of one side are enough for the method.
-    """
+def require_for_spectral_fit(n: int) -> None:
+    """Raise MemoryError if a fit on the spectrum of n items will not fit."""
     require_for(
-        f"a spectral fit{' of one side' if one_sided and n > ONE_SIDED_ABOVE else ''}",
+        "a spectral fit",
         n,
         "Use landmarks: approximation=krein.KreinNystroem(n_components=500), or "
         "KreinNystroem before a linear model.",

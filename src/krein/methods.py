@@ -108,12 +108,6 @@ class Method:
         return target, _quotient(target, values, np.abs(values) > tolerance)
 
     @property
-    def is_one_sided(self) -> bool:
-        """Whether all positive eigenvalues are multiplied by one number."""
-        linear = self.on_positive is not None and self.on_positive[1] == 0.0
-        return linear and self.needs == "spectrum"
-
-    @property
     def has_low_rank_form(self) -> bool:
         """Whether landmarks can stand for it: what they do not see stays zero."""
         return self.keeps_zero and self.psd is not False and self.new_rows == "mapped"
@@ -152,18 +146,6 @@ def _diffusion_gain(values: Array, tol: float, t: float) -> Array:
     return _quotient(_diffusion(values, tol, t), values, span)
 
 
-def _exponential(values: Array, tol: float, t: float) -> Array:
-    with np.errstate(over="ignore"):
-        grown = np.exp(t * values)
-    if not np.isfinite(grown).all():
-        raise ValueError(
-            f"method='exponential' with t={t:g} overflows: t times the largest "
-            f"eigenvalue is {t * float(values.max()):.3g}; choose a smaller t, or "
-            "method='diffusion', which divides t by the largest eigenvalue"
-        )
-    return grown
-
-
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
@@ -180,7 +162,6 @@ METHODS: dict[str, Method] = {
             "diffusion", _diffusion, "exp(t l / max|l|)", _diffusion_gain, psd=True,
             keeps_zero=False,
         ),
-        Method("exponential", _exponential, "exp(t l)", psd=True, keeps_zero=False),
         Method(
             "none", _same, "l", psd=False, new_rows="raw", needs="nothing",
             on_positive=(1.0, 0.0),
@@ -233,39 +214,21 @@ def _power(
     return np.where(values > 0, size, negative * size)
 
 
-def as_method(given: Any, others: tuple[str, ...] = ()) -> Method:
-    """Return the record of a name, a record, or a function of the eigenvalues.
+def as_method(given: Any) -> Method:
+    """Return a record itself, or the one of a name.
 
     Parameters
     ----------
-    given : str, Method or callable
-        A function gets the eigenvalues and returns what becomes of them.
-    others : tuple of str
-        Further names that the caller knows, for the message.
+    given : str or Method
+        Name of a method, or its record.
     """
     if isinstance(given, Method):
         return given
-    if isinstance(given, str):
-        if given in METHODS:
-            return METHODS[given]
-        if found := _POWER.fullmatch(given):
-            return power(float(found[1]), float(found[2]))
-        names = ", ".join(sorted({*METHODS, *others}))
-        raise ValueError(
-            f"method={given!r} is not known; choose one of {names}, a "
-            "krein.methods.Method, or a function of the eigenvalues"
-        )
-    if not callable(given):
-        raise TypeError(
-            f"method must be a name, a krein.methods.Method or a function of the "
-            f"eigenvalues, got {type(given).__name__}"
-        )
-    zero = float(np.asarray(given(np.zeros(1)), dtype=np.float64)[0])
-    name = getattr(given, "__name__", type(given).__name__)
-    return Method(name, partial(_of_values, given), keeps_zero=zero == 0.0)
-
-
-def _of_values(
-    function: Callable[[Array], Array], values: Array, tol: float, t: float
-) -> Array:
-    return function(values)
+    if given in METHODS:
+        return METHODS[given]
+    if found := _POWER.fullmatch(str(given)):
+        return power(float(found[1]), float(found[2]))
+    raise ValueError(
+        f"method={given!r} is not known; choose one of {', '.join(sorted(METHODS))}, "
+        "or a krein.methods.Method"
+    )

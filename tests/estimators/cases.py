@@ -44,7 +44,6 @@ VARIANTS = [
     KreinLogisticRegression(solver="krein-gd", tol=1e-6),
     KreinLogisticRegression(solver="ccicp-gd"),
     KreinRidge(method="flip"),
-    KreinSVC(sparse=True),
     ProxySVC(new_points="project"),
     ProxySVC(new_points="raw"),
     ProxySVCCV(Cs=[1.0], rhos=[1.0, 10.0], cv=2),

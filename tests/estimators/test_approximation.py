@@ -348,7 +348,6 @@ def test_grid_over_the_number_of_landmarks(problem):
         (SpectrumSVC("shift", kernel="tl1"), "no low-rank form"),
         (SpectrumSVC("diffusion", kernel="tl1"), "no low-rank form"),
         (SpectrumSVC("none", kernel="tl1"), "no low-rank form"),
-        (KreinSVC(sparse=True, kernel="tl1"), "exclude each other"),
     ],
 )
 def test_what_has_no_low_rank_form_is_refused(model, message, problem):

@@ -43,7 +43,6 @@ def data(rng):
 PURE = [
     SpectrumSVC("flip"),
     KreinSVC(),
-    KreinSVC(sparse=True),
     ProxySVC(),
     DCSVC(),
     KreinLogisticRegression(alpha=1.0),

@@ -61,13 +61,17 @@ def test_the_diffusion_of_three_items_is_certified_truly():
         assert value <= model.objective_[0] + model.duality_gap_[0]
 
 
-def test_a_function_as_method_is_certified_by_what_it_gives():
+def _record(function):
+    return Method("own", lambda values, tol, t: function(values))
+
+
+def test_a_record_is_certified_by_what_it_gives():
     K, y = problem(1)
-    good = SpectrumSVC(np.abs, C=0.1).fit(K, y)
+    good = SpectrumSVC(_record(np.abs), C=0.1).fit(K, y)
     flip = SpectrumSVC("flip", C=0.1).fit(K, y)
     np.testing.assert_allclose(good.dual_coef_, flip.dual_coef_, atol=1e-9)
     assert good.result_.certificate.kind == "gap"
-    bad = SpectrumSVC(np.tanh, C=0.1).fit(K, y)
+    bad = SpectrumSVC(_record(np.tanh), C=0.1).fit(K, y)
     assert bad.result_.certificate.kind == "stationarity"
     assert hasattr(bad, "residual_")
     assert not hasattr(bad, "duality_gap_")

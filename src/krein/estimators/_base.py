@@ -70,8 +70,6 @@ class KernelModel(Sparsifiable, Documented):
         Fitted("kernel_", "kernel", needed=lambda model: not model._precomputed),
     )
 
-    _one_sided = False  # whether the eigenvectors of one side are enough
-
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
@@ -150,7 +148,7 @@ class KernelModel(Sparsifiable, Documented):
             K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=dtype)
             warn_if_distances(K, "X")
             return Similarities(K), {"X_fit_": None}
-        require_for_spectral_fit(_num_samples(X), one_sided=self._one_sided)
+        require_for_spectral_fit(_num_samples(X))
         kernel = self._settled_kernel(X)
         K = kernel_matrix(kernel, X, X)
         K = check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)

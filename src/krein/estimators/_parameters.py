@@ -35,7 +35,7 @@ CONSTRAINTS: dict[str, Any] = {
     "kernel_params": [dict, None],
     "symmetrize": _FLAG,
     "approximation": [HasMethods("approximate"), None],
-    "method": [str, Method, callable],  # `as_method` knows the names
+    "method": [str, Method],  # `as_method` knows the names
     "t": [POSITIVE],
     # The machine.
     "C": [POSITIVE],
@@ -46,7 +46,6 @@ CONSTRAINTS: dict[str, Any] = {
     "epsilon": [NOT_NEGATIVE],
     "nu": [Interval(Real, 0, 1, closed="right")],
     "fit_intercept": _FLAG,
-    "sparse": _FLAG,
     "class_weight": [dict, StrOptions({"balanced"}), None],
     "multi_class": [StrOptions({"ovr", "ovo"})],
     "probability": _FLAG,

@@ -7,7 +7,7 @@ as it is (difference-of-convex algorithms).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,7 +17,6 @@ from sklearn.utils._param_validation import StrOptions
 from krein.arrays import Array, product_and_error
 from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._search import CS
-from krein.estimators._sparse import as_new_items, expanded
 from krein.estimators._svm_rows import TreatedSVC, svm_candidates, svm_grid, unit_of
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
@@ -35,8 +34,6 @@ from krein.result import Certificate, Result
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State
 
-# Of sparse=True: a tenth of the margin (benchmarks/sparse.py has others).
-_TOLERANCE = 0.1
 _RATIOS = (1.0, 10.0)  # of the two penalties in a search
 
 
@@ -54,14 +51,9 @@ class KreinSVC(TreatedSVC):
         Upper bound of the dual variables.
     lam_pos, lam_neg : float
         Regularisation of the positive and the negative part.
-    sparse : bool
-        Keep few prototypes, as `sparsify` with ``tolerance=0.1`` does, so that
-        prediction needs similarities to those items alone (an approximation; the exact
-        coefficients of the Krein SVM are dense). `sparse_error_` and `labels_changed_`
-        say what it changed.
     kernel, kernel_params, symmetrize, class_weight, probability, multi_class, \
 approximation, solver_options, tol, max_iter, random_state, verbose
-        As in `SpectrumSVC`; `sparse` and `approximation` exclude each other.
+        As in `SpectrumSVC`.
 
     Attributes
     ----------
@@ -93,17 +85,6 @@ approximation, solver_options, tol, max_iter, random_state, verbose
     _: KW_ONLY
     lam_pos: float = 1.0
     lam_neg: float = 1.0
-    sparse: bool = False
-
-    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
-        """Fit all rows on one flipped kernel; see `KernelModel.fit_rows`."""
-        if self.sparse and training.landmarks is not None:
-            raise ValueError(
-                "sparse=True and approximation= exclude each other: with landmarks "
-                "prediction needs similarities to the landmarks only already"
-            )
-        fitted = super().fit_rows(training, target)
-        return self._sparse(training, fitted, target) if self.sparse else fitted
 
     def treated(self, training: Training) -> TreatedKernel:
         """Return the flipped kernel, both parts over their penalties."""
@@ -115,37 +96,6 @@ approximation, solver_options, tol, max_iter, random_state, verbose
         equal = self.candidate({"lam_neg": self.lam_pos}).treated(training)
         machines = svm_grid(equal, training.weight)
         return [{**c, "lam_neg": r * self.lam_pos} for r in _RATIOS for c in machines]
-
-    def _sparse(
-        self, training: Training, fitted: FittedRows, target: Classes
-    ) -> FittedRows:
-        """Rows on few prototypes, found as `sparsify` does; what they were before."""
-        every = np.arange(training.size)
-        columns = as_new_items(training.K.block(every, every), every)
-        found = expanded(
-            columns,
-            fitted.coef,
-            fitted.intercept,
-            tolerance=_TOLERANCE,
-            weight=training.weight,
-        )
-        coef = np.zeros_like(fitted.coef)
-        coef[:, found.chosen] = found.coef
-        before, after = (
-            self._labels(columns @ c.T + b, np.arange(target.n))
-            for c, b in ((fitted.coef, fitted.intercept), (coef, found.intercept))
-        )
-        facts = {
-            "dense_coef_": training.expand_coef(fitted.coef),
-            "dense_intercept_": fitted.intercept,
-            "sparse_error_": found.error,
-            "labels_changed_": int(np.sum(before != after)),
-        }
-        sparse = [
-            replace(row, coef=coef[i], intercept=float(found.intercept[i]))
-            for i, row in enumerate(fitted.rows)
-        ]
-        return FittedRows(sparse, facts)
 
 
 # On an indefinite kernel LIBSVM may crawl; blocks go on from where it is.

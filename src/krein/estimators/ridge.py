@@ -129,7 +129,7 @@ class KreinRidge(KernelRegressor):
 
     _parameter_constraints = CONSTRAINTS | {
         "alpha": [POSITIVE, StrOptions({"auto"})],
-        "method": [StrOptions({"stabilised", *METHODS}), Method, callable],
+        "method": [StrOptions({"stabilised", *METHODS}), Method],
     }
 
     def fit_rows(self, training: Training, target: Values) -> FittedRows:

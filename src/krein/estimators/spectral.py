@@ -17,7 +17,6 @@ from krein.estimators._tasks import KernelRegressor
 from krein.estimators._training import FittedRows, Training, Values
 from krein.items import check_weights
 from krein.machines.svm_dual import SVMDual
-from krein.methods import as_method
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 
@@ -35,15 +34,15 @@ class SpectrumSVC(TreatedSVC):
 
     Parameters
     ----------
-    method : {"clip", "flip", "shift", "square", "diffusion", \
-"exponential", "none"}, Method or callable
+    method : {"clip", "flip", "shift", "square", "diffusion", "none"} \
+or Method
         What becomes of an eigenvalue l: ``clip`` max(l, 0); ``flip``
         abs(l); ``shift`` l - min(l), new rows stay raw; ``square`` l^2, a linear model
         on the similarities as features; ``diffusion`` ``exp(t l / max|l|)``, where new
         rows are mapped along the eigenvectors with ``|l| > max|l| / 100``;
-        ``exponential`` exp(t l); ``none`` l, LIBSVM on the raw matrix as everybody does
-        it. A record of `krein.methods` or a function of the eigenvalues is taken too;
-        the certificate is a gap if no eigenvalue it gives is negative.
+        ``none`` l, LIBSVM on the raw matrix as everybody does it. A record of
+        `krein.methods` is taken too; the certificate is a gap if no eigenvalue it
+        gives is negative.
     C : float
         Upper bound of the dual variables.
     t : float
@@ -128,10 +127,6 @@ class SpectrumSVC(TreatedSVC):
     method: Any = "clip"
     _: KW_ONLY
     t: float = 1.0
-
-    @property
-    def _one_sided(self) -> bool:  # type: ignore[override]
-        return as_method(self.method).is_one_sided
 
     def treated(self, training: Training) -> TreatedKernel:
         """Return what the method makes of the similarity."""

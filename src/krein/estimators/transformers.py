@@ -71,10 +71,10 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
 
     ``fit`` takes the square training similarity, ``transform`` maps rows of raw
     similarities by the map P fitted there, so that it can stand before
-    ``SVC(kernel="precomputed")`` in a pipeline. For ``"shift"``, ``"diffusion"`` and
-    ``"exponential"`` ``fit_transform(K)`` returns the transformed training matrix,
-    which differs from ``transform(K)`` (new rows of the same items): the shift and
-    exp(0) = 1 belong to training items only.
+    ``SVC(kernel="precomputed")`` in a pipeline. For ``"shift"`` and ``"diffusion"``
+    ``fit_transform(K)`` returns the transformed training matrix, which differs from
+    ``transform(K)`` (new rows of the same items): the shift and exp(0) = 1 belong to
+    training items only.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def transductive_kernel(
         Raw similarities among all items.
     train : array-like
         Indices of the training items, or a mask of length n. All others are new.
-    method : str, `krein.methods.Method` or callable
+    method : str or `krein.methods.Method`
         What becomes of the eigenvalues, as in `SpectrumTransformer`.
     t : float
         Parameter of the method, as in `SpectrumTransformer`.
@@ -330,24 +330,12 @@ def transductive_kernel(
     array(['a'], dtype='<U1')
     """
     fixed = SpectrumTransformer(method, t=t, symmetrize=symmetrize).fit_transform(K)
-    rows = _training_rows(train, len(fixed))
-    new = np.setdiff1d(np.arange(len(fixed)), rows)
-    return fixed[np.ix_(rows, rows)], fixed[np.ix_(new, rows)]
-
-
-def _training_rows(train: Any, n: int) -> np.ndarray:
-    """Indices of the training items."""
-    given = np.asarray(train)
-    if given.dtype == bool and given.shape == (n,):
-        given = np.flatnonzero(given)
-    whole = given.ndim == 1 and np.issubdtype(given.dtype, np.integer)
-    outside = given[(given < -n) | (given >= n)] if whole else given[:0]
-    if outside.size:
-        raise ValueError(f"train has the index {outside[0]}, but K has {n} items")
-    if not whole or not given.size or np.unique(given % n).size < given.size:
+    everything = np.arange(len(fixed))
+    rows = everything[np.asarray(train)]
+    if rows.ndim != 1 or not 0 < rows.size == np.unique(rows).size:
         raise ValueError(
-            f"train must be a mask of length {n} or distinct indices of at least one "
-            f"training item, got an array of shape {given.shape} and dtype "
-            f"{given.dtype}"
+            f"train must be a mask of length {len(fixed)} or distinct indices of at "
+            f"least one training item, got an array of shape {np.shape(train)}"
         )
-    return given % n
+    new = np.setdiff1d(everything, rows)
+    return fixed[np.ix_(rows, rows)], fixed[np.ix_(new, rows)]

@@ -11,13 +11,12 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils.validation import _num_samples
 
-from krein.arrays import ONE_SIDED_ABOVE, Array, real_numbers
+from krein.arrays import Array, real_numbers
 from krein.items import take
 from krein.methods import as_method
-from krein.similarity.one_sided import one_sided
 from krein.similarity.spectrum import Spectrum, lowest_eigenvalue
 from krein.similarity.treated import TreatedKernel, by_spectrum
-from krein.store.sharing import can_change, digest, is_sharing, once
+from krein.store.sharing import can_change, digest, once
 
 
 class Matrix(ABC):
@@ -106,10 +105,6 @@ class Matrix(ABC):
         if record.needs == "smallest":
             shift = -self.lowest_eigenvalue(weight)
             return TreatedKernel(self, shift=shift, weight=weight, psd=bool(record.psd))
-        if record.is_one_sided and self.n > ONE_SIDED_ABOVE and not is_sharing():
-            part = one_sided(self, record, t=t, weight=weight)
-            if part is not None:
-                return part
         return by_spectrum(self, record, self.spectrum(weight), t)
 
     # ------------------------------------------------------------------- prediction

@@ -250,7 +250,6 @@ COEFFICIENTS = (
     Fitted("dense_coef_", "numbers", "rn", needed=False),
     Fitted("dense_intercept_", "numbers", "r", needed=False),
     Fitted("sparse_error_", "number", needed=False),
-    Fitted("labels_changed_", "integer", needed=False),
 )
 # ... and how they were found (not every class kept that in files of 0.1).
 RESULTS = (
