@@ -11,11 +11,9 @@ import pytest
 from sklearn.base import clone
 
 from krein import KreinNystroem, KreinSVC, SpectrumSVC, tl1_kernel
-from krein.machines import interior_point
 from krein.scale import decision_function, fit, predict
-from krein.scale.tiles import StoredTiles, rows_that_fit, tall
+from krein.scale.tiles import rows_that_fit
 from krein.similarity.tiles import DenseTiles
-from krein.store.blocks import BlockStore
 from krein.store.files import StoreInUseError
 from tests.scale import kernels
 
@@ -47,17 +45,6 @@ def test_same_model_as_in_memory(estimator, problem, tmp_path):
     )
 
 
-def test_items_near_the_margin_lie_in_the_store(problem, tmp_path, monkeypatch):
-    X, y = problem
-    monkeypatch.setattr(interior_point, "_MANY", 1000)
-    inside = model().fit(X, y)
-    outside = fit(model(), X, y, store=tmp_path / "s", memory="30MB")
-    np.testing.assert_allclose(
-        outside.decision_function(X), inside.decision_function(X), atol=1e-6
-    )
-    assert (tmp_path / "s" / "block-features-part").is_dir()
-
-
 def test_weights_and_krein_svm(problem, tmp_path, rng):
     X, y = problem
     weight = rng.integers(0, 3, y.size).astype(float)
@@ -87,18 +74,6 @@ def test_passes_over_tiles_equal_the_matrix(rng):
     np.testing.assert_allclose(T.T @ T, A.T @ (weight[:, None] ** 2 * A), atol=1e-10)
     np.testing.assert_allclose(tiles.transpose_dot(weight), A.T @ weight, atol=1e-10)
     np.testing.assert_allclose(tiles @ np.ones(6), A.sum(axis=1), atol=1e-12)
-
-
-def test_a_part_of_stored_tiles_is_stored(rng, tmp_path):
-    A = rng.standard_normal((70, 3))
-    store = BlockStore(tmp_path / "block", tall(70, 3, 16), "key")
-    tiles = StoredTiles(store, lambda i: A[store.blocks[i][0]])
-    tiles.fill()
-    for indices in (np.array([1, 5, 6, 40, 69]), np.arange(0, 70, 2)):
-        part = tiles.part(indices)
-        assert isinstance(part, StoredTiles)
-        np.testing.assert_array_equal(part @ np.eye(3), A[indices])
-    np.testing.assert_array_equal(tiles @ np.eye(3), A)
 
 
 def calls(path):

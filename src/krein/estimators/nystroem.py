@@ -18,14 +18,13 @@ from krein.items import take
 from krein.similarity.landmarks import (
     LANDMARKS,
     Approximation,
-    check_count,
     choose_landmarks,
     estimated_error,
     landmark_block,
 )
 from krein.similarity.low_rank import LowRank, Range, Sample
 from krein.similarity.matrix import Matrix, Similarities, evaluate
-from krein.similarity.tiles import DenseTiles, TiledMatrix
+from krein.similarity.tiles import TiledMatrix
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_similarity
 from krein.words import warn_user
@@ -83,8 +82,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         ``F = K(., landmarks) @ projection_``.
     approximation_error_ : float
         Relative error of the approximation in the Frobenius norm, estimated on the
-        similarities of up to 256 random items; NaN where only a block was given and
-        nothing is known beyond the rows the core was fitted on.
+        similarities of up to 256 random items.
 
     References
     ----------
@@ -147,54 +145,43 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
     # --------------------------------------------------------------------------- fit
 
     @replaces_state
-    def fit(self, X: Any, y: Any = None, K_RR: Any = None, rows: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Choose landmarks and fit the core.
 
         Parameters
         ----------
-        X : array-like of shape (n, n) or (n, m), or items
-            Items for a named kernel. For ``kernel="precomputed"`` the square matrix,
-            or a block of raw similarities of n items to m landmarks: then pass
-            `K_RR`, or the landmarks' row numbers as ``landmarks=`` (without `K_RR`
-            only the textbook core is possible).
+        X : array-like of shape (n, n), or items
+            Items for a named kernel, the square matrix for ``kernel="precomputed"``.
         y : ignored
             For the common interface.
-        K_RR : array-like of shape (q, q), optional
-            For a block: raw similarities of q > m of its rows to each other.
-        rows : array-like of int of shape (q,), optional
-            For a block: which rows `K_RR` belongs to; the first q when not given.
 
         Returns
         -------
         self
         """
-        self._fit(X, K_RR, rows)
+        self._fit(X)
         return self
 
     @replaces_state
-    def fit_transform(
-        self, X: Any, y: Any = None, K_RR: Any = None, rows: Any = None
-    ) -> Array:
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit, and return the features of X without computing a similarity twice.
 
         Parameters
         ----------
-        X, y, K_RR, rows
+        X, y
             As in `fit`.
 
         Returns
         -------
         ndarray of shape (n, n_features_out)
         """
-        return self._fit(X, K_RR, rows) @ self.projection_
+        return self._fit(X) @ self.projection_
 
-    def _fit(self, X: Any, K_RR: Any, rows: Any) -> TiledMatrix:
+    def _fit(self, X: Any) -> TiledMatrix:
         """Set the fitted attributes; return the block of similarities."""
         given = X
         X = self._check_items(X, reset=True)
-        if self._precomputed and (K_RR is not None or X.shape[0] != X.shape[1]):
-            found = self._from_block(X, K_RR, rows)
-        elif self._precomputed:
+        if self._precomputed:
             source, _ = self._training_kernel(X, getattr(given, "dtype", None))
             found = self.approximate(source)
         else:
@@ -298,56 +285,6 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         return check_similarity(
             K, name="kernel(X, X)", symmetrize=self.symmetrize or self._precomputed
         )
-
-    def _from_block(self, C: Array, K_RR: Any, rows: Any) -> Approximation:
-        """Fit on a block of similarities to landmarks."""
-        n, m = C.shape
-        check_count(m, n)
-        columns = DenseTiles(C)
-        given = not isinstance(self.landmarks, str)
-        landmarks = (
-            choose_landmarks(self.landmarks, Similarities(C), m, np.random)  # type: ignore[arg-type]
-            if given
-            else np.full(m, -1)
-        )
-        if K_RR is None:
-            if not given or landmarks.size != m:
-                raise ValueError(
-                    f"X has shape {C.shape}: a square matrix of similarities, or a "
-                    "block together with K_RR, the similarities of more rows than "
-                    "landmarks to each other, is expected; with landmarks=<row numbers "
-                    "of the columns> the textbook core can be used without K_RR"
-                )
-            if self.core == "oversampled":
-                warn_user(
-                    "without K_RR only the textbook core can be fitted, whose error "
-                    "on an indefinite similarity can be larger than that of zero: "
-                    "pass K_RR, similarities of about "
-                    f"{round(self.oversampling * m)} rows to each other"
-                )
-            sample = Sample(landmarks, self._symmetric(C[landmarks]))
-            low_rank = LowRank.fit(columns, sample, core="textbook")
-            return Approximation(landmarks, low_rank, float("nan"))
-        sample = self._given_sample(K_RR, rows, C.shape)
-        low_rank = LowRank.fit(columns, sample)
-        return Approximation(landmarks, low_rank, float("nan"))
-
-    def _given_sample(self, K_RR: Any, rows: Any, shape: tuple[int, int]) -> Sample:
-        K = check_similarity(K_RR, name="K_RR", symmetrize=self.symmetrize)
-        q = K.shape[0]
-        rows = np.arange(q) if rows is None else np.asarray(rows)
-        if rows.shape != (q,) or rows.dtype.kind not in "iu":
-            raise ValueError(
-                f"rows must be {q} row numbers, one per row of K_RR, got an array of "
-                f"shape {rows.shape} and dtype {rows.dtype}"
-            )
-        n, m = shape
-        if q < m or q > n or rows.min() < 0 or rows.max() >= n:
-            raise ValueError(
-                f"K_RR has {q} rows; it must have at least as many rows as X has "
-                f"columns ({m}) and belong to rows 0 to {n - 1} of X"
-            )
-        return Sample(rows, K)
 
     # --------------------------------------------------------------------- transform
 

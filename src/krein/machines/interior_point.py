@@ -1,60 +1,212 @@
-"""The linear SVM on tall features by a primal-dual interior-point method.
+"""The dual of an SVM by a primal-dual interior-point method: kernels, tall features.
 
-Problem, on features F (n x r, seen only in passes over its rows):
+On a dense kernel it is for problems that are badly scaled or nearly singular beside the
+bounds, where a method that changes two variables at a time needs millions of steps.
+With weights w = sum_j u_j phi(x_j), outputs z = Ku and slack variables
+
+    y_i (z_i + b) + xi_i - s_i = m_i,   a_i s_i = mu,   (upper_i - a_i) xi_i = mu,
+
+u = v(a) at the solution (`svm_dual`), a Newton step is one system with ``K +
+diag(1 / theta)``: O(n^3 / 3), whatever the bounds are (Fine, Scheinberg, 2001; steps by
+Mehrotra, 1992).
+
+On features F (n x r, seen only in passes over its rows) it solves the linear SVM
 
     minimise  |w|^2 / 2 + sum_i U_i max(0, 1 - y_i (f_i'w + b)),
 
-with dual ``max e'a - |F'Ya|^2 / 2`` over 0 <= a_i <= U_i, y'a = 0. It is the kernel
-SVM on ``F F'``, the intercept not penalised. Slack variables give
-
-    y_i (f_i'w + b) + xi_i - s_i = 1,   a_i s_i = mu,   (U_i - a_i) xi_i = mu,
-
-and every Newton step is one weighted Gram matrix ``[F 1]' diag(theta) [F 1]`` and a
-system of r + 1 equations: O(n r^2), whatever U is (Fine, Scheinberg, 2001; Ferris,
-Munson, 2002; steps by Mehrotra, 1992). ``w = F'Ya`` and ``y'a = 0`` hold at the start
-and, being linear, ever after; so the difference of primal and dual value is a gap.
+with dual ``max e'a - |F'Ya|^2 / 2`` over 0 <= a_i <= U_i, y'a = 0: the kernel SVM on
+``F F'``, the intercept not penalised. Every step is one weighted Gram matrix ``[F 1]'
+diag(theta) [F 1]`` and a system of r + 1 equations: O(n r^2) (Ferris, Munson, 2002).
+``w = F'Ya`` and ``y'a = 0`` hold once a full step was made, so that the difference of
+primal and dual value is a gap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate, run
-from krein.machines._svm_interior import (
-    FeaturePoint,
-    Solve,
-    State,
-    corner_near,
-    newton_step,
-)
 from krein.machines.box import BalancedBox
+from krein.machines.svm_dual import SVMDual, box_gap
 from krein.result import Certificate, Result, Status
 from krein.similarity.tiles import TiledMatrix
 
+_TO_BOUNDARY = 0.995
+_MODERATE = 10.0  # coefficients, in units where kernel and margins are near 1
+_PATIENCE = 5  # steps without smaller products a_i s_i
 _MAX_STEPS = 200
-_AIM = 1e-2  # one more step or two, and the variables on bounds are told apart
-# From this many items on the problem is solved for those near the margin, which a part
-# of the items tells; what it misses is near the margin of the second round.
-_MANY = 50_000
-_SAMPLE, _ROUGH = 8, 1e-4
-_NEAR, _ROUNDS = 5, 2
+_AIM = 1e-4  # share of the tolerance that is aimed at: the last steps cost little
+_EPS = float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True)
-class _Fixed:
-    """What variables that stay on their bounds add: ``F'Ya`` and the sum of a.
+class State(NamedTuple):
+    """Point of the method, or a step of it.
 
-    The problem of the others is ``|w|^2 / 2 - weights'w + balance b + sum_i U_i
-    max(0, 1 - y_i (f_i'w + b))``, with ``w = F'Ya + weights`` and ``y'a = balance``.
+    u are the weights (coefficients, on a dense kernel), z the outputs that they give,
+    v the weights that belong to a: u = v at the solution.
     """
 
-    weights: Array
-    value: float = 0.0
+    a: Array
+    s: Array
+    xi: Array
+    u: Array
+    z: Array
+    b: float
+    v: Array
+
+
+# Changes of u, z and b for given changes of the margins, each times theta.
+Solve = Callable[[Array], tuple[Array, Array, float]]
+
+
+# What leaves float64 ends the method: the new point is looked at.
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
+def newton_step(
+    state: State,
+    domain: BalancedBox,
+    margin: Array | float,
+    spread: Callable[[Array], Array],
+    prepare: Callable[[Array, Array], Solve | None],
+) -> State | None:
+    """One predictor-corrector step; None if the equations cannot be solved.
+
+    ``prepare(theta, rho)`` factors the system, rho being the first change of the
+    margins that is asked for; `spread` repeats outputs of items for their variables.
+    """
+    a, s, xi, y = state.a, state.s, state.xi, domain.y
+    room = domain.upper - a
+    if not (room.min() > 0.0 and a.min() > 0.0 and s.min() > 0.0 and xi.min() > 0.0):
+        return None
+    theta = 1.0 / (xi / room + s / a)
+    miss = margin - y * (spread(state.z) + state.b) - xi + s
+
+    def direction(r_s: Array, r_xi: Array, solve: Solve, rho: Array) -> State:
+        du, dz, db = solve(theta * rho)
+        da = theta * (rho - y * (spread(dz) + db))
+        ds, dxi = (r_s - s * da) / a, (r_xi + xi * da) / room
+        return State(da, ds, dxi, du, dz, db, du - (state.v - state.u))
+
+    r_s, r_xi = -a * s, -room * xi
+    rho = miss - r_xi / room + r_s / a
+    solve = prepare(theta, rho)
+    if solve is None:
+        return None
+    step = direction(r_s, r_xi, solve, rho)
+    centre = _centre(state, room, step)
+    r_s, r_xi = r_s + centre - step.a * step.s, r_xi + centre + step.a * step.xi
+    step = direction(r_s, r_xi, solve, miss - r_xi / room + r_s / a)
+    t = _TO_BOUNDARY * min(_lengths(state, room, step))
+    pairs: Any = zip(state, step, strict=True)
+    new = State(*(x + t * dx for x, dx in pairs))
+    sums = (np.sum(x) for x in (new.a, new.s, new.xi, new.v))
+    return new if np.isfinite([*sums, new.b]).all() else None
+
+
+def _centre(state: State, room: Array, step: State) -> float:
+    """Mehrotra's target for the products, from where the predictor would lead."""
+    primal, dual = _lengths(state, room, step)
+    now = float(state.a @ state.s + room @ state.xi) / (2 * room.size)
+    then = float((state.a + dual * step.a) @ (state.s + primal * step.s))
+    then += float((room - dual * step.a) @ (state.xi + primal * step.xi))
+    return now * (then / (2 * room.size) / now) ** 3
+
+
+def _lengths(state: State, room: Array, step: State) -> tuple[float, float]:
+    """Largest steps of slacks and of a that keep all of them positive, at most 1."""
+    primal = min(_longest(state.s, step.s), _longest(state.xi, step.xi))
+    dual = min(_longest(state.a, step.a), _longest(room, -step.a))
+    return primal, dual
+
+
+def _longest(x: Array, dx: Array) -> float:
+    falling = dx < 0
+    return float(np.min(-x[falling] / dx[falling], initial=1.0))
+
+
+# ------------------------------------------------------------------- a dense kernel
+
+
+def interior_points(problem: SVMDual) -> Iterator[tuple[Array, Array]]:
+    """Yield points of the box, and the same with what tends to a bound put on it.
+
+    The iterator ends when rounding allows no further progress.
+    """
+    state: State | None = _start(problem)
+    least, idle = np.inf, 0
+    while state is not None and idle < _PATIENCE:
+        yield state.a, _snapped(problem.domain, state)
+        state = _newton(problem, state)
+        if state is not None:
+            room = problem.domain.upper - state.a
+            with np.errstate(over="ignore"):
+                products = float(state.a @ state.s) + float(room @ state.xi)
+            idle = 0 if products < 0.9 * least else idle + 1
+            least = min(least, products)
+
+
+def _start(problem: SVMDual) -> State:
+    """Start well inside the box at moderate coefficients, with w = 0, slacks near 1.
+
+    In the middle of a box that is huge beside the solution the first steps would be
+    tiny.
+    """
+    domain, n = problem.domain, problem.K.shape[0]
+    near = np.minimum(domain.upper, _MODERATE)
+    one_class = domain.balance > 0.0
+    a = (domain if one_class else BalancedBox(near, domain.y)).middle()
+    height = max(1.0, float(np.abs(problem.margin).max()))
+    s = np.full(a.size, height)
+    u, z = np.zeros((2, n))
+    return State(a, s, s + problem.margin + height, u, z, 0.0, problem.coef(a))
+
+
+@np.errstate(over="ignore")  # infinite is larger, too
+def _snapped(domain: BalancedBox, state: State) -> Array:
+    """Put a variable on its bound where that is nearer than its slack is to zero."""
+    upper = domain.upper
+    room = upper - state.a
+    # Products, not quotients: any of the units may be zero to rounding.
+    unit_s, unit_xi = float(state.s.max()), float(state.xi.max())
+    largest = float(state.a.max())
+    low = state.s * largest > state.a * unit_s
+    high = state.xi * min(largest, float(room.max())) > room * unit_xi
+    return np.where(low, 0.0, np.where(high, upper, state.a))
+
+
+def _newton(problem: SVMDual, state: State) -> State | None:
+    """One step on a dense kernel."""
+    state = state._replace(v=problem.coef(state.a))  # as exact as a is
+
+    def prepare(theta: Array, rho: Array) -> Solve | None:
+        inverse = 1.0 / theta.reshape(-1, problem.K.shape[0]).sum(axis=0)
+        M = problem.K.copy()
+        M[np.diag_indices_from(M)] += inverse
+        factor, info = dpotrf(M.T, overwrite_a=1)
+        if info != 0 or not np.isfinite(inverse).all():
+            return None  # singular to rounding
+        border = dpotrs(factor, np.ones(inverse.size))[0]
+
+        def solve(pull: Array) -> tuple[Array, Array, float]:
+            q = problem.coef(pull) + state.v - state.u
+            solution = dpotrs(factor, inverse * q)[0]
+            excess = float(solution.sum() + state.u.sum()) - problem.domain.balance
+            db = excess / float(border.sum())
+            du = solution - db * border
+            return du, problem.K @ du, db
+
+        return solve
+
+    return newton_step(state, problem.domain, problem.margin, problem.spread, prepare)
+
+
+# -------------------------------------------------------------------- tall features
 
 
 def linear_svm(
@@ -87,157 +239,70 @@ def linear_svm(
         b.
     """
     max_iter = min(max_iter, _MAX_STEPS)
-    found = _near_the_margin(features, domain, tol, max_iter)
-    if found is None:
-        nothing = _Fixed(np.zeros(features.shape[1]))
-        iterates = _steps(features, domain, nothing)
-        result = run(iterates, tol=_AIM * tol, max_iter=max_iter)
-        found = _snapped(features, domain, result, tol)
-    result, w, b = found
-    reached = result.certificate.relative <= tol  # rounding may stop it further on
-    status: Status = "converged" if reached else "max_iter"
-    return replace(result, status=status), w, b
-
-
-def _near_the_margin(
-    features: TiledMatrix, domain: BalancedBox, tol: float, max_iter: int
-) -> tuple[Result, Array, float] | None:
-    """Solve with variables far from the margin on their bounds; None if that fails."""
-    n, r = features.shape
-    if n < _MANY:
-        return None
-    some = np.sort(np.random.default_rng(0).choice(n, n // _SAMPLE, replace=False))
-    part = BalancedBox(domain.upper[some] * (n / some.size), domain.y[some])
-    if not _has_interior(part):
-        return None
-    iterates = _steps(features.part(some), part, _Fixed(np.zeros(r)))
-    result = run(iterates, tol=_ROUGH, max_iter=max_iter)
-    w, b, steps = result.info["state"].u, result.info["state"].b, result.n_iter
-    z = features @ w
-    for _ in range(_ROUNDS):
-        outside = 1.0 - domain.y * (z + b)
-        near = np.sort(np.argpartition(np.abs(outside), n // _NEAR)[: n // _NEAR])
-        solved = _with_others_fixed(features, domain, outside, near, tol, max_iter)
-        if solved is None:
-            return None
-        result, steps = solved, steps + solved.n_iter
-        state: State = result.info["state"]
-        found, w, b = _snapped(features, domain, result, tol)
-        if found.info["distance"] <= tol * abs(found.value):  # the rest is rounding
-            return replace(found, n_iter=steps), w, b
-        w, b, z = state.u, state.b, state.z
-    return None
-
-
-def _with_others_fixed(
-    features: TiledMatrix,
-    domain: BalancedBox,
-    outside: Array,
-    near: np.ndarray,
-    tol: float,
-    max_iter: int,
-) -> Result | None:
-    """Solve for the variables `near`, the others where ``1 - y f`` puts them."""
-    a = np.where(outside > 0.0, domain.upper, 0.0)
-    a[near] = 0.0
-    fixed = _Fixed(features.transpose_dot(domain.y * a), float(a.sum()))
-    balance = -float(domain.y @ a)
-    part = BalancedBox(domain.upper[near], domain.y[near], balance)
-    if not _has_interior(part):
-        return None
-    iterates = _steps(features.part(near), part, fixed)
-    result = run(iterates, tol=_AIM * tol, max_iter=max_iter)
+    result = run(_steps(features, domain), tol=_AIM * tol, max_iter=max_iter)
     state: State = result.info["state"]
-    z = features @ state.u
-    outside = 1.0 - domain.y * (z + state.b)
-    a[near] = state.a
-    s, xi = np.maximum(-outside, 0.0), np.maximum(outside, 0.0)
-    s[near], xi[near] = state.s, state.xi
-    whole = State(a, s, xi, state.u, z, state.b, state.v)
-    return replace(result, x=a, info={"state": whole})
+    found = _on_features(features, domain, _snapped(domain, state))
+    if found[-1].relative > tol:
+        inside = _on_features(features, domain, state.a)
+        found = min(found, inside, key=lambda point: point[-1].value)
+    a, w, value, certificate = found
+    # Rounding may stop it further on.
+    status: Status = "converged" if certificate.relative <= tol else "max_iter"
+    solved = replace(
+        result, x=a, value=value, certificate=certificate, status=status, info={}
+    )
+    return solved, w, state.b
 
 
-def _has_interior(domain: BalancedBox) -> bool:
-    """Some point strictly inside the box has ``y'a = balance``."""
-    most = float(domain.upper[domain.y > 0].sum())
-    least = -float(domain.upper[domain.y < 0].sum())
-    return least < domain.balance < most
+def _on_features(
+    features: TiledMatrix, domain: BalancedBox, a: Array
+) -> tuple[Array, Array, float, Certificate]:
+    """A point of the box, its weights, value and gap, rounding counted."""
+    a = domain.rebalance(a)
+    w = features.transpose_dot(domain.y * a)
+    value = float(a.sum()) - 0.5 * float(w @ w)
+    # Both products are sums: rounded like their magnitudes (Higham, Mary, 2019).
+    spread = _EPS * (4.0 + np.sqrt(features.shape).sum())
+    gap = box_gap(domain, a, features @ w, spread * features.magnitude(a))
+    return a, w, value, _gap(gap, value)
 
 
-def _steps(
-    features: TiledMatrix, domain: BalancedBox, fixed: _Fixed
-) -> Iterator[Iterate]:
-    state = _start(features, domain, fixed)
-    while True:
-        yield _certified(state, domain, fixed)
-        step = _newton(features, domain, state)
-        if step is None:  # the system is singular to rounding: no further progress
-            return
-        state = step
+def _steps(features: TiledMatrix, domain: BalancedBox) -> Iterator[Iterate]:
+    state: State | None = _start_on_features(features, domain)
+    while state is not None:  # else the system is singular to rounding
+        yield _certified(state, domain)
+        state = _newton_on_features(features, domain, state)
 
 
-def _start(features: TiledMatrix, domain: BalancedBox, fixed: _Fixed) -> State:
-    """Start in the middle of the box on ``y'a = balance``, with w = 0, slacks near 1.
+def _start_on_features(features: TiledMatrix, domain: BalancedBox) -> State:
+    """Start in the middle of the box on ``y'a = 0``, with w = 0, slacks near 1.
 
     ``w = F'Ya`` does not hold here; starting with it makes w, and with it all slacks,
     as large as the box, and costs twice the steps.
     """
     a, (n, r) = domain.middle(), features.shape
-    v = features.transpose_dot(domain.y * a) + fixed.weights
+    v = features.transpose_dot(domain.y * a)
     s, u, z = np.ones(n), np.zeros(r), np.zeros(n)
     return State(a, s, s + 1.0, u, z, 0.0, v)
 
 
-def _certified(state: State, domain: BalancedBox, fixed: _Fixed) -> Iterate:
+def _certified(state: State, domain: BalancedBox) -> Iterate:
     """Primal value at (w, b), dual value at a: each is honest whatever w is."""
-    dual = fixed.value + float(state.a.sum()) - 0.5 * float(state.v @ state.v)
+    dual = float(state.a.sum()) - 0.5 * float(state.v @ state.v)
     hinge = np.maximum(0.0, 1.0 - domain.y * (state.z + state.b))
-    primal = fixed.value + float(domain.upper @ hinge) + domain.balance * state.b
-    primal += float((0.5 * state.u - fixed.weights) @ state.u)
+    primal = float(domain.upper @ hinge) + 0.5 * float(state.u @ state.u)
     # The last term is what rounding in y'a can be worth.
-    drift = float(domain.y @ state.a) - domain.balance
-    gap = max(0.0, primal - dual) + abs(state.b * drift)
-    return Iterate(
-        x=state.a,
-        value=dual,
-        certificate=_gap(gap, dual),
-        bound=primal,
-        info={"state": state},
-    )
+    gap = max(0.0, primal - dual) + abs(state.b * float(domain.y @ state.a))
+    return Iterate(state.a, dual, _gap(gap, dual), primal, info={"state": state})
 
 
 def _gap(gap: float, value: float) -> Certificate:
     return Certificate("gap", gap, gap / max(abs(value), 1e-300))
 
 
-def _snapped(
-    features: TiledMatrix, domain: BalancedBox, result: Result, tol: float
-) -> tuple[Result, Array, float]:
-    """Put on their bounds the variables that tend there, and solve for the others.
-
-    An interior point has no zeros and, where no variable is free, an arbitrary
-    intercept; after snapping, both follow the rules that other SVM solvers have. It is
-    taken if the gap is no larger than before, or small enough.
-    """
-    state: State = result.info["state"]
-    point = corner_near(features, domain, state.a, state.s, state.xi)
-    b = domain.intercept(point.a, point.outputs)
-    if point.distance > tol * abs(point.value):
-        interior = FeaturePoint.at(features, domain, state.a)
-        if interior.gap < point.gap:
-            point, b = interior, state.b
-    certificate = _gap(point.gap, point.value)
-    found = replace(
-        result,
-        x=point.a,
-        value=point.value,
-        certificate=certificate,
-        info={"distance": point.distance},
-    )
-    return found, point.w, b
-
-
-def _newton(features: TiledMatrix, domain: BalancedBox, state: State) -> State | None:
+def _newton_on_features(
+    features: TiledMatrix, domain: BalancedBox, state: State
+) -> State | None:
     """One step on features, in two passes and one with their Gram matrix."""
     y = domain.y
     drift = np.append(state.v - state.u, y @ state.a - domain.balance)

@@ -48,42 +48,20 @@ def choose_landmarks(
     """
     if not isinstance(rule, str):
         return _given(rule, source.n)
-    check_count(m, source.n)
     if m == source.n:
         return np.arange(m)
     return np.sort(LANDMARKS[rule](source, m, rng))
 
 
-def check_count(m: int, n: int) -> None:
-    """Raise if m landmarks cannot be taken from n items."""
-    if m < 1:
-        raise ValueError(f"n_components={m} must be at least 1")
-    if m > n:
-        raise ValueError(
-            f"n_components={m} is larger than the number of items, n_samples={n}: "
-            "landmarks are training items. Choose a smaller n_components, or fit "
-            "without an approximation"
-        )
-
-
 def _given(indices: Any, n: int) -> np.ndarray:
     chosen = np.asarray(indices)
-    if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
-        raise ValueError(
-            "landmarks must be one of "
-            f"{', '.join(map(repr, LANDMARKS))} or a one-dimensional array of row "
-            f"numbers, got an array of shape {chosen.shape} and dtype {chosen.dtype}"
-        )
-    if chosen.min() < 0 or chosen.max() >= n:
-        raise ValueError(
-            f"landmarks must be row numbers from 0 to {n - 1}, got numbers from "
-            f"{chosen.min()} to {chosen.max()}"
-        )
     unique = np.unique(chosen)
-    if unique.size < chosen.size:
+    whole = chosen.dtype.kind in "iu" and chosen.shape == unique.shape
+    if not whole or not unique.size or unique[0] < 0 or unique[-1] >= n:
         raise ValueError(
-            f"landmarks must not repeat: {chosen.size} row numbers were given, "
-            f"{unique.size} of them different"
+            f"landmarks must be one of {', '.join(map(repr, LANDMARKS))} or different "
+            f"row numbers from 0 to {n - 1}, got an array of shape {chosen.shape} and "
+            f"dtype {chosen.dtype} with {unique.size} different entries"
         )
     return unique
 

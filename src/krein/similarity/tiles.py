@@ -74,10 +74,6 @@ class TiledMatrix(ABC):
     def mapped(self, projection: Array) -> TiledMatrix:
         """Return ``A @ projection``, kept where A is kept."""
 
-    @abstractmethod
-    def part(self, indices: np.ndarray) -> TiledMatrix:
-        """Return the rows at `indices`, kept where A is kept."""
-
     @property
     def array(self) -> Array | None:
         """The matrix where it lies in memory, else None."""
@@ -169,10 +165,6 @@ class DenseTiles(TiledMatrix):
     def rows(self, indices: np.ndarray) -> Array:
         """Return the rows at `indices`."""
         return self.A[indices]
-
-    def part(self, indices: np.ndarray) -> DenseTiles:
-        """Return the rows at `indices` in memory."""
-        return DenseTiles(self.A[indices])
 
     def mapped(self, projection: Array) -> DenseTiles:
         """Return ``A @ projection`` in memory."""
