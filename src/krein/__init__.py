@@ -10,113 +10,58 @@ from typing import Any
 
 __version__ = "0.2.0"
 
-# Public name -> module that defines it, by theme.
-_WHERE = {
-    # estimators
-    "CPDRegressor": "krein.estimators.cpd_regressor",
-    "CPDSVC": "krein.estimators.cpd",
-    "CPDSVCCV": "krein.estimators.searched",
-    "DCSVC": "krein.estimators.krein_svm",
-    "DistanceTransformer": "krein.estimators.distances",
-    "HitClassifier": "krein.estimators.hit_classifier",
-    "HitSimilarity": "krein.estimators.hits",
-    "KreinLogisticRegression": "krein.estimators.logistic",
-    "KreinLogisticRegressionCV": "krein.estimators.searched",
-    "KreinNystroem": "krein.estimators.nystroem",
-    "KreinRidge": "krein.estimators.ridge",
-    "KreinSVC": "krein.estimators.krein_svm",
-    "MKLSVC": "krein.estimators.mkl",
-    "PCoA": "krein.estimators.ordination",
-    "ProxySVC": "krein.estimators.proxy",
-    "ProxySVCCV": "krein.estimators.searched",
-    "PseudoEuclideanEmbedding": "krein.estimators.transformers",
-    "SpectrumOneClassSVM": "krein.estimators.spectral",
-    "SpectrumSVC": "krein.estimators.spectral",
-    "SpectrumSVCCV": "krein.estimators.spectrum_cv",
-    "SpectrumSVR": "krein.estimators.spectral",
-    "SpectrumSVRCV": "krein.estimators.spectrum_cv",
-    "SpectrumTransformer": "krein.estimators.transformers",
-    # kernels
-    "Kernel": "krein.kernels",
-    "affine_invariant_kernel": "krein.kernels",
-    "bures_kernel": "krein.kernels",
-    "covariance_descriptors": "krein.kernels",
-    "damerau_kernel": "krein.kernels",
-    "dtw_kernel": "krein.kernels",
-    "edit_kernel": "krein.kernels",
-    "erp_kernel": "krein.kernels",
-    "euclidean_spd_kernel": "krein.kernels",
-    "geodesic_rbf_kernel": "krein.kernels",
-    "gower_kernel": "krein.kernels",
-    "haversine_kernel": "krein.kernels",
-    "jaro_winkler_kernel": "krein.kernels",
-    "kernel_matrix": "krein.kernels",
-    "laplacian_kernel": "krein.kernels",
-    "lcs_kernel": "krein.kernels",
-    "list_kernels": "krein.kernels",
-    "log_euclidean_kernel": "krein.kernels",
-    "log_kernel": "krein.kernels",
-    "msm_kernel": "krein.kernels",
-    "multiquadric_kernel": "krein.kernels",
-    "needleman_wunsch_kernel": "krein.kernels",
-    "optimal_assignment_kernel": "krein.kernels",
-    "polynomial_kernel": "krein.kernels",
-    "rbf_kernel": "krein.kernels",
-    "register_kernel": "krein.kernels",
-    "sigmoid_kernel": "krein.kernels",
-    "smith_waterman_kernel": "krein.kernels",
-    "stein_kernel": "krein.kernels",
-    "tanimoto_kernel": "krein.kernels",
-    "thin_plate_kernel": "krein.kernels",
-    "thin_plate_order_kernel": "krein.kernels",
-    "tl1_kernel": "krein.kernels",
-    "twe_kernel": "krein.kernels",
-    "wasserstein_1d_kernel": "krein.kernels",
-    "wl_kernel": "krein.kernels",
-    # comparison
-    "Comparison": "krein.comparison",
-    "KernelComparison": "krein.comparison",
-    "SimilarityFeaturesClassifier": "krein.comparison.yardsticks",
-    "SimilarityNeighborsClassifier": "krein.comparison.yardsticks",
-    "compare": "krein.comparison",
-    "list_methods": "krein.comparison",
-    # diagnosis and splitting
-    "Diagnosis": "krein.diagnostics",
-    "Finding": "krein.diagnostics",
-    "diagnose": "krein.diagnostics",
-    "SimilarityGroupSplit": "krein.splitting",
-    "similarity_groups": "krein.splitting",
-    "split_kernel": "krein.splitting",
-    "transductive_kernel": "krein.estimators.transformers",
-    "Repaired": "krein.repair",
-    "nearest_psd": "krein.repair",
-    "unbounded_direction": "krein.machines.unbounded",
-    # data
-    "list_datasets": "krein.files.data_sets",
-    "load_dataset": "krein.files.data_sets",
-    # files
-    "FormatError": "krein.files.sources",
-    "Named": "krein.files.sources",
-    "read_hits": "krein.files.hit_table",
-    "read_items": "krein.files.readers",
-    "read_labels": "krein.files.matching",
-    "read_matrix": "krein.files.readers",
-    "write_hits": "krein.files.writers",
-    "write_matrix": "krein.files.writers",
-    # model files
-    "ModelFileError": "krein.files.model_files",
-    "load_model": "krein.files.model_files",
-    "save_model": "krein.files.model_files",
-    "trusted_types": "krein.files.model_contents",
-    # results
-    "CertificateReport": "krein.referee",
-    "check_certificate": "krein.referee",
-    "Certificate": "krein.result",
-    "DivergedError": "krein.result",
-    "History": "krein.result",
-    "Result": "krein.result",
-    "Spectrum": "krein.similarity.spectrum",
+# Public names by the module that defines them.
+_NAMES = {
+    "krein.estimators.cpd_regressor": "CPDRegressor",
+    "krein.estimators.cpd": "CPDSVC",
+    "krein.estimators.searched": "CPDSVCCV KreinLogisticRegressionCV ProxySVCCV",
+    "krein.estimators.krein_svm": "DCSVC KreinSVC",
+    "krein.estimators.distances": "DistanceTransformer",
+    "krein.estimators.hit_classifier": "HitClassifier",
+    "krein.estimators.hits": "HitSimilarity",
+    "krein.estimators.logistic": "KreinLogisticRegression",
+    "krein.estimators.nystroem": "KreinNystroem",
+    "krein.estimators.ridge": "KreinRidge",
+    "krein.estimators.mkl": "MKLSVC",
+    "krein.estimators.ordination": "PCoA",
+    "krein.estimators.proxy": "ProxySVC",
+    "krein.estimators.transformers": (
+        "PseudoEuclideanEmbedding SpectrumTransformer transductive_kernel"
+    ),
+    "krein.estimators.spectral": "SpectrumOneClassSVM SpectrumSVC SpectrumSVR",
+    "krein.estimators.spectrum_cv": "SpectrumSVCCV SpectrumSVRCV",
+    "krein.kernels": (
+        "Kernel affine_invariant_kernel bures_kernel covariance_descriptors "
+        "damerau_kernel dtw_kernel edit_kernel erp_kernel euclidean_spd_kernel "
+        "geodesic_rbf_kernel gower_kernel haversine_kernel jaro_winkler_kernel "
+        "kernel_matrix laplacian_kernel lcs_kernel list_kernels log_euclidean_kernel "
+        "log_kernel msm_kernel multiquadric_kernel needleman_wunsch_kernel "
+        "optimal_assignment_kernel polynomial_kernel rbf_kernel register_kernel "
+        "sigmoid_kernel smith_waterman_kernel stein_kernel tanimoto_kernel "
+        "thin_plate_kernel thin_plate_order_kernel tl1_kernel twe_kernel "
+        "wasserstein_1d_kernel wl_kernel"
+    ),
+    "krein.comparison": "Comparison KernelComparison compare list_methods",
+    "krein.comparison.yardsticks": (
+        "SimilarityFeaturesClassifier SimilarityNeighborsClassifier"
+    ),
+    "krein.diagnostics": "Diagnosis Finding diagnose",
+    "krein.splitting": "SimilarityGroupSplit similarity_groups split_kernel",
+    "krein.repair": "Repaired nearest_psd",
+    "krein.machines.unbounded": "unbounded_direction",
+    "krein.files.data_sets": "list_datasets load_dataset",
+    "krein.files.sources": "FormatError Named",
+    "krein.files.hit_table": "read_hits",
+    "krein.files.readers": "read_items read_matrix",
+    "krein.files.matching": "read_labels",
+    "krein.files.writers": "write_hits write_matrix",
+    "krein.files.model_files": "ModelFileError load_model save_model",
+    "krein.files.model_contents": "trusted_types",
+    "krein.referee": "CertificateReport check_certificate",
+    "krein.result": "Certificate DivergedError History Result",
+    "krein.similarity.spectrum": "Spectrum",
 }
+_WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_WHERE)
 
