@@ -59,7 +59,7 @@ def test_in_a_pipeline_through_a_file(rng, tmp_path):
 
 
 def test_what_is_no_distance_is_refused():
-    with pytest.raises(ValueError, match="similarities already"):
+    with pytest.raises(ValueError, match="these are similarities"):
         DistanceTransformer().fit([[0.0, -1.0], [-1.0, 0.0]])
     with pytest.raises(ValueError, match="not symmetric"):
         DistanceTransformer().fit([[0.0, 1.0], [2.0, 0.0]])

@@ -6,27 +6,18 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from krein.arrays import Array
-from krein.estimators._parameters import (
-    CONSTRAINTS,
-    POSITIVE,
-    Documented,
-    declares_parameters,
-)
-from krein.items import columns_of_rows
+from krein.estimators._parameters import CONSTRAINTS, POSITIVE, declares_parameters
+from krein.estimators.transformers import SquareInput
 from krein.kernels.distances import FITTED, POINTWISE, median_gamma
 from krein.store.state import Fitted, State, replaces_state
-from krein.validation import check_similarity, refuse_odd_arrays, warn_if_distances
 
 
 @declares_parameters
-class DistanceTransformer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documented
-):
+class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
     """Turn distances into similarities; what depends on data is settled in `fit`.
 
     ``fit`` takes the square distances of the training items, ``transform`` rows of
@@ -72,28 +63,18 @@ class DistanceTransformer(
     similarity: str = "exponential"
     _: KW_ONLY
     gamma: Any = "median"
-    symmetrize: bool = False
 
+    _kind = "distance"
     _fitted_state: ClassVar[State] = (
-        Fitted("n_features_in_", "integer", needed=False),
-        Fitted("feature_names_in_", "labels", needed=False),
         Fitted("gamma_", "number"),
         Fitted("squared_means_", "numbers", "n"),
         Fitted("largest_", "number"),
-        Fitted("n_features_out", "integer", attribute="_n_features_out"),
     )
 
     _parameter_constraints = CONSTRAINTS | {
         "similarity": [StrOptions({*POINTWISE, *FITTED})],
         "gamma": [POSITIVE, StrOptions({"median"})],
     }
-
-    def __sklearn_tags__(self):
-        """Rows and columns are items; nothing is negative."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = True
-        tags.input_tags.positive_only = True
-        return tags
 
     @replaces_state
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -110,13 +91,7 @@ class DistanceTransformer(
         -------
         self
         """
-        X = columns_of_rows(X)
-        refuse_odd_arrays(X)
-        given = getattr(X, "dtype", None)
-        D = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        D = check_similarity(D, name="X", symmetrize=self.symmetrize, given=given)
-        _refuse_negative(D)
-        warn_if_distances(D, "X", "distance")
+        D = self._check_square(X, least=2)
         self.gamma_ = float(self._gamma(D))
         self.squared_means_ = np.mean(D**2, axis=1)
         self.largest_ = float(D.max())
@@ -143,11 +118,7 @@ class DistanceTransformer(
         -------
         ndarray of shape (n_new, n_train)
         """
-        check_is_fitted(self)
-        X = columns_of_rows(X, getattr(self, "feature_names_in_", ()))
-        refuse_odd_arrays(X)
-        D = validate_data(self, X, reset=False, dtype=np.float64)
-        _refuse_negative(D)
+        D = self._check_rows(X)
         if self.similarity in POINTWISE:
             return POINTWISE[self.similarity](D, self.gamma_)
         if self.similarity == "max":
@@ -156,14 +127,3 @@ class DistanceTransformer(
         rows = np.mean(D**2, axis=1)[:, None]
         # Row and column means are added first: the sum is symmetric to the last bit.
         return self.gamma_ * 0.5 * ((rows + means) - D**2 - means.mean())
-
-
-def _refuse_negative(D: Any) -> None:
-    smallest = float(D.min())
-    if smallest < 0:
-        # scikit-learn's checks look for its first words.
-        raise ValueError(
-            "Negative values in data passed to DistanceTransformer: the smallest is "
-            f"{smallest:.3g}, and no distance is negative. If large means similar, "
-            "these are similarities already"
-        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -252,29 +251,14 @@ def _check_no_hit_label(label: Any, classes: np.ndarray) -> None:
     """Refuse a label that is a class, or that would change the type of the others."""
     if label is None:
         return
-    if not _fits_labels(label, classes):
+    kinds = np.asarray(label).dtype.kind, np.asarray(classes.tolist()).dtype.kind
+    fits = kinds[0] == kinds[1] or kinds == ("i", "f")
+    if not fits or label in classes.tolist():
         raise ValueError(
-            f"no_hit_label={label!r} is not of the type of the labels, which are like "
-            f"{classes[0].item() if hasattr(classes[0], 'item') else classes[0]!r} "
-            f"(dtype {classes.dtype}): predictions would be of another type than y. "
-            "Choose a label of that type, or convert y first"
+            f"no_hit_label={label!r} must be of the type of the labels, which are like "
+            f"{classes.tolist()[0]!r}, and stand for nothing else: it is a class of y, "
+            "or predictions would be of another type than y"
         )
-    if label in classes.tolist():
-        raise ValueError(
-            f"no_hit_label={label!r} is a class of y; choose a label that stands for "
-            "nothing else"
-        )
-
-
-def _fits_labels(label: Any, classes: np.ndarray) -> bool:
-    """Whether an array of the classes can hold the label too."""
-    kind = classes.dtype.kind
-    if kind in "iu" and isinstance(label, Integral):
-        limits = np.iinfo(classes.dtype)
-        return bool(limits.min <= int(label) <= limits.max)
-    if kind == "f":
-        return isinstance(label, Real)
-    return kind in "OUT" and isinstance(label, str) == isinstance(classes[0], str)
 
 
 def linear_svm_gap(X: Any, y: Any, svm: LinearSVC) -> tuple[Array, Array]:

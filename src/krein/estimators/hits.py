@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from krein.arrays import Array, compressed_rows
 from krein.estimators._parameters import (
     CONSTRAINTS,
-    NOT_NEGATIVE,
     Documented,
     declares_parameters,
 )
@@ -23,7 +22,6 @@ from krein.files.sources import Named
 from krein.store.state import Fitted, State, replaces_state
 
 _RULES = ("max", "mean", "min")
-_ROWS = 65536
 
 
 @declares_parameters
@@ -42,10 +40,6 @@ class HitSimilarity(TransformerMixin, Documented):
         items whose hits are known in one direction only have that one for both.
     normalize : bool
         Divide by the roots of the self scores.
-    floor : float
-        Score below which the search reports nothing. Scores are counted from there, so
-        that an absent hit and one at the floor are the same. (A model with an
-        intercept does not see a constant that is added to all similarities.)
 
     Attributes
     ----------
@@ -74,7 +68,6 @@ class HitSimilarity(TransformerMixin, Documented):
     symmetrize: str = "max"
     _: KW_ONLY
     normalize: bool = True
-    floor: float = 0.0
 
     _fitted_state: ClassVar[State] = (
         Fitted("n_features_in_", "integer"),
@@ -87,7 +80,6 @@ class HitSimilarity(TransformerMixin, Documented):
     _parameter_constraints = CONSTRAINTS | {
         "symmetrize": [StrOptions(set(_RULES))],
         "normalize": ["boolean"],
-        "floor": [NOT_NEGATIVE],
     }
 
     def __sklearn_tags__(self):
@@ -191,7 +183,7 @@ class HitSimilarity(TransformerMixin, Documented):
         if not self.normalize:
             return both
         known = _checked_self_scores(self_scores, hits.shape[0])
-        new = self._imputed(np.maximum(known - self.floor, 0.0), hits, other)
+        new = self._imputed(known, hits, other)
         return _divided(both, new, self.self_scores_)
 
     def new_items(self, hits, names=None):
@@ -234,7 +226,7 @@ class HitSimilarity(TransformerMixin, Documented):
         }
 
     def _counted(self, X: Any) -> scipy.sparse.csr_array:
-        """Scores from the floor on."""
+        """Scores that are finite and not negative."""
         data = check_array(
             X.data if isinstance(X, Named) else X,
             accept_sparse="csr",
@@ -247,11 +239,7 @@ class HitSimilarity(TransformerMixin, Documented):
                 f"Negative values in data passed to {type(self).__name__}: the lowest "
                 f"is the negative score {data.min():g}; scores of hits are 0 or more"
             )
-        hits = checked_scores(data, copy=bool(self.floor))
-        if self.floor:
-            hits.data = np.maximum(hits.data - self.floor, 0.0)
-            hits.eliminate_zeros()
-        return hits
+        return checked_scores(data, copy=False)
 
     def _joined(self, hits: Any, other: Any) -> scipy.sparse.csr_array:
         if self.symmetrize == "max":
@@ -297,21 +285,13 @@ def _block(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
 
 
 def _row_max(matrix: Any) -> Array:
-    best = np.zeros(matrix.shape[0])
-    filled = np.flatnonzero(np.diff(matrix.indptr))
-    if filled.size:
-        best[filled] = np.maximum.reduceat(matrix.data, matrix.indptr[filled])
-    return best
+    return matrix.max(axis=1).toarray().ravel()
 
 
 def _divided(matrix: Any, rows: Array, columns: Array) -> scipy.sparse.csr_array:
     """Divide entries by the roots of the self scores of row and column, in place."""
-    row, column, starts = 1.0 / np.sqrt(rows), 1.0 / np.sqrt(columns), matrix.indptr
-    for i in range(0, matrix.shape[0], _ROWS):  # no second array as long as the data
-        counts = np.diff(starts[i : i + _ROWS + 1])
-        part = slice(starts[i], starts[i + counts.size])
-        matrix.data[part] *= np.repeat(row[i : i + _ROWS], counts)
-        matrix.data[part] *= column[matrix.indices[part]]
+    matrix.data *= np.repeat(1.0 / np.sqrt(rows), np.diff(matrix.indptr))
+    matrix.data *= (1.0 / np.sqrt(columns))[matrix.indices]
     return matrix
 
 

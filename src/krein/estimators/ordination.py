@@ -12,15 +12,14 @@ from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
-from krein.estimators.transformers import _SquareInput
-from krein.items import columns_of_rows
+from krein.estimators.transformers import SquareInput
 from krein.similarity.spectrum import Spectrum
 from krein.store.state import Fitted, State, replaces_state
 from krein.validation import ROUNDING, looks_like_similarities
 
 
 @declares_parameters
-class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
+class PCoA(ClassNamePrefixFeaturesOutMixin, SquareInput):
     """Principal coordinates analysis (classical MDS), with a place for new items.
 
     Distances in, coordinates out. ``fit`` takes the square distances of the training
@@ -96,7 +95,7 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     _: KW_ONLY
     correction: str = "none"
 
-    _kind = "distance"
+    _kind, _warns = "distance", False
     _fitted_state: ClassVar[State] = (
         Fitted("eigenvalues_", "numbers", "n"),
         Fitted("proportion_explained_", "numbers", "k"),
@@ -112,12 +111,6 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
     }
 
     metric = "precomputed"  # scikit-learn's word for distances as input
-
-    def __sklearn_tags__(self):
-        """Rows and columns are items; nothing is negative."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the axes.
@@ -151,8 +144,7 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         -------
         ndarray of shape (n, n_components)
         """
-        D = self._check_square(columns_of_rows(X))
-        D = _check_distances(D)
+        D = _check_distances(self._check_square(X))
         constant = _CORRECTIONS[self.correction](D)
         squares = _corrected(D, ~np.eye(len(D), dtype=bool), constant, self.correction)
         means = squares.mean(axis=1)
@@ -190,9 +182,7 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, _SquareInput):
         -------
         ndarray of shape (n_new, n_components)
         """
-        names = getattr(self, "feature_names_in_", ())
-        D = self._check_rows(columns_of_rows(X, names))
-        _refuse_negative(D)
+        D = self._check_rows(X)
         other = np.ones(D.shape, dtype=bool)
         nearest = D.argmin(axis=1)
         other[np.arange(len(D)), nearest] = D.min(axis=1) > 0.0
@@ -210,7 +200,6 @@ def _check_distances(D: Array) -> Array:
             "with themselves, where a distance is zero. Make distances of them, "
             "sqrt(K_ii + K_jj - 2 K_ij), or use PseudoEuclideanEmbedding"
         )
-    _refuse_negative(D)
     if own > ROUNDING * float(D.max()):
         raise ValueError(
             f"the diagonal of X goes up to {own:.3g}, but the distance of an item to "
@@ -220,17 +209,6 @@ def _check_distances(D: Array) -> Array:
     D = D.copy()
     np.fill_diagonal(D, 0.0)
     return D
-
-
-def _refuse_negative(D: Array) -> None:
-    smallest = float(D.min())
-    if smallest < 0.0:
-        # scikit-learn's checks look for its first words.
-        raise ValueError(
-            f"Negative values in data passed to PCoA: the smallest is {smallest:.3g}, "
-            "and no distance is negative. If large means similar, these are "
-            "similarities: use PseudoEuclideanEmbedding"
-        )
 
 
 def _centred(squares: Array, row_means: Array, means: Array) -> Array:

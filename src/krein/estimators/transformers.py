@@ -16,6 +16,7 @@ from krein.estimators._parameters import (
     Documented,
     declares_parameters,
 )
+from krein.items import columns_of_rows
 from krein.methods import as_method
 from krein.similarity.matrix import Similarities
 from krein.similarity.spectrum import Spectrum
@@ -30,13 +31,14 @@ from krein.validation import (
 
 
 @declares_parameters
-class _SquareInput(TransformerMixin, Documented):
+class SquareInput(TransformerMixin, Documented):
     """A transformer whose input is a square similarity in fit, rows later."""
 
     _: KW_ONLY
     symmetrize: bool = False
 
-    _kind = "similarity"  # what the numbers are; `PCoA` checks its distances itself
+    _kind = "similarity"  # what the numbers are; or "distance"
+    _warns = True  # of numbers of the wrong direction; `PCoA` refuses them
 
     _fitted_state: ClassVar[State] = (
         Fitted("n_features_in_", "integer", needed=False),
@@ -47,26 +49,43 @@ class _SquareInput(TransformerMixin, Documented):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = True
+        tags.input_tags.positive_only = self._kind == "distance"
         return tags
 
-    def _check_square(self, X: Any) -> Array:
+    def _check_square(self, X: Any, least: int = 1) -> Array:
+        X = columns_of_rows(X)
         refuse_odd_arrays(X)
         given = getattr(X, "dtype", None)
         with numbers_that_fit("X"):
-            X = validate_data(self, X, dtype=np.float64)
+            X = validate_data(self, X, dtype=np.float64, ensure_min_samples=least)
         K = check_similarity(X, name="X", symmetrize=self.symmetrize, given=given)
-        if self._kind == "similarity":
-            warn_if_distances(K, "X")
+        self._refuse_negative(K)
+        if self._warns:
+            warn_if_distances(K, "X", self._kind)
         return K
 
     def _check_rows(self, X: Any) -> Array:
         check_is_fitted(self)
+        X = columns_of_rows(X, getattr(self, "feature_names_in_", ()))
         refuse_odd_arrays(X)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        self._refuse_negative(X)
+        return X
+
+    def _refuse_negative(self, D: Array) -> None:
+        smallest = float(D.min())
+        if self._kind == "distance" and smallest < 0.0:
+            # scikit-learn's checks look for its first words.
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: the "
+                f"smallest is {smallest:.3g}, and no distance is negative. If large "
+                "means similar, these are similarities: use them as they are, or "
+                "PseudoEuclideanEmbedding for coordinates"
+            )
 
 
 @declares_parameters
-class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
+class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
     """Make a similarity positive semidefinite, and map new rows the same way.
 
     ``fit`` takes the square training similarity, ``transform`` maps rows of raw
@@ -179,7 +198,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, _SquareInput):
 
 
 @declares_parameters
-class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, _SquareInput):
+class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, SquareInput):
     """Coordinates whose signed inner products give the similarity back.
 
     ``F = U |l|^1/2`` with ``signature_ = sign(l)``, so that
