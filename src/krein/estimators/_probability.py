@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit
+from sklearn.calibration import _sigmoid_calibration
 
 from krein.arrays import Array
 from krein.estimators._search import out_of_fold
@@ -94,32 +95,8 @@ def fit_sigmoid(
     ----------
     Platt (1999); Lin, Lin and Weng (2007).
     """
-    w = np.ones_like(scores) if weight is None else weight
-    n_pos, n_neg = float(w[positive].sum()), float(w[~positive].sum())
-    target = np.where(positive, (n_pos + 1) / (n_pos + 2), 1 / (n_neg + 2))
     scale = float(np.abs(scores).max()) or 1.0
-    s = scores / scale
-
-    A = np.column_stack([s, np.ones_like(s)])
-
-    def loss(theta: Array) -> float:
-        z = A @ theta
-        return float(w @ ((1 - target) * z - log_expit(z)))
-
-    theta = np.array([1.0, np.log((n_pos + 1) / (n_neg + 1))])
-    value = loss(theta)
-    for _ in range(100):  # Newton's method with steps that are halved
-        p = expit(A @ theta)
-        gradient = A.T @ (w * (p - target))
-        if np.abs(gradient).max() <= 1e-8 * float(w.sum()):
-            break
-        curvature = A.T @ ((w * p * (1.0 - p))[:, None] * A)
-        step = np.linalg.solve(curvature + 1e-12 * np.eye(2), gradient)
-        for length in 0.5 ** np.arange(40.0):
-            new = loss(theta - length * step)
-            if new <= value - 1e-4 * length * float(gradient @ step):
-                break
-        if new >= value:
-            break
-        theta, value = theta - length * step, new
-    return float(theta[0]) / scale, float(theta[1])
+    slope, offset = _sigmoid_calibration(
+        scores / scale, positive.astype(np.float64), weight
+    )
+    return -float(slope) / scale, -float(offset)
