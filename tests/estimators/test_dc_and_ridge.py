@@ -100,7 +100,7 @@ def test_an_unbounded_primal_is_said(with_spectrum):
     [
         ({"C": 0.0}, "'C' parameter"),
         ({"solver": "smo"}, "'solver' parameter"),
-        ({"solver_options": {"rho": 1}}, "does not know"),
+        ({"solver_options": {"rho": 1}}, "is not right for solver="),
         ({"solver_options": {"init": "ones"}}, "'libsvm' or 'zeros'"),
     ],
 )

@@ -248,7 +248,7 @@ def test_one_class_coefficients_have_their_sum(K):
     ("model", "weight", "message"),
     [
         (SpectrumSVC(kernel=lambda X, Y: X @ Y.T * 1j), None, "complex numbers"),
-        (SpectrumSVC(solver_options={"cache_size": np.nan}), None, "positive number"),
+        (SpectrumSVC(solver_options={"cache_size": 9}), None, "has no options"),
         (DCSVC(solver_options={"block": -3}), None, "integer of 2 or more"),
         (SpectrumSVC(), np.ma.masked_array(np.ones(6), [1, 0, 0, 0, 0, 0]), "masked"),
     ],

@@ -257,17 +257,6 @@ def test_scores_that_point_the_wrong_way_say_nothing(rng):
     assert landscape.scores()[0, 0] == pytest.approx(-np.log(2.0), abs=1e-5)
 
 
-def test_verbose_tells_what_was_chosen(rng, capsys):
-    X = rng.standard_normal((30, 2))
-    model = SpectrumSVCCV([1.0], gains=["clip", "flip"], combine="best", verbose=1)
-    model.fit(np.tanh(X @ X.T), X[:, 0] > 0)
-    told = capsys.readouterr().err
-    assert model.best_params_["method"] in told
-    assert "score -" in told
-    assert "the mean of 1 of 2 settings is the model" in told
-    assert "higher is better" in told
-
-
 def test_two_halves_of_kernels_are_formed_for_each_power_and_kept(problem, monkeypatch):
     K, y = problem
     formed = []

@@ -7,7 +7,6 @@ for classes or numbers, comes as two functions: loosely for all C, certified for
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -183,8 +182,6 @@ class SpectrumSearch:
         if len(found) > 1:
             for message in model._complaints([r for rows in results for r in rows]):
                 warn_user(message, ConvergenceWarning)
-        if model.verbose:
-            _report(model, best, order.size, table["mean_test_score"])
         weight = np.zeros(len(table["params"]))
         weight[best] = 1.0 / best.size
         model.cv_results_ = {**table, "weight": weight}
@@ -208,17 +205,6 @@ class SpectrumSearch:
         from krein.result import plot_landscape
 
         return plot_landscape(self.cv_results_, ax=ax)  # type: ignore[attr-defined]
-
-
-def _report(model: Any, best: np.ndarray, count: int, scores: Array) -> None:
-    """Say on standard error which settings make the model, and their scores."""
-    sys.stderr.write(
-        f"{type(model).__name__}: the mean of {best.size} of {count} settings is the "
-        "model; their mean scores over the folds (higher is better):\n"
-    )
-    for place, member in zip(best, model.members_, strict=True):
-        chosen = {k: v for k, v in member.items() if k != "results"}
-        sys.stderr.write(f"mean score {scores[place]:.4g}: {chosen}\n")
 
 
 @dataclass

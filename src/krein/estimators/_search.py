@@ -9,7 +9,6 @@ samples; `search` scores them. Within a fold work is shared by `shared_work` alo
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
@@ -205,18 +204,12 @@ def check_grid(grid: Any, name: str) -> Array:
 def store_results(
     model: Any, grid: Sequence[Candidate], scores: Array, best: int
 ) -> None:
-    """Set the fitted attributes that every search has; report them if asked."""
+    """Set the fitted attributes that every search has."""
     table = cv_results(grid, scores)
     model.best_params_ = dict(grid[best])
     model.best_index_ = best
     model.best_score_ = float(table["mean_test_score"][best])
     model.cv_results_ = table
-    if model.verbose:
-        sys.stderr.write(
-            f"{type(model).__name__}: best of {len(grid)} candidates on "
-            f"{scores.shape[1]} folds {model.best_params_}, mean score "
-            f"{model.best_score_:.4g}\n"
-        )
 
 
 def cv_results(grid: Sequence[Candidate], scores: Array) -> dict[str, Any]:

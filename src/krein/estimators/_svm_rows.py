@@ -17,7 +17,7 @@ from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training, pairs_of
 from krein.machines.box import BalancedBox
 from krein.machines.interior_point import linear_svm
-from krein.machines.libsvm import libsvm_options, solve_dual
+from krein.machines.libsvm import refuse_options, solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.result import Result
@@ -78,7 +78,6 @@ def svm_rows(
     *,
     tol: float,
     max_iter: int,
-    options: dict[str, Any],
     pairs: bool = False,
     starts: Sequence[Array] = (),
 ) -> list[Row]:
@@ -104,7 +103,7 @@ def svm_rows(
         for k, (items, signs) in enumerate(machines):
             if k == 1 and not pairs and _is_free(solved[0][0].x, upper):
                 starts = unbounded_rows(trained, [signs for _, signs in machines])
-            given = {**options, "n_rows": len(machines)}
+            given: dict[str, Any] = {"n_rows": len(machines)}
             if len(starts) and _is_inside(starts[k][items], upper[items]):
                 given["start"] = starts[k][items]
             box = BalancedBox(upper[items], signs)
@@ -306,13 +305,13 @@ class TreatedSVC(KernelClassifier):
 
     def fit_rows(self, training: Training, target: Classes) -> FittedRows:
         """Fit all rows on one treated kernel; see `KernelModel.fit_rows`."""
+        refuse_options(self.solver_options)
         rows = svm_rows(
             self.treated(training),
             training.upper(self.C),
             target,
             tol=self.tol,
             max_iter=self.max_iter,
-            options=libsvm_options(self.solver_options),
             pairs=votes_in_pairs(self, target),
         )
         return FittedRows(rows)

@@ -6,7 +6,7 @@ as it is (difference-of-convex algorithms).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -101,7 +101,15 @@ approximation, solver_options, tol, max_iter, random_state, verbose
 # On an indefinite kernel LIBSVM may crawl; blocks go on from where it is.
 _LIBSVM_ITERATIONS = 200_000
 _MAX_ITER = {"tdca": 500, "dc-primal": 300}
-_OPTIONS = {"tdca": ("init", "block", "mu"), "dc-primal": ("published_stop",)}
+# Options by solver, and what they may be.
+_OPTIONS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "tdca": {
+        "init": lambda v: v in ("libsvm", "zeros"),
+        "block": lambda v: isinstance(v, Integral) and int(v) >= 2,
+        "mu": lambda v: isinstance(v, Real) and 0.0 < float(v) < np.inf,
+    },
+    "dc-primal": {"published_stop": lambda v: True},
+}
 
 
 @declares_parameters
@@ -207,27 +215,13 @@ class DCSVC(KernelClassifier):
 
     def _checked_options(self) -> dict[str, Any]:
         options = dict(self.solver_options or {})
-        for name in options:
-            if name not in _OPTIONS[self.solver]:
-                raise ValueError(
-                    f"solver_options has {name!r}, which solver={self.solver!r} does "
-                    f"not know; it knows {', '.join(_OPTIONS[self.solver])}"
-                )
-        if options.get("init", "libsvm") not in ("libsvm", "zeros"):
+        known = _OPTIONS[self.solver]
+        bad = {k: v for k, v in options.items() if k not in known or not known[k](v)}
+        if bad:
             raise ValueError(
-                "solver_options['init'] must be 'libsvm' or 'zeros', got "
-                f"{options['init']!r}"
-            )
-        mu = options.get("mu", 1.0)
-        if not (isinstance(mu, Real) and 0.0 < float(mu) < np.inf):
-            raise ValueError(
-                f"solver_options['mu'] must be a positive number, got {mu!r}"
-            )
-        block = options.get("block", 2)
-        if not (isinstance(block, Integral) and int(block) >= 2):
-            raise ValueError(
-                "solver_options['block'] must be an integer of 2 or more, got "
-                f"{block!r}"
+                f"solver_options={bad!r} is not right for solver={self.solver!r}: it "
+                f"knows {', '.join(known)} (init: 'libsvm' or 'zeros'; block: an "
+                "integer of 2 or more; mu: a positive number)"
             )
         return {
             **options,

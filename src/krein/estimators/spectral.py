@@ -63,7 +63,7 @@ or Method
         positive for the second; the majority decides). Not with `probability` or
         `approximation`.
     solver_options : dict, optional
-        ``cache_size``: LIBSVM's cache of kernel rows in MB (250).
+        None here: LIBSVM has no options that matter.
     tol : float
         Certified gap to reach, relative to the objective; where the kernel trained on
         is indefinite, the largest violation of the KKT conditions.

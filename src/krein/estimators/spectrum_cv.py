@@ -192,7 +192,6 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
             target,
             tol=self.tol,
             max_iter=self.max_iter,
-            options={},
             pairs=self.multi_class == "ovo",
             starts=starts,
         )

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -33,16 +32,10 @@ _TO_ROUNDING = 1e-9  # tolerances up to this one are met to rounding
 _RIDGE = 1e-10  # of the mean curvature: a clipped kernel is singular
 
 
-def libsvm_options(given: dict[str, Any] | None) -> dict[str, Any]:
-    """Check the `solver_options` of an estimator that uses LIBSVM."""
-    for name, value in (given or {}).items():
-        if name != "cache_size":
-            known = "there is cache_size (LIBSVM's cache in MB)"
-            raise ValueError(f"solver_options has no option {name!r} here; {known}")
-        if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
-            wanted = "must be a positive number of MB"
-            raise ValueError(f"solver_options['cache_size'] {wanted}, got {value!r}")
-    return dict(given or {})
+def refuse_options(given: dict[str, Any] | None) -> None:
+    """Refuse `solver_options` of an estimator whose solver has none."""
+    for name in given or {}:
+        raise ValueError(f"solver_options has {name!r}, but this solver has no options")
 
 
 # --------------------------------------------------------------------------------------
@@ -53,7 +46,6 @@ def solve_dual(
     *,
     tol: float = 1e-6,
     max_iter: int = 1_000_000,
-    cache_size: float = _CACHE_MB,
     start: Array | None = None,
     n_rows: int = 1,
 ) -> tuple[Result, float]:
@@ -68,8 +60,6 @@ def solve_dual(
         conditions, in units of the decision function.
     max_iter : int
         Largest number of LIBSVM's iterations and of those that follow.
-    cache_size : float
-        LIBSVM's cache of kernel rows, in MB.
     start : ndarray of shape (n,), optional
         ``x`` of a machine with smaller bounds. Where it is the solution still, as it
         is when no variable was on its bound, it is certified and returned; otherwise
@@ -91,7 +81,7 @@ def solve_dual(
     # A gap is relative; a residual is in the units of the problem, as `tol` is.
     goal = tol if problem.psd else tol / height
     enough_for = partial(_is_enough, goal, n_rows)
-    attempts = _attempts(unit, goal, max_iter, cache_size, given, enough_for)
+    attempts = _attempts(unit, goal, max_iter, given, enough_for)
     for point, at_rest, spent in attempts:
         n_iter = spent
         certificate = point.certificate
@@ -116,7 +106,6 @@ def _attempts(
     unit: SVMDual,
     tol: float,
     max_iter: int,
-    cache_size: float,
     start: Array | None,
     is_enough: Callable[[SVMPoint, int], bool],
 ) -> Iterator[tuple[SVMPoint, bool, int]]:
@@ -131,7 +120,7 @@ def _attempts(
         return
     spent, least = 0, max(_LEAST_STEPS, unit.K.shape[0] ** 2)
     for stage in _STAGES[:1] if unit.psd else _STAGES:
-        a, steps = _loosely(unit, stage, min(max_iter - spent, least), cache_size)
+        a, steps = _loosely(unit, stage, min(max_iter - spent, least))
         spent += steps
         yield *_settle(unit, a, max_iter - spent, is_enough), spent
         least = 20 * steps + _LEAST_STEPS
@@ -177,9 +166,7 @@ def _result(
     return Result(x, value, certificate, status, n_iter, history), b
 
 
-def _loosely(
-    unit: SVMDual, tol: float, limit: int, cache_size: float
-) -> tuple[Array, int]:
+def _loosely(unit: SVMDual, tol: float, limit: int) -> tuple[Array, int]:
     """LIBSVM's point, and how many steps it took."""
     n = unit.K.shape[0]
     upper = unit.domain.upper[:n]
@@ -196,7 +183,7 @@ def _loosely(
         weight, given = upper, {"svm_type": 2, "nu": min(share, 1.0 - 1e-9)}
     v, _, steps = run_libsvm(
         unit.K, y, tol=tol, max_iter=limit, sample_weight=weight,
-        cache_size=cache_size, **given,
+        cache_size=_CACHE_MB, **given,
     )  # fmt: skip
     # LIBSVM multiplies C by the weights again: bounds are met to rounding only.
     v = np.where(np.abs(v) >= upper * (1.0 - 1e-12), np.sign(v) * upper, v)
