@@ -20,12 +20,12 @@ from krein import (
 )
 from krein.estimators._gains import GAINS, Kernels, Settings, by_half, left_out
 from krein.estimators._landscape import (
-    Landscape,
     probabilities,
+    setting_scores,
     temperatures,
     with_threshold,
 )
-from krein.estimators._training import Training
+from krein.estimators._training import Classes, Training
 from krein.machines.svm_dual import svm_path
 from krein.methods import METHODS, as_method, power
 from krein.similarity.matrix import Similarities
@@ -253,8 +253,9 @@ def test_the_most_probable_class_is_the_predicted_one(rng):
 def test_scores_that_point_the_wrong_way_say_nothing(rng):
     codes = np.repeat([0, 1], 30)
     values = -(codes[None, :, None] - 0.5) + 0.1 * rng.standard_normal((1, 60, 1))
-    landscape = Landscape.join([values], [codes], np.array([0, 1]), [np.ones(60)])
-    assert landscape.scores()[0, 0] == pytest.approx(-np.log(2.0), abs=1e-5)
+    tests, target = [np.arange(60)], Classes(codes, 2)
+    scores = setting_scores([values], tests, target, np.ones(60), np.array([0, 1]))
+    assert scores[0, 0] == pytest.approx(-np.log(2.0), abs=1e-5)
 
 
 def test_two_halves_of_kernels_are_formed_for_each_power_and_kept(problem, monkeypatch):

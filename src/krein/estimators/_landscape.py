@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,6 @@ from sklearn.utils.metaestimators import available_if
 
 from krein.arrays import Array
 from krein.estimators._training import Classes, as_labels, ravel_rows
-from krein.estimators.conformal import conformity
 
 _STEPS = 50
 _LEAST = 1e-6  # b of scores that point the wrong way, in units of the largest score
@@ -30,85 +27,48 @@ _TINY = 1e-300
 LOG_LOSS = "neg_log_loss"
 
 
-@dataclass(frozen=True)
-class Landscape:
-    """Out-of-fold decision values of all settings.
+def setting_scores(
+    parts: Sequence[Array],
+    tests: Sequence[np.ndarray],
+    target: Classes,
+    weight: Array,
+    classes: np.ndarray,
+    scoring: Any = None,
+) -> Array:
+    """Score of every setting on every fold (n_settings, n_folds); larger is better.
 
-    Attributes
+    Parameters
     ----------
-    values : ndarray of shape (n_settings, n_tested, n_rows)
-        Decision values, fold after fold.
-    codes : ndarray of shape (n_tested,)
-        True classes.
-    folds : list of slice
-        Where each fold lies.
+    parts : list of ndarray of shape (n_settings, n_test, n_rows)
+        Out-of-fold decision values of all settings, one table a fold.
+    tests : list of ndarray
+        Samples of each fold.
+    target : Classes
+        Classes of all samples.
+    weight : ndarray of shape (n,)
+        Sample weights.
     classes : ndarray
         Labels of the classes.
-    weight : ndarray of shape (n_tested,)
-        Sample weights.
+    scoring : str, callable or None
+        None and "neg_log_loss": the log-loss of probabilities whose temperature is
+        fitted to all folds together; otherwise a scorer of scikit-learn, which does
+        not see weights.
     """
-
-    values: Array
-    codes: np.ndarray
-    folds: Sequence[slice]
-    classes: np.ndarray
-    weight: Array
-
-    @classmethod
-    def join(
-        cls,
-        parts: Sequence[Array],
-        codes: Sequence[np.ndarray],
-        classes: np.ndarray,
-        weights: Sequence[Array],
-    ) -> Landscape:
-        """Put the folds' tables (n_settings, n_test, n_rows) one after the other."""
-        ends = np.cumsum([0, *(part.shape[1] for part in parts)])
-        folds = [slice(a, b) for a, b in pairwise(ends)]
-        values = np.concatenate(parts, axis=1)
-        joined = np.concatenate(codes), folds, classes, np.concatenate(weights)
-        return cls(values, *joined)
-
-    def scores(self, scoring: Any = None) -> Array:
-        """Score of every setting on every fold (n_settings, n_folds); larger is better.
-
-        Parameters
-        ----------
-        scoring : str, callable or None
-            None and "neg_log_loss": the log-loss of probabilities whose temperature
-            is fitted to all folds together; otherwise a scorer of scikit-learn, which
-            does not see weights.
-        """
-        temperature = temperatures(self.values, self.codes, self.weight)
+    tested, values = np.concatenate(tests), np.concatenate(parts, axis=1)
+    temperature = temperatures(values, target.codes[tested], weight[tested])
+    scores = np.empty((values.shape[0], len(tests)))
+    for f, (part, test) in enumerate(zip(parts, tests, strict=True)):
         if scoring is None or scoring == LOG_LOSS:
-            proba = probabilities(self.values, temperature)
-            own = proba[:, np.arange(self.codes.size), self.codes]
+            proba = probabilities(part, temperature)
+            own = proba[:, np.arange(test.size), target.codes[test]]
             losses = np.log(np.maximum(own, np.finfo(float).tiny))
-            return np.column_stack(
-                [
-                    np.average(losses[:, fold], axis=1, weights=self.weight[fold])
-                    for fold in self.folds
-                ]
-            )
-        found = np.empty((self.values.shape[0], len(self.folds)))
-        target = Classes(self.codes, self.classes.size)
-        for s, values in enumerate(self.values):
-            judge = scorer(
-                scoring,
-                self.classes,
-                target,
-                proba=partial(probabilities, temperature=temperature[s]),
-            )
-            for f, fold in enumerate(self.folds):
-                found[s, f] = judge(values[fold], np.arange(fold.start, fold.stop))
-        return found
-
-    def combined(self, members: np.ndarray) -> tuple[float, Array]:
-        """Temperature and conformity of the mean of some settings."""
-        mean = self.values[members].mean(axis=0)
-        found = float(temperatures(mean[None], self.codes, self.weight)[0])
-        table = conformity(probabilities(mean, found), self.codes, self.weight)
-        return found, table
+            scores[:, f] = np.average(losses, axis=1, weights=weight[test])
+            continue
+        for s, one in enumerate(part):
+            proba_of = partial(probabilities, temperature=temperature[s])
+            judge = scorer(scoring, classes, target, proba=proba_of)
+            scores[s, f] = judge(one, test)
+    return scores
 
 
 def probabilities(values: Array, temperature: Any) -> Array:

@@ -11,7 +11,12 @@ import numpy as np
 
 from krein.arrays import Array
 from krein.estimators._gains import SPECTRUM_SEARCHED, SpectrumSearch
-from krein.estimators._landscape import Landscape, probabilities, with_threshold
+from krein.estimators._landscape import (
+    probabilities,
+    setting_scores,
+    temperatures,
+    with_threshold,
+)
 from krein.estimators._parameters import declares_parameters
 from krein.estimators._svm_rows import (
     loose_machines,
@@ -27,6 +32,7 @@ from krein.estimators._training import (
     Values,
     cv_folds,
 )
+from krein.estimators.conformal import conformity
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State, replaces_state
@@ -153,15 +159,15 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         folds = cv_folds(self, training, target, groups)
         weight = np.ones(training.size) if training.weight is None else training.weight
 
-        def landscape_of(values: Any, parts: Any) -> Landscape:
-            codes, weights = zip(
-                *((target.codes[i], weight[i]) for i in parts), strict=True
-            )
-            return Landscape.join(values, codes, self.classes_, weights)
+        everything = np.arange(training.size)
+
+        def score(values: Any, tests: Any) -> Array:
+            given = target, weight, self.classes_, self.scoring
+            return setting_scores(values, tests, *given)
 
         def screen(values: Array) -> Array:
             seen = with_threshold(values, target.codes, weight)
-            return landscape_of([seen], [slice(None)]).scores(self.scoring)[:, 0]
+            return score([seen], [everything])[:, 0]
 
         spectrum = training.K.spectrum(training.weight)
         signs = np.column_stack(list(target.signs()))
@@ -170,12 +176,15 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         values = self._out_of_fold(path, settings, training, target, folds)
         tests = [test for _, test in folds]
         by_class = [[self.class_values(v, target.n) for v in part] for part in values]
-        scores = landscape_of([*map(np.stack, by_class)], tests).scores(self.scoring)
+        scores = score([*map(np.stack, by_class)], tests)
         fit = partial(self._rows, training, target)
         best = self._take_best(fit, training, settings, spectrum, scores)
         means = [self.class_values(v[best].mean(axis=0), target.n) for v in values]
-        average = landscape_of([mean[None] for mean in means], tests)
-        self.temperature_, self.conformity_ = average.combined(np.array([0]))
+        mean, tested = np.concatenate(means), np.concatenate(tests)
+        codes, weight = target.codes[tested], weight[tested]
+        self.temperature_ = float(temperatures(mean[None], codes, weight)[0])
+        proba = probabilities(mean, self.temperature_)
+        self.conformity_ = conformity(proba, codes, weight)
         return self
 
     def _rows(
