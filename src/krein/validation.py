@@ -74,21 +74,15 @@ def check_parameters(parameters: dict[str, Any]) -> None:
 
 def _check_parameter(name: str, value: Any) -> None:
     plain = isinstance(value, bool | int | float | np.integer | np.floating)
-    if not plain or isinstance(value, np.longdouble):
+    plain = plain and not isinstance(value, np.longdouble)
+    huge = isinstance(value, int) and abs(value) > LARGEST  # beyond float64, perhaps
+    size = abs(float(value)) if plain and not huge else 0.0
+    tiny = name != "tol" and 0.0 < size < 1.0 / LARGEST
+    if not plain or huge or tiny or LARGEST < size < np.inf:
+        shown = f"an integer of {value.bit_length()} bits" if huge else repr(value)
         raise ValueError(
-            f"{name}={value!r} is of type {type(value).__name__}; expected an int or a "
-            f"float: pass float({name})"
-        )
-    if isinstance(value, int) and abs(value) > LARGEST:
-        raise ValueError(
-            f"{name} is an integer of {value.bit_length()} bits; pass a number up to "
-            f"{LARGEST:g}"
-        )
-    size = abs(float(value))
-    if LARGEST < size < np.inf or (name != "tol" and 0.0 < size < 1.0 / LARGEST):
-        raise ValueError(
-            f"{name}={value!r} is so large or small that its square is beyond the "
-            f"range of float64; pass a number from {1.0 / LARGEST:g} to {LARGEST:g}"
+            f"{name} is {shown}, of type {type(value).__name__}; expected an int or a "
+            f"float from {1.0 / LARGEST:g} to {LARGEST:g} in size: pass float({name})"
         )
 
 

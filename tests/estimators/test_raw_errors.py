@@ -68,10 +68,10 @@ NUMBERS = [
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.longdouble(0.5), "longdouble.*expected an int or a float: pass float"),
-        (Fraction(1, 2), "Fraction.*expected an int or a float: pass float"),
-        (1e308, "1e.308 is so large|must be a float in the range"),
-        (10**200, "an integer of 665 bits; pass a number up to 1e.150|in the range"),
+        (np.longdouble(0.5), "longdouble.*expected an int or a float"),
+        (Fraction(1, 2), "Fraction.*expected an int or a float"),
+        (1e308, "1e.308.* in size|must be a float in the range"),
+        (10**200, "an integer of 665 bits|in the range"),
     ],
     ids=["longdouble", "fraction", "huge float", "huge integer"],
 )
@@ -87,12 +87,12 @@ def test_odd_numbers_as_parameters(estimator, name, value, message, problem):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (KreinSVC(kernel="rbf", lam_pos=5e-324), "lam_pos=5e-324 is so large or small"),
-        (SpectrumSVCCV([1.0, 1e308], kernel="rbf"), r"Cs=1e\+308"),
-        (SpectrumSVCCV([Fraction(1, 2)], kernel="rbf"), "Cs=Fraction"),
+        (KreinSVC(kernel="rbf", lam_pos=5e-324), "lam_pos is 5e-324"),
+        (SpectrumSVCCV([1.0, 1e308], kernel="rbf"), r"Cs is 1e\+308"),
+        (SpectrumSVCCV([Fraction(1, 2)], kernel="rbf"), "Cs is Fraction"),
         (
             SpectrumSVC(kernel="rbf", kernel_params={"gamma": Fraction(1, 2)}),
-            r"kernel_params\['gamma'\]=Fraction",
+            r"kernel_params\['gamma'\] is Fraction",
         ),
     ],
     ids=["small", "grid", "grid of fractions", "kernel"],
