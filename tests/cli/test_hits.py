@@ -197,7 +197,7 @@ def test_titled_tables_and_sparse_arrays(table, tmp_path, capsys):
     new = Named(hits.data[:5], hits.names[:5], hits.names)
     write_hits(tmp_path / "new.npz", new)
     assert main(["inspect", str(tmp_path / "new.npz")]) == 2
-    assert "has hits of 5 items on others" in capsys.readouterr().err
+    assert "hits of training items among themselves" in capsys.readouterr().err
     np.savez(tmp_path / "K.npz", K=np.eye(3))
     assert read_if_hits(str(tmp_path / "K.npz"), None) is None
 

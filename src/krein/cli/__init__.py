@@ -143,22 +143,13 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(allow_abbrev=False, **options)
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse a wrong choice, with the nearest right one."""
-        if action.choices is None or value in action.choices:
-            return
-        known = list(map(str, action.choices))
-        what = "command" if action.dest == "command" else "choice"
-        near = did_you_mean(str(value), known)
-        text = f"{value!r} is not a {what}{near} (there are {', '.join(known)})"
-        raise argparse.ArgumentError(None if what == "command" else action, text)
-
     def error(self, message: str) -> NoReturn:
         """Print the usage of this command and the message; exit with 2."""
-        unknown = re.search(r"unrecognized arguments: (-\S+)", message)
-        if unknown:
+        wrong = re.search(r"(arguments: |choice: ')(-*\w[\w-]*)", message)
+        if wrong:
             options = [word for a in self._actions for word in a.option_strings]
-            message += did_you_mean(unknown[1].partition("=")[0], options)
+            choices = re.findall(r"[\w-]+", message.partition("(choose from")[2])
+            message += did_you_mean(wrong[2], choices or options)
         self.print_usage(sys.stderr)
         self.exit(2, printable(f"{self.prog}: error: {message}") + "\n")
 

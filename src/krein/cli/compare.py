@@ -174,9 +174,8 @@ def _is_large(K: Any) -> bool:
 def _worth_telling(findings: list[dict], args: Options) -> list[dict]:
     """Findings beside the table: warnings, but of twins that are kept together."""
     together = args.groups == TWINS or args.split_by_similarity is not None
-    settled = ("duplicates", "near-duplicates") if together else ()
-    left = [finding for finding in findings if finding["key"] not in settled]
-    return [finding for finding in left if finding["severity"] != "note"]
+    quiet = ("duplicates", "near-duplicates") if together else ()
+    return [f for f in findings if f["severity"] != "note" and f["key"] not in quiet]
 
 
 def _account(several: Any, comparison: Any, args: Options) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from krein.arrays import compressed_rows
@@ -109,40 +108,31 @@ def check_comparable(path: str, kernel: Any, items: Any) -> None:
     """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
     text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
-    but = f"but kernel {kernel.name!r} compares {wanted}" if wanted != "any" else ""
-    if wanted == "strings" and not text:
-        name = "name their column with --items COLUMN"
-        raise ValueError(f"{path} has rows of numbers, {but}; {name}")
-    if wanted in ("vectors", "series") and text:
-        raise ValueError(f"{path} has text, {but}; see krein kernel list")
+    if wanted in (("vectors", "series") if text else ("strings",)):
+        has = f"{path} has {'text' if text else 'rows of numbers'}"
+        other = "see krein kernel list, and --items COLUMN for a column of text"
+        raise ValueError(
+            f"{has}, but kernel {kernel.name!r} compares {wanted}; {other}"
+        )
 
 
 def _read_square(args: Options) -> Named:
     """Read similarities or distances of items to each other, or hits."""
     distances = args.kind == "distance"
-    if not distances:
-        hits = read_if_hits(args.file, args.format)
-        if hits is not None:
-            return hits
-    read = read_matrix(
-        args.file,
-        format=args.format,
-        separator=_separator_of(args.file, args),
-        missing="distance" if distances else 0.0,
-    )
-    lowest = read.data.min()
+    hits = None if distances else read_if_hits(args.file, args.format)
+    if hits is not None:
+        return hits
+    how: dict[str, Any] = {"missing": "distance" if distances else 0.0}
+    how["separator"] = _separator_of(args.file, args)
+    read = read_matrix(args.file, format=args.format, **how)
+    (n, m), lowest = read.data.shape, read.data.min()
+    if n != m or (read.names is not None and read.columns is not None):
+        has = f"has {n} rows and {m} columns; expected a square matrix of similarities"
+        other = "or distances of one list of items. A kernel compares rows of numbers"
+        raise FormatError(args.file, f"{has} {other}: --kernel NAME")
     if distances and lowest < 0:
         has = f"{args.file} has negative numbers (down to {lowest:.3g})"
         raise ValueError(f"{has}, which no distance is. Leave out --kind distance")
-    expected = "expected a square matrix of similarities or distances"
-    n, m = read.data.shape
-    if read.names is not None and read.columns is not None:
-        has = f"rows and columns have different names; {expected}"
-        raise FormatError(args.file, has)
-    if n != m:
-        has = f"has {n} rows and {m} columns; {expected}"
-        other = "Rows of numbers are compared by a kernel: --kernel NAME"
-        raise FormatError(args.file, f"{has}. {other}")
     K = 0.5 * (read.data + read.data.T) if args.symmetrize else read.data
     return replace(read, data=K, names=read.names or read.columns, columns=None)
 
@@ -200,12 +190,11 @@ def labels_of(path: str, read: Named, args: Options, **how: Any) -> Named:
 
 def _read_groups(read: Inputs, args: Options, kernel: Any) -> Any:
     """Groups of a file, or of a column of the table of labels or of items."""
-    if not _is_title(args.groups):
-        return labels_of(args.groups, read, args).data
-    if args.labels is not None and not _is_title(args.labels):
+    titled = _is_title(args.groups)
+    if titled and args.labels is not None and not _is_title(args.labels):
         return labels_of(args.labels, read, args, column=args.groups).data
-    if kernel is None:
-        raise ValueError(f"--groups: there is no file {args.groups}")
+    if not titled or kernel is None:
+        return labels_of(args.groups, read, args).data
     table = read_compared(args.file, kernel, args, args.groups)
     return table.target if read.labelled is None else take(table.target, read.labelled)
 
@@ -226,11 +215,7 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
         return None  # the reader of matrices says what is wrong
     if hits is None or (kind == "pairs" and _is_whole(hits.data)):
         return None  # a matrix, perhaps written as pairs
-    n = hits.data.shape[0]
-    if hits.columns is not None:
-        raise ValueError(f"{path} has hits of {n} items on others, not on each other")
-    share = hits.data.nnz / n**2
-    note = f"read {hits.data.nnz} hits of {n} items ({share:.2%} of the pairs)"
+    note = f"read {hits.data.nnz} hits of {hits.data.shape[0]} items"
     return replace(hits, notes=[note, *hits.notes])
 
 
@@ -276,21 +261,11 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("  ".join(padded).rstrip() if sys.stdout.isatty() else "\t".join(row))
 
 
-def print_facts(payload: dict[str, Any]) -> None:
-    """Print the numbers of a result, one a line."""
-    numbers = {k: v for k, v in payload.items() if isinstance(v, int | float)}
-    rows = [[name.replace("_", " "), f"{v:.4g}"] for name, v in numbers.items()]
-    print_table(["fact", "value"], rows)
-
-
 def describe_model(model: Any) -> str:
     """Return class and changed parameters, numbers with few digits."""
     if hasattr(model, "steps"):
         return " after ".join(describe_model(step) for _, step in model.steps[::-1])
-    plain = clone(model)
-    if "cv" in plain.get_params(deep=False):
-        plain.set_params(cv=None)  # the folds, item by item
-    return few_digits(" ".join(repr(plain).split()))
+    return few_digits(" ".join(repr(model).split()))
 
 
 def check_output(path: str | None, force: bool) -> Path | None:

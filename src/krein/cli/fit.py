@@ -14,7 +14,7 @@ import krein
 from krein.cli import Options, console, learning, repeated
 from krein.cli.console import Inputs, check_output, last_step, print_note
 from krein.comparison.evaluation import fit_method
-from krein.comparison.methods import select_methods
+from krein.comparison.methods import TASKS, select_methods
 from krein.comparison.problem import Problem
 from krein.diagnostics.facts import negative_mass
 from krein.diagnostics.findings import Evidence, find
@@ -40,7 +40,7 @@ def fit(args: Options) -> dict[str, Any]:
     select_methods([name], has_vectors=problem.vectors is not None, task=read.task)
     _warn_if_diagonal(args, problem)
     label = f"fitting {name} on {problem.codes.size} items"
-    with progress_bar(label, 0, unit="", show=not args.quiet):
+    with progress_bar(label, show=not args.quiet):
         model = fit_method(problem, name, params=settings or None)
         model = _with_probabilities(model, problem) if args.proba else model
     score = _training_score(model, problem)
@@ -70,7 +70,7 @@ def _read_settings(name: str, pairs: list[str], task: str) -> dict[str, Any]:
     """Read hyperparameters; the estimator checks them."""
     if not pairs:
         return {}
-    method = learning.methods_of(task)[name]
+    method = TASKS[task].methods[name]
     if not method.estimator:
         raise ValueError(f"--set is not for method {name!r}")
     fixed = {"kernel", "symmetrize", *method.params}
@@ -78,17 +78,15 @@ def _read_settings(name: str, pairs: list[str], task: str) -> dict[str, Any]:
         fixed.add("kernel_params")
     every = inspect.signature(getattr(krein, method.estimator)).parameters
     known = [key for key in every if key not in fixed]
-    owner = f"method {name!r}"
-    return learning.parse_pairs(pairs, known, option="--set", owner=owner)
+    return learning.parse_pairs(pairs, known, option="--set", owner=f"method {name!r}")
 
 
 def _warn_if_diagonal(args: Options, problem: Problem) -> None:
     """Say before the fit that a kernel is nearly the identity."""
     K = problem.on(problem.everything)
-    dense = isinstance(K, np.ndarray)  # of hits most pairs are absent, as they should
-    for finding in find(Evidence(K, K)) if dense else ():
-        if finding.key.startswith("nearly-"):
-            print_note(args, finding.text)
+    # Of hits most pairs are absent, as they should.
+    found = find(Evidence(K, K)) if isinstance(K, np.ndarray) else []
+    print_note(args, *(f.text for f in found if f.key.startswith("nearly-")))
 
 
 def _with_probabilities(model: Any, problem: Problem) -> Any:
@@ -159,11 +157,10 @@ def show_fit(payload: dict[str, Any], args: Options) -> None:
     """Print what was fitted."""
     print(f"{payload['model']}: {payload['estimator']}")
     facts = [f"{payload['items']} items"]
-    if "training_accuracy" in payload:
+    if payload["classes"]:
         facts.append(f"classes {', '.join(payload['classes'])}")
-        facts.append(f"training accuracy {payload['training_accuracy']:.3f}")
-    if "training_r2" in payload:
-        facts.append(f"R^2 on them {payload['training_r2']:.3f}")
+    scores = {k: v for k, v in payload.items() if k.startswith("training_")}
+    facts += [f"{name.replace('_', ' ')} {v:.3f}" for name, v in scores.items()]
     print(", ".join(facts))
 
 
@@ -193,7 +190,6 @@ def repair(args: Options) -> dict[str, Any]:
         "smallest_eigenvalue_before": float(np.linalg.eigvalsh(K)[0]),
         "smallest_eigenvalue": float(np.linalg.eigvalsh(repaired.matrix)[0]),
         **{name: getattr(repaired, name) for name in facts},
-        "relative_distance": repaired.distance / (float(np.linalg.norm(K)) or 1.0),
         "largest_change": float(np.abs(repaired.matrix - K).max()),
     }
 
@@ -201,7 +197,9 @@ def repair(args: Options) -> dict[str, Any]:
 def show_repair(payload: dict[str, Any], args: Options) -> None:
     """Print what changed."""
     print(f"{payload['out']}: {payload['text']}")
-    console.print_facts(payload)
+    numbers = {k: v for k, v in payload.items() if isinstance(v, int | float)}
+    rows = [[name.replace("_", " "), f"{v:.4g}"] for name, v in numbers.items()]
+    console.print_table(["fact", "value"], rows)
 
 
 def embed(args: Options) -> dict[str, Any]:
@@ -223,6 +221,8 @@ def embed(args: Options) -> dict[str, Any]:
         shares = model.eigenvalues_ / (np.abs(eigenvalues).sum() or 1.0)
     payload["negative_mass"] = negative_mass(eigenvalues)
     payload["proportion_explained"] = shares.tolist()
+    seen = np.abs(shares[:2]).sum()
+    payload["text"] = f"The map shows {seen:.0%} of what the numbers say"
     columns = places(F, called(K, read.names))
     if read.target is not None:
         columns["label"] = [str(label) for label in read.target]
@@ -258,7 +258,7 @@ def _write_page(
     options = repeated(args, "components", "correction", "out", "html", "model")
     page = {
         "title": f"map of {Path(args.file).name}",
-        "finding": _finding(payload),
+        "finding": payload["text"],
         "facts": _facts(payload),
         "kind": args.kind or "similarity",
         "items": [rows[int(i)] for i in shown],
@@ -269,11 +269,6 @@ def _write_page(
     }
     with atomic_write(path, overwrite=args.force, text=True) as file:
         file.write(render_map(page))
-
-
-def _finding(payload: dict[str, Any]) -> str:
-    shown = sum(abs(share) for share in payload["proportion_explained"][:2])
-    return f"The map shows {shown:.0%} of what the numbers say"
 
 
 def _facts(payload: dict[str, Any]) -> dict[str, str]:
@@ -288,5 +283,5 @@ def _facts(payload: dict[str, Any]) -> dict[str, str]:
 def show_embed(payload: dict[str, Any], args: Options) -> None:
     """Print what was written and how good it is."""
     written = [payload[key] for key in ("out", "html", "model") if key in payload]
-    print(f"{', '.join(written)}: {_finding(payload)}.")
+    print(f"{', '.join(written)}: {payload['text']}.")
     console.print_table(["fact", "value"], list(_facts(payload).items()))

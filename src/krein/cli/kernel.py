@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections import Counter
 from typing import Any
 
-import numpy as np
-
-from krein import load_dataset
 from krein.cli import Options
 from krein.cli.console import check_output, print_note, read_compared
 from krein.cli.learning import kernel_defaults, make_kernel
 from krein.files.data_sets import data_folder, kind_of, list_datasets, source_of
-from krein.files.sources import check_names
 from krein.files.writers import check_format, write_matrix, write_table
 from krein.kernels import KERNELS, kernel_matrix, list_kernels
 from krein.words import few_digits
@@ -30,10 +25,11 @@ def kernel(args: Options) -> dict[str, Any]:
     if args.out is None:
         raise ValueError("name the file to write: -o K.npz")
     out = None if args.out == "-" else check_output(args.out, args.force)
-    if out is not None:
-        check_format(out, names=False)
-    read = _read(args.input, made, args)
-    train = _read(args.against, made, args) if args.against else read
+    read = train = read_compared(args.input, made, args)
+    print_note(args, *read.notes)
+    if args.against:
+        train = read_compared(args.against, made, args)
+        print_note(args, *train.notes)
     if out is not None:  # refused before anything is computed
         check_format(out, names=bool(read.names or train.names))
     made = made.fit(train.data)
@@ -50,13 +46,6 @@ def kernel(args: Options) -> dict[str, Any]:
         "against": len(train.data) if args.against else None,
         "out": args.out,
     }
-
-
-def _read(path: str, made: Any, args: Options) -> Any:
-    read = read_compared(path, made, args)
-    print_note(args, *read.notes)
-    check_names(read.names, len(read.data), "names")
-    return read
 
 
 def _facts(name: str) -> dict[str, Any]:
@@ -124,9 +113,7 @@ def show_demo(payload: dict[str, Any], args: Options) -> None:
 
 
 def datasets(args: Options) -> dict[str, Any]:
-    """Return names with kind and source, or the facts about one set."""
-    if args.name:
-        return _facts_of_data(args.name)
+    """Return names with kind and source."""
     return {
         "folder": str(data_folder()),
         "datasets": [
@@ -136,22 +123,8 @@ def datasets(args: Options) -> dict[str, Any]:
     }
 
 
-def _facts_of_data(name: str) -> dict[str, Any]:
-    loaded = load_dataset(name)
-    return {
-        "name": loaded.name,
-        "kind": loaded.kind,
-        "items": len(loaded.data),
-        "classes": dict(Counter(map(str, np.sort(loaded.target)))),
-        "description": loaded.DESCR,
-    }
-
-
 def show_datasets(payload: dict[str, Any], args: Options) -> None:
-    """Print a table of sets, or one set's facts."""
-    if "datasets" not in payload:
-        print("\n".join(f"{key + ':':13}{value}" for key, value in payload.items()))
-        return
+    """Print a table of sets."""
     for row in payload["datasets"]:
         print(f"{row['name']:26} {row['kind']:14} {row['source']}")
     print(f"\nMore from the folder {payload['folder']} (KREIN_DATA).")

@@ -24,7 +24,6 @@ from krein.words import did_you_mean
 
 _CONSTANTS = {"true": True, "false": False, "none": None}
 _FEWEST = 4  # items from which "every item is a class of its own" is suspicious
-_MEMBERS = (10, 5)  # classes with fewer items are left out of a table of hits
 
 
 def make_kernels(args: Options) -> dict[str, Any]:
@@ -47,20 +46,15 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
     """Split and check a list of methods; None means all that apply."""
     if names is None:
         return None
-    known = methods_of(task)
+    known = TASKS["classification" if task == "any" else task].methods
+    if task == "any":  # while labels are not read
+        known = TASKS["regression"].methods | known
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     for name in chosen:
         if name not in known:
             near, there = did_you_mean(name, known), ", ".join(known)
             raise ValueError(f"there is no method {name!r}{near} (there are {there})")
     return chosen
-
-
-def methods_of(task: str) -> dict[str, Any]:
-    """The methods of a task by name; of "any" task while labels are not read."""
-    if task == "any":
-        return TASKS["regression"].methods | TASKS["classification"].methods
-    return TASKS[task].methods
 
 
 # --------------------------------------------------------------- what was typed
@@ -188,14 +182,13 @@ def leave_out_rare(read: Inputs, args: Options) -> Inputs:
     Of a table of hits that is also done without --min-members: classes of less than
     10 items, or less than 5 where 10 would leave out most items.
     """
-    tried = _MEMBERS if scipy.sparse.issparse(read.data) else (1,)
-    tried = tried if args.min_members is None else (args.min_members,)
     codes = np.unique(np.asarray(read.target), return_inverse=True)[1]
-    counts = np.bincount(codes)
-    for least in tried:
-        kept = np.flatnonzero(counts[codes] >= least)
-        if 2 * kept.size > codes.size:
-            break
+    counts, least = np.bincount(codes), args.min_members
+    sizes = counts[codes]
+    if least is None:
+        of_hits = 10 if np.mean(sizes >= 10) > 0.5 else 5
+        least = of_hits if scipy.sparse.issparse(read.data) else 1
+    kept = np.flatnonzero(sizes >= least)
     if kept.size == codes.size:
         return read
     large = int((counts >= least).sum())
@@ -204,8 +197,7 @@ def leave_out_rare(read: Inputs, args: Options) -> Inputs:
         raise ValueError(f"{large} classes have {least} items or more; {needed}")
     left = f"{codes.size - kept.size} items of {counts.size - large} classes"
     few = f"with fewer than {least} members are left out (--min-members)"
-    rest = f"{kept.size} items of {large} classes remain"
-    print_note(args, f"{left} {few}; {rest}")
+    print_note(args, f"{left} {few}")
     return read.part(kept)
 
 

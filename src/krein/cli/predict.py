@@ -25,22 +25,22 @@ from krein.items import called
 from krein.kernels import as_kernel
 from krein.words import warn_user
 
-# Options of predict, and the method that a model needs for each.
-_METHODS = {"proba": "predict_proba", "scores": "decision_function"}
+# Options of predict: the method that a model needs, and the title of its columns.
+_MORE = {"proba": ("predict_proba", "p"), "scores": ("decision_function", "score")}
 
 
 def predict(args: Options) -> dict[str, Any]:
     """Load, put the columns into the order of training, predict."""
     out = None if args.out == "-" else console.check_output(args.out, args.force)
     model, arguments, read = _read(args)
-    names = called(read.data, read.names)
+    names, score = called(read.data, read.names), {}
     if _places(model):
-        payload = {"items": as_rows(places(model.transform(arguments["X"]), names))}
+        columns = places(model.transform(arguments["X"]), names)
     else:
         answers = _answers(model, arguments)
-        more = _more_columns(model, arguments, args)
-        payload = {"items": as_rows({"item": names, **answers, **more})}
-        payload |= _score(answers, read, args)
+        score = _score(answers, read, args)
+        columns = {"item": names, **answers, **_more_columns(model, arguments, args)}
+    payload: dict[str, Any] = {"items": as_rows(columns), **score}
     if out is not None:
         write_csv(out, payload["items"], args.force)
         payload["out"] = str(out)
@@ -98,8 +98,6 @@ def _places(model: Any) -> bool:
 
 
 def _precomputed(model: Any) -> bool:
-    if _places(model) or hasattr(model, "similarity_"):
-        return True
     kernel = getattr(last_step(model), "kernel", "precomputed")
     return isinstance(kernel, str) and kernel == "precomputed"
 
@@ -111,13 +109,10 @@ def _check_model(model: Any, args: Options) -> None:
     if not hasattr(last, "predict") and not _places(model):
         instead = "save a classifier or regressor, e.g. with krein fit"
         raise ValueError(f"{what}, which transforms and does not predict; {instead}")
-    for option, method in _METHODS.items():
-        if not getattr(args, option) or hasattr(last, method):
-            continue
-        why = f", for which there is no --{option}"
-        if option == "proba" and is_classifier(last):
-            why = " without probabilities; fit it again with krein fit --proba"
-        raise ValueError(what + why)
+    for option, (method, _) in _MORE.items():
+        if getattr(args, option) and not hasattr(last, method):
+            again = "; fit again with krein fit --proba" if is_classifier(last) else ""
+            raise ValueError(f"{what}, for which there is no --{option}{again}")
 
 
 def _new_items(model: Any, args: Options) -> Named:
@@ -196,16 +191,13 @@ def _answers(model: Any, arguments: dict[str, Any]) -> dict[str, list[Any]]:
 def _more_columns(model: Any, arguments: dict, args: Any) -> dict[str, list[Any]]:
     """What was asked for beside the answers."""
     columns: dict[str, list[Any]] = {}
-    if args.proba:
-        shares = model.predict_proba(**arguments).T
-        for label, values in zip(model.classes_, shares, strict=True):
-            columns[f"p({label})"] = [round(float(value), 4) for value in values]
-    if args.scores:
-        scores = np.asarray(model.decision_function(**arguments))
-        several = scores.ndim > 1
-        titles = [f"score({c})" for c in model.classes_] if several else ["score"]
-        for title, values in zip(titles, np.atleast_2d(scores.T), strict=True):
-            columns[title] = [float(f"{value:.4g}") for value in values]
+    for option in (option for option in _MORE if getattr(args, option)):
+        method, title = _MORE[option]
+        values = np.asarray(getattr(model, method)(**arguments))
+        several = values.ndim > 1
+        titles = [f"{title}({c})" for c in model.classes_] if several else [title]
+        for name, column in zip(titles, np.atleast_2d(values.T), strict=True):
+            columns[name] = [float(f"{value:.4g}") for value in column]
     if args.nearest > 0:
         columns["nearest"] = _nearest(model, arguments, args.nearest)
     return columns
