@@ -109,11 +109,9 @@ def check_comparable(path: str, kernel: Any, items: Any) -> None:
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
     text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
     if wanted in (("vectors", "series") if text else ("strings",)):
-        has = f"{path} has {'text' if text else 'rows of numbers'}"
+        has = f"has {'text' if text else 'rows of numbers'}, but kernel {kernel.name!r}"
         other = "see krein kernel list, and --items COLUMN for a column of text"
-        raise ValueError(
-            f"{has}, but kernel {kernel.name!r} compares {wanted}; {other}"
-        )
+        raise ValueError(f"{path} {has} compares {wanted}; {other}")
 
 
 def _read_square(args: Options) -> Named:
