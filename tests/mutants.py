@@ -32,7 +32,7 @@ MUTANTS = [
            "tests/estimators/test_calibration_weights.py"),
     Mutant("comparison/evaluation.py", "self.out_of_fold[self.best]",
            "self.out_of_fold[0]", "tests/comparison/test_calibration.py"),
-    Mutant("cli/__init__.py", '"learning", "kernel")', '"learning")',
+    Mutant("cli/__init__.py", '"kernel", "directions")', '"kernel")',
            "tests/cli/test_repeat.py"),
     # methods and transforms
     Mutant("methods.py", "np.where(values > tol, values, 0.0)",

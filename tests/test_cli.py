@@ -29,11 +29,11 @@ def test_bad_usage_is_2(argv, capsys):
 
 
 def test_bad_input_is_2_and_one_line(capsys):
-    assert main(["datasets", "nosuch"]) == 2
+    assert main(["kernel", "nosuch"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1
-    assert captured.err.startswith("krein datasets: error: no data set named 'nosuch'")
+    assert captured.err.startswith("krein kernel: error: there is no kernel 'nosuch'")
 
 
 def test_failure_is_1(monkeypatch, capsys):
@@ -52,13 +52,6 @@ def test_datasets(capsys):
     assert [row["name"] for row in listed] == krein.list_datasets()
     assert main(["datasets"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(listed) + 2
-
-
-def test_one_dataset(capsys):
-    assert main(["datasets", "promoters", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["classes"] == {"+": 53, "-": 53}
-    assert facts["items"] == 106
 
 
 def test_a_closed_pipe_is_no_error():

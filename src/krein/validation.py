@@ -226,8 +226,8 @@ def check_symmetric(K: np.ndarray, *, name: str, rtol: float = ROUNDING) -> floa
         raise ValueError(
             f"{name} is not symmetric: the largest |{name}[i, j] - {name}[j, i]| is "
             f"{worst:.3g}, with entries up to {largest:.3g}. If both directions "
-            "measure the same thing, pass symmetrize=True to use their mean, "
-            "(K + K.T) / 2"
+            "measure the same thing, pass symmetrize=True (--symmetrize) to use their "
+            "mean, (K + K.T) / 2"
         )
     return worst / largest if largest else 0.0
 

@@ -12,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import ModuleType
 
 # Control characters, marks that reverse or break a line, bytes that were no text.
@@ -47,16 +46,16 @@ def printable(text: str, keep: str = "") -> str:
     """
 
     def escape(found: re.Match) -> str:
-        code = ord(found[0])
-        if found[0] in keep:
-            return found[0]
-        return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+        mark = found[0]
+        return mark if mark in keep else mark.encode("unicode_escape").decode()
 
     return _UNPRINTABLE.sub(escape, text)
 
 
-# Code that stands between the user and krein, or is krein.
-_INSIDE = ("krein", "sklearn", "joblib")
+# Files that stand between the user and krein, or are krein's.
+_INSIDE = re.compile(
+    r"(site-packages|src)[\\/](krein|sklearn|joblib)[\\/]|contextlib\.py$|<frozen"
+)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
@@ -70,21 +69,9 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
         Kind of warning.
     """
     level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
+    while frame.f_back is not None and _INSIDE.search(frame.f_code.co_filename):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_inside(filename: str) -> bool:
-    parts = Path(filename).parts
-    if "contextlib.py" in parts or "<frozen" in filename:
-        return True
-    packages = {"site-packages", "src"}
-    return any(
-        name in _INSIDE and parts[i - 1] in packages
-        for i, name in enumerate(parts)
-        if i
-    )
 
 
 def import_optional(module: str, *, extra: str | None, needed_for: str) -> ModuleType:
@@ -110,9 +97,8 @@ def import_optional(module: str, *, extra: str | None, needed_for: str) -> Modul
 
 
 # ---------------------------------------------------------------------------- progress
-# With time left: one line on a terminal, in a pipe a line now and then.
+# One line on a terminal, with time left; nothing in a pipe.
 
-EVERY = 5.0  # seconds between two lines in a pipe
 _SHOWN: list[_Line] = []  # what this process is doing; the last one hears `say`
 
 
@@ -154,12 +140,11 @@ def seconds_in_words(seconds: float) -> str:
 
 @contextmanager
 def progress_bar(
-    label: str, total: int, *, unit: str, done: int = 0, show: bool = True
+    label: str, total: int = 0, *, done: int = 0, show: bool = True
 ) -> Iterator[Callable[..., None]]:
     """Yield ``advance(amount, what="")``.
 
-    On a terminal a line is written over every second; in a pipe a line goes to standard
-    error every few seconds, so that quick work stays silent.
+    On a terminal a line on standard error is written over every second.
 
     Parameters
     ----------
@@ -168,8 +153,6 @@ def progress_bar(
     total, done : int
         Amount of work, and what an earlier run has finished; a total of 0 is not
         known.
-    unit : str
-        What is counted, for the rate; "" and "%" have none.
     show : bool
         False never draws.
 
@@ -177,8 +160,8 @@ def progress_bar(
     ------
     callable
     """
-    line = _Line(label, total, unit, done)
-    if not show:
+    line = _Line(label, total, done)
+    if not show or not sys.stderr.isatty():
         yield line.advance
         return
     thread = threading.Thread(target=line.tell, daemon=True)
@@ -209,7 +192,7 @@ def percent_bar(
     ------
     callable
     """
-    with progress_bar(label, 100, unit="%", show=show) as advance:
+    with progress_bar(label, 100, show=show) as advance:
         seen = 0
 
         def progress(done: int, total: int, what: str) -> None:
@@ -224,8 +207,8 @@ def percent_bar(
 class _Line:
     """State of the work, told by a thread: also while one step takes long."""
 
-    def __init__(self, label: str, total: int, unit: str, done: int) -> None:
-        self.label, self.total, self.unit, self.before = label, total, unit, done
+    def __init__(self, label: str, total: int, done: int) -> None:
+        self.label, self.total, self.before = label, total, done
         self.done, self.what, self.now = done, "", ""
         self.start = time.monotonic()
         self.stop = threading.Event()
@@ -241,17 +224,12 @@ class _Line:
         if self.total and new:
             left = spent * (self.total - self.done) / new
             parts.append(f"about {seconds_in_words(left)} left")
-        parts += [self.what, self.now]
-        if new and self.unit not in ("", "%"):
-            parts.append(f"{new / spent:,.0f} {self.unit}/s")
-        return ", ".join(part for part in parts if part)
+        return ", ".join(part for part in (*parts, self.what, self.now) if part)
 
     def tell(self) -> None:
-        over = sys.stderr.isatty()
-        while not self.stop.wait(1.0 if over else EVERY):
-            text, width = self.text(), shutil.get_terminal_size().columns - 1
-            sys.stderr.write(f"\r\x1b[K{text[:width]}" if over else f"{text}\n")
+        while not self.stop.wait(1.0):
+            width = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f"\r\x1b[K{self.text()[:width]}")
             sys.stderr.flush()
-        if over:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

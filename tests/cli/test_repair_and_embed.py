@@ -113,7 +113,7 @@ def test_new_items_are_placed_by_predict(krein, files):
     krein("embed", files / "D.csv", "--kind", "distance", "-o", files / "c.csv",
           "--correction", "lingoes", "--model", model)  # fmt: skip
     out = files / "new_places.csv"
-    krein("predict", model, files / "new.csv", "-o", out, "--kind", "distance")
+    krein("predict", model, files / "new.csv", "-o", out)
     old, new = table(files / "c.csv"), table(out)
     assert [row["item"] for row in new] == ["new <b>0</b>", "new 1"]
     for i in range(2):
@@ -145,34 +145,13 @@ def test_similarities_are_embedded_too(krein, files):
     )
 
 
-def test_sets_of_classes(krein, files):
-    model = files / "m.krein"
-    fit = ("fit", files / "C.csv", "--labels", files / "labels.csv", "--set", "C=1")
-    krein(*fit, "--method", "clip", "-o", model)
-    rows = ("predict", model, files / "C.csv", "--coverage")
-    assert "--proba" in krein(*rows, "0.5", code=2)
-    krein(*fit, "--method", "clip", "--proba", "-o", model, "--force")
-    head, *lines = krein(*rows, "0.99").splitlines()
-    assert head == "item,label,set"
-    assert all(line.endswith('"a & b; c"') for line in lines)  # too few for less
-    assert "between 0 and 1" in krein(*rows, "90", code=2)
-
-
-def test_sets_of_a_model_of_distances(krein, files):
-    krein("fit", files / "D.csv", "--kind", "distance", "--labels",
-          files / "labels.csv", "--proba", "--set", "C=1", "--method", "clip",
-          "-o", files / "m.krein")  # fmt: skip
-    placed = krein("predict", files / "m.krein", files / "D.csv", "--coverage", "0.5")
-    assert placed.splitlines()[0] == "item,label,set"
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("D.csv",), "--kind distance"),
         (("C.csv", "--correction", "lingoes"), "--correction is for --kind distance"),
         (("C.csv", "--kind", "distance"), "looks like similarities|negative"),
-        (("D.csv", "--kind", "distance", "--components", "0"), "1 or more"),
+        (("D.csv", "--kind", "distance", "--components", "0"), "n_components"),
     ],
 )
 def test_bad_input(krein, files, words, message):

@@ -7,7 +7,7 @@ import pytest
 from krein.cli import build_parser, compare
 
 # What does not change the result, or is where it goes.
-OUTPUT = {"html", "model", "proba", "json", "force", "cache", "quiet", "jobs"}
+OUTPUT = {"html", "model", "json", "force", "cache", "quiet", "jobs"}
 VALUES = {"int": "3", "float": "0.5", "str": "name"}
 
 

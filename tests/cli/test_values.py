@@ -1,12 +1,15 @@
 """NAME=VALUE on the command line: what is declared is what can be typed."""
 
+import inspect
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import krein
-from krein.cli.kernel import descriptions, shown
-from krein.cli.learning import check_settings, kernel_defaults, make_kernel
+from krein.cli.kernel import shown
+from krein.cli.learning import kernel_defaults, make_kernel
 from krein.kernels import KERNELS as FACTS
 
 KERNELS = krein.list_kernels()
@@ -16,9 +19,9 @@ KERNELS = krein.list_kernels()
 def test_every_parameter_of_a_kernel_is_explained(name):
     known = kernel_defaults(name)
     assert set(known) == set(FACTS[name].parameters)
-    about = descriptions(FACTS[name].function)
+    doc = inspect.getdoc(FACTS[name].function)
     for parameter in known:
-        assert about[parameter], f"{name}: {parameter} is not explained"
+        assert re.search(rf"^(\w+, )*{parameter}(, \w+)*( : |$)", doc, re.M), parameter
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -37,7 +40,7 @@ def test_any_text_is_a_value_or_an_error_with_the_choices(name, text):
         try:
             value = make_kernel(name, [pair]).params[key]
         except ValueError:
-            with pytest.raises(ValueError, match=r"true or false|must be a number or"):
+            with pytest.raises(ValueError, match="true or false"):
                 make_kernel(name, [pair])
         else:
             assert isinstance(value, bool) or not isinstance(default, bool)
@@ -63,7 +66,6 @@ def test_values_have_their_types():
     ("pair", "words"),
     [
         ("gamma", "must look like name=value"),
-        ("gamma=medain", "did you mean 'median'"),
         ("normalize=2", "true or false"),
         ("gama=2", "has no parameter 'gama'.*did you mean 'gamma'"),
     ],
@@ -71,9 +73,3 @@ def test_values_have_their_types():
 def test_other_types_are_refused(pair, words):
     with pytest.raises(ValueError, match=words):
         read(pair)
-
-
-def test_estimators_check_their_own():
-    model = krein.KreinSVC(C="abc")
-    with pytest.raises(ValueError, match=r"--set: .*'C'.* must be a float.*'abc'"):
-        check_settings(model, "--set")

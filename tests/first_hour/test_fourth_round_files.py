@@ -88,21 +88,13 @@ def test_a_table_is_taken_by_its_titles(run, here, points):
     labels = ("--labels", "label")
     words = ("--kernel", "gower", "--method", "flip", *labels)
     run("fit", "table.csv", *words, "-o", "m.krein")
-    scores = [
-        run("score", "m.krein", file, *labels).out
+    answers = [
+        run("predict", "m.krein", file, *labels).out
         for file in ("table.csv", "turned.csv")
     ]
-    assert scores[0] == scores[1]
-    ended = run("score", "m.krein", "other.csv", *labels, code=2)
+    assert answers[0] == answers[1]
+    ended = run("predict", "m.krein", "other.csv", *labels, code=2)
     assert "has no column 'first'; the model was fitted on first, second" in ended.err
-
-
-@pytest.mark.filterwarnings("default")
-def test_a_score_at_the_largest_class_is_said(run, here, similarity):
-    run("fit", "K.csv", "--labels", "y.csv", "--method", "flip", "-o", "m.krein")
-    square(here / "turned.csv", 1.0 - similarity)
-    ended = run("score", "m.krein", "turned.csv", "--labels", "y.csv")
-    assert "are they measured as in training" in ended.err
 
 
 def test_distances_are_not_repaired(run, here):

@@ -17,7 +17,7 @@ from krein import (
     SpectrumTransformer,
     compare,
 )
-from krein.cli import declared_options, main
+from krein.cli import main
 from krein.comparison.comparison import Comparison
 from krein.comparison.problem import make_problem
 from krein.comparison.recommendation import item_test
@@ -335,7 +335,9 @@ def test_a_continuous_target_is_a_regression(run, here):
         for line in run("predict", "m.krein", "new.csv").out.splitlines()[1:]
     ]
     assert len(values) == 5
-    scored = run("score", "m.krein", "new.csv", "--labels", "new_numbers.csv", "--json")
+    scored = run(
+        "predict", "m.krein", "new.csv", "--labels", "new_numbers.csv", "--json"
+    )
     assert json.loads(scored.out)["r2"] > 0.9
     run("fit", *words, "-o", "n.krein")
     assert "SpectrumSVRCV" in run("fit", *words, "-o", "n.krein", "--force").out
@@ -385,16 +387,8 @@ def test_fit_is_what_compare_recommends_by_default(run):
 
 
 def test_help_lists_the_methods(run):
-    assert set(declared_options()["methods"]) == set(krein.list_methods())
-    assert "thin_plate" in run("fit", "--help").out
-
-
-def test_a_method_may_be_named_by_its_class(run):
-    words = ("K.csv", "--labels", "y.csv", "--folds", "2", "--json")
-    found = run("compare", *words, "--methods", "KreinSVC,clip")
-    assert {row["method"] for row in json.loads(found.out)["table"]} == {
-        "krein", "clip"
-    }  # fmt: skip
+    words = set(run("compare", "--help").out.replace(",", " ").split())
+    assert words >= set(krein.list_methods())
 
 
 def test_repairs_repeat_the_options_that_were_given(run, here, similarity):
@@ -427,14 +421,11 @@ def test_no_name_twice_in_dir():
 
 def test_a_model_is_scored_on_new_items(run):
     run("fit", "K.csv", "--labels", "y.csv", "--method", "clip", "-o", "m.krein")
-    ended = run("score", "m.krein", "new.csv", "--labels", "new_y.csv", "--json")
+    ended = run("predict", "m.krein", "new.csv", "--labels", "new_y.csv", "--json")
     found = json.loads(ended.out)
-    assert found["items"] == 5
-    assert found["accuracy"] == pytest.approx(np.diag(found["confusion"]).sum() / 5)
-    assert (
-        "true \\ predicted"
-        in run("score", "m.krein", "new.csv", "--labels", "new_y.csv").out
-    )
+    right = sum(row["label"] == "a" for row in found["items"])
+    assert found["accuracy"] == pytest.approx(right / 5)
+    assert f"accuracy {right / 5:.3f} on 5 items" in ended.err
 
 
 # --------------------------------------------------------------------- hits, safety

@@ -3,8 +3,8 @@
 A command is a function ``name(args) -> payload`` and one that shows it,
 ``show_name(payload, args)``, in one of the modules of this package: the payload is a
 dict that ``--json`` prints as it is and ``show_name`` prints for people. Summary,
-examples and options of all commands stand in options.toml. The module of a command is
-imported when the command is run.
+examples, module and options of all commands stand in options.toml. The module of a
+command is imported when the command is run.
 
 Only the standard library is imported here: ``krein --help`` must not pay for numpy.
 Results go to standard output; notes, warnings and progress to standard error.
@@ -30,25 +30,14 @@ from typing import Any, NoReturn
 from krein.words import did_you_mean, printable
 
 _TYPES = {"int": int, "float": float}
-_FIRST = ("input", "new_items")  # groups of positional arguments
-_REPEATED = ("reading", "labels", "learning", "kernel")
-# Modules of commands that do not have one of their own.
-_MODULES = {
-    "completion": "kernel",
-    "datasets": "kernel",
-    "demo": "kernel",
-    "embed": "fit",
-    "inspect": "compare",
-    "repair": "fit",
-    "score": "predict",
-}
+_REPEATED = ("reading", "labels", "learning", "kernel", "directions")
 # What is wrong with a path that the user gave; other OSErrors are failures.
 _BAD_PATHS = FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError
 
 
 @cache
 def declared_options() -> dict[str, Any]:
-    """The content of options.toml: ``methods``, ``group`` and ``command``."""
+    """The content of options.toml: ``group`` and ``command``."""
     # Not by importlib.resources, which loads zipfile and more for every --help.
     return tomllib.loads(Path(__file__).with_name("options.toml").read_text("utf-8"))
 
@@ -102,8 +91,8 @@ def _open_streams() -> None:
             setattr(sys, stream, open(os.devnull, mode))
 
 
-def _run(args: argparse.Namespace) -> None:
-    name = _MODULES.get(args.command, args.command)
+def _run(args: Options) -> None:
+    name = declared_options()["command"][args.command]["module"]
     module = importlib.import_module(f"krein.cli.{name}")
     payload = getattr(module, args.command)(args)
     if args.json:
@@ -154,43 +143,22 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(allow_abbrev=False, **options)
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse a wrong choice, with the nearest right one."""
-        if action.choices is None or value in action.choices:
-            return
-        known = list(map(str, action.choices))
-        what = "command" if action.dest == "command" else "choice"
-        near = did_you_mean(str(value), known)
-        text = f"{value!r} is not a {what}{near} (there are {', '.join(known)})"
-        raise argparse.ArgumentError(None if what == "command" else action, text)
-
     def error(self, message: str) -> NoReturn:
         """Print the usage of this command and the message; exit with 2."""
-        unknown = re.search(r"unrecognized arguments: (-\S+)", message)
-        if unknown:
+        wrong = re.search(r"(arguments: |choice: ')(-*\w[\w-]*)", message)
+        if wrong:
             options = [word for a in self._actions for word in a.option_strings]
-            message += did_you_mean(unknown[1].partition("=")[0], options)
+            choices = re.findall(r"[\w-]+", message.partition("(choose from")[2])
+            message += did_you_mean(wrong[2], choices or options)
         self.print_usage(sys.stderr)
         self.exit(2, printable(f"{self.prog}: error: {message}") + "\n")
 
 
-class Help(argparse.Action):
-    """``--help``, or the page of a kernel where one was named before it."""
+class Options(argparse.Namespace):
+    """What was typed; an option that the command does not have is None."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(nargs=0, **options)
-
-    def __call__(self, parser, namespace, values, option=None) -> None:
-        """Print and exit."""
-        name = getattr(namespace, "name", None)
-        if parser.prog.endswith(" kernel") and name not in (None, "list"):
-            try:
-                importlib.import_module("krein.cli.kernel").show_page(name)
-            except ValueError as error:
-                parser.error(str(error))
-        else:
-            parser.print_help()
-        parser.exit()
+    def __getattr__(self, name: str) -> Any:
+        return None
 
 
 def build_parser() -> Parser:
@@ -218,57 +186,36 @@ def _add_command(commands: Any, name: str, command: dict[str, Any]) -> None:
         help=command["summary"],
         description=command["summary"],
         epilog=f"examples:\n  {examples}",
-        add_help=False,
     )
-    parser.add_argument("-h", "--help", action=Help, help="show this and exit")
-    groups = [*command.get("groups", []), "every"]
-    for group in (name for name in groups if name in _FIRST):
-        _add_group(parser, group)
     _add_options(parser, command.get("options", {}))
-    for group in (name for name in groups if name not in _FIRST):
-        _add_group(parser, group)
+    for title in [*command.get("groups", []), "every"]:
+        group = declared_options()["group"][title]
+        titled = "title" in group
+        to = parser.add_argument_group(group["title"]) if titled else parser
+        _add_options(to, group["options"])
     parser.set_defaults(parser=parser)
-
-
-def _add_group(parser: Parser, name: str) -> None:
-    """Add a group of options, or one option of a group: ``"kernel.symmetrize"``."""
-    name, _, one = name.partition(".")
-    group = declared_options()["group"][name]
-    if one:
-        return _add_options(parser, {one: group["options"][one]})
-    titled = parser.add_argument_group(group["title"]) if "title" in group else parser
-    _add_options(titled, group["options"])
 
 
 def _add_options(parser: Any, options: dict[str, dict[str, Any]]) -> None:
     for name, fields in options.items():
         how = dict(fields)
         flags = how.pop("flags", ["--" + name.replace("_", "-")])
-        if how.pop("flag", False):
-            how["action"] = "store_true"
-        if how.pop("append", False):
-            how |= {"action": "append", "default": []}
         if "type" in how:
             how["type"] = _TYPES[how["type"]]
-        methods = ", ".join(declared_options()["methods"])
-        how["help"] = how.get("help", "").replace("{methods}", methods) or None
         parser.add_argument(*(flags or [name]), **how)
 
 
-def parse(argv: Any) -> argparse.Namespace:
-    """Parse; an option that the command does not have is None."""
+def parse(argv: Sequence[str]) -> Options:
+    """Parse what was typed; ``krein kernel NAME --help`` is ``krein kernel NAME``."""
+    if len(argv) == 3 and argv[0] == "kernel" and argv[2] in ("-h", "--help"):
+        argv = argv[:2]
     args, extra = build_parser().parse_known_args(argv)
     if extra:  # with the usage of the command
         args.parser.error(f"unrecognized arguments: {' '.join(extra)}")
-    declared = declared_options()
-    for part in [*declared["group"].values(), *declared["command"].values()]:
-        for name in part.get("options", {}):
-            if not hasattr(args, name):
-                setattr(args, name, None)
-    return args
+    return Options(**vars(args))
 
 
-def repeated(args: argparse.Namespace, *more: str, skip: Sequence[str] = ()) -> str:
+def repeated(args: Any, *more: str, skip: Sequence[str] = ()) -> str:
     """Return the shared options (and `more`) as they have to be typed again."""
     words: list[str] = []
     groups = declared_options()["group"]

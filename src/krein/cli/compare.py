@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -12,34 +10,25 @@ import numpy as np
 import scipy.sparse
 
 from krein import diagnose
-from krein.cli import console, learning, repeated
+from krein.cli import Options, console, learning, repeated
 from krein.cli.console import TWINS, Inputs, check_output, print_note, print_table
-from krein.cli.fit import save_fitted, with_probabilities
+from krein.cli.fit import save_fitted
 from krein.comparison.methods import TASKS, shown_columns
 from krein.comparison.problem import Problem
 from krein.comparison.run import KernelComparison, compare_problem
 from krein.diagnostics.diagnosis import find_in
-from krein.diagnostics.findings import Finding
+from krein.diagnostics.findings import Finding, texts
 from krein.items import called
 from krein.kernels import kernel_matrix
 from krein.report import write_report
 from krein.similarity import sparse
 from krein.store.sharing import shared_work
-from krein.validation import wrong_direction
 from krein.words import percent_bar, seconds_in_words
 
 _DIAGNOSED = 3000  # items of a table of hits that is too large for a dense matrix
-# What repairs an alert of the reader: (Python, command).
-_REREAD = {
-    "names-ignored": (
-        "labels = read_labels(path, names=read.names).data",
-        "krein inspect FILE --labels LABELS",
-    ),
-    "missing-filled": ("K = np.where(np.isnan(K), K.T, K)",),
-}
 
 
-def inspect(args: argparse.Namespace) -> dict[str, Any]:
+def inspect(args: Options) -> dict[str, Any]:
     """Diagnose the matrix."""
     (kernel,) = learning.make_kernels(args).values()
     read = learning.read_problem(args, kernel)
@@ -52,24 +41,20 @@ def inspect(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _diagnose_read(args: argparse.Namespace, read: Inputs, kernel: Any) -> Any:
+def _diagnose_read(args: Options, read: Inputs, kernel: Any) -> Any:
     if kernel is not None:
         kernel = kernel.fit(read.data)
         X = read.data if kernel.facts.input == "vectors" else None
         K = kernel_matrix(kernel, read.data, progress=not args.quiet)
         return diagnose(0.5 * (K + K.T) if args.symmetrize else K, read.target, X)
     K, y = _few_enough(read.data, read.target, args)
-    kind = args.kind or ("distance" if args.transform else "similarity")
-    if kind == "distance":
-        learning.check_distances(args, K)
-    # What has the wrong direction is diagnosed as it is: the first finding says so.
-    right = read.rule is not None or wrong_direction(K, kind) is None
-    if right and (args.transform or args.param):  # another form than the usual one
+    if args.transform or args.param:  # another form than the usual one
         return diagnose(learning.conversion_of(args, K).fit_transform(K), y)
-    return diagnose(K, y, kind=kind)
+    # What has the wrong direction is diagnosed as it is: the first finding says so.
+    return diagnose(K, y, kind=args.kind or "similarity")
 
 
-def _few_enough(K: Any, y: Any, args: argparse.Namespace) -> tuple[Any, Any]:
+def _few_enough(K: Any, y: Any, args: Options) -> tuple[Any, Any]:
     """Similarities and labels; of many hits those of some items, taken at random."""
     if not _is_large(K):
         return K, y
@@ -79,36 +64,30 @@ def _few_enough(K: Any, y: Any, args: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def _repairs(
-    findings: list[Finding], args: argparse.Namespace, alerts: dict[str, str]
+    findings: list[Finding], args: Options, alerts: dict[str, str]
 ) -> list[dict[str, Any]]:
     """Return the findings with commands that name the user's own files.
 
     What the reader found stands behind errors of the numbers, before their warnings.
     """
-    read = [Finding("warning", k, v, *_REREAD.get(k, ())) for k, v in alerts.items()]
-    found = [*read, *findings]
-    found.sort(key=lambda finding: finding.severity != "error")
+    words = {key: texts().get(key, {}) | {"text": text} for key, text in alerts.items()}
+    read = [Finding("warning", key, **about) for key, about in words.items()]
+    found = sorted([*read, *findings], key=lambda one: one.severity != "error")
     return [f.to_dict() | {"command": _own_command(f.command, args)} for f in found]
 
 
-def _own_command(command: str, args: argparse.Namespace) -> str:
+def _own_command(command: str, args: Options) -> str:
     """The command of a finding with the user's files and options."""
-    if not command:
-        return ""
-    files = {"FILE": args.file, "ITEMS": args.file}
-    files["LABELS"] = args.labels or "labels.csv"
-    if args.kernel != "precomputed":
-        command = command.replace("--kernel edit", f"--kernel {args.kernel}")
-    words = command.split(" ")
+    own = {"FILE": args.file, "ITEMS": args.file, "LABELS": args.labels or "labels.csv"}
+    own["KERNEL"] = "edit" if args.kernel == "precomputed" else args.kernel
+    words = [own.get(word, word) for word in command.split()]
     known = [word[2:].replace("-", "_") for word in words if word.startswith("--")]
-    if "kind" in known:
-        known.append("transform")
-    more = _asked(args) if command.startswith("krein compare") else []
-    own = [shlex.quote(files[word]) if word in files else word for word in words]
-    return " ".join([*own, repeated(args, *more, skip=known)]).strip()
+    more = _asked(args) if "compare" in words else []
+    again = repeated(args, *more, skip=known)
+    return f"{shlex.join(words)} {again}".strip() if words else ""
 
 
-def show_inspect(payload: dict[str, Any], args: argparse.Namespace) -> None:
+def show_inspect(payload: dict[str, Any], args: Options) -> None:
     """Print the alerts, the advice, and the facts."""
     console.print_alerts(payload["findings"])
     findings = [finding["text"] for finding in payload["findings"]]
@@ -124,7 +103,7 @@ def show_inspect(payload: dict[str, Any], args: argparse.Namespace) -> None:
 # ------------------------------------------------------------------------------ compare
 
 
-def compare(args: argparse.Namespace) -> dict[str, Any]:
+def compare(args: Options) -> dict[str, Any]:
     """Compare, and write report and model if asked for."""
     page = check_output(args.html, args.force)
     saved = check_output(args.model, args.force)
@@ -138,12 +117,9 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
         seen = diagnosis.findings if diagnosis else find_in(K, y, problem.vectors)
         findings = _repairs(seen, args, read.alerts)
         payload = _account(several, comparison, args)
-        payload["findings"] = _worth_telling(findings, read, args)
+        payload["findings"] = _worth_telling(findings, args)
         if saved is not None:
-            model = comparison.fit_best()
-            if args.proba:
-                model = with_probabilities(model, problem)
-            save_fitted(model, saved, read, problem)
+            save_fitted(comparison.fit_best(), saved, read, problem)
             payload["model"] = str(saved)
         if page is not None:
             write_report(
@@ -158,7 +134,7 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
         return payload
 
 
-def _compare_all(args: argparse.Namespace) -> tuple[KernelComparison, Inputs]:
+def _compare_all(args: Options) -> tuple[KernelComparison, Inputs]:
     """Comparisons of all kernels named, and what was read."""
     learning.check_methods(args.methods, args.task or "any")  # fails before a long read
     kernels = learning.make_kernels(args)
@@ -168,25 +144,11 @@ def _compare_all(args: argparse.Namespace) -> tuple[KernelComparison, Inputs]:
     for name, kernel in kernels.items():
         console.check_comparable(args.file, kernel, read.data)
         problem = learning.problem_of(args, read, kernel)
-        _check_folds(args.folds, problem)
         if args.html is not None and _is_large(problem.K):
             many = f"{problem.codes.size} items are too many for one; leave out --html"
             raise ValueError(f"the report draws a dense matrix, and {many}")
         found[name] = _compare(problem, methods, args)
     return KernelComparison(found), read
-
-
-def _check_folds(folds: int | None, problem: Problem) -> None:
-    """Refuse folds that leave nothing to train or to test on."""
-    limits = [(len(problem.codes), "the number of items")]
-    if problem.codes.dtype.kind in "iu":
-        counts = np.bincount(problem.codes)
-        limits.append((int(counts.max()), "the items of the largest class"))
-    if problem.groups is not None:
-        limits.append((np.unique(problem.groups).size, "the number of groups"))
-    largest, what = min(limits)
-    if folds is not None and not 2 <= folds <= largest:
-        raise ValueError(f"--folds must be from 2 to {largest}, {what}; got {folds}")
 
 
 def _compare(problem: Problem, methods: Any, args: Any) -> Any:
@@ -209,50 +171,44 @@ def _is_large(K: Any) -> bool:
     return scipy.sparse.issparse(K) and K.shape[0] > sparse.LARGEST_DENSE
 
 
-def _worth_telling(findings: list, read: Inputs, args: argparse.Namespace) -> list:
-    """Findings beside the table: warnings, and twins that no option keeps together."""
-    settled = {"near-duplicates"} if read.rule is not None else set()  # by a note
-    if args.groups == TWINS or args.split_by_similarity is not None:
-        settled |= {"duplicates", "near-duplicates"}
-    left = [f for f in findings if f["key"] not in settled]
-    return [f for f in left if f["severity"] != "note" or f["key"] == "duplicates"]
+def _worth_telling(findings: list[dict], args: Options) -> list[dict]:
+    """Findings beside the table: warnings, but of twins that are kept together."""
+    together = args.groups == TWINS or args.split_by_similarity is not None
+    quiet = ("duplicates", "near-duplicates") if together else ()
+    return [f for f in findings if f["severity"] != "note" and f["key"] not in quiet]
 
 
-def _account(several: Any, comparison: Any, args: argparse.Namespace) -> dict[str, Any]:
+def _account(several: Any, comparison: Any, args: Options) -> dict[str, Any]:
     """What was found, as plain values."""
-    one = len(several.comparisons) == 1
+    same = ("task", "scoring", "best", "by_items", "about_p")
+    label = "{0}, {1}" if len(several.comparisons) > 1 else "{1}"
     failed = {
-        method if one else f"{kernel}, {method}": why
+        label.format(kernel, method): why
         for kernel, found in several.comparisons.items()
         for method, why in found.failed.items()
     }
     return {
         "file": args.file,
-        **({} if one else {"kernel": args.kernel, "kernels": several.ranking}),
-        "task": comparison.task,
-        "scoring": comparison.scoring,
+        "kernel": args.kernel,
+        "kernels": several.ranking,
+        **{name: getattr(comparison, name) for name in same},
         "splits": len(comparison.splits),
-        "best": comparison.best,
         "recommended": comparison.recommendation.method,
         "clear": several.recommendation.clear,
         "useful": comparison.recommendation.useful,
-        "by_items": comparison.by_items,
-        "about_p": comparison.about_p,
         "recommendation": several.recommendation.text,
-        "table": comparison.table() if one else several.table(),
+        "table": several.table(),
         "failed": failed,
     }
 
 
-def _context(args: Any, read: Inputs, problem: Problem) -> dict[str, Any]:
+def _context(args: Options, read: Inputs, problem: Problem) -> dict[str, Any]:
     """What the report says about the run, and the lines that a reader may copy."""
     kernel = problem.kernel
     kind = "similarity" if problem.conversion is None else "distance"
-    kind = kind if kernel is None else "items"
-    title = console.label_title(args) if kind == "items" else None
-    same = ("file", "items", "label_column", "ignore_names")
-    source = {name: getattr(args, name) for name in same} | {
-        "kind": kind,
+    title = None if kernel is None else console.label_title(args)
+    source = vars(args) | {
+        "kind": kind if kernel is None else "items",
         "labels": None if title == args.labels else args.labels,
         "label_title": title,
         "format": "table" if kernel and kernel.facts.input == "tables" else None,
@@ -266,26 +222,26 @@ def _context(args: Any, read: Inputs, problem: Problem) -> dict[str, Any]:
     }
 
 
-def _command(args: argparse.Namespace) -> str:
+def _command(args: Options) -> str:
     """Return the command that repeats this run."""
     return f"krein compare {shlex.quote(args.file)} {repeated(args, *_asked(args))}"
 
 
-def _asked(args: argparse.Namespace) -> list[str]:
+def _asked(args: Options) -> list[str]:
     """Options of compare that change its result and were given."""
     names = ("methods", "groups", "folds", "scoring", "seed", "split_by_similarity")
     usual = args.parser.get_default
     return [name for name in names if getattr(args, name) != usual(name)]
 
 
-def show_compare(payload: dict[str, Any], args: argparse.Namespace) -> None:
+def show_compare(payload: dict[str, Any], args: Options) -> None:
     """Print alerts, the recommendation and the table."""
     console.print_alerts(payload["findings"])
-    print(_by_name(payload["recommendation"], payload["table"]))
+    print(payload["recommendation"])
     columns = shown_columns(
         payload["splits"], TASKS[payload["task"]].columns, by_items=payload["by_items"]
     )
-    first = ["kernel", "method"] if "kernels" in payload else ["method"]
+    first = ["kernel", "method"] if len(payload["kernels"]) > 1 else ["method"]
     head = [*first, *(column.title.removesuffix(" s") for column in columns)]
     rows = [
         [*(row[key] for key in first), *(_cell(column, row) for column in columns)]
@@ -301,18 +257,6 @@ def show_compare(payload: dict[str, Any], args: argparse.Namespace) -> None:
             print(f"{kind}: {payload[kind]}")
     if "model" in payload and not payload["useful"]:
         print("warning: the saved model is no better than an answer that costs nothing")
-
-
-def _by_name(text: str, table: list[dict[str, Any]]) -> str:
-    """The text with each method called as options call it, its title once beside it."""
-    names = {row["title"]: row["method"] for row in table}
-    shown = {title: f"{name} ({title})" for title, name in names.items()}
-
-    def name(found: re.Match) -> str:
-        return shown.pop(found[0], names[found[0]])  # the title the first time
-
-    longest_first = sorted(map(re.escape, names), key=len, reverse=True)
-    return re.sub("|".join(longest_first), name, text) if names else text
 
 
 def _cell(column: Any, row: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from krein.arrays import compressed_rows
+from krein.cli import Options
 from krein.files.cells import as_separator
 from krein.files.hit_columns import FallingScoreError
 from krein.files.hit_table import kind_of_hits, read_hits
@@ -25,7 +24,7 @@ from krein.files.writers import write_rows
 from krein.items import take
 from krein.kernels import Kernel
 from krein.store.files import atomic_write, check_writable
-from krein.validation import ROUNDING, asymmetry
+from krein.validation import check_symmetric
 from krein.words import few_digits, printable
 
 TWINS = "twins"  # --groups: items that are equal to each other
@@ -55,43 +54,51 @@ class Inputs(Named):
 
     def part(self, kept: np.ndarray) -> Inputs:
         """These items only; a matrix loses rows and columns."""
-        data = self.data
+        data = take(self.data, kept)
+        if getattr(self.data, "shape", ()) == (len(self), len(self)):
+            data = data[:, kept]
         if scipy.sparse.issparse(data):
-            data = compressed_rows(data[kept][:, kept])
-        elif getattr(data, "shape", ()) == (len(self), len(self)):
-            data = data[np.ix_(kept, kept)]
-        else:
-            data = take(data, kept)
+            data = compressed_rows(data)
         parts = {name: getattr(self, name) for name in ("names", "target", "groups")}
         given = {k: take(v, kept) for k, v in parts.items() if v is not None}
         return replace(self, data=data, **given)
 
 
-def read_inputs(args: argparse.Namespace, kernel: Any = None) -> Inputs:
+def read_inputs(args: Options, kernel: Any = None) -> Inputs:
     """Read a matrix, or items that a kernel compares, with labels and groups."""
+    title = None if kernel is None else label_title(args)
     if kernel is None:
         read = _read_square(args)
     else:
-        read = read_compared(args.file, kernel, args, label_title(args))
+        read = read_compared(args.file, kernel, args, title)
     print_note(args, *read.notes)
     inputs = Inputs(**vars(read))
     if args.groups not in (None, TWINS):
         inputs = replace(inputs, groups=_read_groups(inputs, args, kernel))
-    return with_labels(inputs, args, in_table=kernel is not None)
+    if args.labels in (None, title):
+        return inputs
+    how = {"column": args.label_column, "skip_unlabelled": bool(args.skip_unlabelled)}
+    labels = labels_of(args.labels, inputs, args, **how)
+    print_note(args, *labels.notes)
+    if labels.labelled is not None:
+        inputs = inputs.part(labels.labelled)
+    alerts = {**inputs.alerts, **labels.alerts}
+    return replace(inputs, target=labels.data, alerts=alerts)
 
 
 def read_compared(
-    path: str, kernel: Any, args: argparse.Namespace, label_column: str | None = None
+    path: str, kernel: Any, args: Options, label_column: str | None = None
 ) -> Named:
     """Read items to be compared; refuse those that the kernel cannot compare."""
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
+    is_label = label_column is not None and label_column == label_title(args)
     read = read_items(
         path,
         format=args.format or ("table" if wanted == "tables" else None),
         separator=_separator_of(path, args),
         column=args.items,
         label_column=label_column,
-        skip_unlabelled=bool(args.skip_unlabelled) and label_column is not None,
+        skip_unlabelled=bool(args.skip_unlabelled) and is_label,
     )
     check_comparable(path, kernel, read.data)
     return read
@@ -101,37 +108,34 @@ def check_comparable(path: str, kernel: Any, items: Any) -> None:
     """Refuse rows of numbers for a kernel of strings, and text for one of numbers."""
     wanted = kernel.facts.input if isinstance(kernel, Kernel) else "any"
     text = not isinstance(items, np.ndarray) and isinstance(items[0], str)
-    but = f"but kernel {kernel.name!r} compares {wanted}" if wanted != "any" else ""
-    if wanted == "strings" and not text:
-        name = "name their column with --items COLUMN"
-        raise ValueError(f"{path} has rows of numbers, {but}; {name}")
-    if wanted in ("vectors", "series") and text:
-        raise ValueError(f"{path} has text, {but}; see krein kernel list")
+    if wanted in (("vectors", "series") if text else ("strings",)):
+        has = f"has {'text' if text else 'rows of numbers'}, but kernel {kernel.name!r}"
+        other = "see krein kernel list, and --items COLUMN for a column of text"
+        raise ValueError(f"{path} {has} compares {wanted}; {other}")
 
 
-def _read_square(args: argparse.Namespace) -> Named:
+def _read_square(args: Options) -> Named:
     """Read similarities or distances of items to each other, or hits."""
-    if args.kind != "distance" and not args.transform:
-        hits = read_if_hits(args.file, args.format)
-        if hits is not None:
-            return hits
-    how: dict[str, Any] = {"separator": _separator_of(args.file, args)}
-    how["missing"] = "distance" if args.kind == "distance" else 0.0
+    distances = args.kind == "distance"
+    hits = None if distances else read_if_hits(args.file, args.format)
+    if hits is not None:
+        return hits
+    how: dict[str, Any] = {"missing": "distance" if distances else 0.0}
+    how["separator"] = _separator_of(args.file, args)
     read = read_matrix(args.file, format=args.format, **how)
-    expected = "expected a square matrix of similarities or distances"
-    n, m = read.data.shape
-    if read.names is not None and read.columns is not None:
-        has = f"rows and columns have different names; {expected}"
-        raise FormatError(args.file, has)
-    if n != m:
-        has = f"has {n} rows and {m} columns; {expected}"
-        other = "Rows of numbers are compared by a kernel: --kernel NAME"
-        raise FormatError(args.file, f"{has}. {other}")
+    (n, m), lowest = read.data.shape, read.data.min()
+    if n != m or (read.names is not None and read.columns is not None):
+        has = f"has {n} rows and {m} columns; expected a square matrix of similarities"
+        other = "or distances of one list of items. A kernel compares rows of numbers"
+        raise FormatError(args.file, f"{has} {other}: --kernel NAME")
+    if distances and lowest < 0:
+        has = f"{args.file} has negative numbers (down to {lowest:.3g})"
+        raise ValueError(f"{has}, which no distance is. Leave out --kind distance")
     K = 0.5 * (read.data + read.data.T) if args.symmetrize else read.data
     return replace(read, data=K, names=read.names or read.columns, columns=None)
 
 
-def _separator_of(path: str, args: argparse.Namespace) -> str | None:
+def _separator_of(path: str, args: Options) -> str | None:
     """--separator for the files that it occurs in: labels may have another one."""
     mark = as_separator(args.separator)
     if mark is None or path == "-" or not Path(path).is_file():
@@ -139,7 +143,7 @@ def _separator_of(path: str, args: argparse.Namespace) -> str | None:
     return args.separator if mark.encode() in file_head(Path(path), 1 << 16) else None
 
 
-def read_symmetric(args: argparse.Namespace) -> tuple[np.ndarray, Inputs]:
+def read_symmetric(args: Options) -> tuple[np.ndarray, Inputs]:
     """Read a symmetric matrix of all pairs; what was read goes with it."""
     read = read_inputs(args)
     if scipy.sparse.issparse(read.data):
@@ -148,21 +152,13 @@ def read_symmetric(args: argparse.Namespace) -> tuple[np.ndarray, Inputs]:
     return 0.5 * (read.data + read.data.T), read
 
 
-def check_symmetry(read: Inputs, args: argparse.Namespace) -> None:
-    """Note what becomes of rounding; refuse more, naming the option that decides."""
-    K = read.data
-    if scipy.sparse.issparse(K):
+def check_symmetry(read: Inputs, args: Options) -> None:
+    """Refuse an asymmetric matrix; note what becomes of rounding."""
+    if scipy.sparse.issparse(read.data):
         return  # was made symmetric
-    largest, worst = float(np.abs(K).max()), asymmetry(K)
-    if worst > ROUNDING * largest:
-        i, j = np.unravel_index(np.argmax(np.abs(K - K.T)), K.shape)
-        names = read.names or [f"item {k + 1}" for k in range(len(K))]
-        where = f"from {names[i]!r} to {names[j]!r} it has {K[i, j]:.6g}, back"
-        mean = "If both directions measure the same thing, --symmetrize uses their mean"
-        has = f"the matrix is not symmetric: {where} {K[j, i]:.6g}. {mean}"
-        raise FormatError(args.file, has)
+    worst = check_symmetric(read.data, name="K")
     if worst > 0.0:
-        share = f"{worst / largest:.1e} of the largest entry"
+        share = f"{worst:.1e} of the largest entry"
         print_note(args, f"both directions differ by {share}: taken for rounding")
 
 
@@ -175,54 +171,29 @@ def _is_title(word: str) -> bool:
     return word != "-" and path.suffix not in _SUFFIXES and not path.exists()
 
 
-def label_title(args: argparse.Namespace) -> str | None:
+def label_title(args: Options) -> str | None:
     """Title of the labels' column, if they stand in the table of the items."""
     if args.labels is None:
         return args.label_column
     return args.labels if _is_title(args.labels) else None
 
 
-def with_labels(
-    read: Inputs, args: argparse.Namespace, *, in_table: bool = False
-) -> Inputs:
-    """Add labels from their file; items without one are left out on request.
-
-    `in_table`: --labels may be a title, and the labels are read already.
-    """
-    if args.labels is None or (in_table and _is_title(args.labels)):
-        return read
-    skip = bool(args.skip_unlabelled)
-    labels = _read_labels(args.labels, read, args, args.label_column, skip)
-    print_note(args, *labels.notes)
-    if labels.labelled is not None:
-        read = read.part(labels.labelled)
-    return replace(read, target=labels.data, alerts={**read.alerts, **labels.alerts})
-
-
-def _read_labels(
-    path: str, read: Inputs, args: Any, column: str | None = None, skip: bool = False
-) -> Named:
-    how: dict[str, Any] = {"column": column, "skip_unlabelled": skip}
-    how["ignore_names"] = bool(args.ignore_names)
+def labels_of(path: str, read: Named, args: Options, **how: Any) -> Named:
+    """Read labels (or groups) from a file of their own; `how` of `read_labels`."""
+    how["n_items"] = _num_samples(read.data)
     how["separator"] = _separator_of(path, args)
-    return read_labels(path, names=read.names, n_items=len(read), **how)
+    how["ignore_names"] = bool(args.ignore_names)
+    return read_labels(path, names=read.names, **how)
 
 
-def _read_groups(read: Inputs, args: Any, kernel: Any) -> Any:
-    """Groups of a file, or of a column of the table of items or of labels."""
-    if not _is_title(args.groups):
-        return _read_labels(args.groups, read, args).data
-    in_items = kernel is not None and args.file != "-"
-    if args.labels is not None and not _is_title(args.labels):
-        try:
-            return _read_labels(args.labels, read, args, args.groups).data
-        except FormatError:
-            if not in_items:
-                raise
-    if not in_items:
-        raise ValueError(f"--groups: there is no file {args.groups}")
-    every = argparse.Namespace(**vars(args) | {"skip_unlabelled": False})
-    table = read_compared(args.file, kernel, every, args.groups)
+def _read_groups(read: Inputs, args: Options, kernel: Any) -> Any:
+    """Groups of a file, or of a column of the table of labels or of items."""
+    titled = _is_title(args.groups)
+    if titled and args.labels is not None and not _is_title(args.labels):
+        return labels_of(args.labels, read, args, column=args.groups).data
+    if not titled or kernel is None:
+        return labels_of(args.groups, read, args).data
+    table = read_compared(args.file, kernel, args, args.groups)
     return table.target if read.labelled is None else take(table.target, read.labelled)
 
 
@@ -242,11 +213,7 @@ def read_if_hits(path: str, format: str | None) -> Named | None:
         return None  # the reader of matrices says what is wrong
     if hits is None or (kind == "pairs" and _is_whole(hits.data)):
         return None  # a matrix, perhaps written as pairs
-    n = hits.data.shape[0]
-    if hits.columns is not None:
-        raise ValueError(f"{path} has hits of {n} items on others, not on each other")
-    share = hits.data.nnz / n**2
-    note = f"read {hits.data.nnz} hits of {n} items ({share:.2%} of the pairs)"
+    note = f"read {hits.data.nnz} hits of {hits.data.shape[0]} items"
     return replace(hits, notes=[note, *hits.notes])
 
 
@@ -265,7 +232,7 @@ def last_step(model: Any) -> Any:
     return model[-1] if hasattr(model, "steps") else model
 
 
-def print_note(args: argparse.Namespace, *texts: str) -> None:
+def print_note(args: Options, *texts: str) -> None:
     """Print remarks on standard error, unless --quiet."""
     if not args.quiet:
         for text in texts:
@@ -292,21 +259,11 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("  ".join(padded).rstrip() if sys.stdout.isatty() else "\t".join(row))
 
 
-def print_facts(payload: dict[str, Any]) -> None:
-    """Print the numbers of a result, one a line."""
-    numbers = {k: v for k, v in payload.items() if isinstance(v, int | float)}
-    rows = [[name.replace("_", " "), f"{v:.4g}"] for name, v in numbers.items()]
-    print_table(["fact", "value"], rows)
-
-
 def describe_model(model: Any) -> str:
     """Return class and changed parameters, numbers with few digits."""
     if hasattr(model, "steps"):
         return " after ".join(describe_model(step) for _, step in model.steps[::-1])
-    plain = clone(model)
-    if "cv" in plain.get_params(deep=False):
-        plain.set_params(cv=None)  # the folds, item by item
-    return few_digits(" ".join(repr(plain).split()))
+    return few_digits(" ".join(repr(model).split()))
 
 
 def check_output(path: str | None, force: bool) -> Path | None:
@@ -323,11 +280,7 @@ def check_output(path: str | None, force: bool) -> Path | None:
         return None
     if path == "-":
         raise ValueError("this cannot go to standard output; name a file")
-    try:
-        return check_writable(path, overwrite=force)
-    except FileExistsError:
-        choose = "choose another name, or replace it with --force"
-        raise FileExistsError(f"{path} exists; {choose}") from None
+    return check_writable(path, overwrite=force)
 
 
 def as_rows(columns: dict[str, Any]) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -12,72 +11,50 @@ import numpy as np
 import scipy.sparse
 
 from krein import DistanceTransformer, HitSimilarity
-from krein.cli.console import (
-    TWINS,
-    Inputs,
-    check_symmetry,
-    last_step,
-    print_note,
-    read_inputs,
-)
+from krein.cli import Options
+from krein.cli.console import TWINS, Inputs, check_symmetry, print_note, read_inputs
 from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem, make_problem
 from krein.files.sources import FormatError, Named
 from krein.kernels import KERNELS, as_kernel, list_kernels
 from krein.similarity.sparse import as_matrix
-from krein.splitting import duplicate_groups, near_duplicate_share, similarity_groups
+from krein.splitting import duplicate_groups, similarity_groups
 from krein.validation import is_continuous, wrong_direction
-from krein.words import did_you_mean, warn_user
+from krein.words import did_you_mean
 
-_CONSTANTS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
-_CONSTANTS |= {"on": True, "off": False}
+_CONSTANTS = {"true": True, "false": False, "none": None}
 _FEWEST = 4  # items from which "every item is a class of its own" is suspicious
-_MEMBERS = (10, 5)  # classes with fewer items are left out of a table of hits
 
 
-def make_kernels(args: argparse.Namespace) -> dict[str, Any]:
+def make_kernels(args: Options) -> dict[str, Any]:
     """Kernels by name, None for a matrix; a wrong name fails before a long read."""
+    if args.transform and args.kind is None:
+        args.kind = "distance"
     names = [name.strip() for name in args.kernel.split(",")]
     if names == ["precomputed"]:
         return {"precomputed": None}
-    if args.kind or args.transform:
+    if args.kind:
         instead = "a kernel has --param similarity=NAME"
         raise ValueError(f"--kind and --transform are for a matrix; {instead}")
     if len(names) > 1 and (args.param or args.command != "compare"):
         only = "which only krein compare takes; --param is for one kernel"
         raise ValueError(f"--kernel {args.kernel} names several kernels, {only}")
-    if len(set(names)) < len(names):
-        raise ValueError(f"--kernel {args.kernel} names one twice")
     return {name: make_kernel(name, args.param) for name in names}
 
 
 def check_methods(names: str | None, task: str) -> list[str] | None:
-    """Split and check a list of methods; None means all that apply.
-
-    A method may be named by its class, where only one method has it.
-    """
+    """Split and check a list of methods; None means all that apply."""
     if names is None:
         return None
-    known = methods_of(task)
-    made = [method.estimator for method in known.values()]
-    alias = {
-        method.estimator: name
-        for name, method in known.items()
-        if made.count(method.estimator) == 1 or not method.params
-    }
-    typed = [name.strip() for name in names.split(",") if name.strip()]
-    chosen = [alias.get(name, name) for name in typed]
-    for name in (name for name in chosen if name not in known):
-        near, there = did_you_mean(name, [*known, *alias]), ", ".join(known)
-        raise ValueError(f"there is no method {name!r}{near} (there are {there})")
+    known = TASKS["classification" if task == "any" else task].methods
+    if task == "any":  # while labels are not read
+        known = TASKS["regression"].methods | known
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    for name in chosen:
+        if name not in known:
+            near, there = did_you_mean(name, known), ", ".join(known)
+            raise ValueError(f"there is no method {name!r}{near} (there are {there})")
     return chosen
-
-
-def methods_of(task: str) -> dict[str, Any]:
-    """The methods of a task by name; of "any" task while labels are not read."""
-    if task == "any":
-        return TASKS["regression"].methods | TASKS["classification"].methods
-    return TASKS[task].methods
 
 
 # --------------------------------------------------------------- what was typed
@@ -120,15 +97,6 @@ def parse_pairs(
     return values
 
 
-def check_settings(model: Any, option: str) -> Any:
-    """Return an estimator whose parameters are allowed; name the option if not."""
-    try:
-        last_step(model)._validate_params()
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{option}: {error}") from None
-    return model
-
-
 def make_kernel(name: str, pairs: Iterable[str] = ()) -> Any:
     """Return the kernel with its parameters, or say what there is."""
     if name not in list_kernels():
@@ -137,9 +105,11 @@ def make_kernel(name: str, pairs: Iterable[str] = ()) -> Any:
         raise ValueError(f"there is no kernel {name!r}{near} {shown}")
     known = kernel_defaults(name)
     values = parse_pairs(pairs, known, option="--param", owner=f"kernel {name!r}")
-    for key, value in values.items():
-        words = KERNELS[name].resolve.get(key, ()) if key == "gamma" else ()
-        values[key] = _check_value(key, value, known[key], words)
+    for key in (key for key in values if isinstance(known[key], bool)):
+        if values[key] not in (0, 1):  # any text would count as true
+            must = f"{key} must be true or false"
+            raise ValueError(f"--param: {must}, got {values[key]!r}")
+        values[key] = bool(values[key])
     return as_kernel(name, values)
 
 
@@ -149,28 +119,15 @@ def kernel_defaults(name: str) -> dict[str, Any]:
     return {key: defaults[key] for key in KERNELS[name].parameters}
 
 
-def _check_value(key: str, value: Any, default: Any, words: Collection[str]) -> Any:
-    """Check what kernels take without a word: truth values, and words for numbers."""
-    must = ""
-    if isinstance(default, bool) and value not in (0, 1):
-        must = "true or false"
-    if words and isinstance(value, str) and value not in words:
-        must = f"a number or {' or '.join(map(repr, words))}"
-    if must:
-        near = did_you_mean(str(value), words)
-        raise ValueError(f"--param: {key} must be {must}, got {value!r}{near}")
-    return bool(value) if isinstance(default, bool) else value
-
-
 # ---------------------------------------------------------------------- what is read
 
 
-def read_problem(args: argparse.Namespace, kernel: Any = None) -> Inputs:
+def read_problem(args: Options, kernel: Any = None) -> Inputs:
     """Read the files of a command that learns; hits become similarities.
 
     Parameters
     ----------
-    args : Namespace
+    args : Options
         The options of the command; those that it does not have are None.
     kernel : Kernel, optional
         What compares the items; without it the file holds a square matrix.
@@ -183,7 +140,7 @@ def read_problem(args: argparse.Namespace, kernel: Any = None) -> Inputs:
     return read
 
 
-def _settle_task(read: Inputs, args: argparse.Namespace) -> Inputs:
+def _settle_task(read: Inputs, args: Options) -> Inputs:
     """Find out whether labels are classes or numbers; leave out rare classes."""
     numbers, path = as_numbers(read.target), args.labels or args.file
     if args.task is None and numbers is not None and is_continuous(numbers):
@@ -219,20 +176,19 @@ def _check_classes(labels: np.ndarray, path: str) -> None:
         raise FormatError(path, f"{has} Are these labels? {other} may be meant")
 
 
-def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
+def leave_out_rare(read: Inputs, args: Options) -> Inputs:
     """Leave out items of classes that are too small to train and test on.
 
     Of a table of hits that is also done without --min-members: classes of less than
     10 items, or less than 5 where 10 would leave out most items.
     """
-    tried = _MEMBERS if scipy.sparse.issparse(read.data) else (1,)
-    tried = tried if args.min_members is None else (args.min_members,)
     codes = np.unique(np.asarray(read.target), return_inverse=True)[1]
-    counts = np.bincount(codes)
-    for least in tried:
-        kept = np.flatnonzero(counts[codes] >= least)
-        if 2 * kept.size > codes.size:
-            break
+    counts, least = np.bincount(codes), args.min_members
+    sizes = counts[codes]
+    if least is None:
+        of_hits = 10 if np.mean(sizes >= 10) > 0.5 else 5
+        least = of_hits if scipy.sparse.issparse(read.data) else 1
+    kept = np.flatnonzero(sizes >= least)
     if kept.size == codes.size:
         return read
     large = int((counts >= least).sum())
@@ -241,12 +197,11 @@ def leave_out_rare(read: Inputs, args: argparse.Namespace) -> Inputs:
         raise ValueError(f"{large} classes have {least} items or more; {needed}")
     left = f"{codes.size - kept.size} items of {counts.size - large} classes"
     few = f"with fewer than {least} members are left out (--min-members)"
-    rest = f"{kept.size} items of {large} classes remain"
-    print_note(args, f"{left} {few}; {rest}")
+    print_note(args, f"{left} {few}")
     return read.part(kept)
 
 
-def _hits_as_similarity(read: Inputs, args: argparse.Namespace) -> Inputs:
+def _hits_as_similarity(read: Inputs, args: Options) -> Inputs:
     """Make a similarity of hits; how that was done stays with it, for new items."""
     own = bool((read.data.diagonal() > 0).any())
     rule = HitSimilarity(normalize=own)
@@ -261,7 +216,7 @@ def _hits_as_similarity(read: Inputs, args: argparse.Namespace) -> Inputs:
 # -------------------------------------------------------------------- what is learnt
 
 
-def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
+def problem_of(args: Options, read: Inputs, kernel: Any) -> Problem:
     """Return the data of a comparison or a fit, checked."""
     if read.target is None and read.task != "novelty":
         raise ValueError("the input has no labels; give them with --labels FILE")
@@ -271,8 +226,7 @@ def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
     how |= {"symmetrize": args.symmetrize, "task": read.task}
     if kernel is None:
         check_symmetry(read, args)
-        plain = read.task == "classification" and args.task is None
-        labels = read.target if plain else None
+        labels = read.target if read.task == "classification" else None
         how["conversion"] = conversion_of(args, read.data, labels)
     target = read.target
     if read.task == "novelty" and target is not None:
@@ -280,50 +234,32 @@ def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
     return _grouped(make_problem(read.data, target, **how), args)
 
 
-def conversion_of(args: argparse.Namespace, K: Any, labels: Any = None) -> Any:
+def conversion_of(args: Options, K: Any, labels: Any = None) -> Any:
     """Return the DistanceTransformer that the arguments ask for, or None.
 
     Labels help to tell similarities from distances.
     """
     if args.kind == "similarity" and args.transform:
         raise ValueError("--transform is for --kind distance")
-    if not check_direction(args, K, labels):
+    check_direction(args, K, labels)
+    if args.kind != "distance":
         if args.param:
             raise ValueError("--param needs --kernel NAME or --kind distance")
         return None
     values = parse_pairs(args.param, ["gamma"], option="--param", owner="--transform")
-    made = DistanceTransformer(args.transform or "exponential", **values)
-    return check_settings(made, "--param")
+    return DistanceTransformer(args.transform or "exponential", **values)
 
 
-def check_distances(args: argparse.Namespace, D: Any) -> None:
-    """Refuse negative distances."""
-    if D.min() < 0:
-        has = f"{args.file} has negative numbers (down to {D.min():.3g})"
-        raise ValueError(f"{has}, which no distance is. Leave out --kind distance")
+def check_direction(args: Options, K: Any, labels: Any = None) -> None:
+    """Refuse numbers of the wrong direction.
 
-
-def check_direction(args: argparse.Namespace, K: Any, labels: Any = None) -> bool:
-    """Refuse numbers of the wrong direction; return whether they are distances.
-
-    --kind insists on what can be doubted; that a distance is negative, or largest
-    between an item and itself, cannot.
+    --kind insists on what can be doubted (estimators warn of it); that a distance is
+    largest between an item and itself cannot.
     """
-    kind = args.kind or ("distance" if args.transform else None)
-    if kind == "distance":
-        check_distances(args, K)
-    found = wrong_direction(K, kind or "similarity", labels)
-    if found is None:
-        return kind == "distance"
-    text = f"{args.file} looks like {found.seems}: {found.reason}"
-    if kind is None:
-        insist = "Add --kind distance, or insist with --kind similarity"
-        raise ValueError(f"{text}. {insist}")
-    if found.key == "looks-like-similarities":
-        raise ValueError(f"{text}. Leave out --kind {kind}")
-    if found.key.startswith("inverted"):
-        warn_user(f"{text}. Is --kind {kind} right?")
-    return kind == "distance"
+    found = wrong_direction(K, args.kind or "similarity", labels)
+    if found and (args.kind is None or found.key == "looks-like-similarities"):
+        text = f"{args.file} looks like {found.seems}: {found.reason}"
+        raise ValueError(f"{text}. Is it --kind distance or --kind similarity?")
 
 
 def normal_or_novel(labels: Any, normal: str | None) -> np.ndarray:
@@ -338,12 +274,9 @@ def normal_or_novel(labels: Any, normal: str | None) -> np.ndarray:
     return np.array(["normal" if word == normal else "novel" for word in words])
 
 
-def _grouped(problem: Problem, args: argparse.Namespace) -> Problem:
-    """Keep twins or relatives together if asked to; of hits say how many there are."""
+def _grouped(problem: Problem, args: Options) -> Problem:
+    """Keep twins or relatives together if asked to."""
     if args.groups != TWINS and args.split_by_similarity is None:
-        hits = scipy.sparse.issparse(problem.K)
-        if hits and problem.groups is None and args.command == "compare":
-            _note_relatives(problem.K, args)
         return problem
     K = problem.on(problem.everything)
     if args.groups == TWINS:
@@ -354,12 +287,3 @@ def _grouped(problem: Problem, args: argparse.Namespace) -> Problem:
     most = f"the largest has {np.bincount(groups).max()} items"
     print_note(args, f"{np.unique(groups).size} groups of {what}, {most}")
     return replace(problem, groups=groups)
-
-
-def _note_relatives(K: Any, args: argparse.Namespace) -> None:
-    """Say how many items have a near-duplicate, which may lie on the other side."""
-    share = near_duplicate_share(K)
-    if share >= 0.05:
-        found = f"{share:.0%} of the items have a near-duplicate, often on both sides"
-        keep = "--split-by-similarity 0.5 keeps relatives together"
-        print_note(args, f"{found} of a split, and errors look too small. {keep}")

@@ -1,8 +1,7 @@
-"""``krein predict`` and ``krein score``: a saved model on new items."""
+"""``krein predict``: a saved model on new items."""
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,12 @@ import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
-from sklearn.metrics import mean_absolute_error, r2_score
-from sklearn.utils.validation import _num_samples
+from sklearn.metrics import accuracy_score, r2_score
 
-from krein import DistanceTransformer, PCoA, load_model
-from krein.cli import console
-from krein.cli.console import as_rows, check_output, last_step, print_note, write_csv
+from krein import DistanceTransformer, load_model
+from krein.cli import Options, console
+from krein.cli.console import as_rows, label_title, last_step, print_note, write_csv
 from krein.cli.fit import places
-from krein.cli.learning import as_numbers, normal_or_novel
 from krein.comparison.yardsticks import most_similar
 from krein.files.hit_table import read_hits
 from krein.files.matching import align_columns
@@ -28,32 +25,29 @@ from krein.items import called
 from krein.kernels import as_kernel
 from krein.words import warn_user
 
-# Options of predict, and the method that a model needs for each.
-_METHODS = {
-    "proba": "predict_proba",
-    "coverage": "predict_set",
-    "scores": "decision_function",
-    "nearest": "predict",
-}
+# Options of predict: the method that a model needs, and the title of its columns.
+_MORE = {"proba": ("predict_proba", "p"), "scores": ("decision_function", "score")}
 
 
-def predict(args: argparse.Namespace) -> dict[str, Any]:
+def predict(args: Options) -> dict[str, Any]:
     """Load, put the columns into the order of training, predict."""
-    out = None if args.out == "-" else check_output(args.out, args.force)
+    out = None if args.out == "-" else console.check_output(args.out, args.force)
     model, arguments, read = _read(args)
-    names = called(read.data, read.names)
+    names, score = called(read.data, read.names), {}
     if _places(model):
-        rows = as_rows(places(model.transform(arguments["X"]), names))
+        columns = places(model.transform(arguments["X"]), names)
     else:
-        more = _more_columns(model, arguments, args)
-        rows = as_rows({"item": names, **_answers(model, arguments), **more})
-    if out is None:
-        return {"items": rows}
-    write_csv(out, rows, args.force)
-    return {"items": rows, "out": str(out)}
+        answers = _answers(model, arguments)
+        score = _score(answers, read, args)
+        columns = {"item": names, **answers, **_more_columns(model, arguments, args)}
+    payload: dict[str, Any] = {"items": as_rows(columns), **score}
+    if out is not None:
+        write_csv(out, payload["items"], args.force)
+        payload["out"] = str(out)
+    return payload
 
 
-def show_predict(payload: dict[str, Any], args: argparse.Namespace) -> None:
+def show_predict(payload: dict[str, Any], args: Options) -> None:
     """Print the labels as csv, or where they are."""
     if "out" in payload:
         print(f"{payload['out']}: {len(payload['items'])} items")
@@ -61,90 +55,27 @@ def show_predict(payload: dict[str, Any], args: argparse.Namespace) -> None:
         write_csv(None, payload["items"], args.force)
 
 
-def score(args: argparse.Namespace) -> dict[str, Any]:
-    """Predict, and count what is right."""
-    model, arguments, read = _read(args)
-    positions = np.arange(_num_samples(read.data))
-    items = console.Inputs(positions, read.names, target=read.target)
-    labelled = console.with_labels(items, args, in_table=not _precomputed(model))
-    if labelled.target is None:
-        raise ValueError("there are no labels; give them with --labels FILE")
-    ((kind, answers),) = _answers(model, arguments).items()
-    predicted = [answers[k] for k in labelled.data]
+def _score(answers: dict[str, list], read: Named, args: Options) -> dict[str, float]:
+    """How good the answers are, where the true ones are given."""
+    if args.labels is None and args.label_column is None:
+        return {}
+    true = read.target
+    if true is None or args.labels not in (None, label_title(args)):
+        true = console.labels_of(args.labels, read, args, column=args.label_column).data
+    ((kind, predicted),) = answers.items()
     if kind == "value":
-        return _scores_of_numbers(labelled.target, predicted)
-    true = [str(label) for label in labelled.target]
-    if is_outlier_detector(last_step(model)):
-        true = _as_novelty(true, args)
+        score, value = "r2", r2_score(np.asarray(true, dtype=float), predicted)
     else:
-        _warn_of_other_labels(true, model)
-    scores = _scores_of_classes(true, predicted)
-    if scores["accuracy"] < scores["largest_class"] < 1.0:
-        right = f"the model is right on {scores['accuracy']:.3f} of the items"
-        largest = f"the largest class has {scores['largest_class']:.3f} of them"
-        doubt = "are they measured as in training (--kind), and the labels in order?"
-        warn_user(f"{right}, and {largest}: {doubt}")
-    return scores
-
-
-def _warn_of_other_labels(labels: list[str], model: Any) -> None:
-    """Warn of labels that the model cannot predict: the column may be wrong."""
-    classes = [str(label) for label in model.classes_]
-    others = sorted({*labels} - {*classes})
-    if others:
-        found = f"{len(others)} labels are no classes of the model"
-        some, known = ", ".join(others[:5]), ", ".join(classes[:5])
-        warn_user(f"{found}: {some}; it knows {known}")
-
-
-def _as_novelty(labels: list[str], args: argparse.Namespace) -> list[str]:
-    """Labels in the words of a model of novelty."""
-    if args.normal is None and not {*labels} <= {"normal", "novel"}:
-        some = ", ".join(sorted({*labels})[:10])
-        raise ValueError(f"which label is normal? --normal LABEL, one of {some}")
-    return labels if args.normal is None else [*normal_or_novel(labels, args.normal)]
-
-
-def _scores_of_numbers(true: Any, predicted: list[float]) -> dict[str, Any]:
-    numbers = as_numbers(true)
-    if numbers is None:
-        raise ValueError("the model predicts numbers, and the labels are no numbers")
-    r2, error = (f(numbers, predicted) for f in (r2_score, mean_absolute_error))
-    facts = {"r2": float(r2), "mean_absolute_error": float(error)}
-    return {"items": len(predicted), **facts}
-
-
-def _scores_of_classes(true: list[str], predicted: list[str]) -> dict[str, Any]:
-    labels = sorted({*true, *predicted})
-    # scikit-learn's confusion_matrix warns where all items are of one class.
-    counts = np.zeros((len(labels), len(labels)), dtype=int)
-    np.add.at(counts, tuple(np.searchsorted(labels, [true, predicted])), 1)
-    right, sizes = counts.diagonal(), counts.sum(axis=1)
-    return {
-        "items": len(predicted),
-        "accuracy": float(right.sum() / sizes.sum()),
-        "balanced_accuracy": float((right[sizes > 0] / sizes[sizes > 0]).mean()),
-        "largest_class": float(sizes.max() / sizes.sum()),
-        "labels": labels,
-        "confusion": counts.tolist(),
-    }
-
-
-def show_score(payload: dict[str, Any], args: argparse.Namespace) -> None:
-    """Print the scores, and which classes were taken for which."""
-    console.print_facts(payload)
-    if "confusion" in payload:
-        rows = zip(payload["labels"], payload["confusion"], strict=True)
-        head = ["true \\ predicted", *payload["labels"]]
-        console.print_table(
-            head, [[label, *map(str, counts)] for label, counts in rows]
-        )
+        words = [str(label) for label in true]
+        score, value = "accuracy", accuracy_score(words, predicted)
+    print_note(args, f"{score} {value:.3f} on {len(predicted)} items")
+    return {score: float(value)}
 
 
 # ------------------------------------------------------------- the model, the new items
 
 
-def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any], Named]:
+def _read(args: Options) -> tuple[Any, dict[str, Any], Named]:
     """The model, what its methods take by name, and the new items."""
     model = load_model(args.model)
     _check_model(model, args)
@@ -152,13 +83,10 @@ def _read(args: argparse.Namespace) -> tuple[Any, dict[str, Any], Named]:
         arguments = _new_hits(model, args)
         return model, arguments, arguments["X"]
     if _precomputed(model):
-        _check_kind(model, args)
         read = read_matrix(args.file, mirror=False)
         read = _in_training_order(read, getattr(model, "item_names_", None), args)
         _compare_ranges(read.data, model)
     else:
-        if args.kind is not None:
-            raise ValueError(f"--kind is for a matrix; {args.model} takes items")
         read = _new_items(model, args)
     print_note(args, *read.notes)
     return model, {"X": read.data}, read
@@ -170,31 +98,26 @@ def _places(model: Any) -> bool:
 
 
 def _precomputed(model: Any) -> bool:
-    if _places(model) or hasattr(model, "similarity_"):
-        return True
     kernel = getattr(last_step(model), "kernel", "precomputed")
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
-def _check_model(model: Any, args: argparse.Namespace) -> None:
+def _check_model(model: Any, args: Options) -> None:
     """Say in a sentence why the model cannot do what was asked for."""
     last = last_step(model)
     what = f"{args.model} holds a {type(last).__name__}"
-    if not hasattr(last, "predict") and (args.command == "score" or not _places(model)):
+    if not hasattr(last, "predict") and not _places(model):
         instead = "save a classifier or regressor, e.g. with krein fit"
         raise ValueError(f"{what}, which transforms and does not predict; {instead}")
-    for option, method in _METHODS.items():
-        if not getattr(args, option) or hasattr(last, method):
-            continue
-        why = f", for which there is no --{option}"
-        if option in ("proba", "coverage") and is_classifier(last):
-            why = " without probabilities; fit it again with krein fit --proba"
-        raise ValueError(what + why)
+    for option, (method, _) in _MORE.items():
+        if getattr(args, option) and not hasattr(last, method):
+            again = "; fit again with krein fit --proba" if is_classifier(last) else ""
+            raise ValueError(f"{what}, for which there is no --{option}{again}")
 
 
-def _new_items(model: Any, args: argparse.Namespace) -> Named:
+def _new_items(model: Any, args: Options) -> Named:
     """Read items for a model with a kernel; a column of labels has to be named."""
-    kernel, title = as_kernel(last_step(model).kernel, None), console.label_title(args)
+    kernel, title = as_kernel(last_step(model).kernel, None), label_title(args)
     hint = "" if title else ". If a column holds labels: --label-column NAME"
     try:
         read = console.read_compared(args.file, kernel, args, title)
@@ -208,23 +131,11 @@ def _new_items(model: Any, args: argparse.Namespace) -> Named:
         has = f"has no column {missing[0]!r}; the model was fitted on"
         raise FormatError(args.file, f"{has} {', '.join(expected)}{hint}")
     order = [read.columns.index(title) for title in expected]
-    data: Any = [tuple(row[k] for k in order) for row in read.data]
-    if isinstance(read.data, np.ndarray):
-        data = np.array(data)
-    others = [title for title in read.columns if title not in expected]
-    note = "columns were taken by their titles"
-    note += f"; left out: {', '.join(others)}" if others else ""
+    rows = [tuple(row[k] for k in order) for row in read.data]
+    data = np.array(rows) if isinstance(read.data, np.ndarray) else rows
+    others = ", ".join({*read.columns} - {*expected})
+    note = f"columns were taken by their titles; left out: {others or 'none'}"
     return replace(read, data=data, columns=expected, notes=[*read.notes, note])
-
-
-def _check_kind(model: Any, args: argparse.Namespace) -> None:
-    """Refuse distances for a model of similarities, and the reverse."""
-    first = model[0] if hasattr(model, "steps") else model
-    distances = isinstance(first, DistanceTransformer | PCoA)
-    learnt = "distance" if distances else "similarity"
-    if args.kind not in (None, learnt):
-        fitted = f"{args.model} was fitted on a {learnt} matrix"
-        raise ValueError(f"{fitted}; fit again with krein fit --kind {args.kind}")
 
 
 def _in_training_order(read: Any, expected: list[str] | None, args: Any) -> Any:
@@ -248,12 +159,9 @@ def _compare_ranges(data: Any, model: Any) -> None:
         warn_user(f"{given}, but {learnt}: is this the same measure?")
 
 
-def _new_hits(model: Any, args: argparse.Namespace) -> dict[str, Any]:
+def _new_hits(model: Any, args: Options) -> dict[str, Any]:
     """Read hits of new items for a model of hits; say how many have none."""
-    if args.no_hit in [str(c) for c in model.classes_]:
-        raise ValueError(f"--no-hit {args.no_hit!r} is a class; choose another word")
-    model.no_hit_label = args.no_hit
-    names = None
+    names, model.no_hit_label = None, "no hit"
     if args.names is not None:  # of a FASTA file, or one a line
         lines = Path(args.names).read_text().splitlines()
         heads = [line[1:] for line in lines if line.startswith(">")]
@@ -263,7 +171,7 @@ def _new_hits(model: Any, args: argparse.Namespace) -> dict[str, Any]:
     found = model.has_hits(**arguments)
     count = f"{int((~found).sum())} of {found.size} items have no hit among the"
     known = f"{model.similarity_.n_features_in_} training items"
-    print_note(args, f"{count} {known}: {args.no_hit!r}")
+    print_note(args, f"{count} {known}: {model.no_hit_label!r}")
     return arguments
 
 
@@ -283,29 +191,16 @@ def _answers(model: Any, arguments: dict[str, Any]) -> dict[str, list[Any]]:
 def _more_columns(model: Any, arguments: dict, args: Any) -> dict[str, list[Any]]:
     """What was asked for beside the answers."""
     columns: dict[str, list[Any]] = {}
-    if args.proba:
-        shares = model.predict_proba(**arguments).T
-        for label, values in zip(model.classes_, shares, strict=True):
-            columns[f"p({label})"] = [round(float(value), 4) for value in values]
-    if args.coverage is not None:
-        columns["set"] = _sets(model, arguments["X"], args.coverage)
-    if args.scores:
-        scores = np.asarray(model.decision_function(**arguments))
-        several = scores.ndim > 1
-        titles = [f"score({c})" for c in model.classes_] if several else ["score"]
-        for title, values in zip(titles, np.atleast_2d(scores.T), strict=True):
-            columns[title] = [float(f"{value:.4g}") for value in values]
+    for option in (option for option in _MORE if getattr(args, option)):
+        method, title = _MORE[option]
+        values = np.asarray(getattr(model, method)(**arguments))
+        several = values.ndim > 1
+        titles = [f"{title}({c})" for c in model.classes_] if several else [title]
+        for name, column in zip(titles, np.atleast_2d(values.T), strict=True):
+            columns[name] = [float(f"{value:.4g}") for value in column]
     if args.nearest > 0:
         columns["nearest"] = _nearest(model, arguments, args.nearest)
     return columns
-
-
-def _sets(model: Any, X: Any, coverage: float) -> list[str]:
-    """The classes that may be true, for each item."""
-    if hasattr(model, "steps"):  # a pipeline passes on no method but scikit-learn's
-        X = model[:-1].transform(X)
-    sets = last_step(model).predict_set(X, coverage=coverage)
-    return ["; ".join(map(str, model.classes_[chosen])) for chosen in sets]
 
 
 def _nearest(model: Any, arguments: dict[str, Any], n: int) -> list[str]:

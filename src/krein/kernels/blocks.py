@@ -145,7 +145,7 @@ class Work:
         # way. For processes joblib sees to it, and looking for the libraries here takes
         # 15 ms.
         limit = threadpool_limits(1) if threads and self.n_jobs > 1 else nullcontext()
-        bar = progress_bar(label, total, unit="pairs", done=done, show=self.progress)
+        bar = progress_bar(label, total, done=done, show=self.progress)
         parts = ((take(self.X, rows), take(self.Y, cols)) for rows, cols in blocks)
         jobs = (delayed(evaluate)(kernel, *part) for part in parts)
         with limit, bar as advance:

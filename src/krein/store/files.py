@@ -51,7 +51,7 @@ def check_writable(path: str | os.PathLike, *, overwrite: bool = False) -> Path:
         )
     if path.exists() and not overwrite:
         raise FileExistsError(
-            f"{path} exists; remove it, choose another name or pass overwrite=True"
+            f"{path} exists; choose another name or pass overwrite=True (--force)"
         )
     return path
 
