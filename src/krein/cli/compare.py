@@ -249,12 +249,10 @@ def _context(args: Any, read: Inputs, problem: Problem) -> dict[str, Any]:
     kernel = problem.kernel
     kind = "similarity" if problem.conversion is None else "distance"
     kind = kind if kernel is None else "items"
-    title = console.label_title(args) if kind == "items" else None
-    same = ("file", "items", "label_column", "ignore_names")
-    source = {name: getattr(args, name) for name in same} | {
+    source = {
+        "file": args.file,
+        "items": args.items,
         "kind": kind,
-        "labels": None if title == args.labels else args.labels,
-        "label_title": title,
         "format": "table" if kernel and kernel.facts.input == "tables" else None,
         "options": repeated(args),
     }

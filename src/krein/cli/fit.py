@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import pdist
-from sklearn.base import clone, is_outlier_detector
+from sklearn.base import clone
 
 import krein
 from krein.cli import console, learning, repeated
 from krein.cli.console import Inputs, check_output, last_step, print_note
 from krein.comparison.evaluation import fit_method
-from krein.comparison.methods import select_methods
 from krein.comparison.problem import Problem
 from krein.diagnostics.findings import Evidence, find
 from krein.files.writers import check_format, write_matrix
@@ -67,13 +66,9 @@ def fit(args: argparse.Namespace) -> dict[str, Any]:
 def _method(args: argparse.Namespace, problem: Problem, task: str) -> str:
     """The method asked for, or the one that `compare` recommends by default."""
     usual = "profiles" if scipy.sparse.issparse(problem.K) else "average"
-    if task == "novelty":
-        usual = "clip"
-    elif args.set and task == "classification":
+    if args.set and task == "classification":
         usual = "krein"  # the average chooses its settings by itself
     (name,) = learning.check_methods(args.method, task) or [usual]
-    if task == "classification":
-        select_methods([name], has_vectors=problem.vectors is not None)
     return name
 
 
@@ -84,9 +79,8 @@ def _read_settings(name: str, pairs: list[str], task: str) -> dict[str, Any]:
     method = learning.methods_of(task)[name]
     if not method.estimator:
         raise ValueError(f"--set is not for method {name!r}")
-    fixed = {"kernel", "symmetrize", *method.params}
-    if method.needs == "similarity":  # --kernel and --param say it
-        fixed.add("kernel_params")
+    # --kernel and --param say the first two.
+    fixed = {"kernel", "kernel_params", "symmetrize", *method.params}
     every = inspect.signature(getattr(krein, method.estimator)).parameters
     known = [key for key in every if key not in fixed]
     owner = f"method {name!r}"
@@ -133,8 +127,6 @@ def _checked(model: Any, problem: Problem) -> dict[str, Any]:
 
 def _training_score(model: Any, problem: Problem, task: str) -> dict[str, Any]:
     """How well the training items are recognised, beside what costs nothing."""
-    if task == "novelty":
-        return {}
     predicted = model.predict(_training_data(problem))
     if task == "regression":
         residual = float(np.mean((predicted - problem.codes) ** 2))
@@ -149,16 +141,12 @@ def _training_score(model: Any, problem: Problem, task: str) -> dict[str, Any]:
 
 def save_fitted(model: Any, path: Any, read: Inputs, problem: Problem) -> Any:
     """Save with names and labels of the training items; return what was saved."""
-    kept = np.arange(problem.codes.size)
-    if is_outlier_detector(last_step(model)):
-        kept = np.flatnonzero(problem.codes == 0)  # novelty is learnt from the normal
     if read.rule is not None:
         model = _with_rule(model, read.rule, problem.labels)
-    names = None if read.names is None else [read.names[k] for k in kept]
-    model.item_labels_ = [str(label) for label in problem.labels[kept]]
+    model.item_labels_ = [str(label) for label in problem.labels]
     if problem.kernel is not None and read.columns:
         model.item_columns_ = list(read.columns)
-    save_named(model, path, names, problem.K if problem.kernel is None else None)
+    save_named(model, path, read.names, problem.K if problem.kernel is None else None)
     return model
 
 

@@ -194,8 +194,6 @@ def _settle_task(read: Inputs, args: argparse.Namespace) -> Inputs:
     if read.task == "classification":
         _check_classes(np.asarray(read.target), path)
         return leave_out_rare(read, args)
-    if read.task == "novelty":
-        return read
     if numbers is None:
         raise FormatError(path, "has labels that are no numbers; expected numbers")
     return replace(read, target=numbers)
@@ -263,7 +261,7 @@ def _hits_as_similarity(read: Inputs, args: argparse.Namespace) -> Inputs:
 
 def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
     """Return the data of a comparison or a fit, checked."""
-    if read.target is None and read.task != "novelty":
+    if read.target is None:
         raise ValueError("the input has no labels; give them with --labels FILE")
     if read.rule is not None and read.task != "classification":
         raise ValueError(f"{args.file} is a table of hits: classes can be learnt of it")
@@ -274,10 +272,7 @@ def problem_of(args: argparse.Namespace, read: Inputs, kernel: Any) -> Problem:
         plain = read.task == "classification" and args.task is None
         labels = read.target if plain else None
         how["conversion"] = conversion_of(args, read.data, labels)
-    target = read.target
-    if read.task == "novelty" and target is not None:
-        target = normal_or_novel(target, args.normal)
-    return _grouped(make_problem(read.data, target, **how), args)
+    return _grouped(make_problem(read.data, read.target, **how), args)
 
 
 def conversion_of(args: argparse.Namespace, K: Any, labels: Any = None) -> Any:

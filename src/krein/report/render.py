@@ -134,7 +134,6 @@ def _section(case: dict[str, Any], index: int, cases: int) -> str:
 {_scores(comparison)}
 <h3>{"Largest errors" if numbers else "Items that were not recognised"}</h3>
 {_mistakes(case)}
-{"" if numbers else "<h3>Items to look at</h3>" + _unsure(case["unsure"])}
 <h3>{"The methods" if numbers else "What each method got wrong"}</h3>
 {_picker(comparison, case["classes"])}
 <h3>The similarity</h3>
@@ -288,23 +287,6 @@ def _mistakes(case: dict[str, Any]) -> str:
         body.append(_words(row["item"], cells))
     note = _note(f"By {title}, {order}.")
     return note + _wide("Mistakes", "mistakes", _heads(titles), body)
-
-
-def _unsure(rows: list[dict[str, Any]]) -> str:
-    """Items whose 90 % prediction set is empty or holds several classes."""
-    if not rows:
-        return "<p>Every prediction set at 90 % holds exactly one class.</p>"
-    note = (
-        "Prediction sets hold the true class of nine items in ten. A set of several "
-        "classes says that the item lies between them, an empty one that it is unlike "
-        "all of them."
-    )
-    body = (
-        _words(row["item"], [row["label"], ", ".join(row["set"]) or "no class"])
-        for row in rows
-    )
-    head = _heads(["Item", "Is", "Set at 90 %"])
-    return _note(note) + _wide("Items to look at", "unsure", head, body)
 
 
 def _picker(comparison: dict[str, Any], classes: list[dict[str, Any]]) -> str:
