@@ -123,6 +123,7 @@ class Diagnosis:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
         plain = asdict(self)
+        plain["signature"] = list(self.signature)
         values = plain.pop("eigenvalues")
         ends = {"smallest_eigenvalue": values[0], "largest_eigenvalue": values[-1]}
         return plain | {name: float(value) for name, value in ends.items()}

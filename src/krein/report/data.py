@@ -24,7 +24,7 @@ from krein.diagnostics import Diagnosis, diagnose
 from krein.report.charts import embedding, heat_map
 from krein.similarity.sparse import as_matrix
 from krein.similarity.spectrum import Spectrum
-from krein.words import digits
+from krein.words import digits, seconds_in_words
 
 _HEADLINE = 15  # words
 _SHOWN = 20  # items in a table
@@ -83,7 +83,12 @@ def case(
         "items": int(codes.size),
         "task": comparison.task,
         "classes": [{"label": label, "count": count} for label, count in classes],
-        "spectrum": _spectrum(diagnosis),
+        "spectrum": {
+            **diagnosis.to_dict(),
+            "eigenvalues": [float(v) for v in diagnosis.eigenvalues],
+            "noise_edge": diagnosis.negative_part.noise_edge,
+            "facts": diagnosis.facts(),
+        },
         "heat": heat_map(K, codes),
         "embedding": embedding(Spectrum.exact(K), codes, known),
         "kernels": kernels,
@@ -91,18 +96,6 @@ def case(
         "mistakes": mistakes(comparison, K, known),
         "copy": recipe(comparison, source),
         "run": _run(comparison, command),
-    }
-
-
-def _spectrum(diagnosis: Diagnosis) -> dict[str, Any]:
-    return {
-        "eigenvalues": [float(v) for v in diagnosis.eigenvalues],
-        "signature": [int(v) for v in diagnosis.signature],
-        "negative_mass": float(diagnosis.negative_mass),
-        "verdict": diagnosis.verdict,
-        "noise_edge": diagnosis.negative_part.noise_edge,
-        "facts": diagnosis.facts(),
-        "advice": list(diagnosis.advice),
     }
 
 
@@ -166,13 +159,14 @@ def _comparison(comparison: Any) -> dict[str, Any]:
         "recommended": answer.method,
         "useful": answer.useful,
         "levels": list(map(list, comparison.levels)),
+        "free": ", ".join(f"{name} {value:.3g}" for name, value in comparison.levels),
     }
 
 
-def _chosen(comparison: Any, method: str) -> list[dict[str, Any]]:
+def _chosen(comparison: Any, method: str) -> list[str]:
     """Hyperparameters and on how many splits each setting was chosen."""
     settings = Counter(_shown(record["params"]) for record in comparison.of(method))
-    return [{"params": text, "splits": n} for text, n in settings.most_common(3)]
+    return [f"{some} (splits: {n})" for some, n in settings.most_common(3) if some]
 
 
 def _shown(params: dict[str, Any]) -> str:
@@ -191,9 +185,9 @@ def _run(comparison: Any, command: str) -> dict[str, Any]:
         "splits": len(comparison.splits),
         "train_items": int(sizes[0]),
         "test_items": int(sizes[1]),
-        "grouped": comparison.problem.groups is not None,
+        "kind": "random" if comparison.problem.groups is None else "grouped",
         "seed": comparison.random_state,
-        "seconds": float(seconds),
+        "time": seconds_in_words(seconds),
         "command": command,
         "not_converged": {m: 1.0 - share for m, share in shares.items() if share < 1.0},
         **machine(),
