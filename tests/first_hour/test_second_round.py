@@ -291,7 +291,7 @@ def test_words_follow_the_p_value():
 
     for p, words in ((0.015, "a hint of a relation"), (0.4, "no relation")):
         part = NegativePart("unclear", label_p_value=p)
-        line = advise("indefinite", part, None, [], {})[0][0]
+        line = advise("indefinite", part, None, [])[0]
         assert f"shows {words}" in line
 
 
@@ -403,10 +403,6 @@ def test_repairs_repeat_the_options_that_were_given(run, here, similarity):
     assert "60 groups of equal items" in ended.err
     plain = run("compare", *words, "--methods", "clip", "--folds", "3")
     assert "exact twin" in plain.out
-
-
-def test_inspect_shows_the_forms_of_a_distance(run):
-    assert "exp(-d/med)\t" in run("inspect", "D.csv", "--kind", "distance").out
 
 
 def test_no_name_twice_in_dir():

@@ -172,7 +172,9 @@ def test_alerts_come_before_the_verdict_and_the_pictures(comparison):
     alert = {"severity": "error", "key": "x", "text": "<b>look</b>", "command": "krein"}
     found = case(comparison, findings=[alert])
     page = render({"title": "t", "intro": "", "footer": "", "cases": [found]})
-    order = [page.index(mark) for mark in ("&lt;b&gt;look", 'class="answer ', "<svg role")]
+    order = [
+        page.index(mark) for mark in ("&lt;b&gt;look", 'class="answer ', "<svg role")
+    ]
     assert order == sorted(order)
     assert "<code>krein</code>" in page
 

@@ -116,9 +116,6 @@ def show_inspect(payload: dict[str, Any], args: argparse.Namespace) -> None:
         if not any(text in advice for text in findings):  # once is enough
             print(f"- {advice}")
     print_table(["fact", "value"], list(payload["facts"].items()))
-    if payload["forms"]:
-        rows = [[form, f"{mass:.2g}"] for form, mass in payload["forms"].items()]
-        print_table(["similarity of this distance", "negative mass"], rows)
 
 
 # ------------------------------------------------------------------------------ compare
