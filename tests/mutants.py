@@ -30,8 +30,8 @@ MUTANTS = [
            "tests/machines/test_active_set.py"),
     Mutant("estimators/_probability.py", "codes == k, weight)", "codes == k, None)",
            "tests/estimators/test_calibration_weights.py"),
-    Mutant("comparison/evaluation.py", "self.out_of_fold[self.best]",
-           "self.out_of_fold[0]", "tests/comparison/test_calibration.py"),
+    Mutant("comparison/evaluation.py", "else found[self.best]",
+           "else found[0]", "tests/comparison/test_calibration.py"),
     Mutant("cli/__init__.py", '"kernel", "directions")', '"kernel")',
            "tests/cli/test_repeat.py"),
     # methods and transforms

@@ -111,7 +111,7 @@ def test_near_duplicates_are_counted_on_positive_pairs_only():
         (([0, 1, 2, 3], [4, 6]), "index 6 is out of bounds"),
         (([0, 1, 2, 3], ["4", "5"]), "no pair .* of positions"),
         (([0, 1],), "no pair"),
-        (([0, 1, 3, 4], [2, 5]), "of group 2 both to train and to test"),
+        (([0, 1, 3, 4], [2, 5]), "items of a group both to train and to test"),
     ],
 )
 def test_splits_that_cannot_be(pair, words):

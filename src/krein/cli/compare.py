@@ -95,9 +95,6 @@ def show_inspect(payload: dict[str, Any], args: Options) -> None:
         if not any(text in advice for text in findings):  # once is enough
             print(f"- {advice}")
     print_table(["fact", "value"], list(payload["facts"].items()))
-    if payload["forms"]:
-        rows = [[form, f"{mass:.2g}"] for form, mass in payload["forms"].items()]
-        print_table(["similarity of this distance", "negative mass"], rows)
 
 
 # ------------------------------------------------------------------------------ compare
@@ -206,11 +203,11 @@ def _context(args: Options, read: Inputs, problem: Problem) -> dict[str, Any]:
     """What the report says about the run, and the lines that a reader may copy."""
     kernel = problem.kernel
     kind = "similarity" if problem.conversion is None else "distance"
-    title = None if kernel is None else console.label_title(args)
-    source = vars(args) | {
-        "kind": kind if kernel is None else "items",
-        "labels": None if title == args.labels else args.labels,
-        "label_title": title,
+    kind = kind if kernel is None else "items"
+    source = {
+        "file": args.file,
+        "items": args.items,
+        "kind": kind,
         "format": "table" if kernel and kernel.facts.input == "tables" else None,
         "options": repeated(args),
     }

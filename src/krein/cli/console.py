@@ -40,7 +40,7 @@ class Inputs(Named):
     groups : ndarray or None
         Of the items, where there are any.
     task : str
-        "classification", "regression" or "novelty".
+        "classification" or "regression".
     rule : HitSimilarity or None
         What made similarities of hits.
     """

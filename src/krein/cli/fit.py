@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
-from sklearn.base import clone, is_outlier_detector
+from sklearn.base import clone
 
 import krein
 from krein.cli import Options, console, learning, repeated
 from krein.cli.console import Inputs, check_output, last_step, print_note
 from krein.comparison.evaluation import fit_method
-from krein.comparison.methods import TASKS, select_methods
+from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem
 from krein.diagnostics.facts import negative_mass
 from krein.diagnostics.findings import Evidence, find
@@ -37,7 +37,6 @@ def fit(args: Options) -> dict[str, Any]:
     name = _method(args, read)
     settings = _read_settings(name, args.set, read.task)
     problem = learning.problem_of(args, read, kernel)
-    select_methods([name], has_vectors=problem.vectors is not None, task=read.task)
     _warn_if_diagonal(args, problem)
     label = f"fitting {name} on {problem.codes.size} items"
     with progress_bar(label, show=not args.quiet):
@@ -58,9 +57,7 @@ def fit(args: Options) -> dict[str, Any]:
 def _method(args: Options, read: Inputs) -> str:
     """The method asked for, or the one that `compare` recommends by default."""
     usual = "profiles" if read.rule is not None else "average"
-    if read.task == "novelty":
-        usual = "clip"
-    elif args.set and read.task == "classification":
+    if args.set and read.task == "classification":
         usual = "krein"  # the average chooses its settings by itself
     (name,) = learning.check_methods(args.method, read.task) or [usual]
     return name
@@ -73,9 +70,8 @@ def _read_settings(name: str, pairs: list[str], task: str) -> dict[str, Any]:
     method = TASKS[task].methods[name]
     if not method.estimator:
         raise ValueError(f"--set is not for method {name!r}")
-    fixed = {"kernel", "symmetrize", *method.params}
-    if method.needs == "similarity":  # --kernel and --param say it
-        fixed.add("kernel_params")
+    # --kernel and --param say the first two.
+    fixed = {"kernel", "kernel_params", "symmetrize", *method.params}
     every = inspect.signature(getattr(krein, method.estimator)).parameters
     known = [key for key in every if key not in fixed]
     return learning.parse_pairs(pairs, known, option="--set", owner=f"method {name!r}")
@@ -107,8 +103,6 @@ def _training_data(problem: Problem) -> Any:
 
 def _training_score(model: Any, problem: Problem) -> dict[str, Any]:
     """How well the training items are recognised, beside what costs nothing."""
-    if problem.task == "novelty":
-        return {}
     score = float(model.score(_training_data(problem), problem.labels))
     if problem.task == "regression":
         return {"training_r2": score}
@@ -121,16 +115,12 @@ def _training_score(model: Any, problem: Problem) -> dict[str, Any]:
 
 def save_fitted(model: Any, path: Any, read: Inputs, problem: Problem) -> Any:
     """Save with names and labels of the training items; return what was saved."""
-    kept = np.arange(problem.codes.size)
-    if is_outlier_detector(last_step(model)):
-        kept = np.flatnonzero(problem.codes == 0)  # novelty is learnt from the normal
     if read.rule is not None:
         model = _with_rule(model, read.rule, problem.labels)
-    names = None if read.names is None else [read.names[k] for k in kept]
-    model.item_labels_ = [str(label) for label in problem.labels[kept]]
+    model.item_labels_ = [str(label) for label in problem.labels]
     if problem.kernel is not None and read.columns:
         model.item_columns_ = list(read.columns)
-    save_named(model, path, names, problem.K if problem.kernel is None else None)
+    save_named(model, path, read.names, problem.K if problem.kernel is None else None)
     return model
 
 

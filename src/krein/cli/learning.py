@@ -151,8 +151,6 @@ def _settle_task(read: Inputs, args: Options) -> Inputs:
     if read.task == "classification":
         _check_classes(np.asarray(read.target), path)
         return leave_out_rare(read, args)
-    if read.task == "novelty":
-        return read
     if numbers is None:
         raise FormatError(path, "has labels that are no numbers; expected numbers")
     return replace(read, target=numbers)
@@ -218,7 +216,7 @@ def _hits_as_similarity(read: Inputs, args: Options) -> Inputs:
 
 def problem_of(args: Options, read: Inputs, kernel: Any) -> Problem:
     """Return the data of a comparison or a fit, checked."""
-    if read.target is None and read.task != "novelty":
+    if read.target is None:
         raise ValueError("the input has no labels; give them with --labels FILE")
     if read.rule is not None and read.task != "classification":
         raise ValueError(f"{args.file} is a table of hits: classes can be learnt of it")
@@ -228,10 +226,7 @@ def problem_of(args: Options, read: Inputs, kernel: Any) -> Problem:
         check_symmetry(read, args)
         labels = read.target if read.task == "classification" else None
         how["conversion"] = conversion_of(args, read.data, labels)
-    target = read.target
-    if read.task == "novelty" and target is not None:
-        target = normal_or_novel(target, args.normal)
-    return _grouped(make_problem(read.data, target, **how), args)
+    return _grouped(make_problem(read.data, read.target, **how), args)
 
 
 def conversion_of(args: Options, K: Any, labels: Any = None) -> Any:
@@ -260,18 +255,6 @@ def check_direction(args: Options, K: Any, labels: Any = None) -> None:
     if found and (args.kind is None or found.key == "looks-like-similarities"):
         text = f"{args.file} looks like {found.seems}: {found.reason}"
         raise ValueError(f"{text}. Is it --kind distance or --kind similarity?")
-
-
-def normal_or_novel(labels: Any, normal: str | None) -> np.ndarray:
-    """Two classes, "normal" and "novel"; by default the most frequent is normal."""
-    words = [str(label) for label in labels]
-    classes = sorted(set(words))
-    normal = max(classes, key=words.count) if normal is None else normal
-    if normal not in classes:
-        near = did_you_mean(normal, classes)
-        some = ", ".join(classes[:10])
-        raise ValueError(f"--normal {normal!r} is no label{near}: there are {some}")
-    return np.array(["normal" if word == normal else "novel" for word in words])
 
 
 def _grouped(problem: Problem, args: Options) -> Problem:

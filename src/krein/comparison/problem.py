@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GroupKFold, KFold, check_cv
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from krein import validation
@@ -39,8 +38,7 @@ class Problem:
         Similarities of all items; None when the kernel has settings that depend on
         the training part, and must be evaluated per split.
     codes : ndarray of shape (n,)
-        Class of each item; in a regression the numbers to be predicted; for novelty
-        0 is normal.
+        Class of each item; in a regression the numbers to be predicted.
     classes : ndarray
         Labels of the classes; empty in a regression.
     items : Any
@@ -54,7 +52,7 @@ class Problem:
     conversion : DistanceTransformer or None
         K holds distances, which this turns into similarities, settled on each
         training part.
-    task : {"classification", "regression", "novelty"}
+    task : {"classification", "regression"}
         What is to be learnt.
     """
 
@@ -89,10 +87,6 @@ class Problem:
         """Label, or number, of each item."""
         return self.classes[self.codes] if self.classes.size else self.codes
 
-    def learnt_from(self, train: np.ndarray) -> np.ndarray:
-        """Items of a training part that are learnt from: for novelty the normal."""
-        return train[self.codes[train] == 0] if self.task == "novelty" else train
-
     def target(self, train: np.ndarray) -> Any:
         """What the machines are to learn on a training part."""
         if self.task == "classification":
@@ -100,12 +94,10 @@ class Problem:
         return Values(self.codes[train])
 
     def inner_folds(self, train: np.ndarray, seed: int = 0) -> list[Split]:
-        """Folds inside of a training part; for novelty nothing is chosen."""
+        """Folds inside of a training part."""
         groups = None if self.groups is None else self.groups[train]
         if self.task == "classification":
             return folding.inner_folds(self.codes[train], seed, "compare", groups)
-        if self.task == "novelty":
-            return []
         return _folds(self.codes[train], min(_FOLDS, train.size), seed, groups)
 
 
@@ -119,11 +111,7 @@ def make_problem(
     conversion: Any = None,
     task: str = "classification",
 ) -> Problem:
-    """Check the data and evaluate the kernel, once if its settings allow it.
-
-    For novelty y holds two labels, of which the first in order is that of the normal
-    items, or is None where all items are normal.
-    """
+    """Check the data and evaluate the kernel, once if its settings allow it."""
     X = items_for(kernel, X)
     precomputed = isinstance(kernel, str) and kernel == "precomputed"
     if not (precomputed and scipy.sparse.issparse(X)):
@@ -146,8 +134,6 @@ def make_problem(
 
 def _targets(X: Any, y: Any, n: int, task: str) -> tuple[np.ndarray, np.ndarray]:
     """Classes and the class of each item; of a regression none, and its numbers."""
-    if task == "novelty" and y is None:
-        return np.array(["normal", "novel"]), np.zeros(n, dtype=int)
     validation.refuse_mask(y, "y")
     validation.check_order(X, y)
     refuse_missing_targets(y)
@@ -238,20 +224,15 @@ def outer_splits(
     list of pairs of ndarray
     """
     single = _single_items(codes, groups)
-    if cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
+    if cv is None or isinstance(cv, int | np.integer):
         often = np.setdiff1d(np.arange(codes.size), single)
         some = None if groups is None else groups[often]
         pairs = _repeated_folds(codes[often], cv, seed, some)
         splits = [(often[train], often[test]) for train, test in pairs]
     else:
-        if hasattr(cv, "split") and not isinstance(cv, str):
-            cv = cv.split(np.zeros((codes.size, 1)) if X is None else X, codes, groups)
-        if isinstance(cv, str) or not isinstance(cv, Iterable):
-            raise TypeError(
-                "cv must be None, a number of folds, a scikit-learn splitter or pairs "
-                f"of (train, test) indices, got {type(cv).__name__}"
-            )
-        splits = check_splits(cv, codes.size, groups)
+        seen = np.zeros((codes.size, 1)) if X is None else X
+        pairs = check_cv(cv).split(seen, codes, groups)
+        splits = check_splits(pairs, codes.size, groups)
     if single.size:
         splits = [(np.union1d(a, single), np.setdiff1d(b, single)) for a, b in splits]
     _check_parts(splits, codes)
@@ -280,8 +261,6 @@ def _single_items(codes: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
 def _repeated_folds(
     codes: np.ndarray, cv: Any, seed: int, groups: np.ndarray | None
 ) -> list[Split]:
-    if cv is not None and cv < 2:
-        raise ValueError(f"cv must be at least 2 folds, got {cv}")
     n_folds, repeats = (_FOLDS, _REPEATS) if cv is None else (int(cv), 1)
     if not _is_classes(codes):
         repeats = repeats if groups is None else 1  # GroupKFold does not shuffle

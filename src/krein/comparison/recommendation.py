@@ -23,7 +23,7 @@ from krein.comparison.methods import FEWEST_SPLITS, METHODS
 LEVEL = 0.05
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0017
 # Methods that do nothing about negative eigenvalues, and those that see no matrix.
-_UNTREATED = {"svc", "neighbors", "features", "profiles", "gaussian", "thin_plate"}
+_UNTREATED = {"svc", "neighbors", "features", "profiles"}
 
 
 @dataclass(frozen=True)
@@ -184,20 +184,18 @@ def _words(
         return f"Use {title(chosen)}: its {mean} {better}."
     use = f"Use {title(chosen)}{_reason(chosen, default, best)}"
     few = len(comparison.splits) < FEWEST_SPLITS and not comparison.by_items
+    top = f"{comparison.shown_mean(best)} over {splits}"
     if few or near is None:
         start = f"{splits} are too few to decide" if few else "No clear winner"
         others = _listed(comparison, [m for m in equals if m != best], "any other")
-        highest = (
-            f"{title(best)} is highest ({comparison.shown_mean(best)} over {splits})"
-        )
+        highest = f"{title(best)} is highest ({top})"
         return f"{start}: {highest} but not clearly better than {others}. {use}."
     text = f"{use}: {mean}."
     if near:
         do = "does" if len(near) == 1 else "do"
         text += f" {_listed(comparison, near, 'All other methods')} {do} as well."
     if best != chosen:
-        p_value = f"p = {comparison.p_value(best, chosen):.2g}"
-        top = f"{comparison.shown(best)}, {p_value}"
+        top = f"{comparison.shown(best)}, p = {comparison.p_value(best, chosen):.2g}"
         text += f" The highest is {title(best)} ({top})."
     return text
 
@@ -219,8 +217,6 @@ def _reason(chosen: str, default: str | None, best: str) -> str:
         return ", the simplest of those near the highest"
     if chosen != default:
         return ", which clearly beats the usual default"
-    if chosen == "svc":
-        return ", the simplest, which nothing here beats"
     return ", which does well on most data and is not beaten here"
 
 
@@ -288,13 +284,17 @@ def corrected_test(a: Array, b: Array, test_share: float) -> tuple[float, float]
         Mean of a - b and the two-sided p value.
     """
     difference = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
-    mean = float(difference.mean())
-    if difference.size < 2:
-        return mean, 1.0
-    error = corrected_error(difference, test_share)
-    if error == 0.0:
-        return mean, 1.0 if mean == 0.0 else 0.0
-    return mean, float(2.0 * student.sf(abs(mean) / error, difference.size - 1))
+    mean, error = float(difference.mean()), corrected_error(difference, test_share)
+    return mean, _p_value(mean, error, difference.size - 1)
+
+
+def _p_value(mean: float, error: float, degrees: int) -> float:
+    """Two-sided p value of a mean by Student's distribution."""
+    if degrees < 1:
+        return 1.0
+    if error <= 1e-12 * abs(mean):
+        return 1.0 if mean == 0.0 else 0.0
+    return float(2.0 * student.sf(abs(mean) / error, degrees))
 
 
 def item_test(
@@ -346,14 +346,9 @@ def item_test(
     if groups is not None:
         units = np.unique(groups, return_inverse=True)[1].ravel()
         parts = np.bincount(units, parts).astype(float)
-    if parts.size < 2:
-        return mean, 1.0
-    spread = float(parts @ parts) * parts.size / (parts.size - 1)
+    spread = float(parts @ parts) * parts.size / max(parts.size - 1, 1)
     luck = _OVERLAP * folds * test_share * (1.0 - min(max(skill, 0.0), 1.0) / 3.0)
-    error = math.sqrt((1.0 + luck) * spread)
-    if error <= 1e-12 * abs(mean):
-        return mean, 1.0 if mean == 0.0 else 0.0
-    return mean, float(2.0 * student.sf(abs(mean) / error, parts.size - 1))
+    return mean, _p_value(mean, math.sqrt((1.0 + luck) * spread), parts.size - 1)
 
 
 def score_interval(

@@ -15,7 +15,6 @@ from typing import Any
 import joblib
 import numpy as np
 import scipy.sparse
-from sklearn.ensemble import VotingClassifier
 
 import krein
 from krein.arrays import Array
@@ -23,8 +22,7 @@ from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import evaluate_split
 from krein.comparison.methods import SPARSE, TASKS, Method, select_methods
 from krein.comparison.problem import Problem, Split, make_problem, outer_splits
-from krein.comparison.recommendation import LEVEL, Recommendation, beats, holm
-from krein.estimators.spectrum_cv import SpectrumSVCCV
+from krein.comparison.recommendation import LEVEL, Recommendation, holm
 from krein.kernels.registry import Kernel, as_kernel
 from krein.store.files import RecordStore
 from krein.store.sharing import fingerprint, shared_work
@@ -166,7 +164,6 @@ def compare_problem(
         methods = SPARSE
     chosen = select_methods(
         methods,
-        has_vectors=problem.vectors is not None,
         task=problem.task,
         counts=np.bincount(problem.codes) if problem.classes.size else (),
     )
@@ -234,7 +231,7 @@ class _Cache:
         groups = None if problem.groups is None else [str(g) for g in problem.groups]
         kernel = repr(problem.kernel) if isinstance(problem.kernel, Kernel) else None
         about = (krein.__version__, problem.task, scoring, groups, kernel)
-        data = (matrix, problem.codes, problem.vectors, repr(problem.conversion))
+        data = (matrix, problem.codes, repr(problem.conversion))
         self._data = fingerprint(*about, *data)
 
     def read(self, method: Method, split: Split) -> dict[str, Any] | None:
@@ -289,13 +286,6 @@ class KernelComparison:
         kernel = self.ranking[0]
         return kernel, self.comparisons[kernel].recommendation.method
 
-    @cached_property
-    def near(self) -> list[str]:
-        """Kernels that the best one does not beat by more than one standard error."""
-        kernel, own = self.ranking[0], self._of(self.ranking[0])
-        share = self.comparisons[kernel].test_share
-        return [k for k in self.ranking if not beats(own, self._of(k), share)]
-
     def _of(self, kernel: str) -> Array:
         """Scores of the method that is recommended for a kernel."""
         comparison = self.comparisons[kernel]
@@ -338,12 +328,9 @@ class KernelComparison:
             f"against {against}."
         )
         equals = [other for other in others if p_values[other] > LEVEL]
-        near = ", ".join(k for k in equals if k in self.near)
-        lower = ", ".join(k for k in equals if k not in self.near)
-        text += f" {near} {'do' if ',' in near else 'does'} as well." if near else ""
-        text += f" These data cannot tell it from {lower}." if lower else ""
-        if len(self.near) > 1 and comparison.task == "classification":
-            text += f" In Python, fit_average() averages {', '.join(self.near)}."
+        text += (
+            f" These data cannot tell it from {', '.join(equals)}." if equals else ""
+        )
         return Recommendation(method, not equals, (kernel, *equals), text)
 
     def fit_best(self) -> Any:
@@ -355,21 +342,6 @@ class KernelComparison:
         """
         kernel, method = self.best
         return self.comparisons[kernel].fit_best(method)
-
-    def fit_average(self) -> Any:
-        """Fit `SpectrumSVCCV` with each of the `near` kernels on all items.
-
-        Returns
-        -------
-        sklearn.ensemble.VotingClassifier
-            Its probabilities are the means over the kernels.
-        """
-        problems = {name: self.comparisons[name].problem for name in self.near}
-        first = problems[self.near[0]]
-        if first.kernel is None or first.task != "classification":
-            raise ValueError("fit_average() needs classes, and kernels on items")
-        models = [(k, SpectrumSVCCV(kernel=p.kernel)) for k, p in problems.items()]
-        return VotingClassifier(models, voting="soft").fit(first.items, first.labels)
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by kernel and method.

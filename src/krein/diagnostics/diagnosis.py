@@ -16,7 +16,7 @@ from krein import validation
 from krein.arrays import Array, require_for
 from krein.diagnostics import facts as looks
 from krein.diagnostics.facts import NegativePart
-from krein.diagnostics.findings import Confidence, Evidence, Finding, advise, find
+from krein.diagnostics.findings import Evidence, Finding, advise, find
 from krein.items import refuse_missing_targets
 from krein.kernels.distances import median_distance
 from krein.similarity.sparse import SparseSimilarity
@@ -24,7 +24,6 @@ from krein.similarity.sparse import SparseSimilarity
 _EXACT_UP_TO = 5000
 _NEARLY_PSD = 0.01
 _ROUNDING = 1e-8
-_FORMS_UP_TO = 2000
 _SPECTRAL = ("eigenvalues", "signature", "negative_mass", "exact")
 Verdict = Literal["psd", "nearly psd", "indefinite"]
 
@@ -59,15 +58,10 @@ class Diagnosis:
         of degree m - 1 (degree 1 and 2 need X); None: of no order tried.
     triangle_violations : float or None
         Share of triples that break the triangle inequality (distances only).
-    forms : dict
-        Negative mass of other similarities made from a distance.
     verdict : {"psd", "nearly psd", "indefinite"}
         In two words.
     advice : list of str
         What to use and why.
-    confidence : {"certain", "likely", "open"}
-        How sure the first line of advice is: a fact, a measured sign, or for
-        `compare` to decide.
     findings : list of Finding
         What is wrong or worth knowing, the worst first, each with its repair.
 
@@ -91,10 +85,8 @@ class Diagnosis:
     negative_part: NegativePart
     cpd_order: int | None
     triangle_violations: float | None = None
-    forms: dict[str, float] = field(default_factory=dict)
     verdict: Verdict = "indefinite"
     advice: list[str] = field(default_factory=list)
-    confidence: Confidence = "open"
     findings: list[Finding] = field(default_factory=list)
 
     def facts(self) -> dict[str, str]:
@@ -123,6 +115,7 @@ class Diagnosis:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
         plain = asdict(self)
+        plain["signature"] = list(self.signature)
         values = plain.pop("eigenvalues")
         ends = {"smallest_eigenvalue": values[0], "largest_eigenvalue": values[-1]}
         return plain | {name: float(value) for name, value in ends.items()}
@@ -132,25 +125,12 @@ class Diagnosis:
         width = max(map(len, rows))
         lines = [f"{f.severity}: {f.text}" for f in self.findings]
         lines += [f"{name:<{width}}  {value}" for name, value in rows.items()]
-        if self.forms:
-            lines.append("negative mass of other similarities of this distance:")
-            lines += [f"  {name:<18} {mass:.2g}" for name, mass in self.forms.items()]
-        lines.append(f"advice ({self.confidence}):")
+        lines.append("advice:")
         lines += [f"  - {line}" for line in self.advice]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        def listed(lines: list[str]) -> str:
-            items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
-            return f"<ul>{items}</ul>"
-
-        cells = "".join(
-            f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>"
-            for k, v in self.facts().items()
-        )
-        title = f"<caption>krein diagnosis: {self.verdict}</caption>"
-        alerts = listed([f"{f.severity}: {f.text}" for f in self.findings])
-        return f"{alerts}<table>{title}{cells}</table>{listed(self.advice)}"
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the eigenvalues, the negative ones marked, with the noise band.
@@ -188,7 +168,7 @@ def diagnose(
         Coordinates of the items, to test conditional positive definiteness up to
         degree 2.
     kind : {"similarity", "distance"}
-        A distance is examined as exp(-d / median), and compared with other forms.
+        A distance is examined as exp(-d / median).
 
     Returns
     -------
@@ -207,14 +187,15 @@ def diagnose(
     >>> found.verdict, round(found.negative_mass, 2)
     ('indefinite', 0.15)
     """
-    seen, facts, of_distances = _look_at(K, y, X, kind)
+    seen, facts = _look_at(K, y, X, kind)
     S, order = seen.similarity, seen.cpd_order()
     classes = seen.y if seen.has_classes else None
     part = looks.examine_negative_part(S, facts(), classes)
     verdict = _verdict(facts())
     findings = find(seen)
-    forms = of_distances.get("forms", {})
-    advice, confidence = advise(verdict, part, order, findings, forms)
+    broken = None
+    if kind == "distance":
+        broken = looks.triangle_violations(0.5 * (seen.given + seen.given.T))
     return Diagnosis(
         S.shape[0],
         kind,
@@ -223,10 +204,9 @@ def diagnose(
         **{name: getattr(facts(), name) for name in _SPECTRAL},
         negative_part=part,
         cpd_order=order,
-        **of_distances,
+        triangle_violations=broken,
         verdict=verdict,
-        advice=advice,
-        confidence=confidence,
+        advice=advise(verdict, part, order, findings),
         findings=findings,
     )
 
@@ -238,7 +218,7 @@ def find_in(K: Any, y: Any = None, X: Any = None) -> list[Finding]:
 
 def _look_at(
     K: Any, y: Any, X: Any, kind: str
-) -> tuple[Evidence, Callable[[], looks.SpectrumFacts], dict[str, Any]]:
+) -> tuple[Evidence, Callable[[], looks.SpectrumFacts]]:
     """Check what was given; the spectrum is computed when it is asked for, once."""
     if kind not in ("similarity", "distance"):
         raise ValueError(f"kind must be 'similarity' or 'distance', got {kind!r}")
@@ -251,7 +231,7 @@ def _look_at(
     largest = max(float(np.abs(K).max()), np.finfo(float).tiny)
     relative = validation.asymmetry(K) / largest
     S = K if relative <= _ROUNDING else 0.5 * (K + K.T)
-    S, of_distances = _as_similarity(S) if kind == "distance" else (S, {})
+    S = _as_similarity(S) if kind == "distance" else S
 
     @cache
     def facts() -> looks.SpectrumFacts:
@@ -259,19 +239,17 @@ def _look_at(
         return looks.exact_facts(S) if exact else looks.estimated_facts(S)
 
     order = cache(lambda: looks.cpd_order(S, facts(), X))
-    return Evidence(K, S, kind, y, relative, filled, order), facts, of_distances
+    return Evidence(K, S, kind, y, relative, filled, order), facts
 
 
-def _as_similarity(D: Array) -> tuple[Array, dict[str, Any]]:
-    """Similarities exp(-d / median) of distances, and facts about the distances."""
+def _as_similarity(D: Array) -> Array:
+    """Similarities exp(-d / median) of distances."""
     if float(D.min()) < 0:
         raise ValueError(
             f"K has a negative entry ({float(D.min()):.3g}), which no distance has; "
             "pass kind='similarity'"
         )
-    forms = looks.similarity_forms(D) if D.shape[0] <= _FORMS_UP_TO else {}
-    facts = {"triangle_violations": looks.triangle_violations(D), "forms": forms}
-    return np.exp(-D / median_distance(D)), facts
+    return np.exp(-D / median_distance(D))
 
 
 def _verdict(facts: Any) -> Verdict:

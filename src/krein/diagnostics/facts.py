@@ -19,7 +19,6 @@ import scipy.sparse.linalg
 from sklearn.utils.validation import check_array
 
 from krein.arrays import Array
-from krein.kernels.distances import median_distance
 from krein.similarity.nonpositive import quadrature
 from krein.similarity.spectrum import Spectrum
 
@@ -142,19 +141,6 @@ def triangle_violations(D: Array, seed: int = 0) -> float:
     slack = 1e-10 * float(D.max())
     count = sum(int(np.sum(D > D[:, [k]] + D[[k], :] + slack)) for k in range(n))
     return count / max(n * (n - 1) * (n - 2), 1)
-
-
-def similarity_forms(D: Array) -> dict[str, float]:
-    """Negative mass of the usual similarities made from a distance."""
-    s = D / median_distance(D)
-    forms = {
-        "exp(-d/med)": np.exp(-s),
-        "exp(-d^2/2med^2)": np.exp(-0.5 * s**2),
-        "1/(1+d/med)": 1.0 / (1.0 + s),
-        "-d, centred": centre(-s),
-        "-d^2/2, centred": centre(-0.5 * s**2),
-    }
-    return {form: negative_mass(np.linalg.eigvalsh(S)) for form, S in forms.items()}
 
 
 def centre(K: Array) -> Array:

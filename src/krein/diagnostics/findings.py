@@ -243,50 +243,35 @@ _CHECKS = (_numbers, _spread, _labels, _twins)
 # ------------------------------------------------------------------------------ advice
 
 
-Confidence = Literal["certain", "likely", "open"]
-
-
 def advise(
-    verdict: str,
-    part: NegativePart,
-    order: int | None,
-    findings: list[Finding],
-    forms: dict[str, float],
-) -> tuple[list[str], Confidence]:
-    """Return the lines of advice, most important first, and how sure they are."""
+    verdict: str, part: NegativePart, order: int | None, findings: list[Finding]
+) -> list[str]:
+    """Return the lines of advice, most important first."""
     say = {key: text.format for key, text in texts()["advice"].items()}
     for finding in findings:
         meaningless = finding.severity == "error" and finding.key != "small-class"
         if meaningless or finding.key.startswith("nearly-"):
-            return [say["repair"](text=finding.text)], "certain"
-    key, confidence = _advice(verdict, part, order)
+            return [say["repair"](text=finding.text)]
     p, relation = part.label_p_value, "no relation to the labels"
     if p is not None and p <= _HINT:
         relation = "a hint of a relation to the labels, which is not sure,"
     known = "" if p is None else " and does not show the labels"
     structure = " has structure but" if part.verdict == "structure" else ""
     words = {"known": known, "structure": structure, "relation": relation}
-    lines = [say[key](order=order, p=p, **words)]
+    lines = [say[_advice(verdict, part, order)](order=order, p=p, **words)]
     if verdict == "indefinite" and not order:
         lines.append(say["new-rows"]())
-    if forms and verdict != "psd":
-        best = min(forms, key=lambda name: forms[name])
-        lines.append(say["forms"](best=best, mass=forms[best]))
-    return lines, confidence
+    return lines
 
 
-def _advice(
-    verdict: str, part: NegativePart, order: int | None
-) -> tuple[str, Confidence]:
+def _advice(verdict: str, part: NegativePart, order: int | None) -> str:
     """Keep the negative part only if it is known to have to do with the labels."""
     if verdict != "indefinite":
-        return verdict, "certain" if verdict == "psd" else "likely"
+        return verdict
     if order is not None:
-        return "cpd", "certain"
+        return "cpd"
     if part.related:
-        return "related", "likely"
-    if part.related is None and part.verdict == "structure":
-        return "structure", "open"
-    if part.verdict == "noise":
-        return "noise", "likely"
-    return ("unclear" if part.related is None else "unrelated"), "open"
+        return "related"
+    if part.verdict == "noise" or (part.verdict, part.related) == ("structure", None):
+        return part.verdict
+    return "unclear" if part.related is None else "unrelated"

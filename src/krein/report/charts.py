@@ -23,7 +23,7 @@ _WIDTH = 520
 _LETTER = 10.4  # units a letter of a method's name, at the size of a phone
 _HEAT_CELLS = 160
 _POINTS = 1500  # items that are drawn
-_SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
+_SHAPES = 6  # in template.html
 
 
 def _svg(label: str, body: str, height: float) -> str:
@@ -54,11 +54,6 @@ def _rect(
 
 def _mark(body: str, tip: str, kind: str = "") -> str:
     return f'<g class="{kind}" data-tip="{escape(tip)}">{body}</g>'
-
-
-def _polygon(points: Sequence[tuple[float, float]], kind: str = "") -> str:
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polygon class="{kind}" points="{path}"/>'
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -170,9 +165,8 @@ def interval_chart(
     for name, value in levels:
         mark = _line(x(value), 4, x(value), bottom, "level")
         if not low <= value <= high:  # a mark at the edge: the axis is for the methods
-            at, back = x(value), x(value) + (7 if value < low else -7)
-            corners = [(at, bottom), (back, bottom - 5), (back, bottom + 5)]
-            mark = _polygon(corners, "edge")
+            arrow, anchor = ("\u25c0", "start") if value < low else ("\u25b6", "end")
+            mark = _text(x(value), bottom, arrow, "edge", anchor)
         body += _mark(mark, f"{name}: {label} {value:.3f}")
     return _svg(f"{label}, mean and 95 % interval", body, bottom + 54)
 
@@ -198,9 +192,7 @@ def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
     count, of = len(points["points"]), f"of a {signs[0]} and a {signs[1]} eigenvalue"
     label = f"{count} items in two pseudo-Euclidean coordinates, {of}"
     axes = [f"axis {k + 1} ({sign} eigenvalue)" for k, sign in enumerate(signs)]
-    xs, ys = zip(*points["points"], strict=True)
-    units = [size / (max(v) - min(v) or 1.0) for size, v in ((448, xs), (288, ys))]
-    return scatter(points, labels, axes, label, units)
+    return scatter(points, labels, axes, label)
 
 
 def scatter(
@@ -208,11 +200,14 @@ def scatter(
     labels: Sequence[str],
     axes: Sequence[str],
     label: str,
-    units: Sequence[float],
+    equal: bool = False,
 ) -> str:
-    """One shape and colour per class; units a coordinate."""
+    """One shape and colour per class; `equal`: both axes have the same unit."""
     margin = 36.0
     xs, ys = zip(*points["points"], strict=True)
+    sizes = ((448, xs), (400 if equal else 288, ys))
+    units = [size / (max(v) - min(v) or 1.0) for size, v in sizes]
+    units = [min(units)] * 2 if equal else units
     height = max((max(ys) - min(ys)) * units[1], 140.0) + 2 * margin
     middle = 0.5 * (min(xs) + max(xs)), 0.5 * (min(ys) + max(ys))
     foot = height - 22
@@ -228,21 +223,9 @@ def scatter(
     return _svg(label, body, height)
 
 
-_CORNERS = {
-    "square": ((-4, -4), (4, -4), (4, 4), (-4, 4)),
-    "triangle": ((0, -5.5), (5, 4), (-5, 4)),
-    "diamond": ((0, -6), (5, 0), (0, 6), (-5, 0)),
-    "cross": ((-5, -2), (-2, -2), (-2, -5), (2, -5), (2, -2), (5, -2), (5, 2),
-              (2, 2), (2, 5), (-2, 5), (-2, 2), (-5, 2)),
-}  # fmt: skip
-
-
 def _shape(k: int, x: float, y: float) -> str:
     """The shape of class k at a place."""
-    kind = _SHAPES[k % len(_SHAPES)]
-    if kind in _CORNERS:
-        return _polygon([(x + dx, y + dy) for dx, dy in _CORNERS[kind]])
-    return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'
+    return f'<use href="#shape{k % _SHAPES}" x="{x:.1f}" y="{y:.1f}"/>'
 
 
 def legend(labels: Sequence[str]) -> str:

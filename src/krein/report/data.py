@@ -24,13 +24,12 @@ from krein.diagnostics import Diagnosis, diagnose
 from krein.report.charts import embedding, heat_map
 from krein.similarity.sparse import as_matrix
 from krein.similarity.spectrum import Spectrum
-from krein.words import digits
+from krein.words import digits, seconds_in_words
 
 _HEADLINE = 15  # words
 _SHOWN = 20  # items in a table
 _SAID = re.compile(r"^Use [^:,]*: mean [^:]* over \d+ splits\. ")  # by the headline
 _NEW = {"items": "new_items", "similarity": "new_rows", "distance": "new_distances"}
-_CHOOSING = re.compile("--skip-unlabelled|--min-members")  # items, by their labels
 
 
 def case(
@@ -84,27 +83,19 @@ def case(
         "items": int(codes.size),
         "task": comparison.task,
         "classes": [{"label": label, "count": count} for label, count in classes],
-        "spectrum": _spectrum(diagnosis),
+        "spectrum": {
+            **diagnosis.to_dict(),
+            "eigenvalues": [float(v) for v in diagnosis.eigenvalues],
+            "noise_edge": diagnosis.negative_part.noise_edge,
+            "facts": diagnosis.facts(),
+        },
         "heat": heat_map(K, codes),
         "embedding": embedding(Spectrum.exact(K), codes, known),
         "kernels": kernels,
         "comparison": {**_comparison(comparison), "recommendation": text},
         "mistakes": mistakes(comparison, K, known),
-        "unsure": unsure_items(comparison, known),
         "copy": recipe(comparison, source),
         "run": _run(comparison, command),
-    }
-
-
-def _spectrum(diagnosis: Diagnosis) -> dict[str, Any]:
-    return {
-        "eigenvalues": [float(v) for v in diagnosis.eigenvalues],
-        "signature": [int(v) for v in diagnosis.signature],
-        "negative_mass": float(diagnosis.negative_mass),
-        "verdict": diagnosis.verdict,
-        "noise_edge": diagnosis.negative_part.noise_edge,
-        "facts": diagnosis.facts(),
-        "advice": list(diagnosis.advice),
     }
 
 
@@ -168,13 +159,14 @@ def _comparison(comparison: Any) -> dict[str, Any]:
         "recommended": answer.method,
         "useful": answer.useful,
         "levels": list(map(list, comparison.levels)),
+        "free": ", ".join(f"{name} {value:.3g}" for name, value in comparison.levels),
     }
 
 
-def _chosen(comparison: Any, method: str) -> list[dict[str, Any]]:
+def _chosen(comparison: Any, method: str) -> list[str]:
     """Hyperparameters and on how many splits each setting was chosen."""
     settings = Counter(_shown(record["params"]) for record in comparison.of(method))
-    return [{"params": text, "splits": n} for text, n in settings.most_common(3)]
+    return [f"{some} (splits: {n})" for some, n in settings.most_common(3) if some]
 
 
 def _shown(params: dict[str, Any]) -> str:
@@ -193,9 +185,9 @@ def _run(comparison: Any, command: str) -> dict[str, Any]:
         "splits": len(comparison.splits),
         "train_items": int(sizes[0]),
         "test_items": int(sizes[1]),
-        "grouped": comparison.problem.groups is not None,
+        "kind": "random" if comparison.problem.groups is None else "grouped",
         "seed": comparison.random_state,
-        "seconds": float(seconds),
+        "time": seconds_in_words(seconds),
         "command": command,
         "not_converged": {m: 1.0 - share for m, share in shares.items() if share < 1.0},
         **machine(),
@@ -246,17 +238,6 @@ def mistakes(comparison: Any, K: Array, names: Sequence[str]) -> list[dict[str, 
     return found[:_SHOWN]
 
 
-def unsure_items(comparison: Any, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Items whose prediction set does not hold exactly one class, to look at."""
-    labels, found = _true_labels(comparison), {}
-    for record, test in _tests(comparison):
-        for i, chosen in zip(test, record.get("sets") or [], strict=False):
-            if len(chosen) != 1:
-                some = [str(comparison.problem.classes[k]) for k in chosen]
-                found[i] = {"item": names[i], "label": labels[i], "set": some}
-    return sorted(found.values(), key=lambda row: len(row["set"]))[:_SHOWN]
-
-
 def _tests(comparison: Any) -> Iterator[tuple[dict[str, Any], list[int]]]:
     """Records of the recommended method, with the items that were tested."""
     for record in comparison.of(comparison.recommendation.method):
@@ -287,14 +268,20 @@ def recipe(comparison: Any, source: Mapping[str, Any] | None) -> dict[str, str]:
         What was found.
     source : mapping or None
         Where the data come from: ``file``, ``kind`` ("items", "similarity" or
-        "distance"), ``options`` as typed, and where given ``labels`` (a file),
-        ``label_title`` and ``items`` (columns of the file), ``label_column`` (of the
-        label file) and ``ignore_names``. None: the reader has K (or items) and y.
+        "distance"), ``options`` as typed, and where given ``items`` (a column of the
+        file) and its ``format``. None: the reader has K (or items) and y.
     """
     name = comparison.recommendation.method
     settings = most_chosen(comparison, name)
-    python = _python(comparison, name, settings, source)
-    return {"python": python, "shell": _shell(name, settings, source)}
+    if source is None:
+        return {"python": _python(comparison, name, settings), "shell": ""}
+    new, column = _new_file(source), ""
+    if source.get("items"):
+        column = f" --items {shlex.quote(source['items'])}"
+    fit = f"krein fit {shlex.quote(str(source['file']))} {source['options']}"
+    fit = f"{fit} --method {name}{_typed_settings(settings)} -o model.krein"
+    shell = f"{fit}\nkrein predict model.krein {new}{column}"
+    return {"python": _loaded(comparison, source, new), "shell": shell}
 
 
 def most_chosen(comparison: Any, name: str) -> dict[str, Any]:
@@ -303,17 +290,12 @@ def most_chosen(comparison: Any, name: str) -> dict[str, Any]:
     return max(seen, key=seen.count)
 
 
-def _shell(name: str, settings: dict[str, Any], source: Any) -> str:
-    if source is None:
-        return ""
-    chosen = ""
+def _typed_settings(settings: dict[str, Any]) -> str:
+    text = ""
     for key, value in settings.items():
         shown = value if isinstance(value, str) else repr(value).replace("'", '"')
-        chosen += f" --set {shlex.quote(f'{key}={shown}')}"
-    file, options = shlex.quote(str(source["file"])), source["options"]
-    fit = f"krein fit {file} {options} --method {name}{chosen} -o model.krein"
-    items = f" --items {shlex.quote(source['items'])}" if source.get("items") else ""
-    return f"{fit}\nkrein predict model.krein {_new_file(source)}{items}"
+        text += f" --set {shlex.quote(f'{key}={shown}')}"
+    return text
 
 
 def _new_file(source: Mapping[str, Any]) -> str:
@@ -322,40 +304,36 @@ def _new_file(source: Mapping[str, Any]) -> str:
     return f"{_NEW[source['kind']]}.{ending}"
 
 
-def _python(comparison: Any, name: str, settings: dict[str, Any], source: Any) -> str:
-    if source and (comparison.of_hits or _CHOOSING.search(source["options"])):
-        return _loaded(comparison, source)
+def _python(comparison: Any, name: str, settings: dict[str, Any]) -> str:
+    """Python for a reader who has K (or items) and y."""
     method, problem = comparison.registry[name], comparison.problem
     on_items = problem.kernel is not None and bool(method.estimator)
     model = method.build(**settings)
-    if on_items and method.needs == "similarity":
+    if on_items:
         model.set_params(kernel=problem.kernel)
     elif problem.kernel is None and problem.conversion is not None:
         model = make_pipeline(problem.conversion, model)
     text, imports = _typed(model)
     data, new = ("items", "new_items") if on_items else ("K", "K_new")
-    target, lines = "y", list[str]()
-    if source is not None:
-        data, (lines, target, new) = "read.data", _reading(source)
-        imports["krein"] |= {line.split(" = ")[1].split("(")[0] for line in lines}
-        target += ".astype(float)" if comparison.task == "regression" else ""
-    y = "" if comparison.task == "novelty" else f", {target}"
     what = "" if on_items else "  # new items x training items, in their order"
     names = sorted((m, ", ".join(sorted(n))) for m, n in imports.items() if n)
     head = [f"from {module} import {some}" for module, some in reversed(names)]
-    fit = [f"model = {text}", f"model.fit({data}{y})"]
-    return "\n".join([*head, "", *lines, *fit, f"print(model.predict({new})){what}"])
+    fit = [f"model = {text}", f"model.fit({data}, y)"]
+    return "\n".join([*head, "", *fit, f"print(model.predict({new})){what}"])
 
 
-def _loaded(comparison: Any, source: Mapping[str, Any]) -> str:
-    """Python for the model of the command, where only it chooses the items."""
-    (reader, how), new = _reader(source), "new.data"
+def _loaded(comparison: Any, source: Mapping[str, Any], file: str) -> str:
+    """Python for the model of the command."""
+    reader = "read_items" if source["kind"] == "items" else "read_matrix"
+    given = {"format": source.get("format"), "column": source.get("items")}
+    how = "".join(f", {name}={value!r}" for name, value in given.items() if value)
+    new = "new.data"
     if comparison.of_hits:
         reader, how, new = "read_hits", "", "**model.similarity_.new_items(new)"
     return f"""from krein import load_model, {reader}
 
-model = load_model("model.krein")  # of krein fit, see the shell
-new = {reader}("{_new_file(source)}"{how})
+model = load_model("model.krein")  # of krein fit
+new = {reader}("{file}"{how})
 print(model.predict({new}))"""
 
 
@@ -374,27 +352,3 @@ def _typed(model: Any) -> tuple[str, dict[str, set[str]]]:
         return text, imports
     imports.setdefault("sklearn.pipeline", set()).add("make_pipeline")
     return f"make_pipeline({text})", imports
-
-
-def _options(source: Mapping[str, Any], **keys: str) -> str:
-    """Arguments of a reader, by the keys of what was given."""
-    given = {name: source[key] for name, key in keys.items() if source.get(key)}
-    return "".join(f", {name}={value!r}" for name, value in given.items())
-
-
-def _reader(source: Mapping[str, Any]) -> tuple[str, str]:
-    name = "read_items" if source["kind"] == "items" else "read_matrix"
-    return name, _options(source, format="format", column="items")
-
-
-def _reading(source: Mapping[str, Any]) -> tuple[list[str], str, str]:
-    """Lines that read the user's own files, the target, and how new items are read."""
-    reader, how = _reader(source)
-    titled = _options(source, label_column="label_title")  # of the same table
-    lines = [f"read = {reader}({str(source['file'])!r}{how}{titled})"]
-    new = f'{reader}("{_new_file(source)}"{how}).data'
-    if titled or not source.get("labels"):
-        return lines, "read.target", new
-    more = _options(source, column="label_column", ignore_names="ignore_names")
-    lines.append(f"labels = read_labels({source['labels']!r}, names=read.names{more})")
-    return lines, "labels.data", new

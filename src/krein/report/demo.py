@@ -15,22 +15,12 @@ import numpy as np
 import krein
 from krein.arrays import Array
 from krein.report.data import case
-from krein.report.render import render
+from krein.report.render import render, words
 from krein.store.files import atomic_write
 from krein.words import percent_bar
 
 # The quick ones: the demo has to end within 15 seconds on two processors.
 _METHODS = ("average", "svc", "clip", "flip", "square", "neighbors", "features")
-_ABOUT = {
-    "Strokes of handwritten digits": "Digits 3, 5 and 8, compared pixel by pixel; a "
-    "stroke may move by one pixel. This case was chosen, with its results in view, to "
-    "show where krein helps. About 50 similarities of digits, sonar echoes, wines, "
-    "irises and sequences were tried: the recommended average made fewer mistakes than "
-    "SVM on raw matrix in four of five, and fewer than Similarities as features in "
-    "half of them.",
-    "Promoter sequences": "DNA sequences of 57 letters, with (+) and without a "
-    "promoter (-); similarity is the share of positions with equal letters.",
-}
 
 
 def write_demo(folder: str | Path, *, show: bool = True) -> dict[str, Any]:
@@ -62,36 +52,31 @@ def demo_report(*, show: bool = False) -> dict[str, Any]:
     strokes, promoters = map(krein.load_dataset, ("digit_strokes", "promoters"))
     letters = np.array([list(sequence) for sequence in promoters.data])
     equal = (letters[:, None, :] == letters[None, :, :]).mean(axis=2)
+    said = words()["demo"]
+    matrices = ((strokes.data, strokes.target), (equal, promoters.target))
     cases = [
-        _case("Strokes of handwritten digits", strokes.data, strokes.target, show),
-        _case("Promoter sequences", equal, promoters.target, show),
+        _case(title, about, K, y, show)
+        for (title, about), (K, y) in zip(said["about"].items(), matrices, strict=True)
     ]
     return {
-        "title": "krein demo",
+        "title": said["title"],
         "headline": f"{cases[0]['title']}: {cases[0]['headline']}",
-        "intro": (
-            "Two similarities on real data. A support vector machine expects a "
-            "positive semidefinite similarity. The first one is not, and fixing its "
-            "negative eigenvalues avoids many mistakes; the second one is, and nothing "
-            "has to be done."
-        ),
-        "footer": (
-            f"krein {krein.__version__}. Data: handwritten digits of scikit-learn "
-            "(UCI Machine Learning Repository, Optical Recognition of Handwritten "
-            "Digits) and Molecular Biology (Promoter Gene Sequences), CC BY 4.0."
-        ),
+        "intro": said["intro"],
+        "footer": f"krein {krein.__version__}. {said['footer']}",
         "cases": cases,
     }
 
 
-def _case(title: str, K: Array, y: np.ndarray, show: bool) -> dict[str, Any]:
+def _case(
+    title: str, about: str, K: Array, y: np.ndarray, show: bool
+) -> dict[str, Any]:
     jobs = min(2, os.cpu_count() or 1)
     how: dict[str, Any] = {"methods": _METHODS, "cv": 5, "n_jobs": jobs}
     with percent_bar(title, show=show) as progress:
         comparison = krein.compare(K, y, **how, progress=progress)
     names = [f"no. {i + 1}" for i in range(len(y))]
-    about: dict[str, Any] = {"about": _ABOUT[title], "command": "krein demo"}
-    found = case(comparison, title=title, names=names, **about)
+    context: dict[str, Any] = {"names": names, "command": "krein demo"}
+    found = case(comparison, title=title, about=about, **context)
     return {**found, "finding": _in_numbers(comparison)}
 
 

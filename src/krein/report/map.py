@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import krein
 from krein.report.charts import legend, scatter, spectrum_chart
-from krein.report.render import facts_table, page
+from krein.report.render import facts_table, fill, page
 
 # By kind of matrix: what the coordinates are, and what a negative eigenvalue says.
 _WORDS = {
@@ -39,21 +38,14 @@ def render_map(found: dict[str, Any]) -> str:
     negative = sum(value < -rounding for value in found["eigenvalues"])
     below = f"{negative} are below zero (red): {meaning}." if negative else ""
     hidden = f"{found['hidden']} items are not drawn." if found["hidden"] else ""
-    body = f"""<section id="map">
-<h2>Map</h2>
-{legend(labels) if labels else ""}
-<figure>{map_chart(found["items"], labels, found["shares"])}
-<figcaption>One mark per item, near where the numbers are alike; both axes have the same
-unit. Names are under the mouse, or walk through the marks with the arrow keys.
-{hidden}</figcaption></figure>
-<h2>How much the map shows</h2>
-{facts_table(found["facts"])}
-<figure>{spectrum_chart(found["eigenvalues"], None)}
-<figcaption>Scree: eigenvalues from the largest to the smallest on a square-root scale.
-{escape(below)}</figcaption></figure>
-<h2>What was run</h2>
-<pre>{escape(found["command"])}</pre>
-</section>"""
+    parts = {
+        "legend": legend(labels) if labels else "",
+        "map": map_chart(found["items"], labels, found["shares"]),
+        "facts_table": facts_table(found["facts"]),
+        "scree": spectrum_chart(found["eigenvalues"], None),
+    }
+    texts = {"hidden_items": hidden, "below": below}
+    body = fill("map.html", found | texts, **parts)
     title, footer = f"krein: {found['title']}", f"Made by krein {krein.__version__}."
     return page({**found, "title": title, "intro": intro, "footer": footer}, body)
 
@@ -66,6 +58,4 @@ def map_chart(items: list[dict[str, Any]], labels: list[str], shares: Any) -> st
         "names": [row["item"] for row in items],
     }
     axes = [f"axis {k + 1}: {share:.1%}" for k, share in enumerate([*shares, 0.0])]
-    xs, ys = zip(*points["points"], strict=True)
-    unit = min(448 / (max(xs) - min(xs) or 1.0), 400 / (max(ys) - min(ys) or 1.0))
-    return scatter(points, labels, axes, f"Map of {len(items)} items", [unit, unit])
+    return scatter(points, labels, axes, f"Map of {len(items)} items", equal=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from functools import cache
 from html import escape
 from importlib import resources
 from pathlib import Path
-from string import Template
+from string import Formatter, Template
 from typing import Any
 
 from krein.report import charts
@@ -85,8 +87,32 @@ def page(report: dict[str, Any], body: str, contents: str = "") -> str:
     )
 
 
+class _Filled(Formatter):
+    """Puts values into a template; those that are no Html are escaped."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        text = format(value, format_spec)
+        return text if isinstance(value, Html) else escape(text)
+
+
+class Html(str):
+    """Text that is HTML already."""
+
+
+def fill(name: str, texts: dict[str, Any], **html: str) -> str:
+    """Return a template with texts, which are escaped, and HTML in it."""
+    parts = {key: Html(part) for key, part in html.items()}
+    return _Filled().vformat(_file(name), (), {**texts, **parts})
+
+
 def _file(name: str) -> str:
     return (resources.files("krein.report") / name).read_text("utf-8")
+
+
+@cache
+def words() -> dict[str, Any]:
+    """Words of the report by task, and of the demo."""
+    return tomllib.loads(_file("words.toml"))
 
 
 def _capital(sentence: str) -> str:
@@ -107,49 +133,74 @@ def _classes(classes: list[dict[str, Any]]) -> str:
     return f"{len(counts)} classes of {min(counts)} to {max(counts)} items"
 
 
+# ------------------------------------------------------------------------- the section
+
+
 def _section(case: dict[str, Any], index: int, cases: int) -> str:
     """One similarity, the answer first."""
+    comparison, run = case["comparison"], case["run"]
+    methods = comparison["methods"]
+    labels = [c["label"] for c in case["classes"]]
+    cut = "the solver was cut short on {:.0%} of the splits"
+    slow = {methods[m]["title"]: cut.format(s) for m, s in run["not_converged"].items()}
+    return fill(
+        "section.html",
+        case | _texts(case, index),
+        heading=_heading(case) if cases > 1 else "",
+        alerts=_alerts(case["findings"]),
+        lines=_pre(case["copy"]["shell"]) + _pre(case["copy"]["python"]),
+        several=_kernels(case),
+        table=score_table(comparison),
+        failed="".join(
+            _note(f"{name} was left out, it failed: {why}")
+            for name, why in comparison["failed"].items()
+        ),
+        wrong=_mistakes(case),
+        options="".join(_option(comparison, name) for name in methods),
+        methods="".join(_method(name, m, labels) for name, m in methods.items()),
+        facts=facts_table(case["spectrum"]["facts"]),
+        advice=_advice(case),
+        cut_short=_facts(slow),
+        command=_pre(run["command"]),
+        **_pictures(case, labels),
+    )
+
+
+def _pictures(case: dict[str, Any], labels: list[str]) -> dict[str, str]:
     comparison, spectrum = case["comparison"], case["spectrum"]
-    edge, classes = spectrum["noise_edge"], _classes(case["classes"])
-    numbers = case["task"] == "regression"
-    if numbers:
+    rows, chosen = comparison["table"], comparison["recommended"]
+    score = comparison["scoring"], comparison["label"]
+    edge = spectrum["noise_edge"]
+    return {
+        "scores": charts.interval_chart(rows, *score, chosen, comparison["levels"]),
+        "spectrum_chart": charts.spectrum_chart(spectrum["eigenvalues"], edge),
+        "heat_chart": charts.heat_chart(case["heat"], case["classes"]),
+        "legend": charts.legend(labels),
+        "scatter": charts.scatter_chart(case["embedding"], labels),
+    }
+
+
+def _texts(case: dict[str, Any], index: int) -> dict[str, Any]:
+    """Texts of a section that depend on the task or on what was found."""
+    edge, hidden = case["spectrum"]["noise_edge"], case["embedding"]["hidden"]
+    classes, band = _classes(case["classes"]), ""
+    if case["task"] == "regression":
         classes = "numbers to be predicted, drawn in fifths"
-    about = f"{case['about']} {case['items']} items; {classes}."
-    heading = band = ""
-    if cases > 1:
-        said = case.get("finding") or case["headline"]
-        heading = f"<h2>{escape(case['title'])}</h2>"
-        heading += f'<p class="finding">{escape(_capital(said))}</p>'
     if edge is not None:
         band = f"; the grey band (up to {edge:.3g}) is what noise alone would fill"
-    return f"""<section id="case{index}">
-{heading}
-<p class="about">{escape(about.strip())}</p>
-{_alerts(case["findings"])}
-<div class="answer{"" if comparison["useful"] else " bad"}"><p>
-{escape(comparison["recommendation"])}</p></div>
-{_copy(case["copy"])}
-{_kernels(case)}
-<h3>Scores</h3>
-{_scores(comparison)}
-<h3>{"Largest errors" if numbers else "Items that were not recognised"}</h3>
-{_mistakes(case)}
-{"" if numbers else "<h3>Items to look at</h3>" + _unsure(case["unsure"])}
-<h3>{"The methods" if numbers else "What each method got wrong"}</h3>
-{_picker(comparison, case["classes"])}
-<h3>The similarity</h3>
-{facts_table(spectrum["facts"])}
-{"" if numbers else _advice(spectrum["advice"], case["findings"])}
-<figure>{charts.spectrum_chart(spectrum["eigenvalues"], edge)}
-<figcaption>Eigenvalues from the largest to the smallest on a square-root scale; those
-below zero in red{band}.</figcaption></figure>
-<h3>Heat map, ordered by {"value" if numbers else "class"}</h3>
-{charts.heat_chart(case["heat"], case["classes"])}
-<h3>Items in pseudo-Euclidean space</h3>
-{_embedding(case)}
-<h3>What was run</h3>
-{_run(case["run"], comparison)}
-</section>"""
+    return {
+        "index": index,
+        "about_data": f"{case['about']} {case['items']} items; {classes}.".strip(),
+        "useful": "" if case["comparison"]["useful"] else "bad",
+        "band": band,
+        "hidden": f"{hidden} items are not drawn." if hidden else "",
+        "words": words()[case["task"]],
+    }
+
+
+def _heading(case: dict[str, Any]) -> str:
+    said = escape(_capital(case.get("finding") or case["headline"]))
+    return f'<h2>{escape(case["title"])}</h2><p class="finding">{said}</p>'
 
 
 def _alerts(findings: list[dict[str, Any]]) -> str:
@@ -164,16 +215,8 @@ def _alerts(findings: list[dict[str, Any]]) -> str:
     return f'<ul class="alerts" aria-label="Alerts">{items}</ul>' if items else ""
 
 
-def _copy(copy: dict[str, str]) -> str:
-    """Commands and Python for the recommended model."""
-    parts = [copy["shell"], copy["python"]]
-    body = "".join(f"<pre>{escape(part)}</pre>" for part in parts if part)
-    title = "Copy this to fit it and predict new items"
-    return f"<details open><summary>{title}</summary>{body}</details>"
-
-
-def _figure(chart: str, caption: str) -> str:
-    return f"<figure>{chart}<figcaption>{escape(caption)}</figcaption></figure>"
+def _pre(text: str) -> str:
+    return f"<pre>{escape(text)}</pre>" if text else ""
 
 
 def _kernels(case: dict[str, Any]) -> str:
@@ -185,23 +228,8 @@ def _kernels(case: dict[str, Any]) -> str:
     chart = charts.interval_chart(rows, comparison["scoring"], label, best)
     by = "; ".join(f"{row['title']} by {row['by']}" for row in rows)
     caption = f"Mean {label} with 95 % intervals, {by}. What follows is about {best}."
-    return f"<h3>Kernels</h3>{_figure(chart, caption)}"
-
-
-def _scores(comparison: dict[str, Any]) -> str:
-    label, levels, key = (comparison[k] for k in ("label", "levels", "scoring"))
-    rows, chosen = comparison["table"], comparison["recommended"]
-    chart = charts.interval_chart(rows, key, label, chosen, levels)
-    lines = ", ".join(f"{name} {value:.3g}" for name, value in levels)
-    caption = (
-        "Means with 95 % intervals, corrected for overlapping training sets. The "
-        f"recommended method is coloured; in red: {lines}."
-    )
-    failed = "".join(
-        _note(f"{name} was left out, it failed: {why}")
-        for name, why in comparison["failed"].items()
-    )
-    return _figure(chart, caption) + score_table(comparison) + failed
+    said = f"<figcaption>{escape(caption)}</figcaption>"
+    return f"<h3>Kernels</h3><figure>{chart}{said}</figure>"
 
 
 def score_table(comparison: dict[str, Any]) -> str:
@@ -214,12 +242,7 @@ def score_table(comparison: dict[str, Any]) -> str:
         chosen = row["method"] == comparison["recommended"]
         rows.append(_row(row["title"], cells, ' class="chosen"' if chosen else ""))
     head = _heads(["Method"]) + _heads(titles, ' class="number"')
-    note = (
-        f'<p class="note">{escape(_capital(comparison["label"]))} decides (bold). '
-        '<span class="screen">Press a heading to sort.</span> '
-        f"{escape(comparison['about_p'])}</p>"
-    )
-    return note + _wide("Table of scores", "sortable", head, rows)
+    return _wide("Table of scores", "sortable", head, rows)
 
 
 def _cell(column: dict[str, Any], row: dict[str, Any], deciding: bool) -> str:
@@ -236,8 +259,11 @@ def _cell(column: dict[str, Any], row: dict[str, Any], deciding: bool) -> str:
 
 def facts_table(facts: dict[str, str]) -> str:
     """A table of two columns."""
-    rows = "".join(_words(name, [fact]) for name, fact in facts.items())
-    return f"<table><tbody>{rows}</tbody></table>"
+    return f"<table><tbody>{_facts(facts)}</tbody></table>"
+
+
+def _facts(facts: dict[str, str]) -> str:
+    return "".join(_words(name, [fact]) for name, fact in facts.items())
 
 
 def _row(name: str, cells: Iterable[str], kind: str = "") -> str:
@@ -267,68 +293,39 @@ def _note(text: str) -> str:
 
 def _mistakes(case: dict[str, Any]) -> str:
     """Items the recommended method got wrong, with their neighbours."""
-    comparison, rows = case["comparison"], case["mistakes"]
+    comparison, about = case["comparison"], words()[case["task"]]
     title = comparison["methods"][comparison["recommended"]]["title"]
-    if not rows:
+    if not case["mistakes"]:
         return f"<p>{escape(title)} was right on every test item.</p>"
-    titles = ["Item", "Is", "Taken for", "Confidence", "Wrong", "Nearest items"]
-    order = (
-        "the surest mistakes first. An item that stands among items of another class "
-        "may be labelled wrongly"
-    )
-    numbers = case["task"] == "regression"
-    if numbers:
-        order, titles[2:5] = "the largest errors first", ["Predicted"]
     body = []
-    for row in rows:
+    for row in case["mistakes"]:
         sure = f"{row['probability']:.0%}" if row["probability"] else ""
-        counted = [] if numbers else [sure, f"{row['wrong']} of {row['tests']}"]
+        counted = [sure, f"{row['wrong']} of {row['tests']}"]
         near = ", ".join(f"{n['item']} ({n['label']})" for n in row["nearest"])
-        cells = [row["label"], row["predicted"], *counted, near]
-        body.append(_words(row["item"], cells))
-    note = _note(f"By {title}, {order}.")
-    return note + _wide("Mistakes", "mistakes", _heads(titles), body)
-
-
-def _unsure(rows: list[dict[str, Any]]) -> str:
-    """Items whose 90 % prediction set is empty or holds several classes."""
-    if not rows:
-        return "<p>Every prediction set at 90 % holds exactly one class.</p>"
-    note = (
-        "Prediction sets hold the true class of nine items in ten. A set of several "
-        "classes says that the item lies between them, an empty one that it is unlike "
-        "all of them."
-    )
-    body = (
-        _words(row["item"], [row["label"], ", ".join(row["set"]) or "no class"])
-        for row in rows
-    )
-    head = _heads(["Item", "Is", "Set at 90 %"])
-    return _note(note) + _wide("Items to look at", "unsure", head, body)
-
-
-def _picker(comparison: dict[str, Any], classes: list[dict[str, Any]]) -> str:
-    """What each method got wrong, one at a time."""
-    labels, parts, options, counted = [c["label"] for c in classes], "", "", False
-    for name, method in comparison["methods"].items():
-        selected = " selected" if name == comparison["recommended"] else ""
-        title, key = escape(method["title"]), escape(name)
-        chosen = "; ".join(
-            f"{c['params']} ({c['splits']} split{'s' if c['splits'] > 1 else ''})"
-            for c in method["chosen"]
-            if c["params"]
+        counted = counted if case["task"] == "classification" else []
+        body.append(
+            _words(row["item"], [row["label"], row["predicted"], *counted, near])
         )
-        about = method["about"] + (f" Chosen most often: {chosen}." if chosen else "")
-        counted |= bool(method["confusion"])
-        options += f'<option value="{key}"{selected}>{title}</option>'
-        parts += f'<div class="pick" data-method="{key}"><h4>{title}</h4>'
-        parts += (
-            f"<p>{escape(about)}</p>{_confusion(method['confusion'], labels)}</div>"
-        )
-    select = f'<select class="methods">{options}</select>'
-    said = "True class in rows, predicted class in columns, counted over all tests."
-    note = _note(said) if counted else ""
-    return f'<p class="picker"><label>Method: {select}</label></p>{note}{parts}'
+    table = _wide("Mistakes", "mistakes", _heads(about["columns"]), body)
+    return _note(f"By {title}, {about['surest']}.") + table
+
+
+def _option(comparison: dict[str, Any], name: str) -> str:
+    selected = " selected" if name == comparison["recommended"] else ""
+    title = escape(comparison["methods"][name]["title"])
+    return f'<option value="{escape(name)}"{selected}>{title}</option>'
+
+
+def _method(name: str, method: dict[str, Any], labels: list[str]) -> str:
+    """What a method is, which settings it chose, and what it got wrong."""
+    about = method["about"]
+    if method["chosen"]:
+        about += f" Chosen most often: {'; '.join(method['chosen'])}."
+    return (
+        f'<div class="pick" data-method="{escape(name)}">'
+        f"<h4>{escape(method['title'])}</h4><p>{escape(about)}</p>"
+        f"{_confusion(method['confusion'], labels)}</div>"
+    )
 
 
 def _confusion(counts: Sequence[Sequence[int]], labels: list[str]) -> str:
@@ -347,44 +344,10 @@ def _confusion(counts: Sequence[Sequence[int]], labels: list[str]) -> str:
     return _wide("Confusion", "confusion", head, rows)
 
 
-def _advice(advice: list[str], findings: list[dict[str, Any]]) -> str:
-    """What to do, unless the alerts said it."""
-    said = [finding["text"] for finding in findings]
+def _advice(case: dict[str, Any]) -> str:
+    """What to do about classes, unless the alerts said it."""
+    said = [finding["text"] for finding in case["findings"]]
+    advice = [] if case["task"] == "regression" else case["spectrum"]["advice"]
     new = [text for text in advice if not any(known in text for known in said)]
     items = "".join(f"<li>{escape(text)}</li>" for text in new)
     return f"<ul>{items}</ul>" if items else ""
-
-
-def _embedding(case: dict[str, Any]) -> str:
-    labels = [c["label"] for c in case["classes"]]
-    points = case["embedding"]
-    p, q, _ = case["spectrum"]["signature"]
-    values = " and ".join(f"{v:.3g}" for v in points["eigenvalues"])
-    hidden = f" {points['hidden']} items are not drawn." if points["hidden"] else ""
-    caption = (
-        f"Signature ({p}, {q}): the whole space has {p} positive and {q} negative "
-        f"axes. Shown are those of the eigenvalues {values}; along a negative axis "
-        f"distances count negatively.{hidden}"
-    )
-    chart = charts.scatter_chart(points, labels)
-    return charts.legend(labels) + _figure(chart, caption)
-
-
-def _run(run: dict[str, Any], comparison: dict[str, Any]) -> str:
-    kind = "grouped" if run["grouped"] else "random"
-    facts = {
-        "splits": f"{run['splits']} {kind} splits, {run['train_items']} items to train "
-        f"and {run['test_items']} to test on, seed {run['seed']}",
-        "hyperparameters": "by cross-validation inside of each training part, for "
-        f"{comparison['label']}",
-        "computing time": f"{seconds_in_words(run['seconds'])}, summed over methods "
-        "and splits",
-        "versions": f"krein {run['krein']}, Python {run['python']}, numpy "
-        f"{run['numpy']}, scipy {run['scipy']}, scikit-learn {run['scikit-learn']}, "
-        f"{run['platform']}",
-    }
-    for name, share in run["not_converged"].items():
-        title = comparison["methods"][name]["title"]
-        facts[title] = f"the solver was cut short on {share:.0%} of the splits"
-    command = f"<pre>{escape(run['command'])}</pre>" if run["command"] else ""
-    return facts_table(facts) + command
