@@ -6,7 +6,7 @@ VENV := .venv
 SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(SCRIPTS)
 VERSIONS := 3.11 3.12 3.13 3.14
-DEMO_EXTRAS := cli,plot,bio
+DEMO_EXTRAS := plot,bio
 OLDEST := numpy==2.0.* scipy==1.13.* scikit-learn==1.6.* joblib==1.3.* threadpoolctl==3.2.*
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
