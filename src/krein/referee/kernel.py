@@ -42,16 +42,14 @@ def treat(fit: Fit, method: Any) -> Any:
 def map_faults(treated: Any, rows: list[Row]) -> list[str]:
     """Check that the coefficients c of all rows are the maps of v.
 
-    Without a kernel that maps, they have to be equal. One mixture of the rows stands
-    for all of them.
+    Without a kernel that maps, they have to be equal.
     """
     V, C = np.array([row.v for row in rows]), np.array([row.c for row in rows])
     if treated is None or treated.raw:
         return faults_of((np.array_equal(C, V), "dual_coef_ is not y * alpha_"))
     root = treated.fit.root
-    shares = np.random.default_rng(0).uniform(1.0, 2.0, len(V))
-    shares /= np.maximum([norm(v / root) for v in V], 1e-300)
-    off, fine = treated.off_map(shares @ C / root, shares @ V / root)
+    sizes = root * np.maximum([[norm(v / root)] for v in V], 1e-300)
+    off, fine = treated.off_map(C / sizes, V / sizes)
     text = f"dual_coef_ is not the map of alpha_: off by {off:.3g} of its size"
     return faults_of((fine, text))
 
@@ -96,18 +94,18 @@ class Decomposed:
         error = 2 * self.fit.spread * self.size * norm(u) / root
         return f, error + self.fit.asymmetry * float(np.abs(v).sum())
 
-    def off_map(self, x: Array, u: Array) -> tuple[float, bool]:
-        """Compare x with the map of u, direction by direction, rounding counted.
+    def off_map(self, X: Array, V: Array) -> tuple[float, bool]:
+        """Compare X with the map of rows V of length 1, rounding counted.
 
         Rounding turns an eigenvector by its share of the distance to those that are
         mapped otherwise, which lie beyond the edge.
         """
         d, U = np.abs(self.values), self.vectors
-        off, reach = np.abs(U.T @ x - self.gain * (U.T @ u)), self.steepest * norm(u)
+        off = np.abs(X @ U - self.gain * (V @ U))
         null, distance = d < 1e-3 * d.size * EPS * d.max(), np.abs(d - self.edge)
         distance[null] = d[~null].min(initial=d.max())
-        allowed = 8 * self.fit.spread * d.max() * reach + 1e-300
-        return off.max() / max(reach, 1e-300), bool(np.all(off * distance <= allowed))
+        allowed = 8 * self.fit.spread * d.max() * self.steepest + 1e-300
+        return off.max() / self.steepest, bool(np.all(off * distance <= allowed))
 
 
 class Multiplied:
@@ -141,8 +139,10 @@ class Multiplied:
         error += fit.asymmetry * float(np.abs(c).sum())
         return fit.K @ c + shift * v / fit.weight, error
 
-    def off_map(self, x: Array, u: Array) -> tuple[float, bool]:
-        """Look for parts of u on the wrong side of the spectrum."""
+    def off_map(self, X: Array, V: Array) -> tuple[float, bool]:
+        """Look for parts on the wrong side of the spectrum, in a mixture of rows."""
+        mixture = np.random.default_rng(0).uniform(1.0, 2.0, len(V))
+        x, u = mixture @ X, mixture @ V
         if self.method == "square":
             wrong = norm(x - self.fit.times(u))
         else:

@@ -40,22 +40,14 @@ class Problem:
     rows: np.ndarray
     columns: np.ndarray
     values: Array  # of the entries, not scaled by sqrt 2
-    least: float
-    root: Array
+    factor: Array  # their scale, for A A* = I
 
     @classmethod
-    def of(cls, G: Array, goal: Array, least: float, root: Array) -> Problem:
+    def of(cls, G: Array, goal: Array) -> Problem:
         """Settle the entries of `goal` that are not NaN."""
         rows, columns = np.nonzero(np.triu(~np.isnan(goal)))
-        values = goal[rows, columns] - least * (rows == columns)
-        values = values * root[rows] * root[columns]
-        G = (G - least * np.eye(G.shape[0])) * np.outer(root, root)
-        return cls(G, rows, columns, values, least, root)
-
-    @property
-    def factor(self) -> Array:
-        """Scale of the entries, for A A* = I."""
-        return np.where(self.rows == self.columns, 1.0, np.sqrt(2.0))
+        factor = np.where(rows == columns, 1.0, np.sqrt(2.0))
+        return cls(G, rows, columns, goal[rows, columns], factor)
 
     @property
     def diagonal_only(self) -> bool:
@@ -84,15 +76,6 @@ class Problem:
         X[self.rows, self.columns] = self.values
         X[self.columns, self.rows] = self.values
         return X
-
-    def original(self, X: Array) -> Array:
-        """Undo weights and min_eigenvalue."""
-        return X / np.outer(self.root, self.root) + self.least * np.eye(len(self.G))
-
-    def multipliers(self, y: Array) -> Any:
-        """Return the multipliers of the entries of X, as a symmetric matrix."""
-        R = scipy.sparse.diags_array(self.root)
-        return scipy.sparse.csr_array(R @ self.adjoint(y) @ R)
 
 
 @dataclass(frozen=True)
@@ -153,16 +136,14 @@ def solve(problem: Problem, tol: float) -> tuple[Point, int]:
         if point.solved(tol) or problem.rows.size == 0 or infeasible(problem, point):
             break
         step = _newton_step(problem, point)
-        slope, length = float(point.gradient @ step), 1.0
-        while True:
+        slope, noise = float(point.gradient @ step), 4.0 * _EPS * abs(point.theta)
+        for length in 0.5 ** np.arange(20):
             trial = Point.at(problem, point.y + length * step)
             evaluations += 1
-            noise = 4.0 * _EPS * abs(point.theta)
             if trial.theta <= point.theta + _ARMIJO * length * slope + noise:
                 break
-            length *= 0.5
-            if length < 1e-6:
-                return point, evaluations
+        else:
+            break
         stalled = np.linalg.norm(trial.gradient) >= np.linalg.norm(point.gradient)
         if stalled and trial.theta >= point.theta - noise:
             break
@@ -219,13 +200,10 @@ def infeasible(problem: Problem, point: Point) -> bool:
     ``b'h = <X, A*h> <= T max(lambda_max(A*h), 0)``.
     """
     on_diagonal = problem.rows == problem.columns
-    known = np.zeros(len(problem.G), dtype=bool)
-    known[problem.rows[on_diagonal]] = True
-    inside = known[problem.rows] & known[problem.columns]
+    known, trace = problem.rows[on_diagonal], float(problem.values[on_diagonal].sum())
+    inside = np.isin(problem.rows, known) & np.isin(problem.columns, known)
     h = np.where(inside, point.y, 0.0)
-    gain = float((problem.factor * problem.values) @ h)
-    size = float(np.linalg.norm(h))
-    trace = float(problem.values[on_diagonal].sum())
+    gain, size = float((problem.factor * problem.values) @ h), float(np.linalg.norm(h))
     # Cheap first: the dual must have grown far beyond what the trace allows.
     if problem.diagonal_only or gain <= 0.0 or size < 10.0 * trace:
         return False
