@@ -68,10 +68,8 @@ class Fit:
         y = np.zeros(K.shape[0]) if y is None else np.asarray(y).ravel()
         n = np.shape(model.dual_coef_)[-1]
         if K.shape != (n, n) or y.shape != (n,):
-            text = f"fitted on, got shapes {K.shape} and {y.shape}"
-            raise ValueError(
-                f"X and y must be the {n} samples that the model was {text}"
-            )
+            text = f"X and y must be the {n} samples that the model was fitted on"
+            raise ValueError(f"{text}, got shapes {K.shape} and {y.shape}")
         weight = compute_sample_weight(getattr(model, "class_weight", None), y)
         weight = weight * (1.0 if sample_weight is None else np.asarray(sample_weight))
         self.kept = np.flatnonzero(weight > 0)
@@ -85,11 +83,9 @@ class Fit:
 
     def _kernels(self) -> list[Any]:
         """Similarities as given, or of the items given to those that are stored."""
-        several, X = hasattr(self.model, "weights_"), self.X
+        X = self.X if hasattr(self.model, "weights_") else [self.X]
         if self.functions:
-            X = [function(X, self.model.X_fit_) for function in self.functions]
-        elif not several:
-            X = [X]
+            X = [function(self.X, self.model.X_fit_) for function in self.functions]
         elif not isinstance(X, list | tuple):
             X = np.moveaxis(np.asarray(X), 2, 0)
         sparse = scipy.sparse.issparse
@@ -121,9 +117,8 @@ class Fit:
         if hasattr(model, "classes_"):
             return Problem(hinge, y, np.ones(self.n), w * np.abs(y))
         y = np.repeat([1.0, -1.0], self.n)
-        return Problem(
-            hinge, y, y * np.tile(self.y, 2) - self["epsilon"], np.tile(w, 2)
-        )
+        target = y * np.tile(self.y, 2) - self["epsilon"]
+        return Problem(hinge, y, target, np.tile(w, 2))
 
     def rows(self) -> list[Row]:
         """Return the rows of the model."""
@@ -160,13 +155,9 @@ class Fit:
 
     def polynomials(self) -> Array:
         """P of a c.p.d. kernel, on the samples of positive weight."""
-        if self.functions:
-            return np.asarray(self.model.kernel_.polynomials(self.X))[self.kept]
-        P = np.ones((len(self.raw), 1)) if self.P is None else np.asarray(self.P, float)
-        if P.shape[1] != self.model.n_polynomials_:
-            expected = f"{self.model.n_polynomials_} polynomial columns of fit"
-            raise ValueError(f"P must have the {expected}, got {P.shape[1]}")
-        return P[self.kept]
+        P = np.ones((len(self.raw), 1)) if self.P is None else self.P
+        P = self.model.kernel_.polynomials(self.X) if self.functions else P
+        return np.asarray(P, dtype=float)[self.kept]
 
     def signs(self) -> list[Array]:
         """Labels of each row: against the rest, or pair by pair; +1 without classes."""
@@ -186,9 +177,10 @@ class Fit:
             if np.shape(getattr(model, name, np.empty(shape))) != shape:
                 return [f"{name} is not of shape {shape}"]
         faults = self._support_faults()
-        for name in ("duality_gap_", "residual_", "kkt_gap_", "objective_"):
-            known = [r if name == "objective_" else r.certificate for r in self.results]
-            own = [part.value for part in known]
+        gaps = [result.certificate.value for result in self.results]
+        known = dict.fromkeys(("duality_gap_", "residual_", "kkt_gap_"), gaps)
+        known["objective_"] = [result.value for result in self.results]
+        for name, own in known.items():
             same = np.array_equal(getattr(model, name, own), own, equal_nan=True)
             faults += faults_of((same, f"{name} is not that of result_"))
         return faults
