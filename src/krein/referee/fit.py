@@ -105,8 +105,7 @@ class Fit:
         """Return a parameter, as chosen where the model has searched for it."""
         chosen = getattr(self.model, "best_params_", {})
         value = chosen.get(name, getattr(self.model, name, 1.0))
-        automatic = isinstance(value, str) and value == "auto"
-        return self.model.alpha_used_ if automatic else value
+        return value if value != "auto" else self.model.alpha_used_
 
     def problem(self, y: Array) -> Problem:
         """Return the problem of a machine with a hinge and these labels."""

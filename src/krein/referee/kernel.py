@@ -134,10 +134,9 @@ class Multiplied:
         fit, height = self.fit, self.size * max(abs(self.above), abs(self.below))
         height *= self.size if self.method == "square" else 1.0
         shift = -min(0.0, self.smallest) if self.method == "shift" else 0.0
-        error = 8 * EPS * (8 + np.sqrt(fit.n)) * (abs(fit.K) @ np.abs(c))
+        f, error = fit.product(fit.K, c)
         error += 1e-11 * height * norm(v / fit.root) / fit.root
-        error += fit.asymmetry * float(np.abs(c).sum())
-        return fit.K @ c + shift * v / fit.weight, error
+        return f + shift * v / fit.weight, error
 
     def off_map(self, X: Array, V: Array) -> tuple[float, bool]:
         """Look for parts on the wrong side of the spectrum, in a mixture of rows."""

@@ -161,7 +161,6 @@ def nearest_psd(
     if w.shape != (n,) or not (np.isfinite(w).all() and (w > 0).all()):
         raise ValueError(f"weight must hold {n} positive numbers")
     goal = _goal(G, diagonal, fixed, float(min_eigenvalue))
-    settled = ~np.isnan(goal)
     # The solver works on numbers near 1.
     scale = float(np.fmax(np.abs(G), np.abs(goal)).max()) or 1.0
     heaviest, lift = float(w.max()), min_eigenvalue / scale * np.eye(n)
@@ -170,7 +169,7 @@ def nearest_psd(
     point, n_iter = solve(problem, tol)
     if point.shortfall > FEASIBLE and infeasible(problem, point):
         raise ValueError(_conflict(problem, point, K))
-    X = np.where(settled, goal, (point.X / outer + lift) * scale)
+    X = np.where(np.isnan(goal), (point.X / outer + lift) * scale, goal)
     unit, solved = scale * heaviest, point.solved(tol)
     distance, gap = float(np.sqrt(2.0 * point.value)) * unit, point.gap * unit**2
     multipliers = problem.adjoint(point.y).multiply(outer * (unit * heaviest))
@@ -192,8 +191,7 @@ def _goal(G: Array, diagonal: str, fixed: Any, least: float) -> Array:
         raise ValueError(f"min_eigenvalue must be 0 or positive, got {least!r}")
     goal, mask = np.full_like(G, np.nan), np.asarray(fixed)
     if fixed is not None:
-        alike = mask.shape == G.shape and np.array_equal(mask, mask.T)
-        if mask.dtype != bool or not alike:
+        if mask.dtype != bool or mask.shape != G.shape or (mask != mask.T).any():
             text = f"symmetric boolean array {G.shape}, such as fixed | fixed.T"
             raise ValueError(f"fixed must be a {text}, got {mask.dtype} {mask.shape}")
         goal[mask] = G[mask]

@@ -41,19 +41,15 @@ class Problem:
     columns: np.ndarray
     values: Array  # of the entries, not scaled by sqrt 2
     factor: Array  # their scale, for A A* = I
+    diagonal_only: bool  # the whole diagonal is settled, and nothing else
 
     @classmethod
     def of(cls, G: Array, goal: Array) -> Problem:
         """Settle the entries of `goal` that are not NaN."""
         rows, columns = np.nonzero(np.triu(~np.isnan(goal)))
         factor = np.where(rows == columns, 1.0, np.sqrt(2.0))
-        return cls(G, rows, columns, goal[rows, columns], factor)
-
-    @property
-    def diagonal_only(self) -> bool:
-        """The whole diagonal is settled, and nothing else."""
-        whole = self.rows.size == len(self.G)
-        return whole and bool(np.all(self.rows == self.columns))
+        whole = rows.size == len(G) and bool(np.all(rows == columns))
+        return cls(G, rows, columns, goal[rows, columns], factor, whole)
 
     def adjoint(self, y: Array) -> Any:
         """A* y, sparse."""
@@ -64,8 +60,7 @@ class Problem:
     def of_product(self, L: Array, R: Array) -> Array:
         """A (L R' + R L')."""
         T = L @ R.T
-        pairs = T[self.rows, self.columns] + T[self.columns, self.rows]
-        return self.factor * pairs
+        return self.factor * (T[self.rows, self.columns] + T[self.columns, self.rows])
 
     def feasible(self, Z: Array) -> Array:
         """Return a matrix near Z with the entries; scaled where that is enough."""
@@ -106,15 +101,15 @@ class Point:
         X = problem.feasible(Z)
         size, large = float(np.linalg.norm(M)), float(np.linalg.norm(X))
         rounding = _EPS * (8.0 * large * float(np.linalg.norm(N)) + _EPS * size**2)
-        gap = 0.5 * float(np.sum((X - (M + N)) ** 2)) + max(float(np.sum(X * N)), 0.0)
-        gap += rounding
+        gap = 0.5 * float(np.sum((X - (M + N)) ** 2)) + rounding
+        gap += max(float(np.sum(X * N)), 0.0)
         b = problem.factor * problem.values
         gradient = problem.factor * Z[problem.rows, problem.columns] - b
         above = spectrum.eigenvalues[positive]
         theta = 0.5 * float(above @ above) - float(b @ y)
         # Scaling keeps X positive semidefinite; setting entries need not.
-        scaled = problem.diagonal_only
-        shortfall = 0.0 if scaled else float(np.linalg.norm(X - Z)) / (size or 1.0)
+        shortfall = float(np.linalg.norm(X - Z)) / (size or 1.0)
+        shortfall = 0.0 if problem.diagonal_only else shortfall
         value = 0.5 * float(np.sum((X - problem.G) ** 2))
         return cls(y, theta, gradient, spectrum, X, value, gap, rounding, shortfall)
 
@@ -130,8 +125,7 @@ class Point:
 def solve(problem: Problem, tol: float) -> tuple[Point, int]:
     """Newton steps on the dual; returns the best point and the number of `eigh`."""
     start = problem.values - problem.G[problem.rows, problem.columns]
-    point = Point.at(problem, problem.factor * start)
-    evaluations = 1
+    point, evaluations = Point.at(problem, problem.factor * start), 1
     for _ in range(_MAX_ITER):
         if point.solved(tol) or problem.rows.size == 0 or infeasible(problem, point):
             break
@@ -142,10 +136,9 @@ def solve(problem: Problem, tol: float) -> tuple[Point, int]:
             evaluations += 1
             if trial.theta <= point.theta + _ARMIJO * length * slope + noise:
                 break
-        else:
-            break
         stalled = np.linalg.norm(trial.gradient) >= np.linalg.norm(point.gradient)
-        if stalled and trial.theta >= point.theta - noise:
+        rising = trial.theta > point.theta + noise  # no step was short enough
+        if rising or (stalled and trial.theta >= point.theta - noise):
             break
         point = trial
     return point, evaluations
