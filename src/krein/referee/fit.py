@@ -125,7 +125,7 @@ class Fit:
         for k, y in enumerate(self.signs()):
             x, claim = self.results[k].x, self.results[k].certificate.kind
             if hasattr(self.model, "alpha_"):
-                x = y * self.model.alpha_[k, self.kept]
+                x = np.where(y < 0.0, -1.0, 1.0) * self.model.alpha_[k, self.kept]
             v = x if np.shape(x) == (self.n,) else np.full(self.n, np.nan)
             b = float(self.model.intercept_[k])
             rows.append(Row(y, v, C[k], b, claim == "gap"))
