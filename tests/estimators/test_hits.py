@@ -15,8 +15,6 @@ from krein import (
     Named,
     SpectrumSVC,
     check_certificate,
-    load_model,
-    save_model,
 )
 
 
@@ -124,39 +122,11 @@ def test_any_classifier_on_rows():
     assert not hasattr(model, "predict_proba")
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_gap_of_the_default_holds(n_classes, tmp_path):
-    hits = random_hits(60, density=0.1)
-    y = np.arange(60) % n_classes
-    model = HitClassifier(C=3.0).fit(hits, y)
-    assert model.duality_gap_.shape == (1 if n_classes == 2 else n_classes,)
-    assert (model.duality_gap_ <= 1e-3 * model.objective_).all()
-    # The best value, by a solver that has nothing to do with LIBLINEAR.
-    rows = HitSimilarity().fit_transform(hits).toarray()
-    rows = np.column_stack([rows / np.linalg.norm(rows, axis=1)[:, None], np.ones(60)])
-    for k, (value, gap) in enumerate(
-        zip(model.objective_, model.duality_gap_, strict=True)
-    ):
-        signs = np.where(y == (1 if n_classes == 2 else k), 1.0, -1.0)
-
-        def primal(w, signs=signs):
-            loss = np.maximum(0.0, 1.0 - signs * (rows @ w))
-            gradient = w - 6.0 * rows.T @ (signs * loss)
-            return 0.5 * w @ w + 3.0 * loss @ loss, gradient
-
-        best = scipy.optimize.minimize(
-            primal, np.zeros(61), jac=True, method="BFGS", options={"gtol": 1e-9}
-        ).fun
-        assert best - 1e-9 <= value <= best + gap + 1e-9
-    report = check_certificate(model, hits, y)
-    assert report.holds, report.text
-    save_model(model, tmp_path / "m.krein")
-    assert check_certificate(load_model(tmp_path / "m.krein"), hits, y).holds
-    model.duality_gap_ = model.duality_gap_ / 4
-    assert check_certificate(model, hits, y).holds is False
-    model.duality_gap_ = model.duality_gap_ * 8
-    model.objective_ = model.objective_ * (1 + 1e-6)
-    assert check_certificate(model, hits, y).holds is False
+def test_the_default_claims_nothing_that_can_be_checked():
+    hits, y = random_hits(60, density=0.1), np.arange(60) % 3
+    report = check_certificate(HitClassifier(C=3.0).fit(hits, y), hits, y)
+    assert report.holds is None
+    assert "LinearSVC" in report.text
 
 
 def test_the_referee_judges_the_estimator_inside():

@@ -223,17 +223,19 @@ def test_a_dash_is_no_name_of_a_file(option, tmp_path, krein):
 
 def test_p_values_only_where_they_can_be_small(tmp_path, krein):
     K = write_npz(tmp_path / "K.npz")
-    words = ("compare", K, "--methods", "svc,flip", "--folds")
+    words = ("compare", K, "--methods", "svc,flip", "--scoring", "roc_auc", "--folds")
     few, enough = krein(*words, "4"), krein(*words, "5")
     assert "\tp\t" not in few.out
     assert "\tp\t" in enough.out
-    assert "note: p: how often splits alone" in enough.err
+    assert "note: p: how often" in enough.err
     assert "p: how" not in few.err
+    by_items = krein("compare", K, "--methods", "svc,flip", "--folds", "2")
+    assert "\tp\t" in by_items.out
 
 
 def test_too_few_and_too_many_folds(tmp_path, krein):
     K = write_npz(tmp_path / "K.npz")
-    for folds, said in (("1", "at least 2 folds"), ("16", "members in each class")):
+    for folds, said in (("1", "n_splits=2 or more"), ("16", "members in each class")):
         assert said in krein("compare", K, "--folds", folds, code=2).err
 
 

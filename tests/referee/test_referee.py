@@ -10,7 +10,6 @@ import pytest
 
 import krein.referee
 from krein import (
-    CPDSVC,
     KreinNystroem,
     KreinSVC,
     SimilarityNeighborsClassifier,
@@ -213,8 +212,7 @@ def test_reports_are_readable():
     model, problem = fitted(case, 0)
     report = check(model, problem)
     assert str(report).startswith("SpectrumSVC: the certificate holds (global optimum")
-    assert "<table>" in report._repr_html_()
-    assert "yes" in report._repr_html_()
+    assert repr(report) == str(report) == report.text
 
 
 def test_what_cannot_be_checked_is_said(rng):
@@ -225,14 +223,11 @@ def test_what_cannot_be_checked_is_said(rng):
     report = check_certificate(model, X, y)
     assert (report.holds, report.kind) == (None, "none")
     assert "landmarks" in report.text
-    assert "not checked" in report._repr_html_()
-    with pytest.raises(TypeError, match="check_certificate knows CPDRegressor"):
-        check_certificate(SimilarityNeighborsClassifier(), X, y)
+    report = check_certificate(SimilarityNeighborsClassifier(), X, y)
+    assert report.holds is None
+    assert "no certificate" in report.text
     with pytest.raises(ValueError, match="KreinSVC is not fitted"):
         check_certificate(KreinSVC(), X, y)
-    model = CPDSVC().fit(X, y).set_params(loss="own")
-    with pytest.raises(TypeError, match=r"knows the losses .* got 'own'"):
-        check_certificate(model, X, y)
 
 
 def test_other_data_do_not_pass(rng):
@@ -245,7 +240,7 @@ def test_other_data_do_not_pass(rng):
     assert check_certificate(model, K, y, np.full(8, 2.0)).holds is False
     with pytest.raises(ValueError, match="labels that the model was not fitted on"):
         check_certificate(model, K, ["a"] * 8)
-    with pytest.raises(ValueError, match="square matrix"):
+    with pytest.raises(ValueError, match="X and y must be the 8 samples"):
         check_certificate(model, K[:, :3], y)
 
 
@@ -260,4 +255,4 @@ def test_the_referee_shares_no_code_with_what_it_judges():
     foreign = {name for name in modules if not name.startswith("krein.referee")}
     # The records say what a method is; nothing of what computes with them is shared.
     roots = {name.split(".")[0] for name in foreign - {"krein.methods"}}
-    assert roots - sys.stdlib_module_names <= {"numpy", "scipy"}
+    assert roots - sys.stdlib_module_names <= {"numpy", "scipy", "sklearn"}

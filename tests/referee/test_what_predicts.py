@@ -70,7 +70,7 @@ def test_support_and_items(vectors):
     for name, value in [
         ("support_", model.support_[:-3]),
         ("X_fit_", model.X_fit_[::-1]),
-        ("X_fit_", model.X_fit_[:-1]),
+        ("X_fit_", -model.X_fit_),
         ("dual_coef_", np.vstack([model.dual_coef_, model.dual_coef_])),
     ]:
         true = getattr(model, name)
@@ -78,6 +78,9 @@ def test_support_and_items(vectors):
         assert check_certificate(model, X, y).holds is False
         setattr(model, name, true)
     assert check_certificate(model, X, y).holds
+    model.X_fit_ = model.X_fit_[:-1]
+    with pytest.raises(ValueError, match="40 samples that the model was fitted on"):
+        check_certificate(model, X, y)
 
 
 def test_coefficients_on_items_of_weight_zero(vectors):
@@ -107,7 +110,7 @@ def test_a_column_of_labels(vectors):
     K = sigmoid_kernel(X)
     model = SpectrumSVC("flip").fit(K, y)
     assert check_certificate(model, K, y[:, None]).holds
-    with pytest.raises(ValueError, match="y must have one entry per sample"):
+    with pytest.raises(ValueError, match="X and y must be the 40 samples"):
         check_certificate(model, K, y[:-1])
 
 

@@ -138,7 +138,6 @@ def _with_rule(model: Any, rule: Any, labels: Any) -> Any:
     whole, inner = krein.HitClassifier(clone(model)), model
     if isinstance(model, krein.HitClassifier):  # its own rule changes nothing
         whole, inner = clone(model), model.estimator_
-        whole.objective_, whole.duality_gap_ = model.objective_, model.duality_gap_
     whole.set_params(similarity=clone(rule)).adopt(rule, inner, labels)
     return whole
 

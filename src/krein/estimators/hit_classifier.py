@@ -13,7 +13,6 @@ from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from krein.arrays import Array
 from krein.estimators._parameters import (
     CONSTRAINTS,
     Documented,
@@ -65,10 +64,6 @@ class HitClassifier(ClassifierMixin, Documented):
         Shares of the classes among the training items.
     estimator_, similarity_
         The fitted parts.
-    objective_, duality_gap_ : ndarray of shape (n_rows,)
-        Of the default estimator, one row for two classes, else one per class: the
-        objective above, and how far it can be from its least value. Other estimators
-        have their own in ``estimator_``.
 
     References
     ----------
@@ -97,7 +92,7 @@ class HitClassifier(ClassifierMixin, Documented):
         Fitted("estimator_", "model"),
         Fitted("classes_", "labels", "c"),
         Fitted("class_prior_", "numbers", "c"),
-        Fitted("objective_", "numbers", "r", needed=False),
+        Fitted("objective_", "numbers", "r", needed=False),  # in files of 0.2
         Fitted("duality_gap_", "numbers", "r", needed=False),
     )
 
@@ -148,10 +143,6 @@ class HitClassifier(ClassifierMixin, Documented):
         _check_no_hit_label(self.no_hit_label, classes)
         y = classes[codes]
         self.adopt(similarity, clone(self._inner()).fit(K, y), y)
-        if self.estimator is None:
-            rows = self.estimator_[:-1].transform(K)
-            found = linear_svm_gap(rows, y, self.estimator_[-1])
-            self.objective_, self.duality_gap_ = found
         return self
 
     def adopt(self, similarity, estimator, y):
@@ -259,24 +250,3 @@ def _check_no_hit_label(label: Any, classes: np.ndarray) -> None:
             f"{classes.tolist()[0]!r}, and stand for nothing else: it is a class of y, "
             "or predictions would be of another type than y"
         )
-
-
-def linear_svm_gap(X: Any, y: Any, svm: LinearSVC) -> tuple[Array, Array]:
-    """Objective of each row of a fitted linear SVM, and its duality gap.
-
-    With losses ``l_i = max(0, 1 - y_i f_i)`` the variables ``a_i = 2 C l_i`` are
-    feasible for the dual, and the gap between both objectives is half the squared norm
-    of ``w - sum_i a_i y_i x_i``, intercept included: the gradient of the primal.
-    """
-    codes = np.searchsorted(svm.classes_, np.asarray(y))
-    names = [1] if svm.classes_.size == 2 else range(svm.classes_.size)
-    objective, gap = np.empty(len(names)), np.empty(len(names))
-    turned = X.T
-    for row, k in enumerate(names):  # one by one: a block of columns may be large
-        w, b = svm.coef_[row], float(svm.intercept_[row])
-        signs = np.where(codes == k, 1.0, -1.0)
-        loss = np.maximum(0.0, 1.0 - signs * (X @ w + b))
-        a = 2.0 * svm.C * loss * signs
-        objective[row] = 0.5 * (w @ w + b * b) + svm.C * (loss @ loss)
-        gap[row] = 0.5 * (np.sum((w - turned @ a) ** 2) + (b - a.sum()) ** 2)
-    return objective, gap

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from krein.referee import smooth, svm
+from krein.referee import machines
 from krein.referee.evidence import Array
 from krein.referee.fit import Fit
 from krein.referee.report import CertificateReport, faults_of, report_on, unchecked
@@ -17,12 +17,12 @@ from krein.referee.report import CertificateReport, faults_of, report_on, unchec
 # cross-validation (with CV at the end of its name) is judged as what it has found.
 _SVMS = ("DCSVC", "KreinSVC", "SpectrumOneClassSVM", "SpectrumSVC", "SpectrumSVR")
 _JUDGES: dict[str, Callable[[Fit], Iterator[Any]]] = {
-    **dict.fromkeys(_SVMS, svm.judge_svm),
-    **dict.fromkeys(("CPDRegressor", "CPDSVC"), smooth.judge_cpd),
-    "KreinLogisticRegression": smooth.judge_logistic,
-    "KreinRidge": smooth.judge_ridge,
-    "MKLSVC": svm.judge_mkl,
-    "ProxySVC": svm.judge_proxy,
+    **dict.fromkeys(_SVMS, machines.judge_svm),
+    **dict.fromkeys(("CPDRegressor", "CPDSVC"), machines.judge_cpd),
+    "KreinLogisticRegression": machines.judge_logistic,
+    "KreinRidge": machines.judge_ridge,
+    "MKLSVC": machines.judge_mkl,
+    "ProxySVC": machines.judge_proxy,
 }
 
 
@@ -64,74 +64,53 @@ def check_certificate(
     True
     """
     if type(model).__name__ == "Repaired":
-        return report_on("Repaired", smooth.judge_repaired(model, X), [])
-    model, X, faults = _innermost(model, X, y)
+        return report_on("Repaired", machines.judge_repaired(model, X), [], model.tol)
+    model, X = _innermost(model, X)
     name = type(model).__name__
-    if hasattr(model, "similarity_"):  # hits: what reaches the model on them
-        X = type(model.similarity_)(**model.similarity_.get_params()).fit_transform(X)
-        if hasattr(model, "duality_gap_"):
-            return report_on(name, smooth.judge_rows(model, X, np.ravel(y)), [])
-        return check_certificate(model.estimator_, X, y, sample_weight)
-    if hasattr(model, "dual_coef_") and not hasattr(model, "result_"):
-        return unchecked(name, "the model carries no result_, it claims nothing")
-    judge_fit = _judge_of(model)
+    bases = [cls.__name__.removesuffix("CV") for cls in type(model).__mro__]
+    known = [_JUDGES[base] for base in bases if base in _JUDGES]
+    if known and not hasattr(model, "dual_coef_"):
+        raise ValueError(f"{name} is not fitted: call fit first")
+    if not known or not hasattr(model, "result_"):
+        return unchecked(name, "it carries no certificate that the referee knows")
     if getattr(model, "approximation", None) is not None:
         return unchecked(name, "it was trained on landmarks, which it does not keep")
     fit = Fit(model, X, y, sample_weight, P)
-    faults += fit.prediction_faults()
+    faults = fit.prediction_faults()
     if hasattr(model, "dense_coef_"):
         return _sparse_report(fit, faults, X, y, sample_weight, P=P)
-    # Where faults are found, what predicts is not what was certified.
-    rows = [] if faults else zip(judge_fit(fit), fit.claims(), strict=True)
-    return report_on(name, rows, faults)
-
-
-def _judge_of(model: Any) -> Callable[[Fit], Iterator[Any]]:
-    name, names = type(model).__name__, ", ".join(sorted(_JUDGES))
-    bases = [cls.__name__.removesuffix("CV") for cls in type(model).__mro__]
-    known = [_JUDGES[base] for base in bases if base in _JUDGES]
-    if not known:
-        raise TypeError(f"check_certificate knows {names}, got {name}")
-    if not hasattr(model, "dual_coef_"):
-        raise ValueError(f"{name} is not fitted: call fit first")
     primal = getattr(model, "solver", "") == "dc-primal"
-    return smooth.judge_dc_primal if primal else known[0]
+    judge = machines.judge_dc_primal if primal else known[0]
+    # Where faults are found, what predicts is not what was certified.
+    rows = [] if faults else zip(judge(fit), fit.results, strict=True)
+    return report_on(name, rows, faults, model.tol)
 
 
 # --------------------------------------------------------------- what is around a model
 
+# Made in `fit`, training rows of these may differ from what they are as new ones.
+_TREATED = ("HitSimilarity", "SpectrumTransformer")
 
-def _innermost(model: Any, X: Any, y: Any) -> tuple[Any, Any, list[str]]:
+
+def _innermost(model: Any, X: Any) -> tuple[Any, Any]:
     """Look through searches and pipelines: the model, and what it was fitted on."""
-    faults: list[str] = []
-    while True:
-        average = getattr(model, "combine", "best") == "average"
-        if hasattr(model, "steps"):
-            for _, step in model.steps[:-1]:
-                X = _as_fitted(step, X, y)
-            model = model.steps[-1][1]
-        elif hasattr(model, "best_estimator_") and not average:
-            outer, model = model, model.best_estimator_
-            for name in ("dual_coef_", "intercept_", "support_"):
-                own = getattr(model, name, 0)
-                same = np.array_equal(getattr(outer, name, own), own)
-                faults += faults_of((same, f"{name} is not that of best_estimator_"))
-        else:
-            return model, X, faults
+    if hasattr(model, "best_estimator_") and not hasattr(model, "dual_coef_"):
+        return _innermost(model.best_estimator_, X)
+    if hasattr(model, "similarity_"):
+        return _innermost(model.estimator_, _transformed(model.similarity_, X))
+    if hasattr(model, "steps"):
+        for _, step in model.steps[:-1]:
+            X = _transformed(step, X)
+        return _innermost(model.steps[-1][1], X)
+    return model, X
 
 
-def _as_fitted(step: Any, X: Any, y: Any) -> Any:
-    """Return what a transformer made of the training data in `fit`.
-
-    That may differ from what it makes of the same rows as new ones. Where it is
-    random, so that another fit gives another map, the latter is returned.
-    """
+def _transformed(step: Any, X: Any) -> Any:
+    """Return what a transformer made of the training data in `fit`."""
     if step is None or isinstance(step, str):  # passthrough
         return X
-    again, seen = deepcopy(step), step.transform(X)
-    fitted = again.fit_transform(X, y)
-    off = abs(again.transform(X) - seen)
-    return fitted if off.max() <= 1e-9 * abs(seen).max() else seen
+    again = type(step).__name__ in _TREATED
+    return deepcopy(step).fit_transform(X) if again else step.transform(X)
 
 
 def _sparse_report(
@@ -149,19 +128,20 @@ def _sparse_report(
     del before.dense_coef_
     report, claimed = check_certificate(before, *data, P=P), float(model.sparse_error_)
     K = fit.raw.toarray() if hasattr(fit.raw, "toarray") else fit.raw
-    kernels = [K, 0.5 * K + 0.5 * K.T] if model.symmetrize else [K]
     C = (model.dual_coef_ - before.dual_coef_)[:, before.support_]
-    b = model.intercept_ - before.intercept_
-    rows = [_as_new(kernel, before.support_)[fit.kept] for kernel in kernels]
-    change = min(float(np.abs(part @ C.T + b).max()) for part in rows)
+    moved = _as_new(K, before.support_)[fit.kept] @ C.T + model.intercept_
+    change = float(np.abs(moved - before.intercept_).max())
     slack = fit.spread * float(np.abs(K).max() * np.abs(C).sum(axis=1).max())
     fine = np.isfinite(claimed) and change <= claimed * (1 + 1e-6) + slack
+    told = f"outputs change by at most {change:.6g}, claimed {claimed:.6g}"
     faults = faults + faults_of((fine, "sparse_error_ is smaller than that"))
-    head = f"{type(model).__name__}: the certificate is that of the model before. "
-    told = f"Outputs change by at most {change:.6g}, claimed {claimed:.6g}"
-    text = "\n- ".join([f"{head}{told}", *faults]) + f"\nbefore: {report}"
+    text = "\n- ".join([f"{type(model).__name__}: {told}", *faults])
     numbers = np.array([claimed]), np.array([change]), report.objective
-    return CertificateReport(not faults and report.holds, "none", *numbers, text)
+    holds, text = (
+        not faults and report.holds,
+        f"{text}\nThe certificate is that of the model before. {report}",
+    )
+    return CertificateReport(holds, "none", *numbers, text)
 
 
 def _as_new(K: Array, support: Array) -> Array:

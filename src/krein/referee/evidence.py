@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, rel_entr
@@ -25,12 +25,15 @@ from krein.referee.report import Evidence, Measured, faults_of
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 _FEASIBLE = 1e-9  # a point counts as feasible if it is to this share of its size
+_FREE = 1e-8  # variables this near to a bound, as a share of the largest, are there
 
 
-def norm(v: Array) -> float:
-    """Euclidean norm that neither overflows nor underflows."""
-    largest = float(np.abs(v).max(initial=0.0))
-    return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0
+def measured(terms: Callable[[Array], Array], f: Array, error: Array) -> Measured:
+    """Sum terms of outputs, each as far off as the error of its output can make it."""
+    at = terms(f)
+    off = np.maximum(np.abs(terms(f + error) - at), np.abs(terms(f - error) - at))
+    rounding = 64 * EPS * float(np.abs(at).sum())
+    return Measured(float(at.sum()), 2 * float(off.sum()) + rounding)
 
 
 class Loss(NamedTuple):
@@ -46,9 +49,9 @@ def _over(z: Array) -> Array:
     return np.maximum(z, 0.0)
 
 
-HINGE = Loss(_over, lambda z: 1.0 * (z > 0.0),
-             lambda z, q: (1 - q) * _over(z) + q * _over(-z), (0.0, 1.0))  # fmt: skip
 LOSSES = {
+    "hinge": Loss(_over, lambda z: 1.0 * (z > 0.0),
+                  lambda z, q: (1 - q) * _over(z) + q * _over(-z), (0.0, 1.0)),
     "squared": Loss(lambda z: z**2, lambda z: 2 * z,
                     lambda z, q: (z - q / 2) ** 2, (-np.inf, np.inf)),
     "squared_hinge": Loss(lambda z: _over(z) ** 2, lambda z: 2 * _over(z),
@@ -84,20 +87,19 @@ class Problem:
         """Return ``s c / w - y l'(z)``, zero at stationary points of a smooth loss."""
         return self.s * c / self.w - self.y * self.loss.slope(self.short(f))
 
-    def objective(self, c: Array, image: Array, f: Array, error: Array) -> Measured:
-        """Return what is minimised, and its rounding; `image` is K c."""
-        z = self.short(f)
-        value = float(self.w @ self.loss.value(z)) + 0.5 * self.s * float(c @ image)
-        slopes = self.w * (np.abs(self.loss.slope(z)) + error) + self.s * np.abs(c)
-        return Measured(value, float(slopes @ error) + 64 * EPS * abs(value))
+    def objective(self, c: Array, f: Array, error: Array, rest: Any = 0.0) -> Measured:
+        """Return what is minimised; f is K c and the rest."""
 
-    def gap(self, a: Array, f: Array, error: Array) -> tuple[float, float]:
-        """Return the sum for the nearest variables in the domain, and its rounding."""
-        z, w = self.short(f), np.maximum(self.w, 1e-300)
-        q = np.clip(self.s * a / w, *self.loss.ends)
-        slopes = [np.abs(self.loss.slope(z + e) - q) for e in (error, -error)]
-        slack = 2 * float(self.w @ (np.maximum(*slopes) * error))
-        return float(self.w @ self.loss.young(z, q)), slack
+        def terms(f: Array) -> Array:
+            penalty = 0.5 * self.s * c * (f - rest)
+            return self.w * self.loss.value(self.short(f)) + penalty
+
+        return measured(terms, f, error)
+
+    def gap(self, a: Array, f: Array, error: Array) -> Measured:
+        """Return the sum for the nearest variables in the domain."""
+        q = np.clip(self.s * a / np.maximum(self.w, 1e-300), *self.loss.ends)
+        return measured(lambda f: self.w * self.loss.young(self.short(f), q), f, error)
 
     # --------------------------------------------- the hinge: 0 <= a <= w, y'a = total
 
@@ -109,66 +111,58 @@ class Problem:
         k = int(np.searchsorted(np.cumsum(self.w[order]), share))
         b = float(kinks[order[min(k, order.size - 1)]])
         error = error + 4 * EPS * (np.abs(self.target) + abs(b))
-        gap, slack = self.gap(a, f + b, error)
+        gap, slack, _ = self.gap(a, f + b, error)
         return gap, slack + abs(b * (float(self.y @ a) - self.total))
 
-    def _ends(self, a: Array, f: Array, near: Array) -> tuple[float, float]:
+    def ends(self, a: Array, f: Array) -> tuple[float, float]:
         """Largest lower and smallest upper end that the variables leave for b."""
         kinks, plus = self.y * self.short(f), self.y > 0
+        near = _FREE * np.minimum(self.w, float(np.abs(a).max(initial=0.0)))
         grows, falls = a < self.w - near, a > near
         at_least = kinks[np.where(plus, grows, falls)]
         at_most = kinks[np.where(plus, falls, grows)]
         return float(at_least.max(initial=-np.inf)), float(at_most.min(initial=np.inf))
 
-    def violation(self, a: Array, f: Array) -> float:
-        """Maximal violating pair (Keerthi et al., 2001)."""
-        low, high = self._ends(a, f, 1e-9 * self.w)
-        return max(0.0, low - high)
+    def infeasible(self, a: Array) -> list[str]:
+        """Say where variables leave 0 <= a <= w, y'a = total."""
+        outside, excess = np.maximum(-a, a - self.w), float(self.y @ a) - self.total
+        size = max(float(np.abs(a).sum()), abs(self.total))
+        fine = np.all(outside <= _FEASIBLE * self.w) and abs(excess) <= _FEASIBLE * size
+        text = f"bounds are left by {outside.max():.3g}, y'a is off by {excess:.3g}"
+        return faults_of((fine, f"alpha_ is not feasible: {text}"))
 
-    def intercept_faults(
-        self, b: float, a: Array, f: Array, error: Array, floor: float = -np.inf
+    def faults(
+        self, a: Array, b: float, f: Array, error: Array, floor: float = -np.inf
     ) -> list[str]:
-        """Check b against the interval that optimality leaves for it, above `floor`.
+        """Check the variables, and b by the interval that optimality leaves for it.
 
-        Where the interval has one end only, that end is taken.
+        That is above `floor`; where it has one end only, that end is taken.
         """
-        near = 1e-7 * np.minimum(self.w, float(np.abs(a).max(initial=0.0)))
-        ends = [end for end in self._ends(a, f, near) if np.isfinite(end)]
+        lower, upper = self.ends(a, f)
+        ends = [end for end in (lower, upper) if np.isfinite(end)]
         size = max(np.abs(f).max(), np.abs(self.target).max(), *np.abs(ends))
-        slack = self.violation(a, f) + float(error.max()) + 1e-7 * float(size)
+        slack = max(0.0, lower - upper) + float(error.max()) + 1e-7 * float(size)
         low = max(min(ends, default=np.nan), floor) - slack
         high = max([*ends, floor]) + slack
         text = f"intercept_ is {b:.9g}, outside [{low:.9g}, {high:.9g}]"
-        return faults_of((low <= b <= high, text))
+        return self.infeasible(a) + faults_of((low <= b <= high, text))
 
-    def infeasible(self, a: Array) -> list[str]:
-        """Say where variables leave 0 <= a <= w, y'a = total."""
-        outside, total = np.maximum(-a, a - self.w), self.total
-        excess = abs(float(self.y @ a) - total)
-        balanced = excess <= _FEASIBLE * max(float(np.abs(a).sum()), abs(total))
-        return faults_of(
-            (np.all(outside <= _FEASIBLE * self.w),
-             f"alpha_ leaves its bounds by up to {outside.max():.3g}"),
-            (balanced, f"alpha_ is not feasible: |y'a - {total:g}| = {excess:.3g}"),
-        )  # fmt: skip
-
-    def dual_evidence(
-        self, a: Array, b: float, f: Array, error: Array, *, convex: bool = True,
-        least: float = 0.0, floor: float = -np.inf,
+    def evidence(
+        self, a: Array, b: float, f: Array, error: Array, faults: list[str], *,
+        convex: bool = True, least: float = 0.0, floor: float = -np.inf,
     ) -> Evidence:  # fmt: skip
         """Judge variables in the box by the outputs f = K c without b, and b.
 
         A relative gap refers to the value of the dual, or to `least` if that is more.
         """
-        value = float(self.target @ a) - 0.5 * float((self.y * a) @ f)
-        slack = float(np.abs(a) @ error)
-        slack += 8 * (a.size + 8) * EPS * float(np.abs(self.target) @ np.abs(a))
-        kind, found = "stationarity", Measured(self.violation(a, f), 2 * error.max())
-        if convex:
-            gap, rounding = self.best_gap(a, f, error)
-            if not a.any():  # the loss stands for the value
-                least = max(least, 1e-6 * float(self.w @ np.abs(self.target)))
-            unit = max(abs(value), least)
-            kind, found = "gap", Measured(gap, rounding + slack, unit)
-        faults = self.infeasible(a) + self.intercept_faults(b, a, f, error, floor)
-        return Evidence(Measured(value, slack), kind, found, faults)
+        faults = faults + self.faults(a, b, f, error, floor)
+        value = measured(lambda f: a * (self.target - 0.5 * self.y * f), f, error)
+        if not convex:  # a violating pair (Keerthi et al., 2001)
+            low, high = self.ends(a, f)
+            found = Measured(max(0.0, low - high), 2 * float(error.max()))
+            return Evidence(value, "stationarity", found, faults)
+        gap, slack = self.best_gap(a, f, error)
+        if not a.any():  # the loss stands for the value
+            least = max(least, 1e-6 * float(self.w @ np.abs(self.target)))
+        found = Measured(gap, slack + value.slack, max(abs(value.value), least))
+        return Evidence(value, "gap", found, faults)

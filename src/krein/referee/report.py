@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +13,6 @@ _MEANING = {  # weakest first
     "stationarity": "stationary point to a residual, others may be better",
     "gap": "global optimum to a gap",
 }
-# Kind and value of a certificate, objective and status of a row, and its tolerance.
-Claim = tuple[str, float, float, str, float]
 
 
 class Measured(NamedTuple):
@@ -26,8 +23,7 @@ class Measured(NamedTuple):
     unit: float = 1.0
 
 
-@dataclass
-class Evidence:
+class Evidence(NamedTuple):
     """What the referee found for one row.
 
     Attributes
@@ -41,40 +37,34 @@ class Evidence:
     faults : list of str
         What is wrong apart from the numbers: the point is not feasible, the
         attributes that predict are not those of the point that was certified.
-    notes : list of str
-        What is worth saying although nothing is wrong.
     """
 
     objective: Measured
     kind: str
     found: Measured
-    faults: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    faults: list[str]
 
-    def judge(self, claim: Claim) -> tuple[str, list[str]]:
-        """Say what holds of a claim and what does not, rounding counted."""
-        claimed, bound, objective, status, tol = claim
+    def judge(self, claim: Any, tol: float) -> list[str]:
+        """Say what of a `Result` does not hold, rounding counted."""
+        bound, objective = claim.certificate.value, claim.value
         (value, slack, _), (measure, rounding, unit) = self.objective, self.found
         recomputed = f"recomputed {measure:.6g} (rounding accounts for {rounding:.1g})"
-        faults = self.faults + faults_of(
+        solved = measure <= tol * (1 + 1e-6) * unit + rounding
+        return self.faults + faults_of(
             (abs(objective - value) <= slack,
              f"objective_ says {objective:.9g}, recomputed {value:.9g}"),
-            (claimed == self.kind, "a gap is claimed for a problem that is not convex"),
+            (claim.certificate.kind == self.kind,
+             "a gap is claimed for a problem that is not convex"),
             (measure <= bound * (1 + 1e-9) + rounding,
              f"{self.kind} claimed {bound:.6g}, {recomputed}"),
-            (status != "converged" or measure <= tol * (1 + 1e-6) * unit + rounding,
+            (solved or claim.status != "converged",
              f"says converged with tol={tol:g}, but {recomputed}"),
         )  # fmt: skip
-        return "none" if self.faults or status == "diverged" else self.kind, faults
 
 
 def faults_of(*checks: tuple[bool | np.bool_, str]) -> list[str]:
     """Return the texts of those checks that are not true."""
     return [text for fine, text in checks if not fine]
-
-
-def _some(values: np.ndarray) -> str:
-    return np.array2string(values, precision=6, threshold=4)
 
 
 @dataclass(frozen=True)
@@ -116,37 +106,27 @@ class CertificateReport:
     objective: np.ndarray
     text: str
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text
 
-    def _repr_html_(self) -> str:
-        holds = {True: "yes", False: "no", None: "not checked"}[self.holds]
-        rows = {"holds": holds, "statement": _MEANING[self.kind],
-                "claimed": _some(self.claimed),
-                "recomputed": _some(self.recomputed)}  # fmt: skip
-        cells = [f"<tr><th>{k}</th><td>{html.escape(v)}</td>" for k, v in rows.items()]
-        table = f"<table><caption>krein certificate</caption>{''.join(cells)}</table>"
-        return f"{table}<pre>{html.escape(self.text)}</pre>"
 
-
-@np.errstate(over="ignore")  # rounding beyond the largest number is infinite
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is no claim
 def report_on(
-    name: str, rows: Iterable[tuple[Evidence, Claim]], faults: list[str]
+    name: str, rows: Iterable[tuple[Evidence, Any]], faults: list[str], tol: float
 ) -> CertificateReport:
     """One report from evidence and claims of all rows, and faults of the whole."""
-    kinds, numbers, wrong, notes = [], [], [*faults], dict[str, None]()
-    for i, (evidence, claim) in enumerate(rows):
-        kind, own = evidence.judge(claim)
-        kinds.append(kind)
-        numbers.append((claim[1], evidence.found.value, evidence.objective.value))
-        wrong += [f"row {i}: {fault}" for fault in own]
-        notes |= dict.fromkeys(f"note: {note}" for note in evidence.notes)
+    kinds, numbers, wrong = [], [], [*faults]
+    for i, (found, claim) in enumerate(rows):
+        certified = not found.faults and claim.status != "diverged"
+        kinds.append(found.kind if certified else "none")
+        numbers.append((claim.certificate.value, found.found[0], found.objective[0]))
+        wrong += [f"row {i}: {fault}" for fault in found.judge(claim, tol)]
     kind = next((k for k in _MEANING if k in kinds), "none")
     claimed, recomputed, objective = np.array(numbers).reshape(-1, 3).T
-    head = "does not hold" if wrong else "holds"
-    lines = [f"{name}: the certificate {head} ({_MEANING[kind]})"]
-    lines.append(f"claimed {_some(claimed)}, recomputed {_some(recomputed)}")
-    text = "\n".join([*lines, *(f"- {fault}" for fault in wrong), *notes])
+    head = f"the certificate {'does not hold' if wrong else 'holds'} ({_MEANING[kind]})"
+    some = [np.array2string(x, precision=6, threshold=4) for x in (claimed, recomputed)]
+    text = f"{name}: {head}\nclaimed {some[0]}, recomputed {some[1]}"
+    text = "\n- ".join([text, *wrong])
     return CertificateReport(not wrong, kind, claimed, recomputed, objective, text)
 
 

@@ -14,7 +14,7 @@ from krein.validation import check_similarity
 from krein.words import warn_user
 
 Diagonal = Literal["free", "keep", "unit"]
-_NO_ROOM = "; not converged, the entries leave no room"
+_NO_ROOM = "; not converged: free some entries, or lower min_eigenvalue"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Repaired:
         Whether the gap is within the tolerance.
     n_iter : int
         Number of eigendecompositions.
-    multipliers : csr_array of shape (n, n)
+    multipliers : sparse array of shape (n, n)
         The dual solution, one multiplier per fixed entry: the evidence for the gap.
     diagonal, min_eigenvalue, weight, fixed, tol
         As they were given.
@@ -156,98 +156,69 @@ def nearest_psd(
     True
     """
     G = check_similarity(K, name="K")
-    G = 0.5 * (G + G.T)
-    mask = _check_fixed(fixed, G.shape[0])
-    w = None if weight is None else _check_weight(weight, G.shape[0])
-    goal = _goal(G, diagonal, mask, float(min_eigenvalue))
-    settled = ~np.isnan(goal)
-    # The solver works on numbers near 1.
-    scale = max(float(np.abs(G).max()), float(np.abs(goal[settled]).max(initial=0.0)))
-    weights = np.ones(len(G)) if w is None else w
-    scale, heaviest = scale or 1.0, float(weights.max())
-    root = np.sqrt(weights / heaviest)
-    problem = Problem.of(G / scale, goal / scale, min_eigenvalue / scale, root)
-    point, n_iter = solve(problem, tol)
-    _refuse_infeasible(problem, point, K)
-    if not point.solved(tol):
-        warn_user(
-            f"nearest_psd stopped after {n_iter} eigendecompositions with a relative "
-            f"gap of {point.gap / max(point.value, 1e-300):.2g}, entries met to "
-            f"{point.shortfall:.2g}; they leave next to no freedom: free some of them, "
-            "or lower min_eigenvalue",
-            ConvergenceWarning,
-        )
-    X = problem.original(point.X) * scale
-    X[settled] = goal[settled]
-    unit = scale * heaviest
-    distance, gap = float(np.sqrt(2.0 * point.value)) * unit, point.gap * unit**2
-    status = "converged" if point.solved(tol) else "max_iter"
-    multipliers = problem.multipliers(point.y) * (unit * heaviest)
-    given = diagonal, float(min_eigenvalue), w, mask, tol
-    return Repaired(_like(K, X), distance, gap, status, n_iter, multipliers, *given)
-
-
-# ------------------------------------------------------------------------------- input
-
-
-def _check_fixed(fixed: Any, n: int) -> np.ndarray | None:
-    if fixed is None:
-        return None
-    mask = np.asarray(fixed)
-    if mask.shape != (n, n) or mask.dtype != bool:
-        given = f"{mask.dtype} {mask.shape}"
-        raise ValueError(f"fixed must be a boolean array {(n, n)}, got {given}")
-    if not np.array_equal(mask, mask.T):
-        raise ValueError("fixed is not symmetric; pass fixed | fixed.T")
-    return mask
-
-
-def _check_weight(weight: Any, n: int) -> Array:
-    w = np.asarray(weight, dtype=np.float64)
+    G, n = 0.5 * (G + G.T), len(G)
+    w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     if w.shape != (n,) or not (np.isfinite(w).all() and (w > 0).all()):
         raise ValueError(f"weight must hold {n} positive numbers")
-    return w
+    goal = _goal(G, diagonal, fixed, float(min_eigenvalue))
+    # The solver works on numbers near 1.
+    scale = float(np.fmax(np.abs(G), np.abs(goal)).max()) or 1.0
+    heaviest, lift = float(w.max()), min_eigenvalue / scale * np.eye(n)
+    outer = np.sqrt(np.outer(w / heaviest, w / heaviest))
+    problem = Problem.of(outer * (G / scale - lift), outer * (goal / scale - lift))
+    point, n_iter = solve(problem, tol)
+    if point.shortfall > FEASIBLE and infeasible(problem, point):
+        raise ValueError(_conflict(problem, point, K))
+    X = np.where(np.isnan(goal), (point.X / outer + lift) * scale, goal)
+    unit, solved = scale * heaviest, point.solved(tol)
+    distance, gap = float(np.sqrt(2.0 * point.value)) * unit, point.gap * unit**2
+    multipliers = problem.adjoint(point.y).multiply(outer * (unit * heaviest))
+    status = "converged" if solved else "max_iter"
+    mask = None if fixed is None else np.asarray(fixed)
+    given = diagonal, float(min_eigenvalue), None if weight is None else w, mask, tol
+    found = _like(K, X), distance, gap, status, n_iter, multipliers
+    repaired = Repaired(*found, *given)
+    if not solved:
+        warn_user(f"nearest_psd: {repaired.text}", ConvergenceWarning)
+    return repaired
 
 
-def _goal(G: Array, diagonal: str, mask: np.ndarray | None, least: float) -> Array:
+def _goal(G: Array, diagonal: str, fixed: Any, least: float) -> Array:
     """Return the values of the entries that are settled, NaN elsewhere."""
     if diagonal not in ("free", "keep", "unit"):
         raise ValueError(f"diagonal must be 'free', 'keep' or 'unit', got {diagonal!r}")
     if not (np.isfinite(least) and least >= 0.0):
         raise ValueError(f"min_eigenvalue must be 0 or positive, got {least!r}")
-    goal = np.full_like(G, np.nan)
-    if mask is not None:
+    goal, mask = np.full_like(G, np.nan), np.asarray(fixed)
+    if fixed is not None:
+        if mask.dtype != bool or mask.shape != G.shape or (mask != mask.T).any():
+            text = f"symmetric boolean array {G.shape}, such as fixed | fixed.T"
+            raise ValueError(f"fixed must be a {text}, got {mask.dtype} {mask.shape}")
         goal[mask] = G[mask]
     if diagonal != "free":
         np.fill_diagonal(goal, 1.0 if diagonal == "unit" else G.diagonal())
     low = np.flatnonzero(goal.diagonal() <= least)
     if low.size:
-        i = int(low[0])
         raise ValueError(
-            f"the diagonal entry of item {i} is to be {goal[i, i]:.4g}, not above "
-            f"min_eigenvalue = {least:g}, which leaves only zeros in its row. Use "
-            "diagonal='free' or 'unit', a smaller min_eigenvalue, or leave the item out"
+            f"the diagonal entry of item {low[0]} is to be at most min_eigenvalue = "
+            f"{least:g}, which leaves only zeros in its row. Use diagonal='free' or "
+            "'unit', a smaller min_eigenvalue, or leave the item out"
         )
     return goal
 
 
 def _like(K: Any, X: Array) -> Any:
     """Put the matrix into a frame if K was one."""
-    if not hasattr(K, "columns"):
-        return X
-    if hasattr(K, "index"):
+    frame = hasattr(K, "columns")
+    if frame and hasattr(K, "index"):
         return type(K)(X, index=K.index, columns=K.columns)
-    return type(K)(X, schema=list(K.columns))
+    return type(K)(X, schema=list(K.columns)) if frame else X
 
 
-def _refuse_infeasible(problem: Problem, point: Point, K: Any) -> None:
-    if point.shortfall <= FEASIBLE or not infeasible(problem, point):
-        return
+def _conflict(problem: Problem, point: Point, K: Any) -> str:
     worst = np.argsort(-np.abs(point.y) * (problem.rows != problem.columns))[:3]
     names = list(K.columns) if hasattr(K, "columns") else range(len(problem.G))
     places = zip(problem.rows[worst], problem.columns[worst], strict=True)
     pairs = ", ".join(f"({names[i]}, {names[j]})" for i, j in places)
-    raise ValueError(
-        "no positive semidefinite matrix has these fixed entries (proved by their "
-        f"multipliers); free some of them, first those that pull most: {pairs}"
-    )
+    proved = "no positive semidefinite matrix has these fixed entries (proved by their"
+    return f"{proved} multipliers); free some, first those that pull most: {pairs}"

@@ -40,28 +40,16 @@ class Problem:
     rows: np.ndarray
     columns: np.ndarray
     values: Array  # of the entries, not scaled by sqrt 2
-    least: float
-    root: Array
+    factor: Array  # their scale, for A A* = I
+    diagonal_only: bool  # the whole diagonal is settled, and nothing else
 
     @classmethod
-    def of(cls, G: Array, goal: Array, least: float, root: Array) -> Problem:
+    def of(cls, G: Array, goal: Array) -> Problem:
         """Settle the entries of `goal` that are not NaN."""
         rows, columns = np.nonzero(np.triu(~np.isnan(goal)))
-        values = goal[rows, columns] - least * (rows == columns)
-        values = values * root[rows] * root[columns]
-        G = (G - least * np.eye(G.shape[0])) * np.outer(root, root)
-        return cls(G, rows, columns, values, least, root)
-
-    @property
-    def factor(self) -> Array:
-        """Scale of the entries, for A A* = I."""
-        return np.where(self.rows == self.columns, 1.0, np.sqrt(2.0))
-
-    @property
-    def diagonal_only(self) -> bool:
-        """The whole diagonal is settled, and nothing else."""
-        whole = self.rows.size == len(self.G)
-        return whole and bool(np.all(self.rows == self.columns))
+        factor = np.where(rows == columns, 1.0, np.sqrt(2.0))
+        whole = rows.size == len(G) and bool(np.all(rows == columns))
+        return cls(G, rows, columns, goal[rows, columns], factor, whole)
 
     def adjoint(self, y: Array) -> Any:
         """A* y, sparse."""
@@ -72,8 +60,7 @@ class Problem:
     def of_product(self, L: Array, R: Array) -> Array:
         """A (L R' + R L')."""
         T = L @ R.T
-        pairs = T[self.rows, self.columns] + T[self.columns, self.rows]
-        return self.factor * pairs
+        return self.factor * (T[self.rows, self.columns] + T[self.columns, self.rows])
 
     def feasible(self, Z: Array) -> Array:
         """Return a matrix near Z with the entries; scaled where that is enough."""
@@ -84,15 +71,6 @@ class Problem:
         X[self.rows, self.columns] = self.values
         X[self.columns, self.rows] = self.values
         return X
-
-    def original(self, X: Array) -> Array:
-        """Undo weights and min_eigenvalue."""
-        return X / np.outer(self.root, self.root) + self.least * np.eye(len(self.G))
-
-    def multipliers(self, y: Array) -> Any:
-        """Return the multipliers of the entries of X, as a symmetric matrix."""
-        R = scipy.sparse.diags_array(self.root)
-        return scipy.sparse.csr_array(R @ self.adjoint(y) @ R)
 
 
 @dataclass(frozen=True)
@@ -123,15 +101,15 @@ class Point:
         X = problem.feasible(Z)
         size, large = float(np.linalg.norm(M)), float(np.linalg.norm(X))
         rounding = _EPS * (8.0 * large * float(np.linalg.norm(N)) + _EPS * size**2)
-        gap = 0.5 * float(np.sum((X - (M + N)) ** 2)) + max(float(np.sum(X * N)), 0.0)
-        gap += rounding
+        gap = 0.5 * float(np.sum((X - (M + N)) ** 2)) + rounding
+        gap += max(float(np.sum(X * N)), 0.0)
         b = problem.factor * problem.values
         gradient = problem.factor * Z[problem.rows, problem.columns] - b
         above = spectrum.eigenvalues[positive]
         theta = 0.5 * float(above @ above) - float(b @ y)
         # Scaling keeps X positive semidefinite; setting entries need not.
-        scaled = problem.diagonal_only
-        shortfall = 0.0 if scaled else float(np.linalg.norm(X - Z)) / (size or 1.0)
+        shortfall = float(np.linalg.norm(X - Z)) / (size or 1.0)
+        shortfall = 0.0 if problem.diagonal_only else shortfall
         value = 0.5 * float(np.sum((X - problem.G) ** 2))
         return cls(y, theta, gradient, spectrum, X, value, gap, rounding, shortfall)
 
@@ -147,24 +125,20 @@ class Point:
 def solve(problem: Problem, tol: float) -> tuple[Point, int]:
     """Newton steps on the dual; returns the best point and the number of `eigh`."""
     start = problem.values - problem.G[problem.rows, problem.columns]
-    point = Point.at(problem, problem.factor * start)
-    evaluations = 1
+    point, evaluations = Point.at(problem, problem.factor * start), 1
     for _ in range(_MAX_ITER):
         if point.solved(tol) or problem.rows.size == 0 or infeasible(problem, point):
             break
         step = _newton_step(problem, point)
-        slope, length = float(point.gradient @ step), 1.0
-        while True:
+        slope, noise = float(point.gradient @ step), 4.0 * _EPS * abs(point.theta)
+        for length in 0.5 ** np.arange(20):
             trial = Point.at(problem, point.y + length * step)
             evaluations += 1
-            noise = 4.0 * _EPS * abs(point.theta)
             if trial.theta <= point.theta + _ARMIJO * length * slope + noise:
                 break
-            length *= 0.5
-            if length < 1e-6:
-                return point, evaluations
         stalled = np.linalg.norm(trial.gradient) >= np.linalg.norm(point.gradient)
-        if stalled and trial.theta >= point.theta - noise:
+        rising = trial.theta > point.theta + noise  # no step was short enough
+        if rising or (stalled and trial.theta >= point.theta - noise):
             break
         point = trial
     return point, evaluations
@@ -219,13 +193,10 @@ def infeasible(problem: Problem, point: Point) -> bool:
     ``b'h = <X, A*h> <= T max(lambda_max(A*h), 0)``.
     """
     on_diagonal = problem.rows == problem.columns
-    known = np.zeros(len(problem.G), dtype=bool)
-    known[problem.rows[on_diagonal]] = True
-    inside = known[problem.rows] & known[problem.columns]
+    known, trace = problem.rows[on_diagonal], float(problem.values[on_diagonal].sum())
+    inside = np.isin(problem.rows, known) & np.isin(problem.columns, known)
     h = np.where(inside, point.y, 0.0)
-    gain = float((problem.factor * problem.values) @ h)
-    size = float(np.linalg.norm(h))
-    trace = float(problem.values[on_diagonal].sum())
+    gain, size = float((problem.factor * problem.values) @ h), float(np.linalg.norm(h))
     # Cheap first: the dual must have grown far beyond what the trace allows.
     if problem.diagonal_only or gain <= 0.0 or size < 10.0 * trace:
         return False
