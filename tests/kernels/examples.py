@@ -130,9 +130,7 @@ EXAMPLES = {
     "rbf": Example(VECTORS, vectors.rbf, {"gamma": 0.7}),
     "laplacian": Example(VECTORS, vectors.laplacian, {"gamma": 0.7}),
     "thin_plate": Example(VECTORS, vectors.thin_plate, {"exponent": 2}),
-    "thin_plate_order": Example(VECTORS, vectors.thin_plate_order, {"order": 3}),
     "multiquadric": Example(VECTORS, vectors.multiquadric, {"c": 0.5, "power": 1.5}),
-    "log": Example(VECTORS, vectors.log, {"power": 1.0, "c": 0.5}),
     "tanimoto": Example(FINGERPRINTS, vectors.tanimoto),
     "gower": Example(TABLE, objects.gower, GOWER_PARAMS),
     "sigmoid": Example(
