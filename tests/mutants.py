@@ -124,8 +124,8 @@ MUTANTS = [
     Mutant("kernels/distances.py", "np.exp(-gamma * D**2)", "np.exp(-gamma * D)",
            "tests/kernels"),
     # files and stores
-    Mutant("store/files.py", 'encoding="utf-8")\n        yield\n',
-           'encoding="utf-8")\n        yield\n'
+    Mutant("store/files.py", "    with lock:\n        yield\n",
+           "    with lock:\n        yield\n"
            "    (folder / LOCK).unlink(missing_ok=True)\n",
            "tests/store/test_lock.py"),
     Mutant("store/blocks.py", "digest == self._digest(numbers)", "True",

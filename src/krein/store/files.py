@@ -9,10 +9,10 @@ is removed when it is a day old.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import secrets
-import socket
 import stat
 import time
 from collections.abc import Iterator
@@ -21,8 +21,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from filelock import FileLock, Timeout
-
-from krein.store.sharing import checksum
 
 _LONG_AGO = 86400.0  # seconds; no file is being written that was not touched since
 
@@ -51,7 +49,8 @@ def check_writable(path: str | os.PathLike, *, overwrite: bool = False) -> Path:
         )
     if path.exists() and not overwrite:
         raise FileExistsError(
-            f"{path} exists; remove it, choose another name or pass overwrite=True"
+            f"{path} exists; remove it or choose another name (krein.save_model also "
+            "takes overwrite=True)"
         )
     return path
 
@@ -149,8 +148,8 @@ def _temporary(path: Path) -> Path:
 # ------------------------------------------------------------------------------------
 # Locks
 
-# Both stay in the folder: a lock file that is removed could be another run's by then.
-LOCK, HOLDER = "lock", "lock.holder"
+# It stays in the folder: a lock file that is removed could be another run's by then.
+LOCK = "lock"
 
 
 class StoreInUseError(OSError):
@@ -177,20 +176,10 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
         lock = FileLock(folder / LOCK).acquire(blocking=False)
     except Timeout:
         raise StoreInUseError(
-            f"{_holder(folder)} is working in {folder}: wait for it or choose another "
-            "place"
+            f"another run is working in {folder}: wait for it or choose another place"
         ) from None
     with lock:
-        text = f"process {os.getpid()} on {socket.gethostname()}"
-        (folder / HOLDER).write_text(text, encoding="utf-8")
         yield
-
-
-def _holder(folder: Path) -> str:
-    try:
-        return (folder / HOLDER).read_text(encoding="utf-8") or "another process"
-    except (OSError, UnicodeError):
-        return "another process"
 
 
 class RecordStore:
@@ -257,4 +246,5 @@ def read_record(path: Path, key: str | None = None) -> dict[str, Any] | None:
 
 
 def _sum(key: str, record: dict[str, Any]) -> str:
-    return checksum(json.dumps([key, record], sort_keys=True).encode())
+    text = json.dumps([key, record], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

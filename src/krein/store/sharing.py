@@ -33,13 +33,6 @@ _PLAIN = (bool, int, float, complex, type(None), str, bytes)
 _RESOURCES = (io.IOBase, type(Lock()))
 
 
-def checksum(data: Any) -> str:
-    """Digest of bytes, or of the numbers of an array."""
-    if isinstance(data, np.ndarray):
-        data = np.ascontiguousarray(data).data
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
 def fingerprint(*parts: Any) -> str:
     """128-bit digest of contents: equal for equal values, whoever made them.
 
