@@ -149,22 +149,23 @@ class Band:
         first = max(1, d - m, -((above - d) // 2))
         return first, min(n, d - 1, (d + below) // 2)
 
-    def outside(self, d: int, rows: np.ndarray) -> np.ndarray | None:
-        """Cells that are in the widest band, but not in that of their pair."""
-        if np.ptp(self.below) == 0 and np.ptp(self.above) == 0:
-            return None
-        apart = (2 * rows - d)[:, None]
-        return (apart > self.below) | (-apart > self.above)
+    def close(self, cells: np.ndarray, d: int, rows: np.ndarray) -> None:
+        """Close cells that are in the widest band, but not in that of their pair."""
+        if np.ptp(self.below) or np.ptp(self.above):
+            apart = (2 * rows - d)[:, None]
+            cells[(apart > self.below) | (-apart > self.above)] = np.inf
 
 
-def _diagonals(costs: Costs, band: Band, last: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield d and D[i, d - i] by i, for d = 1, ..., last; good until the next one."""
+def _batch_distances(costs: Costs, lengths: np.ndarray, band: Band) -> np.ndarray:
+    """D at each pair's own lengths, given as two rows; one diagonal at a time."""
     n, m = costs.first_column.shape[0] - 1, costs.first_row.shape[0] - 1
-    shape = (n + 2, costs.first_row.shape[1])
-    before, previous, current = (np.full(shape, np.inf) for _ in range(3))
-    scratch = np.empty(shape)
+    ends = lengths.sum(axis=0)
+    found = np.empty(ends.size)
+    # D[i, d - i] by i for the diagonals d - 2, d - 1 and d.
+    before, previous, current = np.full((3, n + 2, ends.size), np.inf)
+    scratch = np.empty(current.shape)
     previous[0] = 0.0
-    for d in range(1, last + 1):
+    for d in range(1, int(ends.max()) + 1):
         first, end = band.rows(d, n, m)
         if first <= end:
             cells, spare = current[first : end + 1], scratch[first : end + 1]
@@ -177,20 +178,10 @@ def _diagonals(costs: Costs, band: Band, last: int) -> Iterator[tuple[int, np.nd
         on_row, on_column = first == 1 and d <= m, end == d - 1 and d <= n
         current[first - 1] = costs.first_row[d] if on_row else np.inf
         current[end + 1] = costs.first_column[d] if on_column else np.inf
-        outside = band.outside(d, np.arange(first - 1, end + 2))
-        if outside is not None:
-            current[first - 1 : end + 2][outside] = np.inf
-        yield d, current
-        before, previous, current = previous, current, before
-
-
-def _batch_distances(costs: Costs, lengths: np.ndarray, band: Band) -> np.ndarray:
-    """D at each pair's own lengths, given as two rows."""
-    ends = lengths.sum(axis=0)
-    found = np.empty(ends.size)
-    for d, cells in _diagonals(costs, band, int(ends.max())):
+        band.close(current[first - 1 : end + 2], d, np.arange(first - 1, end + 2))
         here = np.flatnonzero(ends == d)
-        found[here] = cells[lengths[0, here], here]
+        found[here] = current[lengths[0, here], here]
+        before, previous, current = previous, current, before
     return found
 
 

@@ -19,13 +19,9 @@ _MEAN_RADIUS_KM = 6371.0088
 def _check_place(item: Any) -> np.ndarray:
     """Return latitude and longitude in radians."""
     place = distances.check_numbers(item, "latitude and longitude", (1,))
-    if place.size != 2:
-        raise ValueError("must have two columns, latitude and longitude")
-    for value, word, limit in zip(
-        place, ("latitude", "longitude"), (90, 360), strict=True
-    ):
-        if abs(value) > limit:
-            raise ValueError(f"has {word} {value:g}; expected degrees, latitude first")
+    if place.size != 2 or (np.abs(place) > (90, 360)).any():
+        given = f"is {place.tolist()}"
+        raise ValueError(f"{given}; expected degrees of latitude and longitude")
     return np.radians(place)
 
 
@@ -97,20 +93,14 @@ def wasserstein_1d_kernel(X, Y=None):
     first, second = distances.check_both(X, Y, _sorted_sample)
     if len({sample.size for sample in (*first, *second)}) == 1:
         return cdist(np.stack(first), np.stack(second), "cityblock") / first[0].size
-    return distances.each_pair(first, second, _one_distance)
-
-
-def _one_distance(x: np.ndarray, y: np.ndarray) -> float:
-    if x.size == y.size:
-        return float(np.abs(x - y).mean())
-    return float(wasserstein_distance(x, y))
+    return distances.each_pair(first, second, wasserstein_distance)
 
 
 def _pointwise_distances(X: Any, Y: Any = None, *, distance: Any) -> np.ndarray:
     """Matrix of a callable distance, one pair at a time."""
     if not callable(distance):
         raise TypeError(f"distance must be a callable d(x, y), got {distance!r}")
-    D = distances.each_pair(X, X if distances.same_items(X, Y) else Y, distance)
+    D = distances.each_pair(*distances.check_both(X, Y, lambda x: x), distance)
     if not np.isfinite(D).all() or D.min() < 0:
         i, j = np.argwhere(~np.isfinite(D) | (D < 0))[0]
         raise ValueError(f"distance returned {D[i, j]!r} for the items {i} and {j}")

@@ -37,12 +37,9 @@ def _check_one(item: Any) -> np.ndarray:
 
 def _check_pair(X: Any, Y: Any) -> tuple[list, list]:
     first, second = distances.check_both(X, Y, _check_one)
-    n_channels = first[0].shape[0]
-    for name, series in (("X", first), ("Y", second)):
-        for i, item in enumerate(series):
-            if item.shape[0] != n_channels:
-                own = f"{name}[{i}] has {item.shape[0]} channels"
-                raise ValueError(f"{own}, X[0] has {n_channels}; they must agree")
+    channels = {item.shape[0] for item in (*first, *second)}
+    if len(channels) > 1:
+        raise ValueError(f"series have {sorted(channels)} channels; they must agree")
     return first, second
 
 

@@ -55,11 +55,6 @@ def squared_distances(X: Array, Y: Array | None) -> Array:
     return D
 
 
-def _positive(name: str, value: float) -> None:
-    if not value > 0:
-        raise ValueError(f"{name} must be positive, got {value!r}")
-
-
 def thin_plate_order(exponent: float = 3) -> int:
     """Order of conditional positive definiteness of the polyharmonic kernel."""
     if exponent % 2 == 0:
@@ -99,7 +94,8 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
     array([[0., 8.],
            [8., 0.]])
     """
-    _positive("exponent", exponent)
+    if not exponent > 0:
+        raise ValueError(f"exponent must be positive, got {exponent!r}")
     D = squared_distances(X, Y)
     if exponent % 2 == 0:
         D = 0.5 * xlogy(D ** (exponent // 2), D)
@@ -142,9 +138,11 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     array([[-3., -5.],
            [-5., -3.]])
     """
-    _positive("c", c)
-    if not power > 0 or power == int(power):
-        raise ValueError(f"power must be positive and not an integer, got {power!r}")
+    if not (c > 0 and power > 0) or power == int(power):
+        raise ValueError(
+            "c must be positive, and power positive and not an integer, got "
+            f"c={c!r}, power={power!r}"
+        )
     return (-1.0) ** ceil(power) * (c * c + squared_distances(X, Y)) ** power
 
 
