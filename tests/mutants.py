@@ -134,7 +134,7 @@ MUTANTS = [
            "__import__('shutil').copyfile(temporary, path)", "tests/store"),
     Mutant("validation.py", "if worst > rtol * largest:", "if worst > 0.1 * largest:",
            "tests/estimators/test_bad_input.py tests/test_validation.py"),
-    Mutant("items.py", "if _is_missing(value):", "if False:",
+    Mutant("items.py", "if is_missing(value):", "if False:",
            "tests/fuzz/test_corpus.py"),
     # the referee itself
     Mutant("referee/report.py", "measure <= bound * (1 + 1e-9) + rounding",

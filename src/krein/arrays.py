@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -136,29 +137,20 @@ def available_memory() -> int | None:
 def parse_bytes(text: str) -> int:
     """Read ``"500MB"``, ``"4GB"`` or a number of bytes."""
     units = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-    word = text.strip().upper()
-    try:
-        for unit, factor in units.items():
-            if word.endswith(unit):
-                return int(float(word.removesuffix(unit)) * factor)
-        return int(float(word))
-    except ValueError:
+    found = re.fullmatch(r"([\d.]+(?:E\+?\d+)?) *([KMGT]B)?", text.strip().upper())
+    if found is None:
         raise ValueError(
             f"a memory limit must be bytes or a number with KB, MB, GB or TB, "
             f"got {text!r}"
-        ) from None
+        )
+    return int(float(found[1]) * units.get(found[2], 1))
 
 
 def _free_memory() -> int | None:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
+        text = Path("/proc/meminfo").read_text()
+        return int(text.partition("MemAvailable:")[2].split()[0]) * 1024
+    except (OSError, IndexError):
         return None
 
 
@@ -196,17 +188,15 @@ MATRICES = {
     "a spectral fit": 6,
     "the eigendecomposition": 5,
     "the exact diagnosis": 5,
-    "the eigendecomposition of a component": 4,
     "a spectral fit of one side": 3,
     "a one-sided spectrum": 2,
     "the estimated diagnosis": 3,
     "a conditionally positive definite fit": 3,
-    "a dense copy": 2,
 }
 
 
-def matrices_for(work: str, n: int) -> tuple[float, str]:
-    """Bytes of the matrices that work on n items needs, and words for it.
+def require_for(work: str, n: int, instead: str) -> None:
+    """Raise MemoryError if the matrices that work on n items needs will not fit.
 
     Parameters
     ----------
@@ -214,13 +204,10 @@ def matrices_for(work: str, n: int) -> tuple[float, str]:
         A key of `MATRICES`.
     n : int
         Number of items.
+    instead : str
+        What the user can do.
     """
-    return MATRICES[work] * 8.0 * n * n, f"{work} of {n} items"
-
-
-def require_for(work: str, n: int, instead: str) -> None:
-    """Raise MemoryError if the matrices that work on n items needs will not fit."""
-    require_memory(*matrices_for(work, n), instead)
+    require_memory(MATRICES[work] * 8.0 * n * n, f"{work} of {n} items", instead)
 
 
 def require_for_spectral_fit(n: int, *, one_sided: bool) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from krein.items import is_missing
 from krein.kernels.distances import check_each, same_items
 from krein.kernels.registry import register_kernel
 from krein.words import warn_user
@@ -45,14 +46,7 @@ def _column_values(column: Any) -> list[Any]:
     values = column.to_list()
     if str(column.dtype) != "category":
         return values
-    return [None if _is_missing(value) else str(value) for value in values]
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN, and what pandas has for missing entries."""
-    if isinstance(value, float | np.floating):
-        return math.isnan(value)
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
+    return [None if is_missing(value) else str(value) for value in values]
 
 
 def _row(row: Any) -> Row:
@@ -65,7 +59,7 @@ def _row(row: Any) -> Row:
 
 
 def _cell(value: Any) -> float | bool | str | None:
-    if _is_missing(value):
+    if is_missing(value):
         return None
     if isinstance(value, str):
         return str(value)
