@@ -62,10 +62,8 @@ class Tiling:
 
     def pairs_of(self, block: Block) -> int:
         """Number of pairs that are evaluated in a block."""
-        height, width = (s.stop - s.start for s in block)
-        if self.symmetric and block[0] == block[1]:
-            return height * (height + 1) // 2
-        return height * width
+        rows, columns = block
+        return (rows.stop - rows.start) * (columns.stop - columns.start)
 
     def mirrored(self, block: Block, numbers: Array) -> Iterator[tuple[Block, Array]]:
         """Yield a block and, where there is one, its mirror image."""
@@ -124,21 +122,11 @@ class BlockStore:
         else:
             (self.path / "store.json").unlink(missing_ok=True)
             shutil.rmtree(self.path / "blocks", ignore_errors=True)
-            self._require_disk(*tiling.shape)
             layout = {"size": tiling.size, "width": tiling.width}
             record = {"key": key, "block": layout}
             files.RecordStore(self.path).write("store", key, record)
         self.tiling, self.blocks = tiling, list(tiling)
         (self.path / "blocks").mkdir(exist_ok=True)
-
-    def _require_disk(self, n: int, m: int) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(self.path).free
-        if 8 * n * m > free:
-            raise OSError(
-                f"{n} x {m} similarities need {8 * n * m / 1e9:.3g} GB, {self.path} "
-                f"has {free / 1e9:.3g} GB free: choose another disk, or fewer items"
-            )
 
     def file(self, block: int) -> Path:
         """Where a block lies."""

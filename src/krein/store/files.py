@@ -1,7 +1,7 @@
 """Write a file completely or not at all, and one run at a time in a folder.
 
 A lock is one of the system, freed when its process dies. What a killed run was writing
-is removed when it is a day old.
+stays beside its place, as ``.krein-*.tmp``.
 
 `RecordStore` keeps finished work as small JSON files, each with its key and a checksum.
 """
@@ -14,15 +14,12 @@ import json
 import os
 import secrets
 import stat
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from filelock import FileLock, Timeout
-
-_LONG_AGO = 86400.0  # seconds; no file is being written that was not touched since
 
 
 def check_writable(path: str | os.PathLike, *, overwrite: bool = False) -> Path:
@@ -65,10 +62,9 @@ def atomic_write(
     r"""Open a temporary file that becomes `path` when the block ends without error.
 
     The file is written next to its destination, forced to disk and renamed, so a
-    reader sees the old file or the whole new one, also after a crash. What killed runs
-    left in the folder is removed after a day. A file that is replaced hands its
-    permissions on; a symbolic link is followed: the file it points to is replaced, the
-    link stays.
+    reader sees the old file or the whole new one, also after a crash. A file that is
+    replaced hands its permissions on; a symbolic link is followed: the file it points
+    to is replaced, the link stays.
 
     Parameters
     ----------
@@ -98,7 +94,6 @@ def atomic_write(
     path = check_writable(path, overwrite=overwrite)
     if path.is_symlink():
         path = check_writable(os.path.realpath(path), overwrite=overwrite)
-    sweep(path.parent)
     temporary = _temporary(path)
     as_text: dict[str, Any] = {"encoding": "utf-8", "newline": ""} if text else {}
     try:
@@ -130,14 +125,6 @@ def replace_file(path: Path, content: bytes) -> None:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def sweep(folder: Path) -> None:
-    """Remove temporary files that nobody has written to for a day."""
-    for path in folder.glob(".krein-*.tmp"):
-        with suppress(OSError):  # another run was faster
-            if time.time() - path.stat().st_mtime > _LONG_AGO:
-                path.unlink()
 
 
 def _temporary(path: Path) -> Path:
@@ -191,8 +178,7 @@ class RecordStore:
     Parameters
     ----------
     folder : path-like
-        Made if it does not exist. What killed runs left half written is removed after a
-        day.
+        Made if it does not exist.
 
     Examples
     --------
@@ -210,7 +196,6 @@ class RecordStore:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        sweep(self.folder)
 
     def path(self, name: str) -> Path:
         """File of a record."""

@@ -111,8 +111,6 @@ class _Digest:
             return ["set", *sorted(map(fingerprint, value))]
         if kind is np.ndarray:
             return ["objects", value.shape, value.ravel().tolist()]
-        if isinstance(value, np.generic):
-            return ["number", np.asarray(value)]
         if kind is CodeType:
             return ["code", value.co_code, value.co_names, value.co_consts]
         if isinstance(value, FunctionType | type | ModuleType):
@@ -133,45 +131,38 @@ class _Digest:
             return about
         self._read[id(value)] = value
         module = sys.modules.get(name)
-        found = value is module or getattr(module, about[-1], None) is value
-        about.append(_version(module) or _text(module))
-        if isinstance(value, ModuleType) or (found and _version(module)):
+        own, source = _source(module)
+        found = getattr(module, about[-1], None) is value
+        about.append(source)
+        if isinstance(value, ModuleType) or (found and not own):
             return about
         if isinstance(value, FunctionType):
             return about + _read_by(value)
-        own = (getattr(part, "fget", part) for part in vars(value).values())
-        own = (getattr(part, "__func__", part) for part in own)
+        parts = (getattr(part, "fget", part) for part in vars(value).values())
+        parts = (getattr(part, "__func__", part) for part in parts)
         kinds = (FunctionType, *_PLAIN)
-        return [*about, *value.__bases__, *(p for p in own if isinstance(p, kinds))]
+        return [*about, *value.__bases__, *(p for p in parts if isinstance(p, kinds))]
 
 
-def _version(module: ModuleType | None) -> str:
-    """Version of Python, krein or an installed package; empty for users' modules."""
-    name, file = (
-        getattr(module, "__name__", "__main__"),
-        getattr(module, "__file__", ""),
-    )
-    package = name.partition(".")[0]
+def _source(module: ModuleType | None) -> tuple[bool, str | bytes]:
+    """Whether a module is a user's, and its text; the version of installed ones."""
+    package = getattr(module, "__name__", "__main__").partition(".")[0]
+    file = getattr(module, "__file__", None) or ""
     built_in = not file and package != "__main__"
-    if package == "krein" or built_in or str(file).startswith(_INSTALLED):
-        return str(getattr(sys.modules[package], "__version__", sys.version))
-    return ""
-
-
-def _text(module: ModuleType | None) -> bytes:
-    file = getattr(module, "__file__", None)
-    return Path(file).read_bytes() if file else b""
+    if package == "krein" or built_in or file.startswith(_INSTALLED):
+        return False, str(getattr(sys.modules[package], "__version__", ""))
+    return True, Path(file).read_bytes() if Path(file).is_file() else b""
 
 
 def _read_by(function: FunctionType) -> list[Any]:
     """Code of a function, defaults, enclosed variables, and global ones it reads."""
     empty = CellType()
     cells = [c.cell_contents for c in function.__closure__ or () if c != empty]
-    names = sorted(_names(function.__code__) & function.__globals__.keys())
-    read = [(name, function.__globals__[name]) for name in names]
-    known = [(name, part) for name, part in read if not isinstance(part, _RESOURCES)]
+    names = _names(function.__code__) & function.__globals__.keys()
+    read = [(name, function.__globals__[name]) for name in sorted(names)]
+    read = [(name, part) for name, part in read if not isinstance(part, _RESOURCES)]
     defaults = [function.__defaults__, function.__kwdefaults__]
-    return [function.__code__, defaults, cells, known]
+    return [function.__code__, defaults, cells, read]
 
 
 def _names(code: CodeType) -> set[str]:
