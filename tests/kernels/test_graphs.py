@@ -80,7 +80,7 @@ def test_estimators_take_the_attribute(recwarn):
 def test_bad_attributes_are_named():
     with pytest.raises(ValueError, match=r"X\[0\].*'elem'.*nodes have element"):
         wl_kernel(molecules("element"), node_label="elem")
-    with pytest.raises(TypeError, match="node_label must be the name"):
+    with pytest.raises(ValueError, match="no node with the attribute 3"):
         wl_kernel(molecules("element"), node_label=3)
     some = networkx.path_graph(3)
     some.nodes[0]["label"] = "C"

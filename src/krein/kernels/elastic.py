@@ -194,14 +194,13 @@ def _stack(series: Sequence[np.ndarray]) -> np.ndarray:
     return out
 
 
-def _band(lengths: np.ndarray, window: Callable[[int, int], int | None]) -> Band:
+def _band(lengths: np.ndarray, cells: np.ndarray | int | None) -> Band:
     """Allowed cells, by pair; without a window all of them, for all pairs alike."""
     n_x, n_y = lengths
-    cells = [window(*pair) for pair in zip(n_x.tolist(), n_y.tolist(), strict=True)]
-    if None in cells:
+    if cells is None:
         everything = np.full(n_x.size, lengths.max())
         return Band(everything, everything)
-    beside = np.minimum(np.array(cells), lengths.max())
+    beside = np.minimum(cells, lengths.max())
     return Band(beside + np.maximum(0, n_x - n_y), beside + np.maximum(0, n_y - n_x))
 
 
@@ -220,7 +219,7 @@ def elastic_distances(
     X: Sequence[np.ndarray],
     Y: Sequence[np.ndarray],
     make_costs: Callable[[np.ndarray, np.ndarray], Costs],
-    window: Callable[[int, int], int | None],
+    window: Callable[[np.ndarray], np.ndarray | int | None],
 ) -> np.ndarray:
     """Matrix of distances between series.
 
@@ -232,7 +231,8 @@ def elastic_distances(
         One of the cost functions of this module with its parameters bound. Those of
         `msm_costs` are for one channel, and added over channels.
     window : callable
-        ``window(n_x, n_y)`` gives the cells beside the diagonal, None for all.
+        ``window(longest)`` gives the cells beside the diagonal for the length of the
+        longer series of each pair, None for all.
 
     Returns
     -------
@@ -242,20 +242,22 @@ def elastic_distances(
         rows, columns = np.triu_indices(len(X), k=1)
     else:
         rows, columns = (index.ravel() for index in np.indices((len(X), len(Y))))
-    sizes = np.array([x.shape[1] for x in X]), np.array([y.shape[1] for y in Y])
-    lengths = np.stack([sizes[0][rows], sizes[1][columns]])
     D = np.zeros((len(X), len(Y)))
     if rows.size == 0:
         return D
-    band = _band(lengths, window)
+    all_X, all_Y = _stack(X), _stack(Y)
+    sizes = [np.array([item.shape[1] for item in part]) for part in (X, Y)]
+    lengths = np.stack([sizes[0][rows], sizes[1][columns]])
+    band = _band(lengths, window(lengths.max(axis=0)))
     by_channel = getattr(make_costs, "func", make_costs) is msm_costs
     for batch in _batches(lengths, band):
-        i, j = rows[batch], columns[batch]
-        A, B = _stack([X[k] for k in i]), _stack([Y[k] for k in j])
+        i, j, own = rows[batch], columns[batch], lengths[:, batch]
+        A = np.take(all_X[:, : own[0].max()], i, axis=2)
+        B = np.take(all_Y[:, : own[1].max()], j, axis=2)
         allowed = Band(band.below[batch], band.above[batch])
         parts = [slice(k, k + 1) for k in range(A.shape[0])] if by_channel else [...]
         D[i, j] = sum(
-            _batch_distances(make_costs(A[part], B[part]), lengths[:, batch], allowed)
+            _batch_distances(make_costs(A[part], B[part]), own, allowed)
             for part in parts
         )
     return D + D.T if X is Y else D

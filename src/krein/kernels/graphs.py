@@ -114,9 +114,6 @@ def _neighbours(edges: Any, position: Mapping) -> list[list[int]]:
 
 
 def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list]:
-    if not isinstance(node_label, str | None):
-        given = type(node_label).__name__
-        raise TypeError(f"node_label must be the name of an attribute, got {given}")
     graphs = distances.check_both(X, Y, partial(_as_graph, node_label))
     if node_label is None:
         _warn_of_ignored(X)
