@@ -21,6 +21,7 @@ from sklearn.utils import check_scalar
 
 from krein.kernels import distances
 from krein.kernels.registry import register_kernel
+from krein.kernels.strings import check_text
 from krein.words import import_optional, warn_user
 
 _LARGEST_16_BIT = 2**15 - 1
@@ -86,11 +87,7 @@ def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
 
 def _check_one(letters: str, item: Any) -> str:
     """Return an upper-case sequence over `letters`, or name position and letter."""
-    if not isinstance(item, str):
-        raise TypeError(f"must be a sequence of letters, got {type(item).__name__}")
-    if not item:
-        raise ValueError("is an empty sequence; leave it out")
-    sequence = item.upper()
+    sequence = check_text(item).upper()
     if unknown := set(sequence).difference(letters):
         position = min(map(sequence.index, unknown))
         raise ValueError(

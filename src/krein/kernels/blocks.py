@@ -139,10 +139,7 @@ def _results(
 
 
 def _write_file(
-    results: Callable[[Tiling, list[Block]], Iterator[np.ndarray]],
-    out: str | os.PathLike,
-    tiling: Tiling,
-    key: Sequence[Any],
+    results: Callable, out: str | os.PathLike, tiling: Tiling, key: Sequence[Any]
 ) -> np.ndarray:
     """Evaluate into a store, ``<out>.partial``, whose numbers become the file `out`.
 

@@ -47,13 +47,10 @@ def _as_graph(node_label: str | None, item: Any) -> LabelledGraph:
         nodes, edges, labels = (*item, None)[:3]
         nodes = list(range(nodes)) if isinstance(nodes, int) else _plain(nodes)
     else:
-        given = type(item).__name__
-        raise TypeError(f"must be (nodes, edges, labels) or of networkx, got {given}")
-    if not nodes:
-        raise ValueError("has no nodes; leave it out")
+        raise TypeError(f"must be (nodes, edges, labels) or of networkx, got {item!r}")
     position = {node: k for k, node in enumerate(nodes)}
-    if len(position) < len(nodes):
-        raise ValueError("has a duplicated node name")
+    if not nodes or len(position) < len(nodes):
+        raise ValueError("has no nodes, or a name twice among its nodes")
     neighbours = _neighbours(edges, position)
     if labels is None or node_label == "degree":
         # Marked, so that a degree never equals a label of another graph.

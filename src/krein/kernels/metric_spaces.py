@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from scipy.stats import wasserstein_distance
 from sklearn.metrics.pairwise import haversine_distances
 
 from krein.kernels import distances
-from krein.kernels.registry import register_kernel
 
 _MEAN_RADIUS_KM = 6371.0088
 
@@ -96,32 +94,15 @@ def wasserstein_1d_kernel(X, Y=None):
     return distances.each_pair(first, second, wasserstein_distance)
 
 
-def _pointwise_distances(X: Any, Y: Any = None, *, distance: Any) -> np.ndarray:
-    """Matrix of a callable distance, one pair at a time."""
-    if not callable(distance):
-        raise TypeError(f"distance must be a callable d(x, y), got {distance!r}")
-    D = distances.each_pair(*distances.check_both(X, Y, lambda x: x), distance)
-    if not np.isfinite(D).all() or D.min() < 0:
-        i, j = np.argwhere(~np.isfinite(D) | (D < 0))[0]
-        raise ValueError(f"distance returned {D[i, j]!r} for the items {i} and {j}")
-    return D
-
-
-def _geodesic_median(X: Any, params: Mapping[str, Any]) -> float:
-    D = _pointwise_distances(distances.some_items(X), distance=params.get("distance"))
-    return 0.5 / distances.median_distance(D) ** 2
-
-
-@register_kernel(
+@distances.distance_kernel(
     "geodesic_rbf",
+    form="gaussian",
     input="any",
     definiteness="depends",
     parallel="processes",
-    resolve={"gamma": {"median": _geodesic_median}},
-    by_name={"gamma": "median"},
     note="positive definite for every gamma only if the metric space is flat",
 )
-def geodesic_rbf_kernel(X, Y=None, *, distance=None, gamma=1.0):
+def geodesic_rbf_kernel(X, Y=None, *, distance=None):
     """Gaussian of any distance given as a function: ``exp(-gamma d(x, y)^2)``.
 
     Parameters
@@ -130,12 +111,6 @@ def geodesic_rbf_kernel(X, Y=None, *, distance=None, gamma=1.0):
         Whatever `distance` takes; Y defaults to X.
     distance : callable
         ``distance(x, y) -> float``, symmetric.
-    gamma : float or "median"
-        Positive factor of the squared distance; the word is settled by `Kernel.fit`.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
@@ -149,6 +124,10 @@ def geodesic_rbf_kernel(X, Y=None, *, distance=None, gamma=1.0):
     array([[1.    , 0.3679],
            [0.3679, 1.    ]])
     """
-    return distances.similarity_of(
-        _pointwise_distances, X, Y, gamma, "gaussian", distance=distance
-    )
+    if not callable(distance):
+        raise TypeError(f"distance must be a callable d(x, y), got {distance!r}")
+    D = distances.each_pair(*distances.check_both(X, Y, lambda x: x), distance)
+    if not np.isfinite(D).all() or D.min() < 0:
+        i, j = np.argwhere(~np.isfinite(D) | (D < 0))[0]
+        raise ValueError(f"distance returned {D[i, j]!r} for the items {i} and {j}")
+    return D

@@ -36,11 +36,7 @@ def _check_one(item: Any) -> np.ndarray:
 
 
 def _check_pair(X: Any, Y: Any) -> tuple[list, list]:
-    first, second = distances.check_both(X, Y, _check_one)
-    channels = {item.shape[0] for item in (*first, *second)}
-    if len(channels) > 1:
-        raise ValueError(f"series have {sorted(channels)} channels; they must agree")
-    return first, second
+    return distances.check_both(X, Y, _check_one, len)
 
 
 def _window_cells(window: float | None, longest: Any) -> Any:

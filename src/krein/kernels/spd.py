@@ -98,9 +98,7 @@ def _check_one(item: Any) -> np.ndarray:
 
 def _check_pair(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Validate both stacks; twice the same array where they are the same."""
-    first, second = distances.check_both(X, Y, _check_one)
-    if len({A.shape for A in (*first, *second)}) > 1:
-        raise ValueError("all matrices must have one shape")
+    first, second = distances.check_both(X, Y, _check_one, np.shape)
     stack = np.array(first)
     return stack, stack if second is first else np.array(second)
 

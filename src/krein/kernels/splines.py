@@ -55,7 +55,7 @@ def squared_distances(X: Array, Y: Array | None) -> Array:
     return D
 
 
-def thin_plate_order(exponent: float = 3) -> int:
+def thin_plate_order(exponent: float) -> int:
     """Order of conditional positive definiteness of the polyharmonic kernel."""
     if exponent % 2 == 0:
         return int(exponent) // 2 + 1
@@ -109,7 +109,7 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
     return D
 
 
-@_cpd_kernel("multiquadric", order=lambda power: ceil(power))
+@_cpd_kernel("multiquadric", order=lambda c, power: ceil(power))
 def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     """Multiquadric ``(-1)^ceil(p) (c^2 + r^2)^p``, c.p.d. of order ``ceil(p)``.
 
