@@ -33,10 +33,7 @@ def real_numbers(values: Any) -> Array:
     """Return what a kernel gave as float64; complex numbers would lose a part."""
     values = np.asarray(values)
     if np.iscomplexobj(values):
-        raise TypeError(
-            "kernel returned complex numbers; similarities must be real: return the "
-            "real part, or the magnitude, whichever is meant"
-        )
+        raise TypeError("kernel returned complex numbers; similarities must be real")
     return values.astype(np.float64, copy=False)
 
 

@@ -161,10 +161,7 @@ class LazyRows:
         if np.isnan(X.shape[0]):
             X = X.compute_chunk_sizes()
         if X.ndim != 2:
-            raise ValueError(
-                f"X is a dask array of shape {X.shape}: expected rows of numbers, of "
-                "shape (n, n_features)"
-            )
+            raise ValueError(f"X is a dask array of shape {X.shape}, not 2-dimensional")
         self.rows = X.astype(np.float64).map_blocks(_finite, dtype=np.float64)
         self.shape: tuple[int, int] = X.shape
 

@@ -175,7 +175,7 @@ def test_current_client_is_taken(client, problem, monkeypatch):
             "all rows of a dask",
         ),
         ({}, lambda X: X, np.zeros(2100), "sample_weight has zeros"),
-        ({}, lambda X: X[:, 0], None, r"expected rows of numbers"),
+        ({}, lambda X: X[:, 0], None, "not 2-dimensional"),
         ({}, lambda X: da.where(X > 0.99, np.nan, X), None, "contains NaN"),
     ],
 )

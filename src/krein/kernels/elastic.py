@@ -9,8 +9,9 @@ stored backwards: each operation then sees contiguous memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -204,15 +205,12 @@ def _band(lengths: np.ndarray, cells: np.ndarray | int | None) -> Band:
     return Band(beside + np.maximum(0, n_x - n_y), beside + np.maximum(0, n_y - n_x))
 
 
-def _batches(lengths: np.ndarray, band: Band) -> Iterator[np.ndarray]:
-    """Pairs in batches of similar lengths, each with about the same work at a time."""
+def _batches(lengths: np.ndarray, band: Band) -> list[np.ndarray]:
+    """Pairs in batches of similar lengths."""
     order = np.lexsort(lengths)
     width = np.minimum(lengths.min(axis=0), (band.below + band.above) // 2 + 1)
-    start = 0
-    while start < order.size:
-        pairs = min(_MOST_PAIRS, max(1, _NUMBERS // int(width[order[start]])))
-        yield order[start : start + pairs]
-        start += pairs
+    pairs = np.clip(_NUMBERS // int(np.mean(width)), 1, _MOST_PAIRS)
+    return np.array_split(order, ceil(order.size / pairs))
 
 
 def elastic_distances(

@@ -139,9 +139,7 @@ def _check_estimator(model: Any, X: Any, sample_weight: Any) -> None:
             "workers: pass the items as X and a kernel, or X.compute()"
         )
     if _is_lazy(X) and sample_weight is not None and not np.all(sample_weight):
-        raise ValueError(
-            "sample_weight has zeros: leave these rows out of the dask collection X"
-        )
+        raise ValueError("sample_weight has zeros: leave these rows out of X")
 
 
 # ----------------------------------------------------------------------------- predict

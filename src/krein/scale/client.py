@@ -37,10 +37,7 @@ def as_client(client: Any) -> Iterator[Any]:
             f"client must be a dask.distributed.Client or 'local', got {client!r}"
         )
     if client.status != "running":
-        raise ValueError(
-            f"client is {client.status}, not running: connect a new "
-            "dask.distributed.Client; complete tiles in the store are used again"
-        )
+        raise ValueError(f"client is {client.status}, not running: connect a new one")
     with client.as_current():  # for whatever asks dask to compute
         yield client
 
