@@ -157,7 +157,6 @@ def test_a_name_has_one_owner(registry):
     [
         ("precomputed", letters_kernel, {}, "precomputed"),
         ("two words", letters_kernel, {}, "letters, digits and underscores"),
-        ("letters", "function", {}, "function must be a callable"),
         (
             "letters",
             letters_kernel,

@@ -25,7 +25,7 @@ from krein.items import take
 from krein.kernels.distances import check_items, same_items
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.similarity.matrix import evaluate
-from krein.store.blocks import Block, BlockStore, Tiling
+from krein.store.blocks import BlockStore, Tiling
 from krein.store.files import check_writable, locked
 from krein.store.sharing import fingerprint
 from krein.words import progress_bar
@@ -100,7 +100,7 @@ def kernel_matrix(
         return evaluate(kernel, X, Y)
     pieces = ceil(max(n_rows, n_columns) / isqrt(2 * _TILES_PER_JOB * n_jobs))
     tiling = Tiling(n_rows, n_columns, min(size, pieces, _LARGEST_BLOCK), symmetric)
-    results = partial(_results, kernel, X, Y, n_jobs=n_jobs, progress=progress)
+    results = partial(_results, kernel, (X, Y), n_jobs, progress)
     if out is not None:
         key = (krein.__version__, np.__version__, kernel, X, None if Y is X else Y)
         return _write_file(results, out, tiling, key)
@@ -111,14 +111,7 @@ def kernel_matrix(
 
 
 def _results(
-    kernel: Any,
-    X: Any,
-    Y: Any,
-    tiling: Tiling,
-    blocks: list[Block],
-    *,
-    n_jobs: int,
-    progress: bool,
+    kernel: Any, items: tuple, n_jobs: int, progress: bool, tiling: Tiling, blocks: list
 ) -> Iterator[np.ndarray]:
     """Evaluate blocks of a tiling, in order."""
     threads = isinstance(kernel, Kernel) and kernel.facts.parallel == "threads"
@@ -131,7 +124,8 @@ def _results(
     # For processes joblib sees to it, and looking for the libraries here takes 15 ms.
     limit = threadpool_limits(1) if threads and n_jobs > 1 else nullcontext()
     bar = progress_bar(label, total, unit="pairs", done=done, show=progress)
-    jobs = (delayed(evaluate)(kernel, take(X, i), take(Y, j)) for i, j in blocks)
+    parts = (map(take, items, block) for block in blocks)
+    jobs = (delayed(evaluate)(kernel, *part) for part in parts)
     with limit, bar as advance:
         for block, numbers in zip(blocks, parallel(jobs), strict=True):
             yield numbers

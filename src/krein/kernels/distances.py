@@ -215,9 +215,8 @@ def similarity_of(
         return float(gamma) * similarity(D(X, Y), X, Y, D)
     if not isinstance(similarity, str) or similarity not in POINTWISE:
         raise ValueError(
-            f"similarity must be one of {', '.join(POINTWISE)} (max and centred depend "
-            "on training data: they need krein.Kernel(...).fit, as in estimators), got "
-            f"{similarity!r}"
+            f"similarity must be one of {', '.join(POINTWISE)} (max and centred need "
+            f"training data: krein.Kernel(...).fit), got {similarity!r}"
         )
     return POINTWISE[similarity](D(X, Y), float(gamma))
 

@@ -44,9 +44,7 @@ def table_rows(X: Any, name: str = "X") -> list[Row]:
 def _column_values(column: Any) -> list[Any]:
     """Values of a column of a frame; numbers that stand for categories as text."""
     values = column.to_list()
-    if str(column.dtype) != "category":
-        return values
-    return [None if is_missing(value) else str(value) for value in values]
+    return list(map(_as_text, values)) if str(column.dtype) == "category" else values
 
 
 def _row(row: Any) -> Row:
@@ -138,7 +136,7 @@ def _column_similarity(x: Sequence, y: Sequence, width: float | None) -> np.ndar
 
 def _as_text(value: Any) -> str | None:
     """A category as text: 1 and "1" are the same, whoever read the file."""
-    if value is None:
+    if is_missing(value):
         return None
     return str(value).removesuffix(".0") if type(value) is float else str(value)
 
