@@ -118,8 +118,8 @@ MUTANTS = [
     Mutant("kernels/distances.py", "np.exp(-gamma * D**2)", "np.exp(-gamma * D)",
            "tests/kernels"),
     # files and stores
-    Mutant("store/files.py", 'encoding="utf-8")\n        yield\n',
-           'encoding="utf-8")\n        yield\n'
+    Mutant("store/files.py", "    with lock:\n        yield\n",
+           "    with lock:\n        yield\n"
            "    (folder / LOCK).unlink(missing_ok=True)\n",
            "tests/store/test_lock.py"),
     Mutant("store/blocks.py", "digest == self._digest(numbers)", "True",
@@ -128,7 +128,7 @@ MUTANTS = [
            "__import__('shutil').copyfile(temporary, path)", "tests/store"),
     Mutant("validation.py", "if worst > rtol * largest:", "if worst > 0.1 * largest:",
            "tests/estimators/test_bad_input.py tests/test_validation.py"),
-    Mutant("items.py", "if _is_missing(value):", "if False:",
+    Mutant("items.py", "if is_missing(value):", "if False:",
            "tests/fuzz/test_corpus.py"),
     # the referee itself
     Mutant("referee/report.py", "measure <= bound * (1 + 1e-9) + rounding",

@@ -35,10 +35,10 @@ _NAMES = {
         "damerau_kernel dtw_kernel edit_kernel erp_kernel euclidean_spd_kernel "
         "geodesic_rbf_kernel gower_kernel haversine_kernel jaro_winkler_kernel "
         "kernel_matrix laplacian_kernel lcs_kernel list_kernels log_euclidean_kernel "
-        "log_kernel msm_kernel multiquadric_kernel needleman_wunsch_kernel "
+        "msm_kernel multiquadric_kernel needleman_wunsch_kernel "
         "optimal_assignment_kernel polynomial_kernel rbf_kernel register_kernel "
         "sigmoid_kernel smith_waterman_kernel stein_kernel tanimoto_kernel "
-        "thin_plate_kernel thin_plate_order_kernel tl1_kernel twe_kernel "
+        "thin_plate_kernel tl1_kernel twe_kernel "
         "wasserstein_1d_kernel wl_kernel"
     ),
     "krein.comparison": "Comparison KernelComparison compare list_methods",

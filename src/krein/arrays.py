@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -32,10 +33,7 @@ def real_numbers(values: Any) -> Array:
     """Return what a kernel gave as float64; complex numbers would lose a part."""
     values = np.asarray(values)
     if np.iscomplexobj(values):
-        raise TypeError(
-            "kernel returned complex numbers; similarities must be real: return the "
-            "real part, or the magnitude, whichever is meant"
-        )
+        raise TypeError("kernel returned complex numbers; similarities must be real")
     return values.astype(np.float64, copy=False)
 
 
@@ -132,29 +130,20 @@ def available_memory() -> int | None:
 def parse_bytes(text: str) -> int:
     """Read ``"500MB"``, ``"4GB"`` or a number of bytes."""
     units = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-    word = text.strip().upper()
-    try:
-        for unit, factor in units.items():
-            if word.endswith(unit):
-                return int(float(word.removesuffix(unit)) * factor)
-        return int(float(word))
-    except ValueError:
+    found = re.fullmatch(r"([\d.]+(?:E\+?\d+)?) *([KMGT]B)?", text.strip().upper())
+    if found is None:
         raise ValueError(
             f"a memory limit must be bytes or a number with KB, MB, GB or TB, "
             f"got {text!r}"
-        ) from None
+        )
+    return int(float(found[1]) * units.get(found[2], 1))
 
 
 def _free_memory() -> int | None:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
+        text = Path("/proc/meminfo").read_text()
+        return int(text.partition("MemAvailable:")[2].split()[0]) * 1024
+    except (OSError, IndexError):
         return None
 
 
@@ -192,15 +181,13 @@ MATRICES = {
     "a spectral fit": 6,
     "the eigendecomposition": 5,
     "the exact diagnosis": 5,
-    "the eigendecomposition of a component": 4,
     "the estimated diagnosis": 3,
     "a conditionally positive definite fit": 3,
-    "a dense copy": 2,
 }
 
 
-def matrices_for(work: str, n: int) -> tuple[float, str]:
-    """Bytes of the matrices that work on n items needs, and words for it.
+def require_for(work: str, n: int, instead: str) -> None:
+    """Raise MemoryError if the matrices that work on n items needs will not fit.
 
     Parameters
     ----------
@@ -208,13 +195,10 @@ def matrices_for(work: str, n: int) -> tuple[float, str]:
         A key of `MATRICES`.
     n : int
         Number of items.
+    instead : str
+        What the user can do.
     """
-    return MATRICES[work] * 8.0 * n * n, f"{work} of {n} items"
-
-
-def require_for(work: str, n: int, instead: str) -> None:
-    """Raise MemoryError if the matrices that work on n items needs will not fit."""
-    require_memory(*matrices_for(work, n), instead)
+    require_memory(MATRICES[work] * 8.0 * n * n, f"{work} of {n} items", instead)
 
 
 def require_for_spectral_fit(n: int) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing, check_array, compute_class_weight
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
@@ -41,22 +41,24 @@ def refuse_missing_targets(y: Any) -> None:
     if values.dtype.kind not in "fO":
         return
     for i, value in enumerate(values.ravel()):
-        if _is_missing(value):
+        if is_missing(value):
             raise ValueError(
                 f"y contains NaN or another missing value: y[{i}] is {value}. Leave "
                 "out items without a label or target"
             )
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or is_pandas_na(value) or is_scalar_nan(value)
+def is_missing(value: Any) -> bool:
+    """None, NaN, and what pandas has for missing entries."""
+    if isinstance(value, float | np.floating):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def check_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted classes and the code of each label; two or more classes."""
     if y.size == 0:
         raise ValueError("y is empty; one label per item is expected")
-    refuse_missing_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(
@@ -94,23 +96,18 @@ def check_weights(
     if sample_weight is not None:
         refuse_odd_arrays(sample_weight, "sample_weight")
         weight = _check_sample_weight(
-            sample_weight,
-            np.empty((n, 1)),
-            dtype=np.float64,
-            ensure_non_negative=True,
+            sample_weight, np.empty((n, 1)), dtype=float, ensure_non_negative=True
         )
         weight = weight if class_weight is None else weight * class_weight
     if weight is None or np.all(weight == 1.0):
         return None
     with np.errstate(over="ignore"):
         total = float(weight.sum())
-    if total and not 1e-290 < total < 1e300:
+    if not 1e-290 < total < 1e300:
         raise ValueError(
             f"sample_weight sums to {total:g}; divide the weights by a common factor "
-            "(and multiply C by it)"
+            "(and multiply C by it), and leave some of them above zero"
         )
-    if not np.any(weight > 0.0):
-        raise ValueError("sample_weight is zero for every sample")
     return weight
 
 
@@ -120,19 +117,12 @@ def class_weights(
     """Weight of each sample by its class; None where all classes weigh the same."""
     if class_weight is None:
         return None
-    if isinstance(class_weight, dict):
-        for label, weight in class_weight.items():
-            check_class_weight(label, weight)
+    given = class_weight if isinstance(class_weight, dict) else {}
+    for label, weight in given.items():
+        if not (isinstance(weight, Real) and 0.0 <= float(weight) < np.inf):
+            words = f"class_weight[{label!r}] is {weight!r}; expected a finite number"
+            raise ValueError(f"{words} of 0 or more")
     return compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
-
-
-def check_class_weight(label: Any, weight: Any) -> None:
-    """Refuse a weight that is not a finite number of 0 or more."""
-    if isinstance(weight, Real) and 0.0 <= float(weight) < np.inf:
-        return
-    raise ValueError(
-        f"class_weight[{label!r}] is {weight!r}; expected a finite number of 0 or more"
-    )
 
 
 def take(items: Any, rows: Any) -> Any:
@@ -171,11 +161,8 @@ class LazyRows:
         if np.isnan(X.shape[0]):
             X = X.compute_chunk_sizes()
         if X.ndim != 2:
-            raise ValueError(
-                f"X is a dask array of shape {X.shape}: expected rows of numbers, of "
-                "shape (n, n_features)"
-            )
-        self.rows = X.astype(np.float64)
+            raise ValueError(f"X is a dask array of shape {X.shape}, not 2-dimensional")
+        self.rows = X.astype(np.float64).map_blocks(_finite, dtype=np.float64)
         self.shape: tuple[int, int] = X.shape
 
     def __len__(self) -> int:
@@ -184,9 +171,9 @@ class LazyRows:
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Compute the rows at a slice or at positions, in any order."""
         if isinstance(rows, slice):
-            return _finite(self.rows[rows].compute())
+            return self.rows[rows].compute()
         places, back = np.unique(rows, return_inverse=True)
-        return _finite(self.rows[places].compute())[back]
+        return self.rows[places].compute()[back]
 
     def __array__(self, *given: Any, **options: Any) -> np.ndarray:
         """Refuse: nothing here may bring all rows into the memory of one process."""
@@ -198,11 +185,7 @@ class LazyRows:
 
     def parts(self, size: int) -> list[Any]:
         """Return the rows as delayed arrays of `size` rows each."""
-        import dask
-
-        blocks = self.rows.rechunk((size, -1)).to_delayed().ravel()
-        checked = dask.delayed(_finite, pure=True)
-        return [checked(block) for block in blocks]
+        return list(self.rows.rechunk((size, -1)).to_delayed().ravel())
 
     def each(self, function: Callable[[np.ndarray], Any], size: int) -> list[Any]:
         """Return what a function makes of each `size` rows, computed where they are."""
@@ -213,7 +196,7 @@ class LazyRows:
 
 
 def _finite(rows: np.ndarray) -> np.ndarray:
-    return check_array(rows, input_name="X")
+    return check_array(rows, input_name="X", ensure_min_samples=0)
 
 
 def plain_items(X: Any) -> Any:

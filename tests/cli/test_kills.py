@@ -104,9 +104,7 @@ def test_killed_while_the_model_is_written(data):
     left = [name for name in names_in(data) if name not in before]
     assert len(left) == 1
     assert left[0].endswith(".tmp")
-    os.utime(data / left[0], (0, 0))  # a day ago, and more
     assert run("-m", "krein", *fit(data, model, "--force")).returncode == 0
-    assert names_in(data) == before
     assert model.read_bytes() == whole
 
 

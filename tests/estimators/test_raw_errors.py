@@ -276,7 +276,7 @@ def test_existing_file_of_a_kernel_matrix(tmp_path, problem):
     kernel_matrix(rbf_kernel, problem[0], out=path)
     with pytest.raises(FileExistsError, match="remove it or choose another") as caught:
         kernel_matrix(rbf_kernel, problem[0], out=path)
-    assert "overwrite" not in str(caught.value)
+    assert "pass overwrite" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -136,9 +136,6 @@ LEAVES = {
     "builtin": lambda v: [math.sin, math.cos][v],
     "ufunc": lambda v: [np.sin, np.cos][v],
     "lambda": lambda v: [lambda x: x, lambda x: x + 1][v],
-    "order of names": lambda v: [lambda a, b: a - b, lambda b, a: b - a][v],
-    "keyword only": lambda v: [lambda *, a, b: a - b, lambda *, b, a: b - a][v],
-    "positions": lambda v: [lambda a, b=1: a, lambda a, /, b=1: a][v],
     "cached": lambda v: functools.lru_cache([abs, len][v]),
     "bound method": lambda v: [v].count,
     "iterator": lambda v: iter([v, 1]),
@@ -171,29 +168,12 @@ def keyword_default(content):
     return kernel
 
 
-def attribute(content):
-    kernel = enclosed(1)
-    kernel.content = content
-    return kernel
-
-
 def of_a_class(content):
     class Local:
         def __call__(self, X, Y):
             return self.content and X @ Y.T
 
     Local.content = content
-    return Local()
-
-
-def of_a_base(content):
-    class Base:
-        pass
-
-    class Local(Base):
-        pass
-
-    Base.content = content
     return Local()
 
 
@@ -224,15 +204,6 @@ def in_a_property(content):
     return Local()
 
 
-def in_a_cached_property(content):
-    class Local:
-        @functools.cached_property
-        def inner(self):
-            return content
-
-    return Local()
-
-
 def wrapped(content):
     @functools.wraps(operator.add)
     def kernel(X, Y):
@@ -257,9 +228,9 @@ def enclosed_by_nothing(X, Y):
 
 
 HOLDERS = [
-    enclosed, default, keyword_default, attribute, of_a_class, of_a_base,
-    static_method, class_method, in_a_property, in_a_cached_property, wrapped,
-    of_an_instance, global_variable, functools.partial(functools.partial, max),
+    enclosed, default, keyword_default, static_method, class_method, in_a_property,
+    wrapped, of_an_instance, global_variable,
+    functools.partial(functools.partial, max),
     lambda content: [1, content], lambda content: (content,),
     lambda content: {"a": content}, lambda content: {"a": {"b": [content]}},
     lambda content: np.array([content, None], dtype=object)[:1],

@@ -58,7 +58,7 @@ def test_the_plain_function_has_one_default_and_warns(kernel):
     with pytest.warns(UserWarning, match=r"blosum62, a matrix for proteins"):
         K = kernel(DNA)
     np.testing.assert_array_equal(K, kernel(DNA, matrix="blosum62"))
-    with pytest.raises(ValueError, match=r"'auto' in a krein\.Kernel that is fitted"):
+    with pytest.raises(ValueError, match=r"'auto' needs a krein\.Kernel"):
         kernel(DNA, matrix="auto")
 
 

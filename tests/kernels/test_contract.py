@@ -73,7 +73,8 @@ def test_pointwise_forms_of_a_distance(name):
         np.testing.assert_array_equal(kernel(case.items), expected)
         assert kernel.order == (form == "negative")
     default = Kernel(name, **case.params)(case.items)
-    np.testing.assert_array_equal(default, np.exp(-D))
+    gaussian = KERNELS[name].parameters["similarity"] == "gaussian"
+    np.testing.assert_array_equal(default, np.exp(-(D**2) if gaussian else -D))
 
 
 @pytest.mark.parametrize("name", DISTANCES)
@@ -84,7 +85,7 @@ def test_fitted_forms_of_a_distance(name):
     D = distance(train, **case.params)
     rows = distance(new, train, **case.params)
     middle = np.median(D[np.triu_indices_from(D, 1)])
-    kernel = Kernel(name, gamma="median", **case.params)
+    kernel = Kernel(name, gamma="median", similarity="exponential", **case.params)
     with pytest.raises(ValueError, match="depends on training data"):
         kernel(train)
     np.testing.assert_allclose(kernel.fit(train)(new, train), np.exp(-rows / middle))

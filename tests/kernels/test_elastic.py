@@ -33,19 +33,18 @@ def test_batches_of_any_lengths(name, X, Y, window, numbers):
 )
 def test_work_is_the_cells_inside_the_window(name, n, m, window, monkeypatch):
     visited = []
-    original = elastic._diagonals
+    original = elastic._batch_distances
 
-    def watched(costs, band, last):
+    def watched(costs, lengths, band):
         def diagonal(x, y, d):
             assert x.stop - x.start == y.stop - y.start
             visited.append(x.stop - x.start)
             return costs.diagonal(x, y, d)
 
-        return original(
-            elastic.Costs(costs.first_row, costs.first_column, diagonal), band, last
-        )
+        costs_seen = elastic.Costs(costs.first_row, costs.first_column, diagonal)
+        return original(costs_seen, lengths, band)
 
-    monkeypatch.setattr(elastic, "_diagonals", watched)
+    monkeypatch.setattr(elastic, "_batch_distances", watched)
     rng = np.random.default_rng(0)
     KERNELS[name].distance(
         [rng.standard_normal(n)], [rng.standard_normal(m)], window=window

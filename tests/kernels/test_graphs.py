@@ -80,13 +80,13 @@ def test_estimators_take_the_attribute(recwarn):
 def test_bad_attributes_are_named():
     with pytest.raises(ValueError, match=r"X\[0\].*'elem'.*nodes have element"):
         wl_kernel(molecules("element"), node_label="elem")
-    with pytest.raises(TypeError, match="node_label must be the name"):
+    with pytest.raises(ValueError, match="no node with the attribute 3"):
         wl_kernel(molecules("element"), node_label=3)
     some = networkx.path_graph(3)
     some.nodes[0]["label"] = "C"
-    with pytest.raises(ValueError, match="no label for the node 1"):
+    with pytest.raises(ValueError, match="has 1 labels for 3 nodes"):
         wl_kernel([some])
     some = networkx.path_graph(2)
     networkx.set_node_attributes(some, [1.0], "label")
-    with pytest.raises(TypeError, match="list as label"):
+    with pytest.raises(TypeError, match="unhashable"):
         wl_kernel([some])

@@ -157,8 +157,12 @@ def test_a_name_has_one_owner(registry):
     [
         ("precomputed", letters_kernel, {}, "precomputed"),
         ("two words", letters_kernel, {}, "letters, digits and underscores"),
-        ("letters", "function", {}, "function must be a callable"),
-        ("letters", letters_kernel, {"inputs": "strings"}, "no argument 'inputs'"),
+        (
+            "letters",
+            letters_kernel,
+            {"inputs": "strings"},
+            "unexpected keyword argument 'inputs'",
+        ),
         ("letters", letters_kernel, {"input": "words"}, "input must be one of"),
         ("letters", letters_kernel, {"definiteness": "no"}, "definiteness must be"),
     ],

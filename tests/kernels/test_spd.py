@@ -91,7 +91,7 @@ def test_bad_matrices_are_named(matrices):
     broken[4] = np.ones((4, 4))
     with pytest.raises(ValueError, match=r"X\[4\] is not positive definite"):
         kernel(broken)
-    with pytest.raises(ValueError, match="must agree"):
+    with pytest.raises(ValueError, match="one shape"):
         kernel(matrices, matrices[:, :3, :3])
     with pytest.raises(ValueError, match="one shape"):
         kernel([np.eye(2), np.eye(3)])
@@ -109,7 +109,7 @@ def test_bad_settings_are_named(matrices):
         affine_invariant_kernel(matrices, gamma=-1)
     with pytest.raises(ValueError, match="similarity must be one of exponential"):
         affine_invariant_kernel(matrices, similarity="linear")
-    with pytest.raises(TypeError, match="must be a word"):
+    with pytest.raises(ValueError, match="got 3"):
         affine_invariant_kernel(matrices, similarity=3)
     with pytest.raises(ValueError, match=r"Kernel\(\.\.\.\)\.fit"):
         affine_invariant_kernel(matrices, similarity="max")

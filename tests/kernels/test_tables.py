@@ -138,7 +138,7 @@ def test_complete_tables_are_positive_definite_others_not_always():
         (["abc"], TypeError, "row of a table"),
         ([1.0, 2.0], TypeError, "row of a table"),
         ([(1.0, "a"), (2.0,)], ValueError, "has 1 entries"),
-        ([(np.inf,)], ValueError, "infinite"),
+        ([(np.inf,)], TypeError, "has inf"),
         ([(np.datetime64("2026-01-01"),)], TypeError, "datetime64"),
     ],
 )
@@ -148,16 +148,16 @@ def test_what_is_no_table_is_refused(table, error, words):
 
 
 @pytest.mark.parametrize(
-    ("ranges", "error", "words"),
+    ("ranges", "words"),
     [
-        ("median", TypeError, "observed"),
-        ((1.0,), ValueError, "1 entries for 2 columns"),
-        ((-1.0, None), ValueError, r"ranges\[0\]"),
-        ((1.0, 1.0), ValueError, r"X\[0\]\[1\] is 'a'"),
+        ("median", "observed"),
+        ((1.0,), "2 entries, one per column"),
+        ((-1.0, None), "a number from 0 on"),
+        ((1.0, 1.0), "column 1 holds numbers.*'a'"),
     ],
 )
-def test_bad_ranges_are_refused(ranges, error, words):
-    with pytest.raises(error, match=words):
+def test_bad_ranges_are_refused(ranges, words):
+    with pytest.raises(ValueError, match=words):
         gower_kernel([(1.0, "a"), (2.0, "b")], ranges=ranges)
 
 

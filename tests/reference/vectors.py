@@ -42,16 +42,6 @@ def thin_plate(x, y, *, exponent):
     return (-1) ** np.ceil(exponent / 2) * r**exponent
 
 
-def thin_plate_order(x, y, *, order):
-    """Definition 5.1 of Walder and Chapelle (2007), for one pair."""
-    return thin_plate(x, y, exponent=2 * order - x.size)
-
-
 def multiquadric(x, y, *, c, power):
     """Multiquadric of one pair."""
     return (-1) ** np.ceil(power) * (c**2 + np.sum((x - y) ** 2)) ** power
-
-
-def log(x, y, *, power, c):
-    """Logarithmic kernel of one pair."""
-    return -np.log(c + np.sum((x - y) ** 2) ** (power / 2))

@@ -1,13 +1,12 @@
 """Records: whole, sound and of the right key, or not there."""
 
 import json
-import os
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krein.store.files import RecordStore, _temporary
+from krein.store.files import RecordStore
 
 RECORD = {"method": "flip", "score": 0.1 + 0.2, "predicted": [0, 1], "none": None}
 
@@ -45,15 +44,3 @@ def test_an_edited_record_is_not_believed(store, edit):
     content["record"].update(edit)
     store.path("a").write_text(json.dumps(content))
     assert store.read("a", "key") is None
-
-
-def test_left_overs_of_killed_runs_are_removed(store):
-    living = _temporary(store.path("b"))
-    living.write_text("half")
-    left, others = store.folder / ".krein-0.tmp", store.folder / ".notes.tmp"
-    for path in (left, others):
-        path.write_text("half")
-        os.utime(path, (0, 0))
-    RecordStore(store.folder)
-    kept = {path for path in store.folder.iterdir() if path.suffix == ".tmp"}
-    assert kept == {living, others}

@@ -53,11 +53,10 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
         See `krein.list_kernels`.
     kernel_params : dict, optional
         Parameters of a kernel given by name.
-    landmarks : {"random", "leverage", "kmeans", "greedy"} or array-like of int
+    landmarks : {"random", "leverage", "kmeans"} or array-like of int
         How landmarks are chosen: at random; by approximate ridge leverage scores;
         nearest to the centres of k-means (k-means++ seeds where items are no
-        vectors); greedily by the largest residual; or row numbers (then
-        `n_components` is not used).
+        vectors); or row numbers (then `n_components` is not used).
     core : {"oversampled", "textbook"}
         The rule for the core.
     oversampling : float

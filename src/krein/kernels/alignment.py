@@ -13,12 +13,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_scalar
 
 from krein.kernels import distances
 from krein.kernels.registry import register_kernel
+from krein.kernels.strings import check_text
 from krein.words import import_optional, warn_user
 
 _LARGEST_16_BIT = 2**15 - 1
@@ -62,19 +65,16 @@ def _choose_matrix(X: Any, params: Mapping[str, Any] | None) -> str:
 def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
     """The matrix of parasail and the letters it knows."""
     library = _parasail()
+    found = None
     if isinstance(matrix, str):
         found = getattr(library, matrix.lower(), None)
-        if not isinstance(found, library.Matrix):
-            raise ValueError(
-                f"matrix={matrix!r} is no name of a substitution matrix (blosum62, "
-                "pam250, dnafull, ...), nor 'auto' in a krein.Kernel that is fitted"
-            )
     elif isinstance(matrix, tuple) and len(matrix) == 2:
         found = library.matrix_create(_LETTERS, *(int(score) for score in matrix))
-    else:
-        given = type(matrix).__name__
-        raise TypeError(
-            f"matrix must be a name or a pair (match, mismatch), got {given}"
+    if not isinstance(found, library.Matrix):
+        raise ValueError(
+            f"matrix={matrix!r} is no name of a substitution matrix (blosum62, pam250, "
+            "dnafull, ...) nor a pair (match, mismatch); 'auto' needs a krein.Kernel "
+            "that is fitted"
         )
     codes = np.asarray(found.mapper)
     # parasail scores a letter it does not know as '*', without a word.
@@ -87,11 +87,7 @@ def _substitution_matrix(matrix: Any) -> tuple[Any, str]:
 
 def _check_one(letters: str, item: Any) -> str:
     """Return an upper-case sequence over `letters`, or name position and letter."""
-    if not isinstance(item, str):
-        raise TypeError(f"must be a sequence of letters, got {type(item).__name__}")
-    if not item:
-        raise ValueError("is an empty sequence; leave it out")
-    sequence = item.upper()
+    sequence = check_text(item).upper()
     if unknown := set(sequence).difference(letters):
         position = min(map(sequence.index, unknown))
         raise ValueError(
@@ -102,12 +98,9 @@ def _check_one(letters: str, item: Any) -> str:
 
 
 def _check_gaps(gap_open: Any, gap_extend: Any) -> tuple[int, int]:
-    for name, value in (("gap_open", gap_open), ("gap_extend", gap_extend)):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool):
-            raise TypeError(f"{name} must be an integer cost, got {value!r}")
-        if not 0 <= value < 2**24:
-            # parasail counts in 32 bits.
-            raise ValueError(f"{name} is a cost from 0 to {2**24 - 1}, got {value}")
+    for name, cost in (("gap_open", gap_open), ("gap_extend", gap_extend)):
+        # parasail counts in 32 bits.
+        check_scalar(cost, name, Integral, min_val=0, max_val=2**24)
     return int(gap_open) + int(gap_extend), int(gap_extend)
 
 

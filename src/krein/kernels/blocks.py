@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, isqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 import krein
@@ -26,7 +25,7 @@ from krein.items import take
 from krein.kernels.distances import check_items, same_items
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.similarity.matrix import evaluate
-from krein.store.blocks import Block, BlockStore, Tiling, described
+from krein.store.blocks import BlockStore, Tiling
 from krein.store.files import check_writable, locked
 from krein.store.sharing import fingerprint
 from krein.words import progress_bar
@@ -96,109 +95,76 @@ def kernel_matrix(
     n_columns = check_items(Y, "Y")
     n_jobs = effective_n_jobs(n_jobs)
     budget = _block_budget(n_rows, n_columns, memory_limit, to_file=out is not None)
-    size = isqrt(int(budget / (8 * _BLOCKS_PER_JOB * n_jobs)))
-    if size < 1:
-        raise MemoryError(
-            f"memory_limit={memory_limit!r} does not hold one pair per job "
-            f"({n_jobs} jobs): raise it"
-        )
+    size = max(1, isqrt(budget // (8 * _BLOCKS_PER_JOB * n_jobs)))
     if out is None and n_jobs == 1 and not progress and size >= max(n_rows, n_columns):
         return evaluate(kernel, X, Y)
     pieces = ceil(max(n_rows, n_columns) / isqrt(2 * _TILES_PER_JOB * n_jobs))
-    size = max(1, min(size, pieces, _LARGEST_BLOCK))
-    tiling = Tiling(n_rows, n_columns, size, symmetric)
-    work = Work(kernel, X, Y, n_jobs, progress)
+    tiling = Tiling(n_rows, n_columns, min(size, pieces, _LARGEST_BLOCK), symmetric)
+    results = partial(_results, kernel, (X, Y), n_jobs, progress)
     if out is not None:
-        return _write_file(work, out, tiling)
+        key = (krein.__version__, np.__version__, kernel, X, None if Y is X else Y)
+        return _write_file(results, out, tiling, key)
     K, blocks = np.empty(tiling.shape), list(tiling)
-    for block, numbers in zip(blocks, work.results(blocks, tiling), strict=True):
+    for block, numbers in zip(blocks, results(tiling, blocks), strict=True):
         tiling.place(K, block, numbers)
     return K
 
 
-@dataclass(frozen=True)
-class Work:
-    """What is evaluated, and how."""
-
-    kernel: Any
-    X: Any
-    Y: Any
-    n_jobs: int
-    progress: bool
-
-    @property
-    def key(self) -> str:
-        """What the matrix is computed from."""
-        Y = None if self.Y is self.X else self.Y
-        return fingerprint(krein.__version__, np.__version__, self.kernel, self.X, Y)
-
-    def results(self, blocks: list[Block], tiling: Tiling) -> Iterator[np.ndarray]:
-        """Evaluate blocks, in order."""
-        kernel = self.kernel
-        threads = isinstance(kernel, Kernel) and kernel.facts.parallel == "threads"
-        backend = "threading" if threads else "loky"
-        parallel = Parallel(n_jobs=self.n_jobs, backend=backend, return_as="generator")
-        label = kernel.name if isinstance(kernel, Kernel) else "kernel"
-        total = sum(map(tiling.pairs_of, tiling))
-        done = total - sum(map(tiling.pairs_of, blocks))
-        # One thread of BLAS per job: jobs that each use all cores get in each other's
-        # way. For processes joblib sees to it, and looking for the libraries here takes
-        # 15 ms.
-        limit = threadpool_limits(1) if threads and self.n_jobs > 1 else nullcontext()
-        bar = progress_bar(label, total, done=done, show=self.progress)
-        parts = ((take(self.X, rows), take(self.Y, cols)) for rows, cols in blocks)
-        jobs = (delayed(evaluate)(kernel, *part) for part in parts)
-        with limit, bar as advance:
-            for block, numbers in zip(blocks, parallel(jobs), strict=True):
-                yield numbers
-                advance(tiling.pairs_of(block))
+def _results(
+    kernel: Any, items: tuple, n_jobs: int, progress: bool, tiling: Tiling, blocks: list
+) -> Iterator[np.ndarray]:
+    """Evaluate blocks of a tiling, in order."""
+    threads = isinstance(kernel, Kernel) and kernel.facts.parallel == "threads"
+    backend = "threading" if threads else "loky"
+    parallel = Parallel(n_jobs=n_jobs, backend=backend, return_as="generator")
+    label = kernel.name if isinstance(kernel, Kernel) else "kernel"
+    total = sum(map(tiling.pairs_of, tiling))
+    done = total - sum(map(tiling.pairs_of, blocks))
+    # One thread of BLAS per job: jobs that each use all cores get in each other's way.
+    # For processes joblib sees to it, and looking for the libraries here takes 15 ms.
+    limit = threadpool_limits(1) if threads and n_jobs > 1 else nullcontext()
+    bar = progress_bar(label, total, done=done, show=progress)
+    parts = (map(take, items, block) for block in blocks)
+    jobs = (delayed(evaluate)(kernel, *part) for part in parts)
+    with limit, bar as advance:
+        for block, numbers in zip(blocks, parallel(jobs), strict=True):
+            yield numbers
+            advance(tiling.pairs_of(block))
 
 
-def _write_file(work: Work, out: str | os.PathLike, tiling: Tiling) -> np.ndarray:
+def _write_file(
+    results: Callable, out: str | os.PathLike, tiling: Tiling, key: Sequence[Any]
+) -> np.ndarray:
     """Evaluate into a store, ``<out>.partial``, whose numbers become the file `out`.
 
     A run killed at any moment loses the blocks in work and nothing else; blocks that
     were damaged since are recognised and evaluated again.
     """
-    if Path(out).is_file():
-        raise FileExistsError(
-            f"out={os.fspath(out)!r} exists, and kernel_matrix replaces no file: "
-            "remove it or choose another name"
-        )
     path = check_writable(out)
     if path.suffix != ".npy":
         raise ValueError(f"out must be a .npy file, got {path.name!r}")
-    partial = path.with_name(path.name + ".partial")
-    with locked(partial):
-        store = _open_store(partial, tiling, work.key)
+    folder = path.with_name(path.name + ".partial")
+    with locked(folder):
+        store = BlockStore(folder, tiling, fingerprint(*key))
         try:
             missing = store.missing()
             blocks = [store.blocks[number] for number in missing]
-            found = work.results(blocks, store.tiling)
+            found = results(store.tiling, blocks)
             for number, numbers in zip(missing, found, strict=True):
                 store.write(number, numbers)
             store.assemble(path)
         finally:
             if path.exists() or len(store.missing()) == len(store.blocks):
-                shutil.rmtree(partial, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)
     return np.load(path, mmap_mode="r")
-
-
-def _open_store(folder: Path, tiling: Tiling, key: str) -> BlockStore:
-    """Open a store; work that is continued keeps its own size of blocks."""
-    begun = described(folder)
-    if begun is not None and begun["key"] == key:
-        tiling = replace(tiling, size=begun["block"][0])
-    return BlockStore(folder, tiling, key)
 
 
 def _block_budget(
     n_rows: int, n_columns: int, limit: int | str | None, *, to_file: bool
-) -> float:
+) -> int:
     """Bytes for blocks: the limit, less the matrix unless it goes to a file."""
-    allowed = parse_bytes(str(limit)) if limit is not None else available_memory()
-    if allowed is None:
-        return float(8 * _BLOCKS_PER_JOB * _LARGEST_BLOCK**2 * cpu_count())
+    given = available_memory() if limit is None else parse_bytes(str(limit))
+    allowed = 1 << 62 if given is None else given
     matrix = 0 if to_file else 8 * n_rows * n_columns
     if matrix >= allowed:
         raise MemoryError(

@@ -80,23 +80,30 @@ def check_each(check: Callable, X: Any, name: str) -> list[Any]:
 
 def check_numbers(item: Any, expected: str, dimensions: Sequence[int]) -> np.ndarray:
     """Return an item as finite numbers; `expected` says what it must be."""
+    if np.iscomplexobj(item):
+        raise ValueError(f"must be {expected}, got complex numbers")
     try:
         values = np.asarray(item, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"must be {expected}, got {type(item).__name__}") from None
     if values.ndim not in dimensions or values.size == 0:
         raise ValueError(f"has shape {values.shape}; expected {expected}, not empty")
-    bad = ~np.isfinite(np.atleast_2d(values)).all(axis=0)
-    if bad.any():
-        place = f"position {np.argmax(bad)}"
-        raise ValueError(f"contains NaN or infinity at {place}; fill or cut it first")
+    if not np.isfinite(values).all():
+        raise ValueError("contains NaN or infinity; fill or cut it first")
     return values
 
 
-def check_both(X: Any, Y: Any, check: Callable) -> tuple[list, list]:
-    """Both lists by ``check(item)``; twice the same list where they are the same."""
+def check_both(X: Any, Y: Any, check: Callable, size: Any = None) -> tuple[list, list]:
+    """Both lists by ``check(item)``; twice the same list where they are the same.
+
+    Where ``size(item)`` is given, it must be the same for all items.
+    """
     first = check_each(check, X, "X")
-    return first, first if same_items(X, Y) else check_each(check, Y, "Y")
+    second = first if same_items(X, Y) else check_each(check, Y, "Y")
+    sizes = set() if size is None else {size(item) for item in (*first, *second)}
+    if len(sizes) > 1:
+        raise ValueError(f"all items must agree in one shape, got {sorted(sizes)[:3]}")
+    return first, second
 
 
 def fill_pairs(first: Any, second: Any, row: Callable) -> np.ndarray:
@@ -127,13 +134,12 @@ def normalize_scores(
     scores: np.ndarray, self_rows: np.ndarray, self_columns: np.ndarray
 ) -> np.ndarray:
     """Return s(a, b) / sqrt(s(a, a) s(b, b)); self scores must be positive."""
-    for values in (self_rows, self_columns):
-        worst = int(np.argmin(values))
-        if values[worst] <= 0:
-            raise ValueError(
-                f"normalize=True needs positive self scores, item {worst} has "
-                f"s(a, a) = {values[worst]:g}: leave it out or use normalize=False"
-            )
+    lowest = min(self_rows.min(), self_columns.min())
+    if lowest <= 0:
+        raise ValueError(
+            f"normalize=True needs positive self scores, one item has s(a, a) = "
+            f"{lowest:g}: leave it out or use normalize=False"
+        )
     # A product of roots, not the root of a product: it cannot overflow.
     return scores / np.sqrt(self_rows)[:, None] / np.sqrt(self_columns)[None, :]
 
@@ -204,19 +210,13 @@ def similarity_of(
     """
     if not (isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf):
         raise ValueError(f"gamma must be a positive number, got {gamma!r}")
-    check_items(X, "X")
-    if Y is not None:
-        check_items(Y, "Y")
     D = partial(distance, **own)
     if isinstance(similarity, MaxMinus | DoubleCentred):
         return float(gamma) * similarity(D(X, Y), X, Y, D)
-    if not isinstance(similarity, str):
-        raise TypeError(f"similarity must be a word, got {type(similarity).__name__}")
-    if similarity not in POINTWISE:
+    if not isinstance(similarity, str) or similarity not in POINTWISE:
         raise ValueError(
-            f"similarity must be one of {', '.join(POINTWISE)} (max and centred depend "
-            "on training data: they need krein.Kernel(...).fit, as in estimators), got "
-            f"{similarity!r}"
+            f"similarity must be one of {', '.join(POINTWISE)} (max and centred need "
+            f"training data: krein.Kernel(...).fit), got {similarity!r}"
         )
     return POINTWISE[similarity](D(X, Y), float(gamma))
 
@@ -235,7 +235,7 @@ def median_gamma(D: np.ndarray, similarity: Any = "exponential") -> float:
     return 0.5 / middle**2 if similarity == "gaussian" else 1.0 / middle
 
 
-def distance_kernel(name: str, **facts: Any) -> Callable[[Distance], Callable]:
+def distance_kernel(name: str, form: str = "exponential", **facts: Any) -> Callable:
     """Register the kernel of a distance; a decorator.
 
     The decorated function returns the matrix of distances and is kept as
@@ -246,6 +246,8 @@ def distance_kernel(name: str, **facts: Any) -> Callable[[Distance], Callable]:
     ----------
     name : str
         Name of the kernel.
+    form : str
+        Its `similarity` unless given.
     **facts
         As in `register_kernel`.
 
@@ -257,7 +259,7 @@ def distance_kernel(name: str, **facts: Any) -> Callable[[Distance], Callable]:
 
     def decorate(distance: Distance) -> Callable:
         @wraps(distance)
-        def kernel(X, Y=None, *, gamma=1.0, similarity="exponential", **own):
+        def kernel(X, Y=None, *, gamma=1.0, similarity=form, **own):
             return similarity_of(distance, X, Y, gamma, similarity, **own)
 
         scale = inspect.signature(kernel, follow_wrapped=False).parameters
@@ -268,13 +270,17 @@ def distance_kernel(name: str, **facts: Any) -> Callable[[Distance], Callable]:
         about, *source = str(inspect.getdoc(distance)).partition("\n\nReferences\n")
         _, *shared = str(inspect.getdoc(similarity_of)).partition("\ngamma :")
         kernel.__doc__ = "".join([about, *shared, *source])
-        settings = {"distance": distance, "order": _order, **_settled_by(distance)}
+        settings = {
+            "distance": distance,
+            "order": _order,
+            **_settled_by(distance, form),
+        }
         return register_kernel(name, kernel, **settings, **facts)
 
     return decorate
 
 
-def _settled_by(distance: Distance) -> dict[str, Any]:
+def _settled_by(distance: Distance, form: str) -> dict[str, Any]:
     """Words for gamma and similarity, and how training items settle them."""
 
     def training_distances(X: Any, params: Mapping[str, Any]) -> np.ndarray:
@@ -282,7 +288,7 @@ def _settled_by(distance: Distance) -> dict[str, Any]:
         return distance(X, **own)
 
     def median(X: Any, params: Mapping[str, Any]) -> float:
-        similarity = params.get("similarity", "exponential")
+        similarity = params.get("similarity", form)
         return median_gamma(training_distances(some_items(X), params), similarity)
 
     def largest(X: Any, params: Mapping[str, Any]) -> MaxMinus:
@@ -316,6 +322,6 @@ def median_distance(D: np.ndarray) -> float:
     return float(np.median(pairs)) if pairs.size else 1.0
 
 
-def _order(similarity: Any) -> int:
+def _order(similarity: Any, **own: Any) -> int:
     """-d is conditionally positive definite of order 1 where exp(-d) is p.d."""
     return int(similarity == "negative")

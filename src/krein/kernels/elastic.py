@@ -9,8 +9,9 @@ stored backwards: each operation then sees contiguous memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -149,22 +150,23 @@ class Band:
         first = max(1, d - m, -((above - d) // 2))
         return first, min(n, d - 1, (d + below) // 2)
 
-    def outside(self, d: int, rows: np.ndarray) -> np.ndarray | None:
-        """Cells that are in the widest band, but not in that of their pair."""
-        if np.ptp(self.below) == 0 and np.ptp(self.above) == 0:
-            return None
-        apart = (2 * rows - d)[:, None]
-        return (apart > self.below) | (-apart > self.above)
+    def close(self, cells: np.ndarray, d: int, rows: np.ndarray) -> None:
+        """Close cells that are in the widest band, but not in that of their pair."""
+        if np.ptp(self.below) or np.ptp(self.above):
+            apart = (2 * rows - d)[:, None]
+            cells[(apart > self.below) | (-apart > self.above)] = np.inf
 
 
-def _diagonals(costs: Costs, band: Band, last: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield d and D[i, d - i] by i, for d = 1, ..., last; good until the next one."""
+def _batch_distances(costs: Costs, lengths: np.ndarray, band: Band) -> np.ndarray:
+    """D at each pair's own lengths, given as two rows; one diagonal at a time."""
     n, m = costs.first_column.shape[0] - 1, costs.first_row.shape[0] - 1
-    shape = (n + 2, costs.first_row.shape[1])
-    before, previous, current = (np.full(shape, np.inf) for _ in range(3))
-    scratch = np.empty(shape)
+    ends = lengths.sum(axis=0)
+    found = np.empty(ends.size)
+    # D[i, d - i] by i for the diagonals d - 2, d - 1 and d.
+    before, previous, current = np.full((3, n + 2, ends.size), np.inf)
+    scratch = np.empty(current.shape)
     previous[0] = 0.0
-    for d in range(1, last + 1):
+    for d in range(1, int(ends.max()) + 1):
         first, end = band.rows(d, n, m)
         if first <= end:
             cells, spare = current[first : end + 1], scratch[first : end + 1]
@@ -177,20 +179,10 @@ def _diagonals(costs: Costs, band: Band, last: int) -> Iterator[tuple[int, np.nd
         on_row, on_column = first == 1 and d <= m, end == d - 1 and d <= n
         current[first - 1] = costs.first_row[d] if on_row else np.inf
         current[end + 1] = costs.first_column[d] if on_column else np.inf
-        outside = band.outside(d, np.arange(first - 1, end + 2))
-        if outside is not None:
-            current[first - 1 : end + 2][outside] = np.inf
-        yield d, current
-        before, previous, current = previous, current, before
-
-
-def _batch_distances(costs: Costs, lengths: np.ndarray, band: Band) -> np.ndarray:
-    """D at each pair's own lengths, given as two rows."""
-    ends = lengths.sum(axis=0)
-    found = np.empty(ends.size)
-    for d, cells in _diagonals(costs, band, int(ends.max())):
+        band.close(current[first - 1 : end + 2], d, np.arange(first - 1, end + 2))
         here = np.flatnonzero(ends == d)
-        found[here] = cells[lengths[0, here], here]
+        found[here] = current[lengths[0, here], here]
+        before, previous, current = previous, current, before
     return found
 
 
@@ -203,33 +195,29 @@ def _stack(series: Sequence[np.ndarray]) -> np.ndarray:
     return out
 
 
-def _band(lengths: np.ndarray, window: Callable[[int, int], int | None]) -> Band:
+def _band(lengths: np.ndarray, cells: np.ndarray | int | None) -> Band:
     """Allowed cells, by pair; without a window all of them, for all pairs alike."""
     n_x, n_y = lengths
-    cells = [window(*pair) for pair in zip(n_x.tolist(), n_y.tolist(), strict=True)]
-    if None in cells:
+    if cells is None:
         everything = np.full(n_x.size, lengths.max())
         return Band(everything, everything)
-    beside = np.minimum(np.array(cells), lengths.max())
+    beside = np.minimum(cells, lengths.max())
     return Band(beside + np.maximum(0, n_x - n_y), beside + np.maximum(0, n_y - n_x))
 
 
-def _batches(lengths: np.ndarray, band: Band) -> Iterator[np.ndarray]:
-    """Pairs in batches of similar lengths, each with about the same work at a time."""
+def _batches(lengths: np.ndarray, band: Band) -> list[np.ndarray]:
+    """Pairs in batches of similar lengths."""
     order = np.lexsort(lengths)
     width = np.minimum(lengths.min(axis=0), (band.below + band.above) // 2 + 1)
-    start = 0
-    while start < order.size:
-        pairs = min(_MOST_PAIRS, max(1, _NUMBERS // int(width[order[start]])))
-        yield order[start : start + pairs]
-        start += pairs
+    pairs = np.clip(_NUMBERS // int(np.mean(width)), 1, _MOST_PAIRS)
+    return np.array_split(order, ceil(order.size / pairs))
 
 
 def elastic_distances(
     X: Sequence[np.ndarray],
     Y: Sequence[np.ndarray],
     make_costs: Callable[[np.ndarray, np.ndarray], Costs],
-    window: Callable[[int, int], int | None],
+    window: Callable[[np.ndarray], np.ndarray | int | None],
 ) -> np.ndarray:
     """Matrix of distances between series.
 
@@ -241,7 +229,8 @@ def elastic_distances(
         One of the cost functions of this module with its parameters bound. Those of
         `msm_costs` are for one channel, and added over channels.
     window : callable
-        ``window(n_x, n_y)`` gives the cells beside the diagonal, None for all.
+        ``window(longest)`` gives the cells beside the diagonal for the length of the
+        longer series of each pair, None for all.
 
     Returns
     -------
@@ -251,20 +240,22 @@ def elastic_distances(
         rows, columns = np.triu_indices(len(X), k=1)
     else:
         rows, columns = (index.ravel() for index in np.indices((len(X), len(Y))))
-    sizes = np.array([x.shape[1] for x in X]), np.array([y.shape[1] for y in Y])
-    lengths = np.stack([sizes[0][rows], sizes[1][columns]])
     D = np.zeros((len(X), len(Y)))
     if rows.size == 0:
         return D
-    band = _band(lengths, window)
+    all_X, all_Y = _stack(X), _stack(Y)
+    sizes = [np.array([item.shape[1] for item in part]) for part in (X, Y)]
+    lengths = np.stack([sizes[0][rows], sizes[1][columns]])
+    band = _band(lengths, window(lengths.max(axis=0)))
     by_channel = getattr(make_costs, "func", make_costs) is msm_costs
     for batch in _batches(lengths, band):
-        i, j = rows[batch], columns[batch]
-        A, B = _stack([X[k] for k in i]), _stack([Y[k] for k in j])
+        i, j, own = rows[batch], columns[batch], lengths[:, batch]
+        A = np.take(all_X[:, : own[0].max()], i, axis=2)
+        B = np.take(all_Y[:, : own[1].max()], j, axis=2)
         allowed = Band(band.below[batch], band.above[batch])
         parts = [slice(k, k + 1) for k in range(A.shape[0])] if by_channel else [...]
         D[i, j] = sum(
-            _batch_distances(make_costs(A[part], B[part]), lengths[:, batch], allowed)
+            _batch_distances(make_costs(A[part], B[part]), own, allowed)
             for part in parts
         )
     return D + D.T if X is Y else D

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from scipy.optimize import linear_sum_assignment
+from sklearn.utils import check_scalar
 
 from krein.kernels import distances
 from krein.kernels.registry import register_kernel
@@ -45,13 +47,10 @@ def _as_graph(node_label: str | None, item: Any) -> LabelledGraph:
         nodes, edges, labels = (*item, None)[:3]
         nodes = list(range(nodes)) if isinstance(nodes, int) else _plain(nodes)
     else:
-        given = type(item).__name__
-        raise TypeError(f"must be (nodes, edges, labels) or of networkx, got {given}")
-    if not nodes:
-        raise ValueError("has no nodes; leave it out")
+        raise TypeError(f"must be (nodes, edges, labels) or of networkx, got {item!r}")
     position = {node: k for k, node in enumerate(nodes)}
-    if len(position) < len(nodes):
-        raise ValueError("has a duplicated node name")
+    if not nodes or len(position) < len(nodes):
+        raise ValueError("has no nodes, or a name twice among its nodes")
     neighbours = _neighbours(edges, position)
     if labels is None or node_label == "degree":
         # Marked, so that a degree never equals a label of another graph.
@@ -77,16 +76,15 @@ def _attribute_names(graph: Any) -> list[str]:
 
 def _warn_of_ignored(X: Any) -> None:
     """Say once which attributes of nodes are not looked at, and what to do."""
-    for names in (_attribute_names(item) for item in X if hasattr(item, "adj")):
-        ignored = [name for name in names if name != "label"]
-        if ignored:
-            used = "label" if "label" in names else "degree"
-            warn_user(
-                f"nodes have the attributes {', '.join(ignored)}, which are ignored; "
-                f"nodes are compared by their {used}. Choose one with node_label=NAME, "
-                f"or node_label={used!r} for what is done now"
-            )
-            return
+    graphs = (item for item in X if hasattr(item, "adj"))
+    names = {name for graph in graphs for name in _attribute_names(graph)}
+    used = "label" if "label" in names else "degree"
+    if ignored := sorted(names - {"label"}):
+        warn_user(
+            f"nodes have the attributes {', '.join(ignored)}, which are ignored; nodes "
+            f"are compared by their {used}. Choose one with node_label=NAME, or "
+            f"node_label={used!r} for what is done now"
+        )
 
 
 def _plain(values: Any) -> list:
@@ -95,15 +93,8 @@ def _plain(values: Any) -> list:
 
 def _node_labels(labels: Any, nodes: list) -> list[Hashable]:
     if isinstance(labels, Mapping):
-        missing = [node for node in nodes if node not in labels]
-        if missing:
-            raise ValueError(f"has no label for the node {missing[0]!r}")
-        labels = [labels[node] for node in nodes]
+        labels = [labels[node] for node in nodes if node in labels]
     labels = _plain(labels)
-    for label in labels:
-        if not isinstance(label, Hashable):
-            given = type(label).__name__
-            raise TypeError(f"has a {given} as label of a node, not text or a number")
     if len(labels) != len(nodes):
         raise ValueError(f"has {len(labels)} labels for {len(nodes)} nodes")
     return labels
@@ -120,9 +111,6 @@ def _neighbours(edges: Any, position: Mapping) -> list[list[int]]:
 
 
 def _check_pair(X: Any, Y: Any, node_label: Any) -> tuple[list, list]:
-    if not isinstance(node_label, str | None):
-        given = type(node_label).__name__
-        raise TypeError(f"node_label must be the name of an attribute, got {given}")
     graphs = distances.check_both(X, Y, partial(_as_graph, node_label))
     if node_label is None:
         _warn_of_ignored(X)
@@ -190,7 +178,7 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False, node_label=None):
     array([[10.,  6.],
            [ 6., 10.]])
     """
-    _check_count(n_iter, "n_iter")
+    check_scalar(n_iter, "n_iter", Integral, min_val=0)
     first, second = _check_pair(X, Y, node_label)
     counts = _subtree_counts(first if second is first else [*first, *second], n_iter)
     K = (counts[: len(first)] @ counts[-len(second) :].T).toarray()
@@ -198,11 +186,6 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False, node_label=None):
         return K
     own = np.asarray(counts.multiply(counts).sum(axis=1), dtype=float).ravel()
     return distances.normalize_scores(K, own[: len(first)], own[-len(second) :])
-
-
-def _check_count(value: Any, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ValueError(f"{name} must be an integer of at least 0, got {value!r}")
 
 
 # -------------------------------------------------------------- optimal assignment
@@ -267,9 +250,8 @@ def optimal_assignment_kernel(
     >>> optimal_assignment_kernel([path], [edge], depth=1)
     array([[3.]])
     """
-    _check_count(depth, "depth")
-    if not 0 <= decay <= 1:
-        raise ValueError(f"decay must be between 0 and 1, got {decay!r}")
+    check_scalar(depth, "depth", Integral, min_val=0)
+    check_scalar(decay, "decay", Real, min_val=0, max_val=1)
     first, second = _check_pair(X, Y, node_label)
     codes: dict[Hashable, int] = {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from scipy.stats import wasserstein_distance
 from sklearn.metrics.pairwise import haversine_distances
 
 from krein.kernels import distances
-from krein.kernels.registry import register_kernel
 
 _MEAN_RADIUS_KM = 6371.0088
 
@@ -19,13 +17,9 @@ _MEAN_RADIUS_KM = 6371.0088
 def _check_place(item: Any) -> np.ndarray:
     """Return latitude and longitude in radians."""
     place = distances.check_numbers(item, "latitude and longitude", (1,))
-    if place.size != 2:
-        raise ValueError("must have two columns, latitude and longitude")
-    for value, word, limit in zip(
-        place, ("latitude", "longitude"), (90, 360), strict=True
-    ):
-        if abs(value) > limit:
-            raise ValueError(f"has {word} {value:g}; expected degrees, latitude first")
+    if place.size != 2 or (np.abs(place) > (90, 360)).any():
+        given = f"is {place.tolist()}"
+        raise ValueError(f"{given}; expected degrees of latitude and longitude")
     return np.radians(place)
 
 
@@ -97,41 +91,18 @@ def wasserstein_1d_kernel(X, Y=None):
     first, second = distances.check_both(X, Y, _sorted_sample)
     if len({sample.size for sample in (*first, *second)}) == 1:
         return cdist(np.stack(first), np.stack(second), "cityblock") / first[0].size
-    return distances.each_pair(first, second, _one_distance)
+    return distances.each_pair(first, second, wasserstein_distance)
 
 
-def _one_distance(x: np.ndarray, y: np.ndarray) -> float:
-    if x.size == y.size:
-        return float(np.abs(x - y).mean())
-    return float(wasserstein_distance(x, y))
-
-
-def _pointwise_distances(X: Any, Y: Any = None, *, distance: Any) -> np.ndarray:
-    """Matrix of a callable distance, one pair at a time."""
-    if not callable(distance):
-        raise TypeError(f"distance must be a callable d(x, y), got {distance!r}")
-    D = distances.each_pair(X, X if distances.same_items(X, Y) else Y, distance)
-    if not np.isfinite(D).all() or D.min() < 0:
-        i, j = np.argwhere(~np.isfinite(D) | (D < 0))[0]
-        raise ValueError(f"distance returned {D[i, j]!r} for the items {i} and {j}")
-    return D
-
-
-def _geodesic_median(X: Any, params: Mapping[str, Any]) -> float:
-    D = _pointwise_distances(distances.some_items(X), distance=params.get("distance"))
-    return 0.5 / distances.median_distance(D) ** 2
-
-
-@register_kernel(
+@distances.distance_kernel(
     "geodesic_rbf",
+    form="gaussian",
     input="any",
     definiteness="depends",
     parallel="processes",
-    resolve={"gamma": {"median": _geodesic_median}},
-    by_name={"gamma": "median"},
     note="positive definite for every gamma only if the metric space is flat",
 )
-def geodesic_rbf_kernel(X, Y=None, *, distance=None, gamma=1.0):
+def geodesic_rbf_kernel(X, Y=None, *, distance=None):
     """Gaussian of any distance given as a function: ``exp(-gamma d(x, y)^2)``.
 
     Parameters
@@ -140,12 +111,6 @@ def geodesic_rbf_kernel(X, Y=None, *, distance=None, gamma=1.0):
         Whatever `distance` takes; Y defaults to X.
     distance : callable
         ``distance(x, y) -> float``, symmetric.
-    gamma : float or "median"
-        Positive factor of the squared distance; the word is settled by `Kernel.fit`.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
 
     References
     ----------
@@ -159,6 +124,10 @@ def geodesic_rbf_kernel(X, Y=None, *, distance=None, gamma=1.0):
     array([[1.    , 0.3679],
            [0.3679, 1.    ]])
     """
-    return distances.similarity_of(
-        _pointwise_distances, X, Y, gamma, "gaussian", distance=distance
-    )
+    if not callable(distance):
+        raise TypeError(f"distance must be a callable d(x, y), got {distance!r}")
+    D = distances.each_pair(*distances.check_both(X, Y, lambda x: x), distance)
+    if not np.isfinite(D).all() or D.min() < 0:
+        i, j = np.argwhere(~np.isfinite(D) | (D < 0))[0]
+        raise ValueError(f"distance returned {D[i, j]!r} for the items {i} and {j}")
+    return D

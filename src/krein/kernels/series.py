@@ -36,18 +36,11 @@ def _check_one(item: Any) -> np.ndarray:
 
 
 def _check_pair(X: Any, Y: Any) -> tuple[list, list]:
-    first, second = distances.check_both(X, Y, _check_one)
-    n_channels = first[0].shape[0]
-    for name, series in (("X", first), ("Y", second)):
-        for i, item in enumerate(series):
-            if item.shape[0] != n_channels:
-                own = f"{name}[{i}] has {item.shape[0]} channels"
-                raise ValueError(f"{own}, X[0] has {n_channels}; they must agree")
-    return first, second
+    return distances.check_both(X, Y, _check_one, len)
 
 
-def _window_cells(window: float | None, n_x: int, n_y: int) -> int | None:
-    """Cells beside the diagonal for a pair of lengths; None for no band."""
+def _window_cells(window: float | None, longest: Any) -> Any:
+    """Cells beside the diagonal for the longer series of pairs; None for no band."""
     if window is None:
         return None
     whole = isinstance(window, int | np.integer)
@@ -57,7 +50,7 @@ def _window_cells(window: float | None, n_x: int, n_y: int) -> int | None:
             "window must be None, a number of cells (int) or a fraction of the longer "
             f"series (float in [0, 1]; 5 cells are 5, not 5.0), got {window!r}"
         )
-    return int(window if whole else window * max(n_x, n_y))
+    return window if whole else (window * np.asarray(longest)).astype(int)
 
 
 @distances.distance_kernel("dtw", extra="series", **_FACTS)
@@ -89,12 +82,11 @@ def dtw_kernel(X, Y=None, *, window=None):
     first, second = _check_pair(X, Y)
     lengths = {item.shape[1] for item in (*first, *second)}
     if len(lengths) == 1 or window is None or isinstance(window, int | np.integer):
-        cells = _window_cells(window, max(lengths), max(lengths))
-        return _dtw_block(first, second, cells)
+        return _dtw_block(first, second, _window_cells(window, max(lengths)))
 
     def one_pair(x: np.ndarray, y: np.ndarray) -> float:
         # A fraction means another band for each pair of lengths.
-        cells = _window_cells(window, x.shape[1], y.shape[1])
+        cells = _window_cells(window, max(x.shape[1], y.shape[1]))
         return float(_dtw_block([x], [y], cells)[0, 0])
 
     return distances.each_pair(first, second, one_pair)
@@ -108,9 +100,8 @@ def _dtw_block(first: list, second: list, cells: int | None) -> np.ndarray:
     series = first if same else [*first, *second]
     items = [x[0] if one_channel else np.ascontiguousarray(x.T) for x in series]
     n, m = len(first), len(second)
-    options: dict[str, Any] = {"parallel": False, "compact": True}
-    if cells is not None:
-        options["window"] = cells + 1
+    window = None if cells is None else int(cells) + 1
+    options: dict[str, Any] = {"parallel": False, "compact": True, "window": window}
     if not one_channel:
         options["ndim"] = first[0].shape[0]
     if not same:

@@ -25,16 +25,19 @@ _CURVED: dict[str, Any] = {
 }
 
 
-def _pixel_features(image: np.ndarray) -> np.ndarray:
-    """The nine features of every pixel, as an array (9, n_pixels)."""
-    n_rows, n_columns = image.shape
-    y, x = np.mgrid[0:n_rows, 0:n_columns].astype(float)
+def _covariance(image: Any) -> np.ndarray:
+    """Covariance of the nine features over the pixels of an image."""
+    grey = "a grey image of at least 3 x 3 pixels; turn colour into grey first"
+    image = distances.check_numbers(image, grey, (2,))
+    if min(image.shape) < 3:
+        raise ValueError(f"has shape {image.shape}; expected {grey}")
+    y, x = np.indices(image.shape, dtype=float)
     Gy, Gx = np.gradient(image)
     Gyy, Gxx = np.gradient(Gy, axis=0), np.gradient(Gx, axis=1)
     Gx, Gy, length = np.abs(Gx), np.abs(Gy), np.hypot(Gx, Gy)
     angle = np.arctan2(Gx, Gy)
     features = [x, y, image, Gx, Gy, length, np.abs(Gxx), np.abs(Gyy), angle]
-    return np.stack([feature.ravel() for feature in features])
+    return np.cov([feature.ravel() for feature in features])
 
 
 def covariance_descriptors(images: Any, *, shrinkage: float = 1e-6) -> np.ndarray:
@@ -71,31 +74,17 @@ def covariance_descriptors(images: Any, *, shrinkage: float = 1e-6) -> np.ndarra
     """
     if not 0 <= shrinkage <= 1:
         raise ValueError(f"shrinkage must be between 0 and 1, got {shrinkage!r}")
-    descriptors = np.empty((len(images), N_FEATURES, N_FEATURES))
-    for i, image in enumerate(images):
-        image = np.asarray(image, dtype=np.float64)
-        if image.ndim != 2 or min(image.shape) < 3:
-            raise ValueError(
-                f"images[{i}] has shape {image.shape}; expected a grey image of at "
-                "least 3 x 3 pixels. Turn colour into grey first"
-            )
-        if not np.isfinite(image).all():
-            raise ValueError(f"images[{i}] contains NaN or infinity")
-        covariance = np.cov(_pixel_features(image))
-        level = shrinkage * np.trace(covariance) / N_FEATURES
-        descriptors[i] = (1 - shrinkage) * covariance + level * np.eye(N_FEATURES)
-    return descriptors
+    covariances = np.array(distances.check_each(_covariance, images, "images"))
+    level = shrinkage * np.trace(covariances, axis1=1, axis2=2) / N_FEATURES
+    return (1 - shrinkage) * covariances + np.multiply.outer(level, np.eye(N_FEATURES))
 
 
 def _check_one(item: Any) -> np.ndarray:
     """Return a symmetric positive definite matrix, or say what is wrong with it."""
-    A = np.asarray(item)
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or A.dtype.kind not in "biuf":
-        words = "must be a square matrix of real numbers, all of one shape"
-        raise ValueError(f"{words}; got {A.dtype} of shape {A.shape}")
-    A = A.astype(np.float64)
-    if not np.isfinite(A).all():
-        raise ValueError("contains NaN or infinity")
+    square = "a square matrix of real numbers, all of one shape"
+    A = distances.check_numbers(item, square, (2,))
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"has shape {A.shape}; expected {square}")
     if np.abs(A - A.T).max() > 1e-8 * np.abs(A).max():
         raise ValueError("is not symmetric")
     values = np.linalg.eigvalsh(A)
@@ -109,11 +98,7 @@ def _check_one(item: Any) -> np.ndarray:
 
 def _check_pair(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Validate both stacks; twice the same array where they are the same."""
-    first, second = distances.check_both(X, Y, _check_one)
-    shapes = {A.shape for A in (*first, *second)}
-    if len(shapes) > 1:
-        found = f"got {sorted(shapes)[:3]}"
-        raise ValueError(f"all matrices must agree, in one shape; {found}")
+    first, second = distances.check_both(X, Y, _check_one, np.shape)
     stack = np.array(first)
     return stack, stack if second is first else np.array(second)
 

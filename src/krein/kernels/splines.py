@@ -16,7 +16,6 @@ from scipy.spatial.distance import cdist
 from scipy.special import xlogy
 from sklearn.metrics import pairwise
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 
 from krein.arrays import Array
@@ -56,12 +55,7 @@ def squared_distances(X: Array, Y: Array | None) -> Array:
     return D
 
 
-def _positive(name: str, value: float) -> None:
-    if not value > 0:
-        raise ValueError(f"{name} must be positive, got {value!r}")
-
-
-def thin_plate_order(exponent: float = 3) -> int:
+def thin_plate_order(exponent: float) -> int:
     """Order of conditional positive definiteness of the polyharmonic kernel."""
     if exponent % 2 == 0:
         return int(exponent) // 2 + 1
@@ -100,7 +94,8 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
     array([[0., 8.],
            [8., 0.]])
     """
-    _positive("exponent", exponent)
+    if not exponent > 0:
+        raise ValueError(f"exponent must be positive, got {exponent!r}")
     D = squared_distances(X, Y)
     if exponent % 2 == 0:
         D = 0.5 * xlogy(D ** (exponent // 2), D)
@@ -114,48 +109,7 @@ def thin_plate_kernel(X, Y=None, *, exponent=3):
     return D
 
 
-@_cpd_kernel(
-    "thin_plate_order", order=lambda order: order, note="only for 2 order > n_features"
-)
-def thin_plate_order_kernel(X, Y=None, *, order=2):
-    """Thin-plate kernel of a given order m in dimension d, exponent ``2m - d``.
-
-    It reproduces the norm of the m-th derivatives, which exists for 2m > d only; beyond
-    that use `thin_plate_kernel`, whose exponent does not depend on the dimension.
-
-    Parameters
-    ----------
-    X, Y : array-like of shape (n_X, n_features), (n_Y, n_features)
-        Items; Y defaults to X.
-    order : int
-        m, with 2m > n_features.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
-
-    References
-    ----------
-    Walder, Chapelle (2007), Definition 5.1, equation (11).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from krein import thin_plate_order_kernel
-    >>> thin_plate_order_kernel(np.array([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0]]), order=2)
-    array([[ 0., -2.],
-           [-2.,  0.]])
-    """
-    dimension = check_array(X, dtype=np.float64).shape[1]
-    if int(order) != order or not 2 * order > dimension:
-        raise ValueError(
-            f"order={order!r} must be an integer with 2 * order > n_features, here "
-            f"{dimension}; thin_plate_kernel(exponent=...) exists in every dimension"
-        )
-    return thin_plate_kernel(X, Y, exponent=2 * int(order) - dimension)
-
-
-@_cpd_kernel("multiquadric", order=lambda power: ceil(power))
+@_cpd_kernel("multiquadric", order=lambda c, power: ceil(power))
 def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     """Multiquadric ``(-1)^ceil(p) (c^2 + r^2)^p``, c.p.d. of order ``ceil(p)``.
 
@@ -184,46 +138,12 @@ def multiquadric_kernel(X, Y=None, *, c=1.0, power=0.5):
     array([[-3., -5.],
            [-5., -3.]])
     """
-    _positive("c", c)
-    if not power > 0 or power == int(power):
-        raise ValueError(f"power must be positive and not an integer, got {power!r}")
+    if not (c > 0 and power > 0) or power == int(power):
+        raise ValueError(
+            "c must be positive, and power positive and not an integer, got "
+            f"c={c!r}, power={power!r}"
+        )
     return (-1.0) ** ceil(power) * (c * c + squared_distances(X, Y)) ** power
-
-
-@_cpd_kernel("log", order=1)
-def log_kernel(X, Y=None, *, power=2.0, c=1.0):
-    """Logarithmic kernel ``-log(c + r^p)``, c.p.d. of order 1.
-
-    Parameters
-    ----------
-    X, Y : array-like of shape (n_X, n_features), (n_Y, n_features)
-        Items; Y defaults to X.
-    power : float
-        0 < p <= 2.
-    c : float
-        Positive offset.
-
-    Returns
-    -------
-    ndarray of shape (n_X, n_Y)
-
-    References
-    ----------
-    Boughorbel, Tarel, Boujemaa (2005), "Conditionally positive definite kernels for
-    SVM based image recognition", ICME.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from krein import log_kernel
-    >>> np.exp(-log_kernel(np.array([[0.0], [3.0]]))).round(12)
-    array([[ 1., 10.],
-           [10.,  1.]])
-    """
-    if not 0 < power <= 2:
-        raise ValueError(f"power must be in (0, 2], got {power!r}")
-    _positive("c", c)
-    return -np.log(c + squared_distances(X, Y) ** (0.5 * power))
 
 
 # --------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ _FACTS: dict[str, Any] = {
 }
 
 
-def _check_one(item: Any) -> str:
+def check_text(item: Any) -> str:
+    """Return a string that is not empty."""
     if not isinstance(item, str):
         raise TypeError(f"must be a string, got {type(item).__name__}: {item!r}")
     if not item:
@@ -28,7 +29,7 @@ def _check_one(item: Any) -> str:
 
 def _all_pairs(scorer: str, X: Any, Y: Any) -> tuple[np.ndarray, ...]:
     """Scores of all pairs and the lengths of the strings, as doubles."""
-    first, second = distances.check_both(X, Y, _check_one)
+    first, second = distances.check_both(X, Y, check_text)
     library = import_optional(
         "rapidfuzz", extra="strings", needed_for="a kernel on strings"
     )

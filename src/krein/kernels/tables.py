@@ -8,13 +8,14 @@ missing. Such rows can be cut, compared and stored in model files.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from krein.kernels.distances import check_items, same_items
+from krein.items import is_missing
+from krein.kernels.distances import check_each, same_items
 from krein.kernels.registry import register_kernel
 from krein.words import warn_user
 
@@ -24,66 +25,49 @@ _FEWEST = 10  # rows in which different texts are no chance
 
 
 def table_rows(X: Any, name: str = "X") -> list[Row]:
-    """Rows of a table as tuples of plain values, or name the cell at fault."""
-    check_items(X, name)
-    if hasattr(X, "columns"):
-        cells = [_column_values(column) for column in _frame_columns(X)]
-        rows: Iterable[Any] = zip(*cells, strict=True)
+    """Rows of a table as tuples of plain values, or name the row at fault."""
+    if not hasattr(X, "columns"):
+        rows = check_each(_row, X, name)
     else:
-        rows = X.tolist() if isinstance(X, np.ndarray) else X
-    found = []
+        polars = hasattr(X, "get_columns")
+        columns = X.get_columns() if polars else [column for _, column in X.items()]
+        cells = map(_column_values, columns)
+        rows = check_each(_row, list(zip(*cells, strict=True)), name)
+        warn_of_identifiers(dict(zip(X.columns, zip(*rows, strict=True), strict=True)))
     for i, row in enumerate(rows):
-        if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__"):
-            given = type(row).__name__
-            raise TypeError(
-                f"{name}[{i}] must be a row of a table, got {given}; pass a frame, a "
-                "two-dimensional array or a list of rows"
-            )
-        found.append(tuple(_cell(v, f"{name}[{i}][{k}]") for k, v in enumerate(row)))
-        if len(found[-1]) != len(found[0]) or not found[-1]:
-            sizes = f"{len(found[-1])} entries, {name}[0] has {len(found[0])}"
+        if len(row) != len(rows[0]):
+            sizes = f"{len(row)} entries, {name}[0] has {len(rows[0])}"
             raise ValueError(f"{name}[{i}] has {sizes}; all rows need the same columns")
-    if hasattr(X, "columns"):
-        warn_of_identifiers(dict(zip(X.columns, zip(*found, strict=True), strict=True)))
-    return found
-
-
-def _frame_columns(X: Any) -> list[Any]:
-    if hasattr(X, "iloc"):
-        return [X.iloc[:, k] for k in range(X.shape[1])]
-    return X.get_columns()  # polars
+    return rows
 
 
 def _column_values(column: Any) -> list[Any]:
     """Values of a column of a frame; numbers that stand for categories as text."""
     values = column.to_list()
-    if str(column.dtype) != "category":
-        return values
-    return [None if _is_missing(value) else str(value) for value in values]
+    return list(map(_as_text, values)) if str(column.dtype) == "category" else values
 
 
-def _is_missing(value: Any) -> bool:
-    """None, NaN, and what pandas has for missing entries."""
-    if isinstance(value, float | np.floating):
-        return math.isnan(value)
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
+def _row(row: Any) -> Row:
+    if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__"):
+        raise TypeError(
+            f"must be a row of a table, got {type(row).__name__}; pass a frame, a "
+            "two-dimensional array or a list of rows"
+        )
+    return tuple(map(_cell, row))
 
 
-def _cell(value: Any, where: str) -> float | bool | str | None:
-    if _is_missing(value):
+def _cell(value: Any) -> float | bool | str | None:
+    if is_missing(value):
         return None
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    if not isinstance(value, Real):
-        given = type(value).__name__
+    if not isinstance(value, Real) or math.isinf(value):
         raise TypeError(
-            f"{where} is a {given}, not a number, text or a boolean. Turn dates into "
+            f"has {value!r}, not a finite number, text or a boolean. Turn dates into "
             "numbers first"
         )
-    if math.isinf(value):
-        raise ValueError(f"{where} is infinite")
     return float(value)
 
 
@@ -111,31 +95,27 @@ def warn_of_identifiers(columns: Mapping[Any, Sequence]) -> None:
             )
 
 
-def _check_ranges(ranges: Any, n_columns: int) -> Ranges:
-    """Return one range per column: a number, or None for categories."""
-    if isinstance(ranges, str) or not isinstance(ranges, Sequence | np.ndarray):
-        words = '"observed" or one entry per column, a number, or None for categories'
-        raise TypeError(f"ranges must be {words}, got {ranges!r}")
-    if len(ranges) != n_columns:
-        raise ValueError(f"ranges has {len(ranges)} entries for {n_columns} columns")
-    for k, width in enumerate(ranges):
-        number = isinstance(width, int | float | np.number | None)
-        if not number or not 0 <= (width or 0) < np.inf:
-            raise ValueError(f"ranges[{k}] must be a number from 0 on, got {width!r}")
-    return tuple(None if width is None else float(width) for width in ranges)
-
-
 def _settled_ranges(ranges: Any, X: list[Row], Y: list[Row]) -> Ranges:
-    if not (isinstance(ranges, str) and ranges == "observed"):
-        return _check_ranges(ranges, len(X[0]))
-    found = _column_ranges(Y)
-    if X is not Y and any(width is not None for width in found):
+    """One range per column: a number, or None for categories."""
+    if isinstance(ranges, str) and ranges == "observed":
+        found = _column_ranges(Y)
+        if X != Y and any(width is not None for width in found):
+            raise ValueError(
+                "ranges of numbers are needed to compare two tables: call "
+                'krein.Kernel("gower").fit(training_table) (estimators do), or give '
+                "ranges=[...] with one entry per column, None for categories"
+            )
+        return found
+    try:
+        widths = [None if width is None else float(width) for width in ranges]
+    except (TypeError, ValueError):
+        widths = []
+    if len(widths) != len(X[0]) or not all(0 <= (w or 0) < np.inf for w in widths):
         raise ValueError(
-            "ranges of numbers are needed to compare two tables: call "
-            'krein.Kernel("gower").fit(training_table) (estimators do), or give '
-            "ranges=[...] with one entry per column, None for categories"
+            f'ranges must be "observed" or {len(X[0])} entries, one per column: a '
+            f"number from 0 on, or None for categories; got {ranges!r}"
         )
-    return found
+    return tuple(widths)
 
 
 def _column_similarity(x: Sequence, y: Sequence, width: float | None) -> np.ndarray:
@@ -156,29 +136,19 @@ def _column_similarity(x: Sequence, y: Sequence, width: float | None) -> np.ndar
 
 def _as_text(value: Any) -> str | None:
     """A category as text: 1 and "1" are the same, whoever read the file."""
-    if value is None:
+    if is_missing(value):
         return None
     return str(value).removesuffix(".0") if type(value) is float else str(value)
 
 
-def _check_columns(X: Any, Y: Any) -> None:
-    """Refuse frames whose columns are not the same."""
+def _check_columns(X: Any, Y: Any, rows: list[Row], columns: list[Row]) -> None:
+    """Refuse tables whose columns are not the same."""
     first, second = (list(getattr(table, "columns", [])) for table in (X, Y))
-    if first and second and first != second:
+    if len(rows[0]) != len(columns[0]) or (first and second and first != second):
         raise ValueError(
-            f"X has the columns {first}, Y has {second}; they must be the same, in the "
-            "same order"
+            "X and Y must have the same columns, in the same order; X has "
+            f"{first or len(rows[0])}, Y has {second or len(columns[0])}"
         )
-
-
-def _check_numbers(rows: list[Row], ranges: Ranges, name: str) -> None:
-    if len(rows[0]) != len(ranges):
-        raise ValueError(f"{name} has {len(rows[0])} columns, not {len(ranges)}")
-    for k in [k for k, width in enumerate(ranges) if width is not None]:
-        for i, row in enumerate(rows):
-            if not isinstance(row[k], float | None):
-                value = f"{name}[{i}][{k}] is {row[k]!r}"
-                raise ValueError(f"{value}, but column {k} holds numbers")
 
 
 @register_kernel(
@@ -228,17 +198,16 @@ def gower_kernel(X, Y=None, *, ranges="observed"):
     >>> Kernel("gower").fit(table)([(25, "red", False)], table).round(2)
     array([[0.58, 0.62, 0.25]])
     """
-    _check_columns(X, Y)
     rows = table_rows(X, "X")
     columns = rows if same_items(X, Y) else table_rows(Y, "Y")
-    columns = rows if columns == rows else columns
-    widths = _settled_ranges(ranges, rows, columns)
-    for name, part in (("X", rows), ("Y", columns)):
-        _check_numbers(part, widths, name)
+    _check_columns(X, Y, rows, columns)
     total, known = np.zeros((2, len(rows), len(columns)))
-    for k, width in enumerate(widths):
+    for k, width in enumerate(_settled_ranges(ranges, rows, columns)):
         x, y = [row[k] for row in rows], [row[k] for row in columns]
-        similar = _column_similarity(x, y, width)
+        try:
+            similar = _column_similarity(x, y, width)
+        except ValueError as error:
+            raise ValueError(f"column {k} holds numbers: {error}") from None
         both = ~np.isnan(similar)
         total[both] += similar[both]
         known += both

@@ -1,8 +1,7 @@
-"""Beyond memory: landmark blocks on disk, hits in many files; on dask.distributed.
+"""Beyond memory: landmark blocks on disk; on dask.distributed.
 
-Here are the functions to call: `fit`, the predictions, and `read_hits`, `predict_hits`
-for search programs that leave one table per part of the queries. `tiles` computes and
-keeps the block of similarities, `client` hands out work. Files and locks belong to
+Here are the functions to call: `fit` and the predictions. `tiles` computes and keeps
+the block of similarities, `client` hands out work. Files and locks belong to
 `krein.store`.
 """
 
@@ -11,8 +10,7 @@ from __future__ import annotations
 import copy
 import os
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from operator import call
 from typing import Any
@@ -21,8 +19,6 @@ import numpy as np
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array, parse_bytes, require_memory
-from krein.files import hit_table as tables
-from krein.files.sources import Named
 from krein.items import LazyRows, take
 from krein.scale.client import as_client, map_in_order
 from krein.scale.tiles import stored_columns
@@ -34,13 +30,10 @@ __all__ = [
     "decision_function",
     "fit",
     "predict",
-    "predict_hits",
     "predict_proba",
-    "read_hits",
 ]
 
 _PREDICT_ROWS = 8192
-Paths = Sequence[str | os.PathLike[str]]
 
 
 def fit(
@@ -146,9 +139,7 @@ def _check_estimator(model: Any, X: Any, sample_weight: Any) -> None:
             "workers: pass the items as X and a kernel, or X.compute()"
         )
     if _is_lazy(X) and sample_weight is not None and not np.all(sample_weight):
-        raise ValueError(
-            "sample_weight has zeros: leave these rows out of the dask collection X"
-        )
+        raise ValueError("sample_weight has zeros: leave these rows out of X")
 
 
 # ----------------------------------------------------------------------------- predict
@@ -248,117 +239,3 @@ def _small(model: Any) -> Any:
         small.support_ = np.arange(model.support_.size)
         vars(small).pop("alpha_", None)
     return small
-
-
-# -------------------------------------------------------------------------------- hits
-
-
-def read_hits(
-    paths: Paths, *, several: tables.Several = "max", client: Any = None, **options: Any
-) -> Named:
-    """Read several tables of hits as if they were one.
-
-    Parameters
-    ----------
-    paths : list of path-like
-        The files, in order; all workers must see them.
-    several : {"max", "sum"}
-        What several hits of one pair amount to, also in different files.
-    client : dask.distributed.Client or "local", optional
-        Read on its workers; ``"local"`` starts one for the time of the call. By
-        default the current client, if there is one.
-    **options
-        Of `krein.read_hits`.
-
-    Returns
-    -------
-    Named
-        As `krein.read_hits` returns it for the files one after the other.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from krein.scale import read_hits
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> parts = [pathlib.Path(folder.name) / f"{k}.tsv" for k in "ab"]
-    >>> for path, line in zip(parts, ["a b 3", "b a 2"]):
-    ...     _ = path.write_text(line)
-    >>> read_hits(parts).data.toarray().tolist()
-    [[0.0, 3.0], [2.0, 0.0]]
-    >>> folder.cleanup()
-    """
-    options = {**options, "several": several}
-    rows, columns = tables.Table(), tables.Table()
-    triplets: list[tuple[np.ndarray, ...]] = []
-    for part in _each(_read, paths, options, client):
-        found = part.data.tocoo()
-        row = _codes(rows, part.names)
-        column = row if part.columns is None else _codes(columns, part.columns)
-        triplets.append((row[found.row], column[found.col], found.data))
-    joined = [np.concatenate(pieces) for pieces in zip(*triplets, strict=True)]
-    names, against = _names(rows), _names(columns) or None
-    matrix = tables.compressed(joined, (len(names), len(against or names)), several)
-    return Named(matrix, names, against)
-
-
-def predict_hits(model: Any, paths: Paths, *, client: Any = None) -> Named:
-    """Label the new items of several tables of hits, table by table.
-
-    Parameters
-    ----------
-    model : HitClassifier
-        Fitted on hits with names.
-    paths : list of path-like
-        Tables of hits of new items among the training items; all hits of an item stand
-        in one of them. All workers must see the files.
-    client : dask.distributed.Client or "local", optional
-        Read and answer on its workers.
-
-    Returns
-    -------
-    Named
-        ``data`` the labels, ``names`` the new items: queries that are no training
-        items, in the order of the files.
-    """
-    parts = list(_each(_label, paths, model, client))
-    names = [name for part in parts for name in part.names]
-    if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise ValueError(
-            f"the item {twice!r} has hits in two files; all hits of an item must stand "
-            "in one file, or the files be read as one by krein.scale.read_hits"
-        )
-    return Named(np.concatenate([part.data for part in parts]), names)
-
-
-def _each(
-    function: Callable[..., Any], paths: Paths, common: Any, client: Any
-) -> Iterator[Any]:
-    """Yield ``function(common, path)`` in order; `common` is sent to a worker once."""
-    if isinstance(paths, str | os.PathLike) or not len(paths):
-        raise TypeError(f"paths must be a list of one file or more, got {paths!r}")
-    with as_client(client) as running:
-        tasks = [(str(path), path) for path in paths]
-        yield from map_in_order(running, function, common, tasks)
-
-
-def _read(options: dict[str, Any], path: Any) -> Named:
-    return tables.read_hits(path, **options)
-
-
-def _label(model: Any, path: Any) -> Named:
-    """Labels of the new items of one table; on a worker."""
-    rule = model.similarity_
-    parts = rule.new_items(tables.read_hits(path))
-    own = set(rule.names_)
-    if any(name in own for name in parts["X"].names):  # then all of them
-        return Named(model.classes_[:0], [])
-    return Named(model.predict(**parts), parts["X"].names)
-
-
-def _codes(table: tables.Table, names: Any) -> np.ndarray:
-    return table.codes([name.encode() for name in names])
-
-
-def _names(table: tables.Table) -> list[str]:
-    return [name.decode() for name in table.position]

@@ -6,7 +6,6 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from krein.words import import_optional
@@ -20,17 +19,6 @@ def _distributed() -> Any:
     return import_optional("distributed", extra="dask", needed_for="a cluster")
 
 
-def _require_guard() -> None:
-    """Refuse a script that every worker would run again from its first line."""
-    path = getattr(sys.modules["__main__"], "__file__", None)
-    with contextlib.suppress(OSError, UnicodeError):
-        if path is not None and "__name__" not in Path(path).read_text("utf-8"):
-            raise RuntimeError(
-                f"client='local' starts processes that import {path} again: put its "
-                "work below the line  if __name__ == '__main__':"
-            )
-
-
 @contextlib.contextmanager
 def as_client(client: Any) -> Iterator[Any]:
     """Yield a running client; for None the current one, or None if there is none.
@@ -41,21 +29,15 @@ def as_client(client: Any) -> Iterator[Any]:
         yield _current()
         return
     if isinstance(client, str) and client == "local":
-        _require_guard()
         with _distributed().Client(threads_per_worker=1, dashboard_address=":0") as own:
             yield own
         return
     if not isinstance(client, _distributed().Client):
-        text = isinstance(client, str)
-        given = repr(client) if text else type(client).__name__
-        raise (ValueError if text else TypeError)(
-            f"client must be a dask.distributed.Client or 'local', got {given}"
+        raise TypeError(
+            f"client must be a dask.distributed.Client or 'local', got {client!r}"
         )
     if client.status != "running":
-        raise ValueError(
-            f"client is {client.status}, not running: connect a new "
-            "dask.distributed.Client; complete tiles in the store are used again"
-        )
+        raise ValueError(f"client is {client.status}, not running: connect a new one")
     with client.as_current():  # for whatever asks dask to compute
         yield client
 
@@ -85,11 +67,6 @@ def gathered(client: Any, futures: dict[Any, str]) -> Iterator[Any]:
                     f"{futures[future]} ended {error.allowed_failures + 1} workers in "
                     "a row: it probably needs more memory than a worker has, or the "
                     "kernel crashes on these items. Complete tiles stay in the store"
-                ) from error
-            except ImportError as error:
-                raise ImportError(
-                    f"a worker that computed {futures[future]} lacks a package: "
-                    f"{error}. Install it on all workers"
                 ) from error
     finally:
         with contextlib.suppress(Exception):

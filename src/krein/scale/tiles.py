@@ -22,7 +22,7 @@ from krein.items import LazyRows, take
 from krein.scale.client import gathered, map_in_order
 from krein.similarity.matrix import Similarities, evaluate
 from krein.similarity.tiles import TiledMatrix, row_slices
-from krein.store.blocks import BlockStore, DamagedBlockError, Tiling
+from krein.store.blocks import BlockStore, Tiling
 from krein.store.sharing import fingerprint
 
 # Doubles held at a time: per row of a tile the tile itself, its mapped or scaled copy
@@ -103,11 +103,10 @@ class StoredTiles(TiledMatrix):
 
     def tile(self, tile: int) -> Array:
         """Numbers of one tile; computed if they are not there or damaged."""
-        try:
-            return self.store.read(tile)
-        except DamagedBlockError:
+        numbers = self.store.read(tile)
+        if numbers is None:
             numbers = self.compute(tile)
-        self.store.write(tile, numbers)
+            self.store.write(tile, numbers)
         return numbers
 
     def tiles(self) -> Iterator[tuple[slice, Array]]:
@@ -144,7 +143,7 @@ class StoredTiles(TiledMatrix):
             self.store.path.with_name(f"{self.store.path.name}-{name}"),
             tall(*shape, self.store.tiling.size),
             fingerprint(self.store.key, key),
-            replace=True,  # another model on the same block has other ones
+            take_over=True,  # another model on the same block has other ones
         )
         found = StoredTiles(store, lambda i: compute(i, store.blocks[i][0]))
         found.fill()

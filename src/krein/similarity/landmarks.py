@@ -96,17 +96,6 @@ def _leverage(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
     return rng.choice(pool, size=m, replace=False, p=scores / scores.sum())
 
 
-def _greedy(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
-    """Pick, one after the other, the column of the pool with the largest residual.
-
-    This is QR with column pivoting of the pool's similarities; unlike pivoted
-    Cholesky it needs no positive diagonal.
-    """
-    pool, K = _pool(source, m, rng)
-    _, order = scipy.linalg.qr(K, mode="r", pivoting=True)
-    return pool[order[:m]]
-
-
 def _kmeans(source: Matrix, m: int, rng: np.random.RandomState) -> np.ndarray:
     """Items nearest to the centres of k-means; objects: k-means++ seeds of the pool."""
     X = source.vectors
@@ -152,7 +141,6 @@ LANDMARKS: dict[str, Callable[..., np.ndarray]] = {
     "random": _random,
     "leverage": _leverage,
     "kmeans": _kmeans,
-    "greedy": _greedy,
 }
 
 

@@ -16,7 +16,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 from scipy.linalg import blas
 
-from krein.arrays import Array, matrices_for, require_memory
+from krein.arrays import Array, require_for
 from krein.store.sharing import (
     digest,
     fingerprint,
@@ -82,7 +82,7 @@ class Spectrum:
     @classmethod
     def _decompose(cls, K: Array, weight: Array | None) -> Spectrum:
         instead = "Use landmarks (krein.KreinNystroem)."
-        require_memory(*matrices_for("the eigendecomposition", K.shape[0]), instead)
+        require_for("the eigendecomposition", K.shape[0], instead)
         scale = safe_scale(K)
         A = K / scale if scale != 1.0 else K.copy()
         root = None if weight is None else np.sqrt(weight)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
@@ -22,13 +22,8 @@ from krein.arrays import Array
 from krein.store import files
 
 Block = tuple[slice, slice]
-_FORMAT = 3
 _DIGEST = 16  # bytes of a digest, at the beginning of a file
-_OWN = {files.LOCK, files.HOLDER, "blocks"}
-
-
-class DamagedBlockError(RuntimeError):
-    """The numbers of a block are missing or not those that were written."""
+_OWN = {files.LOCK, "blocks"}
 
 
 @dataclass(frozen=True)
@@ -67,10 +62,8 @@ class Tiling:
 
     def pairs_of(self, block: Block) -> int:
         """Number of pairs that are evaluated in a block."""
-        height, width = (s.stop - s.start for s in block)
-        if self.symmetric and block[0] == block[1]:
-            return height * (height + 1) // 2
-        return height * width
+        rows, columns = block
+        return (rows.stop - rows.start) * (columns.stop - columns.start)
 
     def mirrored(self, block: Block, numbers: Array) -> Iterator[tuple[Block, Array]]:
         """Yield a block and, where there is one, its mirror image."""
@@ -93,10 +86,10 @@ class BlockStore:
         Folder of the store; made if it does not exist. A folder with other files, or
         with the store of other work, is refused.
     tiling : Tiling
-        Blocks; a store of the same work in other blocks is replaced.
+        Blocks; work that is continued keeps its own size of blocks.
     key : str
         What the matrix is computed from, see `krein.store.sharing`.
-    replace : bool
+    take_over : bool
         Take the folder over from other work instead of refusing it.
 
     Examples
@@ -113,37 +106,27 @@ class BlockStore:
     """
 
     def __init__(
-        self, path: str | Path, tiling: Tiling, key: str, *, replace: bool = False
+        self, path: str | Path, tiling: Tiling, key: str, *, take_over: bool = False
     ) -> None:
-        self.path, self.tiling, self.key = Path(path), tiling, key
-        self.blocks = list(tiling)
+        self.path, self.key = Path(path), key
         self._checked: set[int] = set()  # blocks read and found sound
-        size = [tiling.size, tiling.width or tiling.size]
-        layout = {"key": key, "format": _FORMAT, "block": size}
-        layout |= {"shape": list(tiling.shape), "symmetric": tiling.symmetric}
         found = described(self.path)
-        if found is not None and found["key"] != key and not replace:
+        if found and found["key"] != key and not take_over:
             raise ValueError(
                 f"{self.path} belongs to other work: it was begun with another kernel, "
                 "other items, other landmarks or another version of krein; remove it "
                 "to start anew, or choose another place"
             )
-        if found != layout:
+        if found and found["key"] == key:
+            tiling = replace(tiling, **found["block"])
+        else:
             (self.path / "store.json").unlink(missing_ok=True)
             shutil.rmtree(self.path / "blocks", ignore_errors=True)
-            self._require_disk()
-            files.RecordStore(self.path).write("store", key, layout)
+            layout = {"size": tiling.size, "width": tiling.width}
+            record = {"key": key, "block": layout}
+            files.RecordStore(self.path).write("store", key, record)
+        self.tiling, self.blocks = tiling, list(tiling)
         (self.path / "blocks").mkdir(exist_ok=True)
-
-    def _require_disk(self) -> None:
-        n, m = self.tiling.shape
-        self.path.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(self.path).free
-        if 8 * n * m > free:
-            raise OSError(
-                f"{n} x {m} similarities need {8 * n * m / 1e9:.3g} GB, {self.path} "
-                f"has {free / 1e9:.3g} GB free: choose another disk, or fewer items"
-            )
 
     def file(self, block: int) -> Path:
         """Where a block lies."""
@@ -151,56 +134,44 @@ class BlockStore:
 
     def missing(self) -> list[int]:
         """Blocks that have yet to be computed, or were damaged."""
-        return [k for k in range(len(self.blocks)) if not self.is_sound(k)]
-
-    def is_sound(self, block: int) -> bool:
-        """True if the block can be read as it was written."""
-        try:
-            self.read(block)
-        except DamagedBlockError:
-            return False
-        return True
+        return [k for k in range(len(self.blocks)) if self.read(k) is None]
 
     def write(self, block: int, numbers: Array) -> None:
         """Write a block."""
         numbers = np.ascontiguousarray(numbers, dtype="<f8")
         content = b"".join([self._digest(numbers), numbers.data])
-        try:
-            files.replace_file(self.file(block), content)
-        except OSError as error:
-            rows = self.blocks[block][0]
-            text = (
-                f"block {block} (rows {rows.start} to {rows.stop - 1}) could not be "
-                f"written to {self.path}: {error.strerror}. Blocks that are complete "
-                "stay; free some space and run the same call again"
-            )
-            raise OSError(error.errno, text) from error
+        files.replace_file(self.file(block), content)
         self._checked.discard(block)
 
-    def read(self, block: int) -> Array:
-        """Numbers of a complete block; checked when a process reads it first."""
-        name = f"block {block} of {self.path}"
+    def read(self, block: int) -> Array | None:
+        """Numbers of a block; None if they are missing or not those written.
+
+        They are checked when a process reads them first.
+        """
         shape = [part.stop - part.start for part in self.blocks[block]]
         try:
             with self.file(block).open("rb") as file:
                 digest, numbers = file.read(_DIGEST), np.fromfile(file, "<f8")
-        except OSError as error:
-            raise DamagedBlockError(f"{name} cannot be read: {error}") from error
+        except OSError:
+            return None
         known = block in self._checked or digest == self._digest(numbers)
         if not known or numbers.size != shape[0] * shape[1]:
-            raise DamagedBlockError(f"{name} was changed after it was written")
+            return None
         self._checked.add(block)
         return numbers.reshape(shape)
 
     def assemble(self, path: Path) -> None:
         """Write the whole matrix to a .npy file, block by block."""
-        layout: Any = {"descr": "<f8", "fortran_order": False}
-        layout["shape"] = self.tiling.shape
+        shape = self.tiling.shape
+        layout: Any = {"descr": "<f8", "fortran_order": False, "shape": shape}
         with files.atomic_write(path) as file:
             np.lib.format.write_array_header_1_0(file, layout)
             start = file.tell()
             for k, block in enumerate(self.blocks):
-                for where, numbers in self.tiling.mirrored(block, self.read(k)):
+                written = self.read(k)
+                if written is None:
+                    raise OSError(f"{self.file(k)} was changed: run the call again")
+                for where, numbers in self.tiling.mirrored(block, written):
                     self._put(file, start, where, numbers)
 
     def _put(self, file: IO[bytes], start: int, where: Block, numbers: Array) -> None:
@@ -216,20 +187,13 @@ class BlockStore:
 
 def described(path: Path) -> dict[str, Any] | None:
     """What ``store.json`` of a folder says; None where no store has been begun."""
-    if not path.exists():
-        return None
-    if not (path / "store.json").exists():
-        names = (entry.name for entry in path.iterdir())
-        if any(name not in _OWN and not name.endswith(".tmp") for name in names):
-            raise ValueError(
-                f"{path} is a folder with other files in it; give an empty or a new "
-                "folder, or that of an earlier run"
-            )
-        return None
     found = files.read_record(path / "store.json")
-    if found is None or "key" not in found:
+    names = [entry.name for entry in path.glob("*")]
+    others = [n for n in names if n not in _OWN and not n.endswith(".tmp")]
+    if found is None and others:
         raise ValueError(
-            f"{path / 'store.json'} is damaged or of another version of krein: remove "
-            f"the folder {path} to start anew, or choose another place"
+            f"{path} is a folder with other files in it, or its store.json is damaged "
+            f"({others[0]}): remove it, or give an empty or a new folder, or that of "
+            "an earlier run"
         )
     return found

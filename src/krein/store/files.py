@@ -1,7 +1,7 @@
 """Write a file completely or not at all, and one run at a time in a folder.
 
 A lock is one of the system, freed when its process dies. What a killed run was writing
-is removed when it is a day old.
+stays beside its place, as ``.krein-*.tmp``.
 
 `RecordStore` keeps finished work as small JSON files, each with its key and a checksum.
 """
@@ -9,22 +9,17 @@ is removed when it is a day old.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import secrets
-import socket
 import stat
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from filelock import FileLock, Timeout
-
-from krein.store.sharing import checksum
-
-_LONG_AGO = 86400.0  # seconds; no file is being written that was not touched since
 
 
 def check_writable(path: str | os.PathLike, *, overwrite: bool = False) -> Path:
@@ -51,7 +46,8 @@ def check_writable(path: str | os.PathLike, *, overwrite: bool = False) -> Path:
         )
     if path.exists() and not overwrite:
         raise FileExistsError(
-            f"{path} exists; choose another name or pass overwrite=True (--force)"
+            f"{path} exists; remove it, choose another name, or overwrite it "
+            "(overwrite=True, --force)"
         )
     return path
 
@@ -66,10 +62,9 @@ def atomic_write(
     r"""Open a temporary file that becomes `path` when the block ends without error.
 
     The file is written next to its destination, forced to disk and renamed, so a
-    reader sees the old file or the whole new one, also after a crash. What killed runs
-    left in the folder is removed after a day. A file that is replaced hands its
-    permissions on; a symbolic link is followed: the file it points to is replaced, the
-    link stays.
+    reader sees the old file or the whole new one, also after a crash. A file that is
+    replaced hands its permissions on; a symbolic link is followed: the file it points
+    to is replaced, the link stays.
 
     Parameters
     ----------
@@ -99,7 +94,6 @@ def atomic_write(
     path = check_writable(path, overwrite=overwrite)
     if path.is_symlink():
         path = check_writable(os.path.realpath(path), overwrite=overwrite)
-    sweep(path.parent)
     temporary = _temporary(path)
     as_text: dict[str, Any] = {"encoding": "utf-8", "newline": ""} if text else {}
     try:
@@ -133,14 +127,6 @@ def replace_file(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def sweep(folder: Path) -> None:
-    """Remove temporary files that nobody has written to for a day."""
-    for path in folder.glob(".krein-*.tmp"):
-        with suppress(OSError):  # another run was faster
-            if time.time() - path.stat().st_mtime > _LONG_AGO:
-                path.unlink()
-
-
 def _temporary(path: Path) -> Path:
     """A name beside `path`; short, however long that one is."""
     return path.with_name(f".krein-{secrets.token_hex(8)}.tmp")
@@ -149,8 +135,8 @@ def _temporary(path: Path) -> Path:
 # ------------------------------------------------------------------------------------
 # Locks
 
-# Both stay in the folder: a lock file that is removed could be another run's by then.
-LOCK, HOLDER = "lock", "lock.holder"
+# It stays in the folder: a lock file that is removed could be another run's by then.
+LOCK = "lock"
 
 
 class StoreInUseError(OSError):
@@ -177,20 +163,10 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
         lock = FileLock(folder / LOCK).acquire(blocking=False)
     except Timeout:
         raise StoreInUseError(
-            f"{_holder(folder)} is working in {folder}: wait for it or choose another "
-            "place"
+            f"another run is working in {folder}: wait for it or choose another place"
         ) from None
     with lock:
-        text = f"process {os.getpid()} on {socket.gethostname()}"
-        (folder / HOLDER).write_text(text, encoding="utf-8")
         yield
-
-
-def _holder(folder: Path) -> str:
-    try:
-        return (folder / HOLDER).read_text(encoding="utf-8") or "another process"
-    except (OSError, UnicodeError):
-        return "another process"
 
 
 class RecordStore:
@@ -202,8 +178,7 @@ class RecordStore:
     Parameters
     ----------
     folder : path-like
-        Made if it does not exist. What killed runs left half written is removed after a
-        day.
+        Made if it does not exist.
 
     Examples
     --------
@@ -221,7 +196,6 @@ class RecordStore:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        sweep(self.folder)
 
     def path(self, name: str) -> Path:
         """File of a record."""
@@ -257,4 +231,5 @@ def read_record(path: Path, key: str | None = None) -> dict[str, Any] | None:
 
 
 def _sum(key: str, record: dict[str, Any]) -> str:
-    return checksum(json.dumps([key, record], sort_keys=True).encode())
+    text = json.dumps([key, record], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -10,20 +10,17 @@ Outside of the block nothing is kept. See docs/decisions/0014.
 from __future__ import annotations
 
 import copyreg
-import dis
 import hashlib
 import io
 import sys
 import sysconfig
-import types
-from collections.abc import Callable, Hashable, Iterator, Set
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property
 from pathlib import Path
-from threading import Lock, RLock
+from threading import Lock
 from time import perf_counter
-from types import CodeType, FunctionType, MappingProxyType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,39 +28,18 @@ import numpy as np
 from krein.arrays import Array
 
 _INSTALLED = tuple(sysconfig.get_paths()[k] for k in ("stdlib", "purelib", "platlib"))
+_PLAIN = (bool, int, float, complex, type(None), str, bytes)
 # Open files and locks of a module say nothing about what its functions compute.
-_LOCKS = (type(Lock()), type(RLock()))
-_RESOURCES = (io.IOBase, *_LOCKS)
-# Nor do these parts of a class.
-_OF_EVERY_CLASS = set(
-    "__dict__ __weakref__ __doc__ __module__ __qualname__ __annotations__ "
-    "__annotate_func__ __annotations_cache__ __firstlineno__ __static_attributes__ "
-    "__abstractmethods__ _abc_impl __dataclass_fields__ __dataclass_params__".split()
-)
-_OF_CODE = (
-    "co_code co_names co_consts co_varnames co_freevars co_cellvars co_flags "
-    "co_argcount co_posonlyargcount co_kwonlyargcount co_exceptiontable".split()
-)
-_SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
-# Subclasses may hold more than that, and count by what pickle would store.
-_NUMBERS = (bool, int, float, complex, type(None))
-_ARRAYS = (np.ndarray, np.memmap)
-
-
-def checksum(data: Any) -> str:
-    """Digest of bytes, or of the numbers of an array."""
-    if isinstance(data, np.ndarray):
-        data = np.ascontiguousarray(data).data
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+_RESOURCES = (io.IOBase, type(Lock()))
 
 
 def fingerprint(*parts: Any) -> str:
     """128-bit digest of contents: equal for equal values, whoever made them.
 
     Arrays count by type, shape and numbers, other objects by what pickle would store.
-    Functions count by name, code, defaults, all that they enclose and the global
-    variables that they read (open files and locks apart); modules, functions and
-    classes of installed packages by name and version. State that changes while a
+    Functions count by name, code, defaults, all that they enclose, the global variables
+    that they read (open files and locks apart) and the text of their module; what
+    belongs to installed packages by name and version. State that changes while a
     kernel runs (a counter, a cache) makes it another kernel, unless its class leaves it
     out in ``__getstate__``.
 
@@ -79,8 +55,7 @@ def fingerprint(*parts: Any) -> str:
     Raises
     ------
     TypeError
-        If a part cannot be recognised again (an open file, a lock); the message names
-        it.
+        If a part cannot be recognised again (an open file, a lock).
 
     Examples
     --------
@@ -102,159 +77,114 @@ class _Digest:
         self.hash = hashlib.blake2b(digest_size=16)
         self._open: list[int] = []  # containers that are being read
         self._read: dict[int, Any] = {}  # definitions; kept, so that no id is reused
-        self._inside: list[str] = []  # functions that lead to a value, for messages
 
     def _bytes(self, data: bytes | memoryview) -> None:
-        data = memoryview(data)
-        self.hash.update(b"%d:" % data.nbytes)
+        self.hash.update(b"%d:" % len(data))
         self.hash.update(data)
 
     def add(self, value: Any) -> None:
         """Read a value of any kind."""
         kind = type(value)
-        if kind in _NUMBERS:
+        if kind in _PLAIN:
             self._bytes(f"{kind.__name__} {value!r}".encode())
-        elif kind is str:
-            self._bytes(b"text " + value.encode("utf-8", "surrogatepass"))
-        elif kind in (bytes, bytearray):
-            self._bytes(b"bytes " + value)
-        elif kind in _ARRAYS or isinstance(value, np.generic):
-            self._array(np.asarray(value))
-        elif isinstance(value, ModuleType | type | FunctionType):
-            self._definition(value)
+        elif kind in (np.ndarray, np.memmap) and not value.dtype.hasobject:
+            self._bytes(f"array {value.dtype!r} {value.shape}".encode())
+            if value.size:
+                numbers = np.ascontiguousarray(value).reshape(-1)
+                self._bytes(numbers.view(np.uint8).data)
         elif id(value) in self._open:  # it leads back to itself
             self.add(["again", self._open.index(id(value))])
         else:
             self._open.append(id(value))
-            self._container(value)
+            parts = value if kind in (list, tuple) else self._parts(value)
+            self._bytes(b"list %d" % len(parts))
+            for part in parts:
+                self.add(part)
             self._open.pop()
 
-    def _array(self, array: np.ndarray) -> None:
-        if array.dtype.hasobject:
-            self.add(["objects", array.shape, array.ravel().tolist()])
-            return
-        self._bytes(f"array {array.dtype!r} {array.shape}".encode())
-        if array.size:
-            self._bytes(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-
-    def _container(self, value: Any) -> None:
+    def _parts(self, value: Any) -> list[Any]:
+        """What a value consists of."""
         kind = type(value)
-        if kind in (list, tuple):
-            self._bytes(b"list %d" % len(value))
-            for item in value:
-                self.add(item)
-        elif kind in (dict, MappingProxyType):
-            self.add(["mapping", *((k, value[k]) for k in sorted(value, key=repr))])
-        elif isinstance(value, Set):
-            items = sorted(fingerprint(item) for item in value)
-            self.add(["set", isinstance(value, set | frozenset) or kind, *items])
-        elif kind is CodeType:
-            self.add([getattr(value, part) for part in _OF_CODE])
-        elif isinstance(value, property | cached_property | staticmethod | classmethod):
-            names = ("fget", "fset", "fdel", "func", "__func__")
-            self.add([kind, *(getattr(value, name, None) for name in names)])
-        elif hasattr(value, "to_numpy") and hasattr(value, "shape"):
+        if kind is dict:
+            return ["mapping", *((k, value[k]) for k in sorted(value, key=repr))]
+        if kind in (set, frozenset):
+            return ["set", *sorted(map(fingerprint, value))]
+        if kind is np.ndarray:
+            return ["objects", value.shape, value.ravel().tolist()]
+        if kind is CodeType:
+            return ["code", value.co_code, value.co_names, value.co_consts]
+        if isinstance(value, FunctionType | type | ModuleType):
+            return self._definition(value)
+        if hasattr(value, "tocsr"):  # SciPy's sparse matrices
+            rows = value.tocsr()
+            return [kind, rows.shape, rows.data, rows.indices, rows.indptr]
+        if hasattr(value, "to_numpy") and hasattr(value, "shape"):
             axes = [list(getattr(value, axis, [])) for axis in ("columns", "index")]
-            self.add(["frame", kind, axes, np.asarray(value)])
-        elif hasattr(value, "tocsr"):  # SciPy's sparse matrices
-            sparse = value.tocsr()
-            self.add([kind, sparse.shape, sparse.data, sparse.indices, sparse.indptr])
-        else:
-            self._object(value)
+            return ["frame", kind, axes, np.asarray(value)]
+        return ["object", kind, *_pickled(value)]
 
-    def _definition(self, value: Any) -> None:
-        """Read a module, class or function, by version where it is installed."""
+    def _definition(self, value: Any) -> list[Any]:
+        """Return what a module, class or function counts by."""
         name = value.__name__ if isinstance(value, ModuleType) else value.__module__
-        module = sys.modules.get(str(name))
-        self.add([type(value).__name__, str(name), getattr(value, "__qualname__", "")])
+        about = [type(value).__name__, name, getattr(value, "__qualname__", "")]
         if id(value) in self._read:
-            return
+            return about
         self._read[id(value)] = value
-        if _is_installed(value, module):
-            package = sys.modules[str(name).partition(".")[0]]
-            self.add(str(getattr(package, "__version__", "")))
-        elif isinstance(value, ModuleType):
-            self.add(Path(str(value.__file__)).read_bytes())
-        elif isinstance(value, type):
-            self.add([type(value), value.__bases__, _own_attributes(value)])
-        else:
-            self._function(value)
-
-    def _function(self, function: FunctionType) -> None:
-        self.add([function.__code__, vars(function)])
-        for name, content in _values_from_outside(function):
-            self._inside.append(f"{name!r} of the function {function.__qualname__}")
-            self.add(content)
-            self._inside.pop()
-
-    def _object(self, value: Any) -> None:
-        """Read what pickle would store of an object."""
-        kind = type(value)
-        reduce = copyreg.dispatch_table.get(kind)
-        try:
-            state = reduce(value) if reduce else value.__reduce_ex__(4)
-        except Exception as error:
-            where = f"{self._inside[-1]}, " if self._inside else ""
-            raise TypeError(
-                f"{where}{value!r}, is a {kind.__module__}.{kind.__qualname__}, which "
-                "cannot be recognised again: finished work in a store could be mixed "
-                "with that of another kernel. Pass a krein.Kernel, or a function at "
-                "the top of a module that does without it"
-            ) from error
-        if isinstance(state, str):  # a name
-            names = ("__module__", "__wrapped__")
-            state = [state, *(getattr(value, name, None) for name in names)]
-        parts = [list(part) if isinstance(part, Iterator) else part for part in state]
-        self.add(["object", kind, *parts])
+        module = sys.modules.get(name)
+        own, source = _source(module)
+        found = getattr(module, about[-1], None) is value
+        about.append(source)
+        if isinstance(value, ModuleType) or (found and not own):
+            return about
+        if isinstance(value, FunctionType):
+            return about + _read_by(value)
+        parts = (getattr(part, "fget", part) for part in vars(value).values())
+        parts = (getattr(part, "__func__", part) for part in parts)
+        kinds = (FunctionType, *_PLAIN)
+        return [*about, *value.__bases__, *(p for p in parts if isinstance(p, kinds))]
 
 
-def _own_attributes(cls: type) -> dict[str, Any]:
-    """Return what a class defines itself, without what every class has."""
-    return {
-        name: value
-        for name, value in vars(cls).items()
-        if name not in _OF_EVERY_CLASS and not isinstance(value, _LOCKS + _SLOTS)
-    }
+def _source(module: ModuleType | None) -> tuple[bool, str | bytes]:
+    """Whether a module is a user's, and its text; the version of installed ones."""
+    package = getattr(module, "__name__", "__main__").partition(".")[0]
+    file = getattr(module, "__file__", None) or ""
+    built_in = not file and package != "__main__"
+    if package == "krein" or built_in or file.startswith(_INSTALLED):
+        return False, str(getattr(sys.modules[package], "__version__", ""))
+    return True, Path(file).read_bytes() if Path(file).is_file() else b""
 
 
-def _is_installed(value: Any, module: ModuleType | None) -> bool:
-    """Whether a definition belongs to Python, to krein or to an installed package."""
-    if module is None or not _is_found_in(module, value):
-        return False
-    file = getattr(module, "__file__", None)
-    if module.__name__.partition(".")[0] == "krein" or file is None:
-        return module.__name__ != "__main__"
-    return file.startswith(_INSTALLED)
+def _read_by(function: FunctionType) -> list[Any]:
+    """Code of a function, defaults, enclosed variables, and global ones it reads."""
+    empty = CellType()
+    cells = [c.cell_contents for c in function.__closure__ or () if c != empty]
+    names = _names(function.__code__) & function.__globals__.keys()
+    read = [(name, function.__globals__[name]) for name in sorted(names)]
+    read = [(name, part) for name, part in read if not isinstance(part, _RESOURCES)]
+    defaults = [function.__defaults__, function.__kwdefaults__]
+    return [function.__code__, defaults, cells, read]
 
 
-def _is_found_in(module: ModuleType, value: Any) -> bool:
-    """Not local functions, and not those that bear the name of what they wrap."""
-    name = getattr(value, "__qualname__", "")
-    if not isinstance(value, FunctionType):
-        return "<" not in name
-    found: Any = module
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found is value
-
-
-def _values_from_outside(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Defaults, enclosed variables, and global ones that the code reads."""
-    yield "defaults", [function.__defaults__, function.__kwdefaults__]
-    names = function.__code__.co_freevars
-    for name, cell in zip(names, function.__closure__ or (), strict=True):
-        with suppress(ValueError):  # not bound yet
-            yield name, cell.cell_contents
-    for name in sorted(_global_names(function.__code__) & function.__globals__.keys()):
-        if not isinstance(function.__globals__[name], _RESOURCES):
-            yield name, function.__globals__[name]
-
-
-def _global_names(code: CodeType) -> set[str]:
-    steps = dis.get_instructions(code)
-    names = {step.argval for step in steps if step.opname == "LOAD_GLOBAL"}
+def _names(code: CodeType) -> set[str]:
     inner = [part for part in code.co_consts if isinstance(part, CodeType)]
-    return names.union(*map(_global_names, inner))
+    return {*code.co_names}.union(*map(_names, inner))
+
+
+def _pickled(value: Any) -> list[Any]:
+    """What pickle would store of an object."""
+    reduce = copyreg.dispatch_table.get(type(value))
+    try:
+        state = reduce(value) if reduce else value.__reduce_ex__(4)
+    except Exception as error:
+        raise TypeError(
+            f"{error}: {value!r} cannot be recognised again, so that finished work "
+            "could be mixed with that of another kernel. Pass a krein.Kernel, or a "
+            "function at the top of a module that does without it"
+        ) from error
+    if isinstance(state, str):  # a name
+        names = ("__module__", "__wrapped__")
+        return [state, *(getattr(value, name, None) for name in names)]
+    return [list(part) if isinstance(part, Iterator) else part for part in state]
 
 
 T = TypeVar("T")
