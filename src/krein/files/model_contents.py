@@ -44,23 +44,6 @@ _FOREIGN = {
     "StandardScaler": ("sklearn.preprocessing", "mean_ var_ scale_ n_samples_seen_"),
     "Normalizer": ("sklearn.preprocessing", ""),
     "FunctionTransformer": ("sklearn.preprocessing", ""),
-    "MinMaxScaler": (
-        "sklearn.preprocessing",
-        "min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
-    ),
-    "PCA": (
-        "sklearn.decomposition",
-        "mean_ components_ explained_variance_ explained_variance_ratio_ "
-        "singular_values_ noise_variance_ n_components_ n_samples_",
-    ),
-    "SimpleImputer": (
-        "sklearn.impute",
-        "statistics_ indicator_ fit_dtype=_fit_dtype fill_dtype=_fill_dtype",
-    ),
-    "MissingIndicator": (
-        "sklearn.impute",
-        "features_ n_features=_n_features precomputed=_precomputed",
-    ),
     "MeanOfNearest": ("krein.comparison.yardsticks", "y_"),
     "DummyRegressor": ("sklearn.dummy", "constant_ n_outputs_"),
     "KernelRidge": ("sklearn.kernel_ridge", "dual_coef_ X_fit_"),
@@ -70,15 +53,7 @@ _FOREIGN = {
     ),
     "LinearSVC": ("sklearn.svm", "classes_ coef_ intercept_ n_iter_"),
     "LogisticRegression": ("sklearn.linear_model", "classes_ coef_ intercept_ n_iter_"),
-    "ColumnTransformer": (
-        "sklearn.compose",
-        "transformers_ output_indices_ sparse_output_ columns=_columns "
-        "remainder=_remainder n_features=_n_features "
-        "inputs=_transformer_to_input_indices passthrough=_name_to_fitted_passthrough",
-    ),
 }
-# Classes whose fitted state scikit-learn does not promise to keep between versions.
-UNSTABLE = {"ColumnTransformer", "MissingIndicator", "SimpleImputer"}
 # What the command line notes on a model: names and labels of its training items, the
 # least and largest number between them, and the titles of a table of items.
 _NOTED = {"names": "names", "labels": "names", "range": "numbers", "columns": "names"}
@@ -224,11 +199,6 @@ class Writer:
             return self.encode(value.best_estimator_, f"{where}.best_estimator_")
         if known_class(name) is type(value):
             return self._estimator(value, where)
-        if isinstance(value, slice):
-            parts = [value.start, value.stop, value.step]
-            return {TAG: "slice", "parts": self.encode(parts, where)}
-        if isinstance(value, np.dtype):
-            return {TAG: "dtype", "name": value.str}
         if isinstance(value, partial) and not value.args:
             named = {"params": self._all(value.keywords, where)}
             return {TAG: "partial", "function": self.encode(value.func, where), **named}
@@ -251,43 +221,3 @@ class Writer:
         params = kept_params(name, value.get_params(deep=False))
         named = {"params": self._all(params, where), "state": self._all(state, where)}
         return {TAG: "estimator", "class": name, **named}
-
-
-# ------------------------------------------------------------ files of older versions
-
-_CHOSEN = {"C_": "C", "rho_": "rho", "best_alpha_": "alpha"}  # names in best_params_
-
-
-def state_of_format(cls: type, state: dict[str, Any], format: int) -> dict[str, Any]:
-    """Return the state of a file of an older format as the class declares it today."""
-    entries = state_of(cls)
-    if format == 1:
-        state = _with_proxy(state) if "_signs" in state else state
-        names = {entry.place: entry.name for entry in entries.values()}
-        state = {names.get(place, place): value for place, value in state.items()}
-    if format < 3:
-        chosen = {new: state[old] for old, new in _CHOSEN.items() if old in state}
-        state = {name: value for name, value in state.items() if name in entries}
-        if "best_params_" in entries and chosen:
-            state.setdefault("best_params_", chosen)
-    return state
-
-
-def _with_proxy(state: dict[str, Any]) -> dict[str, Any]:
-    """What the learned kernel of a ProxySVC is made of stood in several parts."""
-    state = dict(state)
-    parts = ("_signs", "_rho", "_kept", "_K_fit")
-    signs, rho, kept, raw = (state.pop(name) for name in parts)
-    state["proxy_"] = Proxy(state["spectrum_"], np.vstack(signs), rho, kept, raw)
-    return state
-
-
-def old_transform(
-    spectrum: Any, gain: Any, eta: float = 0.0, **others: Any
-) -> TreatedKernel:
-    """Return the map of a SpectrumTransformer as krein up to 0.2 stored it."""
-    kept = {name: others[name] for name in ("weight", "psd") if name in others}
-    if spectrum is None or gain is None:
-        return TreatedKernel(None, shift=eta, **kept)
-    vectors = spectrum.eigenvectors
-    return TreatedKernel(None, 0.0, keep=0.0, vectors=vectors, gain=gain, **kept)
