@@ -146,7 +146,6 @@ def _bombs():
     yield "s.tsv.gz", gzip.compress(row.replace(b",", b"\t") * 3000), read_items
     yield "K.mat", mat.getvalue(), read_matrix
     yield "K.npz", npz.getvalue(), read_matrix
-    yield "x.libsvm", b"1 999999999:1\n", read_items
     yield "K.phy", b"9000\n" + b"a\n" * 9001, read_matrix
     yield (
         "K.mtx",

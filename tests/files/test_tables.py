@@ -261,7 +261,7 @@ ODD = ["0", "1", "007", "-1", "1e5", "nan", "NA", "-", "#a", "# b", "=1+1", "+x"
        "a;b", ";", "\x1b[3m", "\\x1b", "\\x5c", "V1", "\ufeff", "a\x85"]  # fmt: skip
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".npy", ".npz", ".mat"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".npy", ".npz"])
 @settings(deadline=None, max_examples=60)
 @given(
     names=st.lists(

@@ -159,8 +159,6 @@ def _evenness(sample: list[tuple[Place, str]], mark: str, numbers: bool) -> floa
     below = rows[1:] or rows  # a header may be shorter or longer than what follows
     widths = Counter(len(row.fields) for row in below)
     width, count = widths.most_common(1)[0] if widths else (0, 0)
-    if is_triangle(below) or is_triangle(below, titled=True):
-        width, count = len(below[-1].fields), len(below)
     if width < 2 or 2 * count < len(rows) - 1:
         return 0.0
     score = count / max(1, len(rows) - 1)
@@ -169,18 +167,6 @@ def _evenness(sample: list[tuple[Place, str]], mark: str, numbers: bool) -> floa
         right = is_number if mark == "," else is_number_or_missing
         score += sum(map(right, cells)) / max(1, len(cells))
     return score
-
-
-def is_triangle(rows: Sequence[Row], titled: bool = False) -> bool:
-    """Whether each row has a number more than the one above, from the corner on."""
-    widths = [len(row.fields) for row in rows]
-    if len(rows) < 2 or widths != list(range(widths[0], widths[0] + len(rows))):
-        return False
-    first, start = rows[0], widths[0]
-    named = titled or 0 in first.quoted or not is_number(first.fields[0])
-    cells = [cell for row in rows for cell in row.fields[int(named) :]]
-    fewest = 3 if named and start == 1 else 2
-    return start <= 1 + named and len(rows) >= fewest and all(map(is_number, cells))
 
 
 def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:

@@ -44,8 +44,8 @@ def read_hits(
     Parameters
     ----------
     path : path-like or SciPy sparse array
-        Text separated by tabs, commas, semicolons or blanks, plain or packed by gzip
-        or Zstandard; a title line and comments (#) are recognised. Also .npz as
+        Text separated by tabs, commas, semicolons or blanks, plain or packed by
+        gzip; a title line and comments (#) are recognised. Also .npz as
         `scipy.sparse.save_npz` and `write_hits` write it; a sparse array, such as
         ``kneighbors_graph`` or ``networkx.to_scipy_sparse_array`` return
         (similarities, not distances).

@@ -18,8 +18,7 @@ from krein.files import cells, sources
 from krein.files.hit_columns import find_columns, table_blocks
 from krein.files.hit_table import Collected, Table, collect
 from krein.files.line_blocks import careful_numbers, fast_numbers
-from krein.files.sources import FormatError, How, Named, Names, Place
-from krein.files.tables import read_table
+from krein.files.sources import FormatError, How, Named, Place
 
 _FIELDS = ("real", "double", "integer", "pattern")
 _SIGNS = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
@@ -219,35 +218,6 @@ def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
     if all(map(str.isdigit, names)):
         order.sort(key=lambda k: int(names[k]))
     return np.array(order), [names[k] for k in order]
-
-
-def read_square_table(path: Path, how: How) -> Named:
-    """Read a table of numbers; what R prints of a `dist` is made a square."""
-    read = read_table(path, how.separator)
-    titles = read.columns or []
-    if not _is_strict_triangle(read.data, read.names, titles):
-        return read
-    items = [*titles[:1], *(read.names or [])]
-    n = len(items)
-    D = np.full((n, n), np.nan)
-    D[n - len(read.data) :, :-1] = read.data
-    notes = [f"read {n} x {n} numbers{read.notes[0].partition(' numbers')[2]}"]
-    return replace(read, data=D, names=items, columns=None, notes=notes)
-
-
-def _is_strict_triangle(values: np.ndarray, names: Names, titles: list[str]) -> bool:
-    """Whether these are the entries below the diagonal, as R prints a `dist`.
-
-    Without titles the first item has a row of its own, with nothing in it.
-    """
-    n, width = values.shape
-    shift = 0 if titles else 1
-    if names is None or n != width + shift or n < 2:
-        return False
-    if titles and titles[1:] != names[:-1]:
-        return False
-    known = np.tri(n, width, -shift, dtype=bool)
-    return bool(np.isnan(values[~known]).all() and np.isfinite(values[known]).all())
 
 
 def complete(read: Named, path: Path, mirror: bool) -> Named:

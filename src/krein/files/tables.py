@@ -108,12 +108,10 @@ def read_table(path: Path, separator: str | None, *, matrix: bool = True) -> Nam
         raise FormatError(path, "the file is empty; expected a matrix of numbers")
     comma = mark != "," and has_decimal_commas(start)
     header = None
-    if not (matrix and cells.is_triangle(start)) and _is_header(start[0], *start[1:2]):
+    if _is_header(start[0], *start[1:2]):
         header = start.pop(0)
     if not start:
         raise FormatError(path, "there are names but no numbers", line=1)
-    if matrix and cells.is_triangle(start, titled=header is not None):
-        start, rows = _padded([*start, *rows]), iter(())
     named = True if header and _has_corner(header, start[0]) else None
     parsed = _parse(chain(start, rows), comma, named)
     read = _assemble(parsed, header, path, matrix)
@@ -121,15 +119,6 @@ def read_table(path: Path, separator: str | None, *, matrix: bool = True) -> Nam
     shown = _SHOWN.get(mark, repr(mark))
     note = f"read {shape} numbers, {read.notes[0]}, separator {shown}"
     return replace(read, notes=[note + (", decimal commas" if comma else "")])
-
-
-def _padded(rows: list[Row]) -> list[Row]:
-    """Fill the rows of a triangle up to the last one's length."""
-    widths = [len(row.fields) for row in rows]
-    if widths != list(range(widths[0], widths[0] + len(rows))):
-        return rows  # and an error names the row that is too long or too short
-    gap = [""] * len(rows)
-    return [row._replace(fields=(row.fields + gap)[: widths[-1]]) for row in rows]
 
 
 def _has_corner(header: Row, row: Row) -> bool:
@@ -177,8 +166,6 @@ def _square(
     where = "names from first row and column"
     if names == titles:
         return Named(values, names, notes=[where])
-    if names and names[:-1] == titles[1:] and names[-1] not in titles:
-        return Named(values, names, titles, notes=[where])  # a triangle
     if names is None or (numbering and is_numbering(names)):
         return Named(values, titles, notes=["names from first row"])
     if numbering and is_numbering(titles):
