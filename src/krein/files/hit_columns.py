@@ -56,7 +56,6 @@ def find_columns(
     path: Path,
     score: str | int = "bitscore",
     columns: Sequence[str] | None = None,
-    further: Sequence[str] = (),
     *,
     pairs: bool = False,
 ) -> Layout:
@@ -70,8 +69,6 @@ def find_columns(
         Title of the column of scores, or its number counted from 1.
     columns : list of str, optional
         Titles, for a table without.
-    further : list of str
-        Titles of other numbers that are needed.
     pairs : bool
         Any list of pairs with numbers, which may be negative or distances.
     """
@@ -100,8 +97,7 @@ def find_columns(
     distances = table.means(place) == "distance"
     if not pairs or table.means(place) == "evalue":
         table.refuse_falling(place)
-    numbers = (place, *map(table.place, further))
-    return Layout(separator, width, *names, numbers, pairs, head, why, distances)
+    return Layout(separator, width, *names, place, pairs, head, why, distances)
 
 
 def _cut(lines: Sequence[str]) -> tuple[str, list[list[str]]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from krein.files import cells, sources
 from krein.files.hit_columns import find_columns, table_blocks
-from krein.files.hit_table import Collected, Table, collect
+from krein.files.hit_table import Table, collect
 from krein.files.line_blocks import careful_numbers, fast_numbers
 from krein.files.sources import FormatError, How, Named, Place
 
@@ -181,17 +181,16 @@ def read_pairs(path: Path, how: How) -> Named:
     """
     layout = find_columns(path, pairs=True)
     distances = layout.distances or how.missing == "distance"
-    found = Collected()
-    if how.apart:
-        found.columns = Table()
-    rows, columns, values = collect(path, layout, found).triplets()
-    shape = len(found.rows.position), len(found.columns.position)
+    table = Table()
+    others = Table() if how.apart else table
+    rows, columns, values = collect(path, layout, table, others)
+    shape = len(table), len(others)
     sources.require_room(16 * shape[0] * shape[1], path, "Read it by krein.read_hits.")
     K = np.full(shape, -np.inf)
     np.maximum.at(K, (rows, columns), values)
     if not how.apart:
         K = np.where(np.isneginf(K) | (not distances), np.maximum(K, K.T), K)
-    (order, names), (others, titles) = map(_in_order, (found.rows, found.columns))
+    (order, names), (others, titles) = map(_in_order, (table, others))
     K = K[np.ix_(order, others)]
     absent = np.isneginf(K)
     if distances and not how.apart:
@@ -213,7 +212,7 @@ def read_pairs(path: Path, how: How) -> Named:
 
 def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
     """Positions of the items and their names; numbers, as R has them, ascend."""
-    names = [name.decode() for name in table.position]
+    names = table.names()
     order = list(range(len(names)))
     if all(map(str.isdigit, names)):
         order.sort(key=lambda k: int(names[k]))

@@ -296,7 +296,7 @@ def read_hits(
         column = row if part.columns is None else _codes(columns, part.columns)
         triplets.append((row[found.row], column[found.col], found.data))
     joined = [np.concatenate(pieces) for pieces in zip(*triplets, strict=True)]
-    names, against = _names(rows), _names(columns) or None
+    names, against = rows.names(), columns.names() or None
     matrix = tables.compressed(joined, (len(names), len(against or names)), several)
     return Named(matrix, names, against)
 
@@ -358,7 +358,3 @@ def _label(model: Any, path: Any) -> Named:
 
 def _codes(table: tables.Table, names: Any) -> np.ndarray:
     return table.codes([name.encode() for name in names])
-
-
-def _names(table: tables.Table) -> list[str]:
-    return [name.decode() for name in table.position]
