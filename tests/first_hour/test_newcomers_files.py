@@ -43,9 +43,6 @@ FOUND = np.where(DISTANCES < 20, BITS, 0.0)
     [
         (TWELVE, "", "column 12"),
         (TWELVE + ",qlen,tlen", "", "column 12"),
-        ("query,target,evalue,bits", "", "column 4, not column 3 (e-values)"),
-        ("query,target,fident,alnlen,evalue,bits", "", "column 6, not column 5"),
-        ("query,target,evalue,bits,lddt", "", "column 4"),
         ("query,target,evalue,bits", HEAD_7, "column 'bit score'"),
         ("query,target,evalue,bits", "query\ttarget\tevalue\tbits\n", "column 'bits'"),
         ("query,target,bits,evalue", "query\ttarget\tbits\tevalue\n", "column 'bits'"),
@@ -68,7 +65,8 @@ def test_bit_scores_are_read_and_the_column_is_told(tmp_path, form, head, said):
     [
         ("query,target,evalue", "", {}, "column 3 is no score"),
         ("query,target,evalue", "query\ttarget\tevalue\n", {}, "'evalue' is no score"),
-        ("query,target,evalue,bits", "", {"score": 3}, r"Take column 4: score=4"),
+        ("query,target,evalue,bits", "", {"score": 3}, "column 3 is no score"),
+        ("query,target,evalue,bits", "", {}, "Name the score by a title line"),
         (TWELVE, "", {"score": 11}, "Take column 12: score=12"),
     ],
 )
@@ -86,10 +84,10 @@ def test_the_command_line_refuses_e_values_and_reads_bit_scores(tmp_path, krein)
     path.write_text("\n".join(hit_lines("query,target,evalue")) + "\n")
     ended = krein("inspect", path, code=2)
     assert "column 3 is no score" in ended.err
-    path.write_text("\n".join(hit_lines("query,target,evalue,bits")) + "\n")
+    path.write_text("\n".join(hit_lines(TWELVE)) + "\n")
     ended = krein("inspect", path, "--json")
     assert json.loads(ended.out)["n"] == 12
-    assert "column 4, not column 3 (e-values)" in ended.err
+    assert "column 12 (bit scores)" in ended.err
 
 
 # --------------------------------------------------------------------- missing labels

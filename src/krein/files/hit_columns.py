@@ -33,7 +33,6 @@ _TITLES = {
     "distance": ("distance", "dist", "dissimilarity", "rmsd"),
 }  # fmt: skip
 _WHY = {"evalue": "small e-values are good ones", "distance": "it holds distances"}
-_E_VALUE = re.compile(r"[\d.]+e-\d\d+", re.IGNORECASE)
 _FEWEST = 2  # items that show which way a column goes
 _INSTEAD = (
     "Have the search write bit scores. Distances are read by read_matrix, on the "
@@ -140,20 +139,18 @@ def _is_pair(row: list[str], mark: str) -> bool:
 
 
 def _untitled(sample: list[list[str]], score: str | int, place: Place) -> list[str]:
-    """Titles of a table that has none: BLAST's 12, of three columns, or a guess."""
+    """Titles of a table that has none: BLAST's 12, those of three columns, or none."""
     width = len(sample[0])
     titles = ["query", "target", *(f"column {k}" for k in range(3, width + 1))]
     if width == len(_TWELVE) or (width > len(_TWELVE) and _is_blast(sample)):
         return [*_TWELVE, *titles[len(_TWELVE) :]]
-    chosen = None if width < 3 else 2
-    if width > 3 and isinstance(score, str):
-        chosen = _guess(sample, titles)
-    if chosen is None:
+    if width < 3 or (width > 3 and isinstance(score, str)):
         has = f"has {width} fields and no title line; expected 3 (query, target, score)"
-        how = "Name them: columns=['query', 'target', ...]"
+        how = (
+            "Say which is the score: score=NUMBER, or columns=['query', 'target', ...]"
+        )
         raise place.error(f"{has} or the 12 of BLAST. {how}")
-    titles[chosen] = "bitscore"
-    return titles
+    return [*titles[:2], "bitscore"] if width == 3 else titles
 
 
 def _is_blast(sample: list[list[str]]) -> bool:
@@ -162,29 +159,8 @@ def _is_blast(sample: list[list[str]]) -> bool:
     return whole and all(is_number(row[k]) for row in sample for k in (2, 10, 11))
 
 
-def _guess(sample: list[list[str]], titles: list[str]) -> int | None:
-    """Return the column of scores, and call that of the e-values by its title.
-
-    Search programs write the bit score behind the e-value. A score is largest for an
-    item with itself; where there are no self hits only a single column can be it.
-    """
-    ways = {
-        k: -1 if any(_E_VALUE.fullmatch(row[k]) for row in sample) else _way(sample, k)
-        for k in range(2, len(titles))
-        if all(is_number(row[k]) for row in sample)
-    }
-    falling = [k for k, way in ways.items() if way < 0]
-    rising = [k for k, way in ways.items() if way > 0]
-    rest = [k for k, way in ways.items() if way >= 0]
-    if falling:
-        titles[falling[0]] = "evalue"
-    behind = [k for k in rising if k - 1 in falling]
-    only = rest if len(rest) == 1 and falling else []
-    return next(iter(only or behind or rising[-1:]), None)
-
-
-def _way(sample: list[list[str]], column: int, query: int = 0, target: int = 1) -> int:
-    """1 for a column that is largest for items with themselves, -1 for smallest."""
+def _falls(sample: list[list[str]], column: int, query: int, target: int) -> bool:
+    """Whether a column is smallest for items with themselves."""
     own: dict[str, list[float]] = {}
     others: dict[str, list[float]] = {}
     for row in sample:
@@ -195,9 +171,7 @@ def _way(sample: list[list[str]], column: int, query: int = 0, target: int = 1) 
     both = [name for name in own if name in others]
     falls = sum(min(own[name]) < min(others[name]) for name in both)
     rises = sum(max(own[name]) > max(others[name]) for name in both)
-    if falls >= _FEWEST and falls > 4 * rises:
-        return -1
-    return int(rises >= _FEWEST and rises > 4 * falls)
+    return falls >= _FEWEST and falls > 4 * rises
 
 
 def _meaning(title: str) -> str:
@@ -251,10 +225,8 @@ class _Table:
         means = self.means(place)
         known = self.titled or len(self.titles) >= len(_TWELVE)
         bits = " (bit scores)" if means == "bitscore" and known else ""
-        falling = [k for k in range(len(self.titles)) if self.means(k) == "evalue"]
-        instead = f", not {self.called(falling[0])} (e-values)" if falling else ""
         what = "distances" if means == "distance" else "scores"
-        return place, f"{what} from {self.called(place)}{bits}{instead}"
+        return place, f"{what} from {self.called(place)}{bits}"
 
     def _only_number(self) -> int | None:
         """The one column that can be a score, if there is but one."""
@@ -268,14 +240,12 @@ class _Table:
         names = self.place("query"), self.place("target")
         why = _WHY.get(self.means(place))
         if why is None:
-            if _way(self.sample, place, *names) >= 0:
+            if not _falls(self.sample, place, *names):
                 return
             why = "items have less of it with themselves than with others"
-        others = [k for k in range(len(self.titles)) if k not in (*names, place)]
-        rising = [k for k in others if _way(self.sample, k, *names) > 0]
-        titled = [k for k in others if self.means(k) == "bitscore"]
+        better = self.find("bitscore")
         repair = _INSTEAD
-        for better in [*titled, *rising][:1]:
+        if better not in (None, place):
             repair = f"Take {self.called(better)}: score={better + 1}"
         problem = f"{self.called(place)} is no score: {why}. {repair}"
         raise FallingScoreError(self.path, problem)

@@ -47,9 +47,9 @@ def read_hits(
         (similarities, not distances).
     score : str or int
         Title of the column of scores, or its number counted from 1. Without a title
-        line the columns are those of BLAST's 12, or the third of three; of others the
-        one behind the e-values that grows with likeness. A column that falls with
-        likeness (e-values, distances) is refused.
+        line the columns are those of BLAST's 12, or the third of three; of others name
+        the score by its number. A column that falls with likeness (e-values, distances)
+        is refused.
     names : list of str, optional
         Names of the items, in the order wanted; those without hits have empty rows.
         The default is the order of appearance.

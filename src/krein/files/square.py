@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,112 +20,82 @@ from krein.files.line_blocks import careful_numbers, fast_numbers
 from krein.files.sources import FormatError, How, Named, Place
 
 _FIELDS = ("real", "double", "integer", "pattern")
-_SIGNS = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
+_SYMMETRIES = ("general", "symmetric")
 
 
-class _Header(NamedTuple):
-    """What the first line of a Matrix Market file says."""
-
-    coordinate: bool
-    pattern: bool
-    symmetry: str
-
-    @property
-    def sign(self) -> int:
-        """What the mirror entry is multiplied by; 0 where there is none."""
-        return _SIGNS[self.symmetry]
-
-
-def _header(text: str, place: Place) -> _Header:
+def _header(text: str, place: Place) -> tuple[bool, bool, bool]:
+    """Say whether a file has coordinates, no values beside them, and one triangle."""
     words = text.lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
         raise place.error("expected '%%MatrixMarket matrix ...'")
     layout, field, symmetry = words[2:]
-    if layout not in ("coordinate", "array") or symmetry not in _SIGNS:
+    if layout not in ("coordinate", "array") or symmetry not in _SYMMETRIES:
         raise place.error(f"{layout} {symmetry} is not read")
     if field not in _FIELDS or (field == "pattern" and layout == "array"):
         raise place.error(f"{field} {layout} is not a matrix of numbers")
-    return _Header(layout == "coordinate", field == "pattern", symmetry)
+    return layout == "coordinate", field == "pattern", symmetry == "symmetric"
 
 
 def read_matrix_market(path: Path, how: How | None = None) -> Named:
     """Read a Matrix Market file as a dense matrix; every entry must be there."""
     lines = sources.text_lines(path)
     place, first = next(lines, (Place(path, 1), ""))
-    header = _header(first, place)
+    coordinate, pattern, symmetric = _header(first, place)
     place, text = next(sources.without_comments(lines, "%"), (place, ""))
     sizes = text.split()
     counts = [cells.parse_count(word) for word in sizes]
-    if header.coordinate and sizes[2:] == ["0"]:
+    if coordinate and sizes[2:] == ["0"]:
         counts[2] = 0
-    if len(counts) != 2 + header.coordinate or None in counts:
+    if len(counts) != 2 + coordinate or None in counts:
         raise place.error("expected the numbers of rows, columns and entries")
     n, m, *entries = [count or 0 for count in counts]
-    if n != m and header.sign:
+    if n != m and symmetric:
         raise place.error(f"a symmetric matrix has {n} rows and {m} columns")
-    sources.require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
-    total = n * (n + header.sign) // 2 if header.sign else n * m
-    wanted = entries[0] if entries else total
-    blocks = _number_blocks(path, place.line or 0, header)
-    if header.coordinate:
-        K, seen = _from_entries(blocks, header, (n, m), path)
-    else:
-        K, seen = _from_values(blocks, header, (n, m), wanted)
-    if seen != wanted:
-        announced = f"{wanted} entries are announced, {seen} follow; is it complete?"
-        raise FormatError(path, announced)
-    note = f"read {n} x {m} numbers, Matrix Market {header.symmetry}, no names"
+    wanted = entries[0] if entries else n * (n + 1) // 2 if symmetric else n * m
+    room = 9 * n * m + 48 * min(wanted, n * m)
+    sources.require_room(room, path, "Take fewer items, or krein.read_hits.")
+    form = (2, 3 - pattern) if coordinate else (0, 1)
+    numbers = np.concatenate([np.empty((0, form[1])), *_blocks(path, place, *form)])
+    if len(numbers) != wanted:
+        follow = f"{wanted} entries are announced, {len(numbers)} follow"
+        raise FormatError(path, f"{follow}; is it complete?")
+    K = _arranged(numbers, (n, m), symmetric, path)
+    shape = "symmetric" if symmetric else "general"
+    note = f"read {n} x {m} numbers, Matrix Market {shape}, no names"
     return Named(K, notes=[note])
 
 
-def _number_blocks(path: Path, head: int, header: _Header) -> Iterator[np.ndarray]:
+def _blocks(path: Path, head: Place, counts: int, width: int) -> Iterator[np.ndarray]:
     """Read what follows the head; a FormatError names the line that is wrong."""
-    counts, width = (2, 3 - header.pattern) if header.coordinate else (0, 1)
-    for first, text in table_blocks(path, head):
+    for first, text in table_blocks(path, head.line or 0):
         numbers = fast_numbers(text, counts, width)
         if numbers is None:
             numbers = careful_numbers(text, counts, width, first)
         yield numbers
 
 
-def _from_entries(
-    blocks: Iterator[np.ndarray], header: _Header, shape: tuple[int, int], path: Path
-) -> tuple[np.ndarray, int]:
-    """Put row, column and value of each line into a matrix; count the lines."""
-    K, given, seen = np.zeros(shape), np.zeros(shape, dtype=bool), 0
-    for numbers in blocks:
-        i, j = (numbers[:, k].astype(int) - 1 for k in (0, 1))
-        outside = (i < 0) | (i >= shape[0]) | (j < 0) | (j >= shape[1])
-        for k in np.flatnonzero(outside)[:1]:
-            where = f"({i[k] + 1}, {j[k] + 1})"
-            raise FormatError(path, f"entry {where} is outside {shape}")
-        value = 1.0 if header.pattern else numbers[:, 2]
-        seen += len(numbers)
-        given[i, j] = True
-        if header.sign:
-            K[j, i] = header.sign * value
-        K[i, j] = value
-    if header.sign:  # of two entries that mirror each other one is given
-        given = np.tril(given | given.T)
-    if np.count_nonzero(given) != seen:
-        raise FormatError(path, "an entry is given twice")
-    return K, seen
-
-
-def _from_values(
-    blocks: Iterator[np.ndarray], header: _Header, shape: tuple[int, int], wanted: int
-) -> tuple[np.ndarray, int]:
-    """Put one value a line, column by column, into a matrix."""
-    values = np.concatenate([np.empty((0, 1)), *blocks])[:, 0]
-    seen = len(values)
-    if seen != wanted or not header.sign:
-        return np.resize(values, shape[::-1]).T, seen
-    K = np.zeros(shape)
+def _arranged(
+    numbers: np.ndarray, shape: tuple[int, int], symmetric: bool, path: Path
+) -> np.ndarray:
+    """Put values, places and values, or places alone into a matrix."""
+    width = numbers.shape[1]
+    if width == 1 and not symmetric:
+        return numbers.reshape(shape[::-1]).T
     # The lower triangle column by column is the upper one row by row.
-    rows, columns = np.triu_indices(len(K), k=int(header.sign < 0))
-    K[rows, columns] = header.sign * values
-    K[columns, rows] = values
-    return K, seen
+    listed = np.triu_indices(shape[0]) if width == 1 else numbers[:, :2].T - 1
+    i, j = (part.astype(np.int64) for part in listed)
+    outside = (i < 0) | (i >= shape[0]) | (j < 0) | (j >= shape[1])
+    for k in np.flatnonzero(outside)[:1]:
+        raise FormatError(path, f"entry ({i[k] + 1}, {j[k] + 1}) is outside {shape}")
+    if symmetric:
+        i, j = np.minimum(i, j), np.maximum(i, j)
+    K = np.full(shape, np.nan)
+    K[i, j] = 1.0 if width == 2 else numbers[:, -1]
+    given = ~np.isnan(K)
+    if np.count_nonzero(given) != len(numbers):
+        raise FormatError(path, "an entry is given twice")
+    K[~given] = 0.0
+    return K + np.triu(K, 1).T if symmetric else K
 
 
 def read_phylip(path: Path, how: How | None = None) -> Named:

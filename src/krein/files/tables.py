@@ -132,8 +132,6 @@ def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> 
     values, names, numbered = parsed.values, None, False
     titles = header.names() if header else []
     (n, width), corner = values.shape, ""
-    if matrix:
-        _refuse_mixed(parsed, header, titles)
     if parsed.first_is_name or (matrix and _is_id(parsed, titles)):
         names, values = unique_names(parsed.first, parsed.places), values[:, 1:]
         if len(titles) == width:
@@ -176,21 +174,6 @@ def _square(
     values = values[:, [position[name] for name in names]]
     where += " (columns put into the order of the rows)"
     return Named(values, names, notes=[where])
-
-
-def _refuse_mixed(parsed: _Parsed, header: Row | None, titles: list[str]) -> None:
-    """Refuse text among numbers where a square matrix would have numbers."""
-    n, width = parsed.values.shape
-    texts_at: list[tuple[str, Place, int]] = []
-    if header is None and n == width and parsed.first_is_name:
-        first = zip(parsed.first, parsed.places, strict=True)
-        texts_at = [(text, place, 1) for text, place in first]
-    elif header and n + 1 == width and not (header.quoted or parsed.first_is_name):
-        texts_at = [(text, header.place, k) for k, text in enumerate(titles, start=1)]
-    odd = [cell for cell in texts_at if not cells.is_number_or_missing(cell[0])]
-    if 0 < len(odd) < len(texts_at):
-        text, place, column = odd[0]
-        raise place.error(f"expected a number, got {text!r}", column)
 
 
 def _is_id(parsed: _Parsed, titles: list[str]) -> bool:
