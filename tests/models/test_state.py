@@ -180,17 +180,6 @@ def test_an_array_that_is_named_often_is_held_once(good_file):
     assert peak_of(large_member(good_file, name_often)) < 10e6
 
 
-def test_a_history_cannot_multiply_its_numbers(good_file):
-    def name_often(tree):
-        columns = {f"c{i}": {"~": "array", "member": 0} for i in range(1000)}
-        state_in(tree)["result_"]["fields"]["history"]["columns"] = columns
-
-    content = large_member(good_file, name_often)
-    assert peak_of(content) < 10e6
-    with pytest.raises(ModelFileError, match="more often than once"):
-        load_bytes(content)
-
-
 def test_the_memory_limit_is_kept(good_file, monkeypatch):
     monkeypatch.setenv("KREIN_MEMORY_LIMIT", "10KB")
     with pytest.raises(MemoryError, match="loading the model"):

@@ -237,7 +237,8 @@ def _variable(data: memoryview, order: str, path: Path) -> tuple[str, Any]:
     head, sizes, (_, title), *parts = _elements(data, order)
     flags = int(_numbers(head, order)[0])
     shape = tuple(map(int, _numbers(sizes, order)))
-    kind, value = flags & 0xFF, None
+    kind = flags & 0xFF
+    value: Any = None
     if min(shape) < 0:
         raise ValueError(f"a matrix of shape {shape}")
     if kind == _CELL:

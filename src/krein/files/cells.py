@@ -42,7 +42,6 @@ NAME_TITLES = {"", "name", "names", "id", "item", "items", "index", "unnamed: 0"
     for mark in ("", " ", "-", "_")
     for end in ("id", "name")
 }
-_DIRECTIVE = "#q2:"  # of QIIME 2: kinds of columns, below the header
 _LONGEST_QUOTE = 1000  # lines
 
 
@@ -172,26 +171,22 @@ def _evenness(sample: list[tuple[Place, str]], mark: str, numbers: bool) -> floa
 def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
     """Yield the lines that are neither empty nor comments.
 
-    Lines that begin with # are comments before the first row (the last of them is the
-    header if it has as many fields), and later if they are not cut as the rows are.
-    Directives of QIIME 2 (#q2:types) are no rows.
+    Lines that begin with # are comments (QIIME 2 has directives there), but the last
+    before the first row is the header if it has as many fields.
     """
-    width, above = 0, None
+    above, started = None, False
     for row in cut(text_lines(path, weight), separator):
         if not any(field.strip() for field in row.fields):
             continue
-        comment = row.fields[0].startswith("#") and 0 not in row.quoted
-        directive = comment and row.fields[0].startswith(_DIRECTIVE)
-        if comment and width == 0 and not directive:
+        if row.fields[0].startswith("#") and 0 not in row.quoted:
             above = row
-        if directive or (comment and len(row.fields) != width):
             continue
-        if width == 0:
-            width = len(row.fields)
-            if above is not None and len(above.fields) == width > 1:
-                corner = above.fields[0][1:]
-                if width > 2 or corner.strip().lower() in NAME_TITLES:
-                    yield above._replace(fields=[corner, *above.fields[1:]])
+        width = len(row.fields)
+        if not started and above is not None and len(above.fields) == width > 1:
+            corner = above.fields[0][1:]
+            if width > 2 or corner.strip().lower() in NAME_TITLES:
+                yield above._replace(fields=[corner, *above.fields[1:]])
+        started = True
         yield row
 
 

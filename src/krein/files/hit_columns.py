@@ -146,9 +146,7 @@ def _untitled(sample: list[list[str]], score: str | int, place: Place) -> list[s
         return [*_TWELVE, *titles[len(_TWELVE) :]]
     if width < 3 or (width > 3 and isinstance(score, str)):
         has = f"has {width} fields and no title line; expected 3 (query, target, score)"
-        how = (
-            "Say which is the score: score=NUMBER, or columns=['query', 'target', ...]"
-        )
+        how = "Name the score by a title line, or score=NUMBER"
         raise place.error(f"{has} or the 12 of BLAST. {how}")
     return [*titles[:2], "bitscore"] if width == 3 else titles
 

@@ -128,7 +128,7 @@ def collect(
     Items of one table are numbered in the order in which they appear.
     """
     # Long arrays that grow in place: many small ones would scatter memory.
-    long = [array("i"), array("i"), array("d")]
+    long: list[array] = [array("i"), array("i"), array("d")]
     for first, text in table_blocks(path, layout.head):
         block = fast_lines(text, layout) or careful_lines(text, layout, first)
         if columns is rows:

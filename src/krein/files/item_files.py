@@ -19,6 +19,7 @@ from krein.files.sources import FormatError, How, Named, Place, text_lines
 _TRUTH = {"true", "false"}
 _WEIGHT = 5  # a digit and a separator become 8 bytes
 _TITLE = re.compile(r">[ \t]*(\S+).*\n")
+_ODD = re.compile(r"[^\w*.-]|[\d_]")
 _LETTERS = string.ascii_letters.encode() + b"*-."
 
 
@@ -64,10 +65,9 @@ def careful_fasta(path: Path) -> Named:
             if not parts:
                 raise place.error("expected '>' and a name before the first sequence")
             letters = "".join(text.split())
-            for column, letter in enumerate(letters, start=1):
-                if not (letter.isalpha() or letter in "*-."):
-                    problem = f"{letter!r} is not a letter of a sequence"
-                    raise place.error(problem, column)
+            if odd := _ODD.search(letters):
+                problem = f"{odd[0]!r} is not a letter of a sequence"
+                raise place.error(problem, odd.start() + 1)
             parts[-1] += letters
     for name, place, part in zip(names, starts, parts, strict=True):
         if not part:

@@ -266,7 +266,7 @@ def careful_numbers(text: bytes, counts: int, width: int, first: Place) -> Array
 
 def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
     """Parse a block line by line; a FormatError names the line that is wrong."""
-    found: list[tuple[bytes, bytes, float]] = []
+    found: list[tuple[Any, ...]] = []
     for place, content in data_lines(text, first):
         fields = split_line(content, layout.separator)
         if len(fields) != layout.width:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,7 @@ RECORDS: dict[str, Any] = {
     record.__name__: record
     for record in (Certificate, Proxy, Result, Spectrum, TreatedKernel)
 }
+_LEFT_OUT = ("history", "info")  # of a Result: how the solver got there
 PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
 
 
@@ -129,14 +130,16 @@ def trusted_types() -> list[str]:
     True
     """
     found = [known_class(name) for name in krein._WHERE]
-    own = (*RECORDS.values(), Kernel, History, placed_kernel())
+    own = (*RECORDS.values(), Kernel, History, record_class("PlacedKernel"))
     classes = [*filter(None, found), *own]
     return sorted({f"{c.__module__}.{c.__qualname__}" for c in classes})
 
 
-def placed_kernel() -> Any:
-    """The class of a c.p.d. kernel with its polynomial (loaded when it is met)."""
-    return importlib.import_module("krein.estimators._cpd_model").PlacedKernel
+def record_class(name: str) -> Any:
+    """Return the class of a record by its name, or None."""
+    if name == "PlacedKernel":  # of a c.p.d. kernel with its polynomial
+        return importlib.import_module("krein.estimators._cpd_model").PlacedKernel
+    return RECORDS.get(name)
 
 
 class Writer:
@@ -186,15 +189,10 @@ class Writer:
         if isinstance(value, Kernel):
             params = self._all(value.params, where)
             return {TAG: "kernel", "name": value.name, "params": params}
-        if isinstance(value, History):
-            return {TAG: "history", "columns": self._all(dict(value), where)}
-        if RECORDS.get(name) is type(value):
-            named = {f.name: getattr(value, f.name) for f in fields(value)}
-            named.pop("info", None)  # of a Result: what a solver notes for tests
+        if record_class(name) is type(value):
+            kept = [f.name for f in fields(value)] if is_dataclass(value) else PARTS
+            named = {k: getattr(value, k) for k in kept if k not in _LEFT_OUT}
             return {TAG: "record", "class": name, "fields": self._all(named, where)}
-        if name == "PlacedKernel" and placed_kernel() is type(value):
-            named = {part: getattr(value, part) for part in PARTS}
-            return {TAG: "rebuilt", "class": name, "fields": self._all(named, where)}
         if isinstance(value, BaseSearchCV) and not first_unfitted(value):
             return self.encode(value.best_estimator_, f"{where}.best_estimator_")
         if known_class(name) is type(value):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import re
 import zipfile
 from collections.abc import Callable, Iterable
@@ -31,7 +30,6 @@ from krein.files.binary import load_array
 from krein.files.model_contents import ARRAY_KINDS, TAG
 from krein.files.sources import readable
 from krein.kernels.registry import Kernel
-from krein.result import History
 from krein.store.files import atomic_write
 from krein.store.state import faults_of
 
@@ -193,7 +191,6 @@ class _Reader:
         self.kernel = kernel
         self.sizes = self._check_members()
         self._arrays: dict[str, np.ndarray] = {}
-        self._cells = sum(self.sizes.values()) // 8  # numbers a history may still have
 
     def _check_members(self) -> dict[str, int]:
         sizes: dict[str, int] = {}
@@ -287,24 +284,11 @@ class _Reader:
             text = f"saved by krein {self.version}: {error}. Load it with that version"
             raise ModelFileError(text) from error
 
-    def _read_history(self, node: dict) -> History:
-        columns = self._all(node["columns"])
-        self._cells -= sum(map(np.size, columns.values()))
-        if self._cells < 0:
-            raise ModelFileError("histories name their numbers more often than once")
-        history = History()
-        for row in zip(*columns.values(), strict=True):
-            facts = zip(columns, map(float, row), strict=True)
-            history.record(**{k: v for k, v in facts if not math.isnan(v)})
-        return history
-
     def _read_record(self, node: dict) -> Any:
-        if node["class"] not in known.RECORDS:
+        cls = known.record_class(str(node["class"]))
+        if cls is None:
             raise ModelFileError(f"unknown record {node['class']!r}")
-        return known.RECORDS[node["class"]](**self._all(node["fields"]))
-
-    def _read_rebuilt(self, node: dict) -> Any:
-        return known.placed_kernel()(**self._all(node["fields"]))
+        return cls(**self._all(node["fields"]))
 
     def _read_estimator(self, node: dict) -> Any:
         cls = known.known_class(str(node["class"]))

@@ -56,12 +56,8 @@ def _is_phylip(lines: list[str]) -> bool:
     return not cells.is_number(name) and all(map(cells.is_number, numbers))
 
 
-def _read_square(path: Path, how: How) -> Named:
-    return tables.read_table(path, how.separator)
-
-
 def _read_vectors(path: Path, how: How) -> Named:
-    read = tables.read_table(path, how.separator, matrix=False)
+    read = tables.read_table(path, how, matrix=False)
     for i, j in np.argwhere(~np.isfinite(read.data))[:1]:
         row, column = sources.called(read.names, i), sources.called(read.columns, j)
         raise FormatError(path, f"row {row} has no number in column {column}")
@@ -79,8 +75,8 @@ FORMATS = (
     Format("ts", ".ts", None, items.read_ts, _is_ts, "series"),
     Format("pairs", _PAIRS, square.read_pairs, None, is_pair_list),
     Format("phylip", ".phy .phylip .dist", square.read_phylip, None, _is_phylip),
-    Format("csv", ".csv", _read_square, _read_vectors),
-    Format("tsv", ".tsv", _read_square),
+    Format("csv", ".csv", tables.read_table, _read_vectors),
+    Format("tsv", ".tsv", tables.read_table),
     Format("ucr", ".tsv", None, items.read_ucr),
     Format("lines", ".txt", None, items.read_lines),
 )
@@ -235,13 +231,11 @@ def _hint(path: Path, matrix: bool) -> str:
         return ""
     texts = first.texts()
     titles = ", ".join([text for text in texts if text][:8])
-    is_square = len(texts) < 2 or abs(len(others) + 1 - len(texts)) < 2
-    if is_square if matrix else all(map(cells.is_number_or_missing, texts)):
+    if matrix and len(texts) > 1 and abs(len(others) + 1 - len(texts)) > 1:
+        name = "--items COLUMN --kernel NAME (read_items(path, column=COLUMN))"
+        return f". Is it a table of items? Name their column: {name}; it has {titles}"
+    if matrix or all(map(cells.is_number_or_missing, texts)):
         return ""
-    if matrix:
-        name = "Name their column and a kernel: --items COLUMN --kernel NAME"
-        python = "(read_items(path, column=COLUMN))"
-        return f". Is it a table of items? {name} {python}; there are {titles}"
     if len(texts) == 1:
         return ". For items that are text, one per line: format='lines'"
     return f". For items that are text: column= (--items), one of {titles}"

@@ -150,16 +150,16 @@ def read_pairs(path: Path, how: How) -> Named:
     """
     layout = find_columns(path, pairs=True)
     distances = layout.distances or how.missing == "distance"
-    table = Table()
-    others = Table() if how.apart else table
-    rows, columns, values = collect(path, layout, table, others)
-    shape = len(table), len(others)
+    queries = Table()
+    targets = Table() if how.apart else queries
+    rows, columns, values = collect(path, layout, queries, targets)
+    shape = len(queries), len(targets)
     sources.require_room(16 * shape[0] * shape[1], path, "Read it by krein.read_hits.")
     K = np.full(shape, -np.inf)
     np.maximum.at(K, (rows, columns), values)
     if not how.apart:
         K = np.where(np.isneginf(K) | (not distances), np.maximum(K, K.T), K)
-    (order, names), (others, titles) = map(_in_order, (table, others))
+    (order, names), (others, titles) = map(_in_order, (queries, targets))
     K = K[np.ix_(order, others)]
     absent = np.isneginf(K)
     if distances and not how.apart:

@@ -13,7 +13,7 @@ import numpy as np
 
 from krein.files import cells
 from krein.files.cells import Row
-from krein.files.sources import FormatError, Named, Names, Place, unique_names
+from krein.files.sources import FormatError, How, Named, Names, Place, unique_names
 
 _SHOWN = {"\t": "tab", " ": "blanks"}
 
@@ -95,13 +95,13 @@ def has_decimal_commas(rows: Sequence[Row]) -> bool:
     return any(cells.with_decimal_point(text) != text for text in texts)
 
 
-def read_table(path: Path, separator: str | None, *, matrix: bool = True) -> Named:
+def read_table(path: Path, how: How, *, matrix: bool = True) -> Named:
     """Read numbers with the names beside and above them, where there are any.
 
     Empty fields and NA become NaN. ``notes`` says what was recognised. In a `matrix`
     of items against items, names above it serve its rows too.
     """
-    mark = separator or cells.find_separator(path)
+    mark = how.separator or cells.find_separator(path)
     rows = cells.read_rows(path, mark)
     start = list(islice(rows, cells.SAMPLE))
     if not start:
