@@ -179,7 +179,7 @@ def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
         if not any(field.strip() for field in row.fields):
             continue
         if row.fields[0].startswith("#") and 0 not in row.quoted:
-            above = row
+            above = above if row.fields[0].startswith("#q2:") else row
             continue
         width = len(row.fields)
         if not started and above is not None and len(above.fields) == width > 1:

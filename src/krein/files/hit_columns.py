@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from krein.files.cells import is_number
@@ -90,13 +89,19 @@ def find_columns(
         titles = _untitled(sample, score, lines[0][0])
     elif pairs and len(titles) == 3 and not _has_names(titles):
         titles = ["query", "target", titles[2]]
-    table = _Table(path, [title.strip() for title in titles], sample, titled)
-    names = table.place("query"), table.place("target")
-    place, why = table.score(score)
-    distances = table.means(place) == "distance"
-    if not pairs or table.means(place) == "evalue":
-        table.refuse_falling(place)
-    return Layout(separator, width, *names, place, pairs, head, why, distances)
+    titles = [title.strip() for title in titles]
+    wanted = ("query", "target", score)
+    query, target, place = (_place(title, titles, path) for title in wanted)
+    means = _meaning(titles[place])
+    called = f"column {repr(titles[place]) if titled else place + 1}"
+    falling = means in _WHY or _falls(sample, place, query, target)
+    if falling and (not pairs or means == "evalue"):
+        raise _falling(titles, place, called, path)
+    bits = means == "bitscore" and (titled or width >= len(_TWELVE))
+    why = f"scores from {called}" + (" (bit scores)" if bits else "")
+    if distances := means == "distance":
+        why = f"distances from {called}"
+    return Layout(separator, width, query, target, place, pairs, head, why, distances)
 
 
 def _cut(lines: Sequence[str]) -> tuple[str, list[list[str]]]:
@@ -178,75 +183,38 @@ def _meaning(title: str) -> str:
     return next((k for k, words in _TITLES.items() if word in words), word)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A table by its titles and its first rows."""
+def _place(title: str | int, titles: list[str], path: Path) -> int:
+    """Place of a column by its number from 1, its title, or another word for it.
 
-    path: Path
-    titles: list[str]
-    sample: list[list[str]]
-    titled: bool
+    The score can also be the only column that is left.
+    """
+    if not isinstance(title, str):
+        if isinstance(title, bool) or not 1 <= title <= len(titles):
+            right = f"the number of a column from 1 to {len(titles)}"
+            raise ValueError(f"score={title!r} must be a title or {right}")
+        return int(title) - 1
+    lower, meanings = [t.lower() for t in titles], list(map(_meaning, titles))
+    word, meaning = title.strip().lower(), _meaning(title)
+    if word in lower:
+        return lower.index(word)
+    if meaning in meanings:
+        return meanings.index(meaning)
+    named = ("", "query", "target")
+    left = [k for k, means in enumerate(meanings) if means not in named]
+    growing = [k for k in left if meanings[k] not in _WHY] or left
+    if meaning == "bitscore" and len(growing) == 1:
+        return growing[0]
+    known = f"its columns are {', '.join(titles)}"
+    raise FormatError(path, f"has no column {title!r}; {known}")
 
-    def means(self, place: int) -> str:
-        """What the title of a column stands for."""
-        return _meaning(self.titles[place])
 
-    def called(self, place: int) -> str:
-        """A column as people find it."""
-        return f"column {repr(self.titles[place]) if self.titled else place + 1}"
-
-    def find(self, title: str) -> int | None:
-        """Place of a title, or of another word for it."""
-        lower, word = [title.lower() for title in self.titles], title.lower()
-        same = [k for k in range(len(lower)) if self.means(k) == _meaning(word)]
-        return lower.index(word) if word in lower else next(iter(same), None)
-
-    def place(self, title: str) -> int:
-        """Place of a title, or a FormatError."""
-        found = self.find(title)
-        if found is None:
-            known = f"its columns are {', '.join(self.titles)}"
-            raise FormatError(self.path, f"has no column {title!r}; {known}")
-        return found
-
-    def score(self, score: str | int) -> tuple[int, str]:
-        """Place of the score, by number counted from 1 or by title, and a sentence."""
-        if not isinstance(score, str):
-            if isinstance(score, bool) or not 1 <= score <= len(self.titles):
-                right = f"the number of a column from 1 to {len(self.titles)}"
-                raise ValueError(f"score={score!r} must be a title or {right}")
-            return int(score) - 1, f"scores from column {score}, as asked"
-        place = self.find(score.strip())
-        if place is None and _meaning(score) == "bitscore":
-            place = self._only_number()
-        place = self.place(score) if place is None else place
-        means = self.means(place)
-        known = self.titled or len(self.titles) >= len(_TWELVE)
-        bits = " (bit scores)" if means == "bitscore" and known else ""
-        what = "distances" if means == "distance" else "scores"
-        return place, f"{what} from {self.called(place)}{bits}"
-
-    def _only_number(self) -> int | None:
-        """The one column that can be a score, if there is but one."""
-        every = range(len(self.titles))
-        left = [k for k in every if self.means(k) not in ("", "query", "target")]
-        growing = [k for k in left if self.means(k) not in _WHY]
-        return (growing or left)[0] if len(growing or left) == 1 else None
-
-    def refuse_falling(self, place: int) -> None:
-        """Refuse a score that is small for what is alike, and name a better column."""
-        names = self.place("query"), self.place("target")
-        why = _WHY.get(self.means(place))
-        if why is None:
-            if not _falls(self.sample, place, *names):
-                return
-            why = "items have less of it with themselves than with others"
-        better = self.find("bitscore")
-        repair = _INSTEAD
-        if better not in (None, place):
-            repair = f"Take {self.called(better)}: score={better + 1}"
-        problem = f"{self.called(place)} is no score: {why}. {repair}"
-        raise FallingScoreError(self.path, problem)
+def _falling(titles: list[str], place: int, called: str, path: Path) -> FormatError:
+    """Say why a column is no score, and name a better one."""
+    less = "items have less of it with themselves than with others"
+    why, repair = _WHY.get(_meaning(titles[place]), less), _INSTEAD
+    for k in [k for k, title in enumerate(titles) if _meaning(title) == "bitscore"][:1]:
+        repair = f"Take column {k + 1} ({titles[k]}): score={k + 1}"
+    return FallingScoreError(path, f"{called} is no score: {why}. {repair}")
 
 
 class FallingScoreError(FormatError):
