@@ -89,7 +89,7 @@ KINDS = {
     "table": ("K.txt", _table, read_matrix),
     "npy": ("K.npy", _krein(".npy"), read_matrix),
     "npz": ("K.npz", _krein(".npz"), read_matrix),
-    "phylip": ("K.phy", _krein(".phy"), read_matrix),
+    "phylip": ("K.phy", _text("2\nann 0 1.5\nbob 1.5 0\n"), read_matrix),
     "mtx": ("K.mtx", _market, read_matrix),
     "mat": ("K.mat", _matlab, read_matrix),
     "pairs": ("hits.m8", _text(_BLAST * 2 + "x y 3\n"), read_matrix),
@@ -97,12 +97,6 @@ KINDS = {
     "fasta": ("s.fasta", _text(">a b\nACGT\n>c\nAC\nGT*\n"), read_items),
     "ts": ("s.ts", _text(_SERIES), read_items),
     "ucr": ("s.tsv", _text("1\t0.5\t1.5\n2\t3\tNaN\n"), read_items),
-    "arff": (
-        "v.arff",
-        _text("@attribute 'the a' real\n@attribute c {x,'y z'}\n@data\n1,x\n3,'y z'\n"),
-        read_items,
-    ),
-    "libsvm": ("v.libsvm", _text("+1 1:0.5 3:2 # c\n-1 2:1\n"), read_items),
     "lines": ("w.txt", _text("one\ntwo words\n"), read_items),
     "labels": ("l.csv", _text('name,label\nann,1\n"b b",2\n'), read_labels),
 }  # fmt: skip

@@ -18,13 +18,13 @@ from krein.files.sources import TooLargeError
 # ---------------------------------------------------------------------- Matrix Market
 
 
-@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize("kind", ["real", "integer"])
 def test_matrix_market_equals_scipy(tmp_path, rng, symmetry, sparse, kind):
     A = rng.standard_normal((6, 6)) * (rng.random((6, 6)) > 0.4)
     A = np.rint(9 * A).astype(int) if kind == "integer" else A
-    A = {"general": A, "symmetric": A + A.T, "skew-symmetric": A - A.T}[symmetry]
+    A = A if symmetry == "general" else A + A.T
     path = tmp_path / "K.mtx"
     matrix = scipy.sparse.coo_array(A) if sparse else A
     scipy.io.mmwrite(path, matrix, symmetry=symmetry, comment="by\nscipy", precision=17)
@@ -146,7 +146,6 @@ def _bombs():
     yield "s.tsv.gz", gzip.compress(row.replace(b",", b"\t") * 3000), read_items
     yield "K.mat", mat.getvalue(), read_matrix
     yield "K.npz", npz.getvalue(), read_matrix
-    yield "x.libsvm", b"1 999999999:1\n", read_items
     yield "K.phy", b"9000\n" + b"a\n" * 9001, read_matrix
     yield (
         "K.mtx",

@@ -89,7 +89,7 @@ def test_labels_find_their_items_by_name(write):
         assert read.names == names
         assert "matched by name" in read.notes[0]
     assert (
-        "1 label of another item left out"
+        "left out: 1 of other items"
         in read_labels(
             write("l.txt", "bob,2\ncarl,3\nann,1\nzoe,9\n"), names=names
         ).notes[0]

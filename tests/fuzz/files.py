@@ -73,7 +73,6 @@ FASTA = ">one first\nACGTACGT\n>two\nACGGTT\n\n>three\nTTTT\n"
 LABELS = "item,label\none,a\ntwo,b\nthree,a\n"
 HITS = "one\ttwo\t98.5\t100\t1\t0\t1\t100\t1\t100\t1e-30\t200\n" * 3
 SERIES = "@problemName p\n@timeStamps false\n@data\n1,2,3:a\n2,3,4:b\n"
-SVM = "+1 1:0.5 3:2\n-1 2:1\n+1 1:1e3 2:-4\n"
 KINDS = {
     ".csv": _matrix_file(".csv"),
     ".tsv": _matrix_file(".tsv"),
@@ -85,7 +84,6 @@ KINDS = {
     "labels": _text("labels.csv", LABELS, krein.read_labels),
     "hits": _text("hits.tsv", HITS, lambda path: krein.read_hits(path)),
     "series": _text("series.ts", SERIES, krein.read_items),
-    "svmlight": _text("vectors.svm", SVM, krein.read_items),
     "model": _model,
 }
 TOKENS = [

@@ -238,10 +238,10 @@ def _mean(scores: Array) -> float:
 
 
 SEARCHED: State = (
-    Fitted("best_params_", "table", since=2),
+    Fitted("best_params_", "table"),
     Fitted("best_score_", "number", needed=False),
     Fitted("best_index_", "integer", needed=False),
-    Fitted("cv_results_", "table", since=3),
+    Fitted("cv_results_", "table"),
 )
 
 

@@ -105,7 +105,7 @@ class MKLSVC(KernelClassifier):
     max_iter: Any = 500
 
     _fitted_state: ClassVar[State] = (
-        Fitted("support_", "integers", "s", since=2),
+        Fitted("support_", "integers", "s"),
         Fitted("kernel_", "kernel", needed=False),
         Fitted("weights_", "numbers", "rk"),
         Fitted("kernels_", "kernels", needed=False),

@@ -294,8 +294,8 @@ solver_options, tol, max_iter, random_state
     _model = ProxySVC
     _searched: ClassVar[dict[str, str]] = {"Cs": "C", "rhos": "rho"}
     _fitted_state: ClassVar[State] = (
-        Fitted("spectrum_", "spectrum", since=2),
-        Fitted("proxy_", "proxy", since=2),
+        Fitted("spectrum_", "spectrum"),
+        Fitted("proxy_", "proxy"),
         Fitted("best_estimator_", "model"),
     )
     _parameter_constraints = CONSTRAINTS | {"new_points": [StrOptions(set(RULES))]}

@@ -22,7 +22,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse
@@ -39,11 +39,11 @@ _DAMAGED = (
 # MATLAB: type number of an element -> numpy code; 16 to 18 are text in UTF-8, 16, 32.
 _CODES = "i1 u1 i2 u2 i4 u4 f4 f8 i8 u8 u1 u2 u4".split()
 _TYPES = dict(zip((*range(1, 8), 9, 12, 13, 16, 17, 18), _CODES, strict=True))
-_MATRIX, _PACKED = 14, 15
+_MATRIX, _PACKED, _UTF8 = 14, 15, 16
 _CELL, _CHAR, _SPARSE = 1, 4, 5
 _NUMBERS = range(6, 16)  # double, single, then integers of 8 to 64 bits
-_FLOATS = (6, 7)
-_COMPLEX = 0x08
+_COMPLEX = 0x0800
+_Element = tuple[int, memoryview]
 
 
 def load_array(handle: IO[bytes], size: int) -> np.ndarray:
@@ -178,109 +178,8 @@ def _array_called(key: str, arrays: dict[str, Any], path: Path) -> Named:
     return Named(arrays[key], names, columns, arrays.get("y"))
 
 
-class _Element(NamedTuple):
-    kind: int
-    data: memoryview
-
-
-class _Matlab:
-    """Elements of one file; what does not fit together raises some ValueError."""
-
-    def __init__(self, path: Path, order: str) -> None:
-        self.path, self.order = path, order
-        self.limit = available_memory() or 2**62
-
-    def elements(self, data: memoryview) -> Iterator[_Element]:
-        position = 0
-        while position < len(data):
-            kind, size = struct.unpack_from(f"{self.order}II", data, position)
-            start, step = position + 8, size
-            if kind >> 16:  # a small element: type, size and data in 8 bytes
-                kind, size = kind & 0xFFFF, kind >> 16
-                start, step = position + 4, 4
-            elif kind != _PACKED:
-                step = -(-size // 8) * 8
-            if size > min(step, len(data) - start):
-                raise ValueError("it ends inside an element; is it complete?")
-            yield _Element(kind, data[start : start + size])
-            position = start + step
-
-    def unpack(self, data: memoryview) -> memoryview:
-        worker = zlib.decompressobj()
-        plain = worker.decompress(data, self.limit)
-        self.limit -= len(plain)
-        if worker.unconsumed_tail or self.limit <= 0:
-            raise TooLargeError(self.path, "it does not fit into the memory, unpacked")
-        if not worker.eof:
-            raise ValueError("a packed element is incomplete")
-        return memoryview(plain)
-
-    def array(self, element: _Element) -> np.ndarray:
-        return np.frombuffer(element.data, np.dtype(self.order + _TYPES[element.kind]))
-
-    def matrix(self, data: memoryview) -> tuple[str, Any]:
-        """Return name and value; None for kinds that hold no numbers or text."""
-        head, sizes, title, *parts = self.elements(data)
-        if (head.kind, sizes.kind) != (6, 5) or len(head.data) < 8:
-            raise ValueError("a matrix without its dimensions")
-        flags = int(self.array(head)[0])
-        kind, bits = flags & 0xFF, flags >> 8 & 0xFF
-        shape = tuple(int(size) for size in self.array(sizes))
-        name = bytes(title.data).decode("latin-1")
-        if len(shape) < 2 or min(shape) < 0:
-            raise ValueError(f"a matrix of shape {shape}")
-        if bits & _COMPLEX:
-            return name, np.broadcast_to(0j, shape)  # to be refused if it is wanted
-        if kind == _CELL:
-            return name, self.cells(parts, shape)
-        if kind == _SPARSE:
-            return name, self.sparse(parts, shape)
-        if kind in _NUMBERS or kind == _CHAR:
-            (values,) = parts
-            return name, self.full(values, kind, shape)
-        return name, None
-
-    def full(self, element: _Element, kind: int, shape: tuple[int, ...]) -> Any:
-        if kind == _CHAR and element.kind == 16:
-            codes = np.array([ord(c) for c in bytes(element.data).decode()], dtype=int)
-        else:
-            codes = self.array(element)
-        if kind == _CHAR:
-            return _text(codes.reshape(shape, order="F"))
-        floats = codes.dtype.kind == "f" or kind in _FLOATS
-        native = np.dtype(np.float64) if floats else codes.dtype.newbyteorder("=")
-        require_room(codes.size * native.itemsize, self.path, "Save it in parts.")
-        return codes.astype(native).reshape(shape, order="F")
-
-    def cells(self, parts: list[_Element], shape: tuple[int, ...]) -> Any:
-        whole = all(part.kind == _MATRIX for part in parts)
-        if not whole or len(parts) != math.prod(shape):
-            raise ValueError(f"{len(parts)} cells for shape {shape}")
-        return [self.matrix(part.data)[1] for part in parts]
-
-    def sparse(self, parts: list[_Element], shape: tuple[int, ...]) -> np.ndarray:
-        rows, starts, values = (self.array(part) for part in parts)
-        rows, starts = (x.astype(np.int64, casting="safe") for x in (rows, starts))
-        filled = slice(max(0, int(starts[-1])))
-        n, m = shape
-        packed = (values[filled].astype(np.float64), rows[filled], starts)
-        matrix = scipy.sparse.csc_array(packed, shape=(n, m))
-        matrix.check_format(full_check=True)
-        require_room(8 * n * m, self.path, "Take fewer items.")
-        return matrix.toarray()
-
-
-def _text(codes: np.ndarray) -> list[str] | str:
-    """One string per row of a character matrix; a string for one row."""
-    rows = codes.reshape(codes.shape[0], -1) if codes.size else codes.reshape(0, 0)
-    if codes.size and int(codes.max()) > 0x10FFFF:
-        return ""
-    lines = ["".join(map(chr, row.tolist())) for row in rows]
-    return lines[0] if len(lines) == 1 else [line.rstrip() for line in lines]
-
-
 def _variables(path: Path) -> dict[str, Any]:
-    """Return the variables of a file: arrays of numbers, text, lists of cells."""
+    """Return the variables of a MATLAB file: arrays of numbers, text, lists of text."""
     require_room(path.stat().st_size, path, "Save it in parts.")
     content = memoryview(path.read_bytes())
     head = bytes(content[:128])
@@ -290,19 +189,91 @@ def _variables(path: Path) -> dict[str, Any]:
     try:
         if not order:
             raise ValueError("expected MATLAB 5; save it with -v7")
-        return dict(_named(_Matlab(path, order), content[128:]))
+        return dict(_unpacked(content[128:], order, path))
     except FormatError:
         raise
     except (*_DAMAGED, struct.error, LookupError) as error:
         raise FormatError(path, f"the .mat file cannot be read: {error}") from None
 
 
-def _named(reader: _Matlab, content: memoryview) -> Iterator[tuple[str, Any]]:
-    for kind, data in reader.elements(content):
+def _unpacked(content: memoryview, order: str, path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield names and values; what is packed is unpacked as far as memory goes."""
+    left = available_memory() or 2**62
+    for kind, data in _elements(content, order):
         if kind == _PACKED:
-            kind, data = next(reader.elements(reader.unpack(data)), (0, data))
+            worker = zlib.decompressobj()
+            plain = worker.decompress(data, left)
+            left -= len(plain)
+            if worker.unconsumed_tail or left <= 0:
+                raise TooLargeError(path, "it does not fit into the memory, unpacked")
+            kind, data = next(_elements(memoryview(plain), order), (0, data))
         if kind != _MATRIX:
             raise ValueError(f"an element of type {kind} where a matrix is expected")
-        name, value = reader.matrix(data)
-        if value is not None and name:
-            yield name, value
+        yield _variable(data, order, path)
+
+
+def _elements(data: memoryview, order: str) -> Iterator[_Element]:
+    """Yield type and data of each element."""
+    position = 0
+    while position < len(data):
+        kind, size = struct.unpack_from(f"{order}II", data, position)
+        start, step = position + 8, size if kind == _PACKED else -(-size // 8) * 8
+        if kind >> 16:  # a small element: type, size and data in 8 bytes
+            kind, size = kind & 0xFFFF, kind >> 16
+            start, step = position + 4, 4
+        if size > min(step, len(data) - start):
+            raise ValueError("it ends inside an element; is it complete?")
+        yield kind, data[start : start + size]
+        position = start + step
+
+
+def _numbers(element: _Element, order: str) -> np.ndarray:
+    kind, data = element
+    return np.frombuffer(data, np.dtype(order + _TYPES[kind]))
+
+
+def _variable(data: memoryview, order: str, path: Path) -> tuple[str, Any]:
+    """Return name and value of a matrix; None for kinds without numbers or text."""
+    head, sizes, (_, title), *parts = _elements(data, order)
+    flags = int(_numbers(head, order)[0])
+    shape = tuple(map(int, _numbers(sizes, order)))
+    kind = flags & 0xFF
+    value: Any = None
+    if min(shape) < 0:
+        raise ValueError(f"a matrix of shape {shape}")
+    if kind == _CELL:
+        value = [_variable(part, order, path)[1] for _, part in parts]
+    elif flags & _COMPLEX:
+        value = np.zeros((1, 1), dtype=complex)  # to be refused if it is wanted
+    elif kind == _SPARSE:
+        value = _sparse([_numbers(part, order) for part in parts], shape, path)
+    elif kind == _CHAR:
+        value = _text(parts[0], order, shape)
+    elif kind in _NUMBERS:
+        numbers = _numbers(parts[0], order)
+        require_room(8 * numbers.size, path, "Save it in parts.")
+        value = numbers.astype(np.float64).reshape(shape, order="F")
+    return bytes(title).decode("latin-1"), value
+
+
+def _text(element: _Element, order: str, shape: tuple[int, ...]) -> list[str] | str:
+    """One string per row of a character matrix; a string for one row."""
+    if element[0] == _UTF8:
+        letters = list(bytes(element[1]).decode())
+    else:
+        letters = [chr(code) for code in _numbers(element, order)]
+    table = np.array(letters, dtype=np.str_).reshape(shape, order="F")
+    lines = ["".join(row) for row in table.reshape(shape[0], -1)] if letters else [""]
+    return lines[0] if len(lines) == 1 else [line.rstrip() for line in lines]
+
+
+def _sparse(parts: list[np.ndarray], shape: tuple[int, ...], path: Path) -> np.ndarray:
+    rows, starts, values = parts
+    rows, starts = (x.astype(np.int64, casting="safe") for x in (rows, starts))
+    filled = slice(max(0, int(starts[-1])))
+    n, m = shape
+    packed = (values[filled].astype(np.float64), rows[filled], starts)
+    matrix = scipy.sparse.csc_array(packed, shape=(n, m))
+    matrix.check_format(full_check=True)
+    require_room(8 * n * m, path, "Take fewer items.")
+    return matrix.toarray()

@@ -42,7 +42,6 @@ NAME_TITLES = {"", "name", "names", "id", "item", "items", "index", "unnamed: 0"
     for mark in ("", " ", "-", "_")
     for end in ("id", "name")
 }
-_DIRECTIVE = "#q2:"  # of QIIME 2: kinds of columns, below the header
 _LONGEST_QUOTE = 1000  # lines
 
 
@@ -159,8 +158,6 @@ def _evenness(sample: list[tuple[Place, str]], mark: str, numbers: bool) -> floa
     below = rows[1:] or rows  # a header may be shorter or longer than what follows
     widths = Counter(len(row.fields) for row in below)
     width, count = widths.most_common(1)[0] if widths else (0, 0)
-    if is_triangle(below) or is_triangle(below, titled=True):
-        width, count = len(below[-1].fields), len(below)
     if width < 2 or 2 * count < len(rows) - 1:
         return 0.0
     score = count / max(1, len(rows) - 1)
@@ -171,41 +168,27 @@ def _evenness(sample: list[tuple[Place, str]], mark: str, numbers: bool) -> floa
     return score
 
 
-def is_triangle(rows: Sequence[Row], titled: bool = False) -> bool:
-    """Whether each row has a number more than the one above, from the corner on."""
-    widths = [len(row.fields) for row in rows]
-    if len(rows) < 2 or widths != list(range(widths[0], widths[0] + len(rows))):
-        return False
-    first, start = rows[0], widths[0]
-    named = titled or 0 in first.quoted or not is_number(first.fields[0])
-    cells = [cell for row in rows for cell in row.fields[int(named) :]]
-    fewest = 3 if named and start == 1 else 2
-    return start <= 1 + named and len(rows) >= fewest and all(map(is_number, cells))
-
-
 def read_rows(path: Path, separator: str, weight: int = 1) -> Iterator[Row]:
     """Yield the lines that are neither empty nor comments.
 
-    Lines that begin with # are comments before the first row (the last of them is the
-    header if it has as many fields), and later if they are not cut as the rows are.
-    Directives of QIIME 2 (#q2:types) are no rows.
+    Lines that begin with # are comments (QIIME 2 has directives there), unless they
+    have as many fields as the first row: a name may begin so. The last one before the
+    first row is then the header.
     """
-    width, above = 0, None
+    above, width = None, 0
     for row in cut(text_lines(path, weight), separator):
         if not any(field.strip() for field in row.fields):
             continue
+        directive = row.fields[0].startswith("#q2:")
         comment = row.fields[0].startswith("#") and 0 not in row.quoted
-        directive = comment and row.fields[0].startswith(_DIRECTIVE)
-        if comment and width == 0 and not directive:
-            above = row
-        if directive or (comment and len(row.fields) != width):
+        if comment and (directive or len(row.fields) != width):
+            above = above if directive or width else row
             continue
-        if width == 0:
-            width = len(row.fields)
-            if above is not None and len(above.fields) == width > 1:
-                corner = above.fields[0][1:]
-                if width > 2 or corner.strip().lower() in NAME_TITLES:
-                    yield above._replace(fields=[corner, *above.fields[1:]])
+        if not width and above is not None and len(above.fields) == len(row.fields) > 1:
+            corner = above.fields[0][1:]
+            if len(row.fields) > 2 or corner.strip().lower() in NAME_TITLES:
+                yield above._replace(fields=[corner, *above.fields[1:]])
+        width = width or len(row.fields)
         yield row
 
 

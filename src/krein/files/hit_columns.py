@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from krein.files.cells import is_number
@@ -33,7 +32,6 @@ _TITLES = {
     "distance": ("distance", "dist", "dissimilarity", "rmsd"),
 }  # fmt: skip
 _WHY = {"evalue": "small e-values are good ones", "distance": "it holds distances"}
-_E_VALUE = re.compile(r"[\d.]+e-\d\d+", re.IGNORECASE)
 _FEWEST = 2  # items that show which way a column goes
 _INSTEAD = (
     "Have the search write bit scores. Distances are read by read_matrix, on the "
@@ -56,7 +54,6 @@ def find_columns(
     path: Path,
     score: str | int = "bitscore",
     columns: Sequence[str] | None = None,
-    further: Sequence[str] = (),
     *,
     pairs: bool = False,
 ) -> Layout:
@@ -70,8 +67,6 @@ def find_columns(
         Title of the column of scores, or its number counted from 1.
     columns : list of str, optional
         Titles, for a table without.
-    further : list of str
-        Titles of other numbers that are needed.
     pairs : bool
         Any list of pairs with numbers, which may be negative or distances.
     """
@@ -94,14 +89,19 @@ def find_columns(
         titles = _untitled(sample, score, lines[0][0])
     elif pairs and len(titles) == 3 and not _has_names(titles):
         titles = ["query", "target", titles[2]]
-    table = _Table(path, [title.strip() for title in titles], sample, titled)
-    names = table.place("query"), table.place("target")
-    place, why = table.score(score)
-    distances = table.means(place) == "distance"
-    if not pairs or table.means(place) == "evalue":
-        table.refuse_falling(place)
-    numbers = (place, *map(table.place, further))
-    return Layout(separator, width, *names, numbers, pairs, head, why, distances)
+    titles = [title.strip() for title in titles]
+    wanted = ("query", "target", score)
+    query, target, place = (_place(title, titles, path) for title in wanted)
+    means = _meaning(titles[place])
+    called = f"column {repr(titles[place]) if titled else place + 1}"
+    falling = means in _WHY or _falls(sample, place, query, target)
+    if falling and (not pairs or means == "evalue"):
+        raise _falling(titles, place, called, path)
+    bits = means == "bitscore" and (titled or width >= len(_TWELVE))
+    why = f"scores from {called}" + (" (bit scores)" if bits else "")
+    if distances := means == "distance":
+        why = f"distances from {called}"
+    return Layout(separator, width, query, target, place, pairs, head, why, distances)
 
 
 def _cut(lines: Sequence[str]) -> tuple[str, list[list[str]]]:
@@ -144,20 +144,16 @@ def _is_pair(row: list[str], mark: str) -> bool:
 
 
 def _untitled(sample: list[list[str]], score: str | int, place: Place) -> list[str]:
-    """Titles of a table that has none: BLAST's 12, of three columns, or a guess."""
+    """Titles of a table that has none: BLAST's 12, those of three columns, or none."""
     width = len(sample[0])
     titles = ["query", "target", *(f"column {k}" for k in range(3, width + 1))]
     if width == len(_TWELVE) or (width > len(_TWELVE) and _is_blast(sample)):
         return [*_TWELVE, *titles[len(_TWELVE) :]]
-    chosen = None if width < 3 else 2
-    if width > 3 and isinstance(score, str):
-        chosen = _guess(sample, titles)
-    if chosen is None:
+    if width < 3 or (width > 3 and isinstance(score, str)):
         has = f"has {width} fields and no title line; expected 3 (query, target, score)"
-        how = "Name them: columns=['query', 'target', ...]"
+        how = "Name the score by a title line, or score=NUMBER"
         raise place.error(f"{has} or the 12 of BLAST. {how}")
-    titles[chosen] = "bitscore"
-    return titles
+    return [*titles[:2], "bitscore"] if width == 3 else titles
 
 
 def _is_blast(sample: list[list[str]]) -> bool:
@@ -166,29 +162,8 @@ def _is_blast(sample: list[list[str]]) -> bool:
     return whole and all(is_number(row[k]) for row in sample for k in (2, 10, 11))
 
 
-def _guess(sample: list[list[str]], titles: list[str]) -> int | None:
-    """Return the column of scores, and call that of the e-values by its title.
-
-    Search programs write the bit score behind the e-value. A score is largest for an
-    item with itself; where there are no self hits only a single column can be it.
-    """
-    ways = {
-        k: -1 if any(_E_VALUE.fullmatch(row[k]) for row in sample) else _way(sample, k)
-        for k in range(2, len(titles))
-        if all(is_number(row[k]) for row in sample)
-    }
-    falling = [k for k, way in ways.items() if way < 0]
-    rising = [k for k, way in ways.items() if way > 0]
-    rest = [k for k, way in ways.items() if way >= 0]
-    if falling:
-        titles[falling[0]] = "evalue"
-    behind = [k for k in rising if k - 1 in falling]
-    only = rest if len(rest) == 1 and falling else []
-    return next(iter(only or behind or rising[-1:]), None)
-
-
-def _way(sample: list[list[str]], column: int, query: int = 0, target: int = 1) -> int:
-    """1 for a column that is largest for items with themselves, -1 for smallest."""
+def _falls(sample: list[list[str]], column: int, query: int, target: int) -> bool:
+    """Whether a column is smallest for items with themselves."""
     own: dict[str, list[float]] = {}
     others: dict[str, list[float]] = {}
     for row in sample:
@@ -199,9 +174,7 @@ def _way(sample: list[list[str]], column: int, query: int = 0, target: int = 1) 
     both = [name for name in own if name in others]
     falls = sum(min(own[name]) < min(others[name]) for name in both)
     rises = sum(max(own[name]) > max(others[name]) for name in both)
-    if falls >= _FEWEST and falls > 4 * rises:
-        return -1
-    return int(rises >= _FEWEST and rises > 4 * falls)
+    return falls >= _FEWEST and falls > 4 * rises
 
 
 def _meaning(title: str) -> str:
@@ -210,79 +183,38 @@ def _meaning(title: str) -> str:
     return next((k for k, words in _TITLES.items() if word in words), word)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A table by its titles and its first rows."""
+def _place(title: str | int, titles: list[str], path: Path) -> int:
+    """Place of a column by its number from 1, its title, or another word for it.
 
-    path: Path
-    titles: list[str]
-    sample: list[list[str]]
-    titled: bool
+    The score can also be the only column that is left.
+    """
+    if not isinstance(title, str):
+        if isinstance(title, bool) or not 1 <= title <= len(titles):
+            right = f"the number of a column from 1 to {len(titles)}"
+            raise ValueError(f"score={title!r} must be a title or {right}")
+        return int(title) - 1
+    lower, meanings = [t.lower() for t in titles], list(map(_meaning, titles))
+    word, meaning = title.strip().lower(), _meaning(title)
+    if word in lower:
+        return lower.index(word)
+    if meaning in meanings:
+        return meanings.index(meaning)
+    named = ("", "query", "target")
+    left = [k for k, means in enumerate(meanings) if means not in named]
+    growing = [k for k in left if meanings[k] not in _WHY] or left
+    if meaning == "bitscore" and len(growing) == 1:
+        return growing[0]
+    known = f"its columns are {', '.join(titles)}"
+    raise FormatError(path, f"has no column {title!r}; {known}")
 
-    def means(self, place: int) -> str:
-        """What the title of a column stands for."""
-        return _meaning(self.titles[place])
 
-    def called(self, place: int) -> str:
-        """A column as people find it."""
-        return f"column {repr(self.titles[place]) if self.titled else place + 1}"
-
-    def find(self, title: str) -> int | None:
-        """Place of a title, or of another word for it."""
-        lower, word = [title.lower() for title in self.titles], title.lower()
-        same = [k for k in range(len(lower)) if self.means(k) == _meaning(word)]
-        return lower.index(word) if word in lower else next(iter(same), None)
-
-    def place(self, title: str) -> int:
-        """Place of a title, or a FormatError."""
-        found = self.find(title)
-        if found is None:
-            known = f"its columns are {', '.join(self.titles)}"
-            raise FormatError(self.path, f"has no column {title!r}; {known}")
-        return found
-
-    def score(self, score: str | int) -> tuple[int, str]:
-        """Place of the score, by number counted from 1 or by title, and a sentence."""
-        if not isinstance(score, str):
-            if isinstance(score, bool) or not 1 <= score <= len(self.titles):
-                right = f"the number of a column from 1 to {len(self.titles)}"
-                raise ValueError(f"score={score!r} must be a title or {right}")
-            return int(score) - 1, f"scores from column {score}, as asked"
-        place = self.find(score.strip())
-        if place is None and _meaning(score) == "bitscore":
-            place = self._only_number()
-        place = self.place(score) if place is None else place
-        means = self.means(place)
-        known = self.titled or len(self.titles) >= len(_TWELVE)
-        bits = " (bit scores)" if means == "bitscore" and known else ""
-        falling = [k for k in range(len(self.titles)) if self.means(k) == "evalue"]
-        instead = f", not {self.called(falling[0])} (e-values)" if falling else ""
-        what = "distances" if means == "distance" else "scores"
-        return place, f"{what} from {self.called(place)}{bits}{instead}"
-
-    def _only_number(self) -> int | None:
-        """The one column that can be a score, if there is but one."""
-        every = range(len(self.titles))
-        left = [k for k in every if self.means(k) not in ("", "query", "target")]
-        growing = [k for k in left if self.means(k) not in _WHY]
-        return (growing or left)[0] if len(growing or left) == 1 else None
-
-    def refuse_falling(self, place: int) -> None:
-        """Refuse a score that is small for what is alike, and name a better column."""
-        names = self.place("query"), self.place("target")
-        why = _WHY.get(self.means(place))
-        if why is None:
-            if _way(self.sample, place, *names) >= 0:
-                return
-            why = "items have less of it with themselves than with others"
-        others = [k for k in range(len(self.titles)) if k not in (*names, place)]
-        rising = [k for k in others if _way(self.sample, k, *names) > 0]
-        titled = [k for k in others if self.means(k) == "bitscore"]
-        repair = _INSTEAD
-        for better in [*titled, *rising][:1]:
-            repair = f"Take {self.called(better)}: score={better + 1}"
-        problem = f"{self.called(place)} is no score: {why}. {repair}"
-        raise FallingScoreError(self.path, problem)
+def _falling(titles: list[str], place: int, called: str, path: Path) -> FormatError:
+    """Say why a column is no score, and name a better one."""
+    less = "items have less of it with themselves than with others"
+    why, repair = _WHY.get(_meaning(titles[place]), less), _INSTEAD
+    for k in [k for k, title in enumerate(titles) if _meaning(title) == "bitscore"][:1]:
+        repair = f"Take column {k + 1} ({titles[k]}): score={k + 1}"
+    return FallingScoreError(path, f"{called} is no score: {why}. {repair}")
 
 
 class FallingScoreError(FormatError):

@@ -5,18 +5,16 @@ from __future__ import annotations
 import zipfile
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
 
-from krein.arrays import Array
 from krein.files import line_blocks
 from krein.files.binary import read_arrays
 from krein.files.hit_columns import find_columns, is_pair_list, table_blocks
-from krein.files.line_blocks import HitLines, Layout, careful_lines, fast_lines
+from krein.files.line_blocks import Layout, careful_lines, fast_lines
 from krein.files.sources import FormatError, Named, Place, check_names, readable
 
 Several = Literal["max", "sum"]
@@ -29,8 +27,6 @@ def read_hits(
     names: Sequence[str] | None = None,
     against: Sequence[str] | None = None,
     several: Several = "max",
-    max_evalue: float | None = None,
-    min_identity: float | None = None,
     columns: Sequence[str] | None = None,
 ) -> Named:
     """Read a table of hits: query, target and score per line, most pairs absent.
@@ -44,16 +40,16 @@ def read_hits(
     Parameters
     ----------
     path : path-like or SciPy sparse array
-        Text separated by tabs, commas, semicolons or blanks, plain or packed by gzip
-        or Zstandard; a title line and comments (#) are recognised. Also .npz as
+        Text separated by tabs, commas, semicolons or blanks, plain or packed by
+        gzip; a title line and comments (#) are recognised. Also .npz as
         `scipy.sparse.save_npz` and `write_hits` write it; a sparse array, such as
         ``kneighbors_graph`` or ``networkx.to_scipy_sparse_array`` return
         (similarities, not distances).
     score : str or int
         Title of the column of scores, or its number counted from 1. Without a title
-        line the columns are those of BLAST's 12, or the third of three; of others the
-        one behind the e-values that grows with likeness. A column that falls with
-        likeness (e-values, distances) is refused.
+        line the columns are those of BLAST's 12, or the third of three; of others name
+        the score by its number. A column that falls with likeness (e-values, distances)
+        is refused.
     names : list of str, optional
         Names of the items, in the order wanted; those without hits have empty rows.
         The default is the order of appearance.
@@ -62,11 +58,6 @@ def read_hits(
         against training items. Then `names` is about the rows only.
     several : {"max", "sum"}
         What several hits of one pair (HSPs) amount to.
-    max_evalue : float, optional
-        Leave out hits with a larger e-value.
-    min_identity : float, optional
-        Leave out hits of less identity, in the unit of the file (percent, or shares
-        of 1).
     columns : list of str, optional
         Titles of the columns of a file without a title line; ``"query"`` and
         ``"target"`` among them.
@@ -97,119 +88,66 @@ def read_hits(
     with readable(path) as file:
         if file.suffix.lower() == ".npz" or zipfile.is_zipfile(file):
             return load_hits(file, names, against)
-        given = {"evalue": (-np.inf, max_evalue), "identity": (min_identity, np.inf)}
-        bounds = {title: pair for title, pair in given.items() if None not in pair}
-        layout = find_columns(file, score, columns, [*bounds])
-        # A score of 0 is no hit.
-        kept = np.array([(np.nextafter(0, 1), np.inf), *bounds.values()], dtype=float)
-        found = collect(file, layout, Collected(names, against), kept)
-        wrong = (found.largest > 1.0) != ((min_identity or 0.0) > 1.0)
-        if min_identity and found.largest and wrong:
-            unit = "percent" if found.largest > 1.0 else "shares of 1"
-            are = f"identities are up to {found.largest:g}, which is in {unit}"
-            must = f"min_identity={min_identity:g} must be in the same unit"
-            raise FormatError(file, f"{are}; {must}")
-        return replace(found.matrix(several), notes=[layout.why])
+        layout = find_columns(file, score, columns)
+        rows = Table(names)
+        others = rows if against is None else Table(against, "against")
+        triplets = collect(file, layout, rows, others)
+        data = compressed(triplets, (len(rows), len(others)), several)
+        titles = None if others is rows else others.names()
+        return Named(data, rows.names(), titles, notes=[layout.why])
 
 
-def collect(
-    path: Path, layout: Layout, found: Collected, bounds: Array | None = None
-) -> Collected:
-    """Read all pairs of a table, or the hits whose numbers lie between the bounds."""
-    for first, text in table_blocks(path, layout.head):
-        block = fast_lines(text, layout)
-        if block is None:
-            block = careful_lines(text, layout, first)
-        kept = None
-        if bounds is not None:
-            low, high = bounds.T
-            kept = ((block.numbers >= low) & (block.numbers <= high)).all(axis=1)
-            largest = block.numbers[:, -1].max(initial=found.largest)
-            found.largest = float(largest)  # of identities, where they are asked for
-        odd = found.add(block, kept)
-        if odd is not None:
-            place, line = line_blocks.data_lines(text, first)[odd]
-            fields = line_blocks.split_line(line, layout.separator)
-            raise found.unknown(fields, layout, place)
-    return found
-
-
-class _Positions(dict[bytes, int]):
-    """Position of each name; a new name gets the next one, unless they are fixed."""
-
-    fixed = False
-
-    def __missing__(self, name: bytes) -> int:
-        return -1 if self.fixed else self.setdefault(name, len(self))
-
-
-class Table:
-    """Names and their positions, in order; a fixed one takes no new names."""
+class Table(dict[bytes, int]):
+    """Position of each name, in order; a fixed table takes no new names."""
 
     def __init__(self, names: Sequence[str] | None = None, what: str = "names") -> None:
         if isinstance(names, str):
             raise TypeError(f"{what} must be a list of names, got the text {names!r}")
         listed = check_names(names, len(names or ()), what) or []
-        self.position = _Positions({name.encode(): k for k, name in enumerate(listed)})
-        self.fixed = self.position.fixed = names is not None
+        super().__init__({name.encode(): k for k, name in enumerate(listed)})
+        self.fixed, self.what = names is not None, what
+
+    def __missing__(self, name: bytes) -> int:
+        return -1 if self.fixed else self.setdefault(name, len(self))
 
     def codes(self, names: list[bytes]) -> np.ndarray:
         """Positions of names; -1 where a fixed table does not have one."""
-        found = map(self.position.__getitem__, names)
+        found = map(self.__getitem__, names)
         return np.fromiter(found, dtype=np.int32, count=len(names))
 
+    def names(self) -> list[str]:
+        """The names, in order."""
+        return [name.decode() for name in self]
 
-class Collected:
-    """Hits of all blocks so far, 16 bytes each, and the names of items."""
 
-    def __init__(self, names: Any = None, against: Any = None) -> None:
-        self.rows = Table(names)
-        self.columns = self.rows if against is None else Table(against, "against")
-        # Long arrays that grow in place: many small ones would scatter memory.
-        self.arrays: list[array] = [array("i"), array("i"), array("d")]
-        self.largest = 0.0
+def collect(
+    path: Path, layout: Layout, rows: Table, columns: Table
+) -> list[np.ndarray]:
+    """Read rows, columns and scores of all pairs of a table; a hit has a score.
 
-    def add(self, block: HitLines, kept: np.ndarray | None) -> int | None:
-        """Add the hits of a block; return the first with a name not among those given.
-
-        Items of one table are numbered in the order in which they appear.
-        """
-        if self.columns is self.rows:
+    Items of one table are numbered in the order in which they appear.
+    """
+    # Long arrays that grow in place: many small ones would scatter memory.
+    long: list[array] = [array("i"), array("i"), array("d")]
+    for first, text in table_blocks(path, layout.head):
+        block = fast_lines(text, layout) or careful_lines(text, layout, first)
+        if columns is rows:
             names = [b""] * (2 * len(block.query))
             names[::2], names[1::2] = block.query, block.target
-            codes = self.rows.codes(names)
-            query, target = codes[::2], codes[1::2]
+            codes = rows.codes(names).reshape(-1, 2).T
         else:
-            query = self.rows.codes(block.query)
-            target = self.columns.codes(block.target)
-        chosen = slice(None) if kept is None else kept
-        parts = query, target, block.numbers[:, 0]
-        for long, part in zip(self.arrays, parts, strict=True):
-            long.frombytes(part[chosen].tobytes())
-        unknown = np.flatnonzero((query < 0) | (target < 0))
-        return int(unknown[0]) if unknown.size else None
-
-    def unknown(self, fields: list[str], layout: Layout, place: Place) -> FormatError:
-        """Say which name of a line was not expected."""
-        column, table, given = layout.query, self.rows, "names"
-        if not table.fixed or fields[column].encode() in table.position:
-            column, table = layout.target, self.columns
-            given = "names" if table is self.rows else "against"
-        what = f"{fields[column]!r} is not among the {len(table.position)} names in"
-        repair = f"leave {given} out to take the names of the file"
-        return place.error(f"{what} {given}=; {repair}", column + 1)
-
-    def triplets(self) -> list[np.ndarray]:
-        """Rows, columns and scores."""
-        return [np.frombuffer(long, dtype=long.typecode) for long in self.arrays]
-
-    def matrix(self, several: Several) -> Named:
-        """All hits as a sparse matrix."""
-        shape = (len(self.rows.position), len(self.columns.position))
-        data = compressed(self.triplets(), shape, several)
-        names = [name.decode() for name in self.rows.position]
-        columns = [name.decode() for name in self.columns.position]
-        return Named(data, names, None if self.columns is self.rows else columns)
+            codes = np.stack([rows.codes(block.query), columns.codes(block.target)])
+        for k in np.flatnonzero((codes < 0).any(axis=0))[:1]:
+            side = int(codes[0, k] >= 0)
+            table, column = (rows, columns)[side], (layout.query, layout.target)[side]
+            name, (place, _) = block[side][k], line_blocks.data_lines(text, first)[k]
+            what = f"{name.decode()!r} is not among the {len(table)} names in"
+            repair = f"leave {table.what} out to take the names of the file"
+            raise place.error(f"{what} {table.what}=; {repair}", column + 1)
+        kept = slice(None) if layout.signed else block.scores > 0
+        for part, values in zip(long, (*codes, block.scores), strict=True):
+            part.frombytes(values[kept].tobytes())
+    return [np.frombuffer(part, dtype=part.typecode) for part in long]
 
 
 def compressed(

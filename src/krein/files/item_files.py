@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import re
 import string
 from collections.abc import Sequence
@@ -17,15 +14,12 @@ from krein.arrays import available_memory
 from krein.files import cells, sources, tables
 from krein.files.cells import Row
 from krein.files.matching import choose_labels, labels_in_column
-from krein.files.sources import FormatError, How, Line, Named, Place, text_lines
+from krein.files.sources import FormatError, How, Named, Place, text_lines
 
-_ATTRIBUTE = re.compile(
-    r"""@attribute\s+(?:'(.*?)'|"(.*?)"|([^\s{]+))\s*(.*)""", re.IGNORECASE
-)
 _TRUTH = {"true", "false"}
-_NUMERIC = ("numeric", "real", "integer")
 _WEIGHT = 5  # a digit and a separator become 8 bytes
 _TITLE = re.compile(r">[ \t]*(\S+).*\n")
+_ODD = re.compile(r"[^\w*.-]|[\d_]")
 _LETTERS = string.ascii_letters.encode() + b"*-."
 
 
@@ -71,10 +65,9 @@ def careful_fasta(path: Path) -> Named:
             if not parts:
                 raise place.error("expected '>' and a name before the first sequence")
             letters = "".join(text.split())
-            for column, letter in enumerate(letters, start=1):
-                if not (letter.isalpha() or letter in "*-."):
-                    problem = f"{letter!r} is not a letter of a sequence"
-                    raise place.error(problem, column)
+            if odd := _ODD.search(letters):
+                problem = f"{odd[0]!r} is not a letter of a sequence"
+                raise place.error(problem, odd.start() + 1)
             parts[-1] += letters
     for name, place, part in zip(names, starts, parts, strict=True):
         if not part:
@@ -127,25 +120,18 @@ def _stack(series: list[np.ndarray], path: Path) -> np.ndarray | list[np.ndarray
     return np.stack(series) if same else series
 
 
-def _around_data(path: Path, comment: str, weight: int) -> tuple[list[Line], Any]:
-    """Return the lines that begin with @, up to @data, and those that follow it."""
-    stripped = ((place, text.strip()) for place, text in text_lines(path, weight))
-    lines, header = sources.without_comments(stripped, comment), []
-    for place, text in lines:
-        if not text.startswith("@"):
-            raise place.error("expected a line that begins with @")
-        if text.lower().split()[0] == "@data":
-            break
-        header.append((place, text))
-    return header, lines
-
-
 def read_ts(path: Path, how: How | None = None) -> Named:
     """Read a .ts file: channels separated by colons, the label last."""
-    header, lines = _around_data(path, "#", _WEIGHT)
-    labelled = False
-    for place, text in header:
+    stripped = ((place, text.strip()) for place, text in text_lines(path, _WEIGHT))
+    lines, labelled = sources.without_comments(stripped, "#"), False
+    for place, text in lines:
         word, *rest = text.lower().split()
+        if word == "@data":
+            break
+        if not word.startswith("@"):
+            raise place.error("expected a line that begins with @")
+        if word == "@attribute":
+            raise place.error("this is an .arff file; scipy.io.arff.loadarff reads it")
         if word == "@timestamps" and rest[:1] == ["true"]:
             raise place.error("series with time stamps are not supported")
         if word == "@classlabel":
@@ -164,67 +150,6 @@ def read_ts(path: Path, how: How | None = None) -> Named:
             raise place.error(f"has {len(rows)} channels, the first series has others")
     target = cells.as_labels(labels) if labelled else None
     return Named(_stack(series, path), target=target)
-
-
-def read_arff(path: Path, how: How | None = None) -> Named:
-    """Read numeric attributes as columns and the last nominal one as label."""
-    header, lines = _around_data(path, "%", 30)
-    declared = [line for line in header if line[1].lower().startswith("@attribute")]
-    attributes = [_arff_attribute(text, place) for place, text in declared]
-    n = len(attributes)
-    rows = [(place, _arff_fields(text, n, place)) for place, text in lines]
-    rows = _some(rows, path, "rows")
-    nominal = [k for k, (_, is_number) in enumerate(attributes) if not is_number]
-    if len(nominal) > 1:
-        has = f"has {len(nominal)} nominal attributes, one (the label) is expected"
-        first = attributes[nominal[0]][0]
-        raise FormatError(path, f"{has}; encode {first!r} as numbers first")
-    numeric = [k for k in range(n) if k not in nominal]
-    data = [
-        [cells.parse_number(f[k], place, k + 1) for k in numeric] for place, f in rows
-    ]
-    target = cells.as_labels([f[nominal[0]] for _, f in rows]) if nominal else None
-    columns = [attributes[k][0] for k in numeric]
-    return Named(np.array(data), columns=columns, target=target)
-
-
-def _arff_attribute(text: str, place: Place) -> tuple[str, bool]:
-    """Name of an attribute, and whether it is a number."""
-    found = _ATTRIBUTE.fullmatch(text)
-    quoted, doubly, plain, kind = found.groups() if found else ("", "", text, "")
-    name, numeric = quoted or doubly or plain or "", kind.lower().startswith(_NUMERIC)
-    if not numeric and not kind.startswith("{"):
-        raise place.error(f"attribute {name!r} is of kind {kind!r}; numeric or {{...}}")
-    return name, numeric
-
-
-def _arff_fields(text: str, n: int, place: Place) -> list[str]:
-    if text.startswith("{"):
-        raise place.error("sparse .arff is not supported")
-    try:
-        fields = next(csv.reader([text], quotechar="'", skipinitialspace=True))
-    except csv.Error as error:
-        raise place.error(str(error)) from None
-    if len(fields) != n:
-        raise place.error(f"has {len(fields)} fields for {n} attributes")
-    return [field.strip() for field in fields]
-
-
-def read_libsvm(path: Path, how: How | None = None) -> Named:
-    """Read ``label index:value ...`` lines into a dense matrix."""
-    from sklearn.datasets import load_svmlight_file
-
-    lines = [text for _, text in text_lines(path, weight=7)]
-    file = io.BytesIO("\n".join(lines).encode())
-    try:
-        X, labels = load_svmlight_file(file, zero_based=False)
-    except (ValueError, OverflowError) as error:
-        problem = f"expected lines of a label and index:value; {error}"
-        raise FormatError(path, problem) from None
-    if not labels.size or not np.isfinite(X.data).all():
-        raise FormatError(path, "expected rows of finite numbers")
-    sources.require_room(8 * math.prod(X.shape), path, "Take fewer features.")
-    return Named(X.toarray(), target=cells.as_labels([*map(str, labels.tolist())]))
 
 
 def read_columns(path: Path, how: How) -> Named:

@@ -10,6 +10,7 @@ or says what is wrong in which line.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +23,8 @@ from krein.arrays import Array
 from krein.files.cells import parse_count, parse_number
 from krein.files.sources import Line, Place, decoded, without_comments
 
-_NEWLINE, _RETURN, _BLANK, _COMMENT = b"\n\r #"
+_NEWLINE, _BLANK, _COMMENT = b"\n #"
+_LEFT_OUT = re.compile(rb"^(?:#.*)?\r?\n", re.MULTILINE)  # comments, empty lines
 _LONGEST = 256  # bytes of a field that the fast path takes
 _MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], dtype=np.uint64)
 _EXPECTED = {1: "one number", 2: "row and column", 3: "row, column and value"}
@@ -42,8 +44,8 @@ class Layout:
         Number of fields.
     query, target : int
         Fields of the names.
-    numbers : tuple of int
-        Fields of numbers that are wanted; the score is the first.
+    score : int
+        Field of the score.
     signed : bool
         Whether a score may be negative.
     head : int
@@ -58,7 +60,7 @@ class Layout:
     width: int
     query: int
     target: int
-    numbers: tuple[int, ...]
+    score: int
     signed: bool = False
     head: int = 0
     why: str = ""
@@ -66,11 +68,11 @@ class Layout:
 
 
 class HitLines(NamedTuple):
-    """Lines of a block: names of queries and targets, and the numbers wanted."""
+    """Lines of a block: names of queries and targets, and scores."""
 
     query: list[bytes]
     target: list[bytes]
-    numbers: Array
+    scores: Array
 
 
 # ------------------------------------------------------------------------ all at once
@@ -78,24 +80,22 @@ class HitLines(NamedTuple):
 
 def fast_lines(text: bytes, layout: Layout) -> HitLines | None:
     """Parse a block of hits without looking at one line, or give up."""
-    if b'"' in text or b"\0" in text or not text.isascii():
+    if b'"' in text:
         return None
-    wanted = (layout.query, layout.target, *layout.numbers)
-    fields = _fields(text, layout.separator, layout.width, wanted)
-    if fields is None:
-        text = _without_comments(text)
-        fields = _fields(text, layout.separator, layout.width, wanted)
+    wanted = (layout.query, layout.target, layout.score)
+    form = layout.separator, layout.width, wanted
+    fields = _fields(text, *form) or _fields(_LEFT_OUT.sub(b"", text), *form)
     if fields is None:
         return None
     padded, starts, stops = fields
     blank = padded[starts[:, :2]] <= _BLANK, padded[stops[:, :2] - 1] <= _BLANK
     if np.any(blank):  # around a name
         return None
-    query, target, *others = _columns(padded, starts, stops)
-    values = _all_numbers(others)
-    if values is None or (not layout.signed and (values[:, 0] < 0).any()):
+    query, target, score = _columns(padded, starts, stops)
+    values = _all_numbers([score])
+    if values is None or (not layout.signed and (values < 0).any()):
         return None
-    return HitLines(_names(query), _as_bytes(target).tolist(), values)
+    return HitLines(_names(query), _as_bytes(target).tolist(), values[:, 0])
 
 
 def fast_numbers(text: bytes, counts: int, width: int) -> Array | None:
@@ -103,21 +103,8 @@ def fast_numbers(text: bytes, counts: int, width: int) -> Array | None:
 
     The first `counts` of them are written in digits only, at most eight.
     """
-    plain = text.isascii() and b"\0" not in text
-    fields = _fields(text, " ", width, range(width)) if plain else None
-    if fields is None:
-        return None
-    return _all_numbers(_columns(*fields), counts)
-
-
-def _without_comments(text: bytes) -> bytes:
-    """Leave out lines that begin with # and empty ones."""
-    buffer = np.frombuffer(text, dtype=np.uint8)
-    ends = np.flatnonzero(buffer == _NEWLINE)
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    first = buffer[starts]
-    kept = (first != _COMMENT) & (first != _NEWLINE) & (first != _RETURN)
-    return buffer[np.repeat(kept, ends + 1 - starts)].tobytes()
+    fields = _fields(text, " ", width, range(width))
+    return None if fields is None else _all_numbers(_columns(*fields), counts)
 
 
 def _fields(
@@ -127,6 +114,8 @@ def _fields(
 
     The places have the shape (n_lines, n_wanted).
     """
+    if b"\0" in text or not text.isascii():
+        return None
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n")
     buffer = np.frombuffer(text, dtype=np.uint8)
@@ -277,8 +266,7 @@ def careful_numbers(text: bytes, counts: int, width: int, first: Place) -> Array
 
 def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
     """Parse a block line by line; a FormatError names the line that is wrong."""
-    names: list[tuple[bytes, bytes]] = []
-    numbers: list[list[float]] = []
+    found: list[tuple[Any, ...]] = []
     for place, content in data_lines(text, first):
         fields = split_line(content, layout.separator)
         if len(fields) != layout.width:
@@ -287,13 +275,12 @@ def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
         for k in (layout.query, layout.target):
             if not fields[k]:
                 raise place.error("the name is missing", k + 1)
-        values = [parse_number(fields[k], place, k + 1) for k in layout.numbers]
-        if values[0] < 0 and not layout.signed:
-            problem = f"the score {values[0]:g} is negative; scores of hits are 0"
+        score = parse_number(fields[layout.score], place, layout.score + 1)
+        if score < 0 and not layout.signed:
+            problem = f"the score {score:g} is negative; scores of hits are 0"
             hint = "Similarities with signs are read by read_matrix"
-            raise place.error(f"{problem} or more. {hint}", layout.numbers[0] + 1)
-        names.append((fields[layout.query].encode(), fields[layout.target].encode()))
-        numbers.append(values)
-    query, target = ([pair[side] for pair in names] for side in (0, 1))
-    shape = (len(names), len(layout.numbers))
-    return HitLines(query, target, np.array(numbers, dtype=float).reshape(shape))
+            raise place.error(f"{problem} or more. {hint}", layout.score + 1)
+        names = fields[layout.query].encode(), fields[layout.target].encode()
+        found.append((*names, score))
+    queries, targets, scores = ([line[k] for line in found] for k in range(3))
+    return HitLines(queries, targets, np.array(scores, dtype=float))

@@ -186,34 +186,29 @@ def _matched(
 ) -> Named:
     """Return the place of each item's label, -1 for none, and the items' names."""
     own, n, note = found.names, len(found.values), found.note
-    if own is not None and not ignore_names:
-        if names is not None:
-            return _by_name(own, names, note)
-        if n_items is None:
-            return Named(np.arange(n), own, notes=[note])
-        if not is_numbering(own):
-            has = f"the labels have names ({own[0]!r}, ...) but the items have none"
-            same = "Is the order the same? --ignore-names (ignore_names=True)"
-            raise FormatError(path, f"{has}. {same}")
-        own = None
+    by_name = own if not ignore_names else None
+    if by_name is not None and names is not None:
+        position = {name: k for k, name in enumerate(by_name)}
+        places = np.array([position.get(name, -1) for name in names])
+        left = n - int((places >= 0).sum())
+        note += ", matched by name"
+        note += f"; left out: {left} of other items" if left else ""
+        return Named(places, names, notes=[note])
+    if by_name is not None and n_items is None:
+        return Named(np.arange(n), by_name, notes=[note])
+    if by_name is not None and not is_numbering(by_name):
+        has = f"the labels have names ({by_name[0]!r}, ...) but the items have none"
+        same = "Is the order the same? --ignore-names (ignore_names=True)"
+        raise FormatError(path, f"{has}. {same}")
     if n_items is not None and n != n_items:
         raise FormatError(path, f"has {n} labels for {n_items} items")
     alerts = {}
-    if own is not None:
+    if own is not None and by_name is None:
         note += ", their names ignored: in the order of the items"
         alerts = _ignored(own, names)
     elif names is not None:
         note += ", without names: in the order of the items"
     return Named(np.arange(n), names, notes=[note], alerts=alerts)
-
-
-def _by_name(own: list[str], names: list[str], note: str) -> Named:
-    position = {name: k for k, name in enumerate(own)}
-    places = np.array([position.get(name, -1) for name in names])
-    left = len(own) - int((places >= 0).sum())
-    more = "1 label of another item" if left == 1 else f"{left} labels of other items"
-    note += ", matched by name" + (f"; {more} left out" if left else "")
-    return Named(places, names, notes=[note])
 
 
 def _ignored(own: list[str], names: Names) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,7 @@ RECORDS: dict[str, Any] = {
     record.__name__: record
     for record in (Certificate, Proxy, Result, Spectrum, TreatedKernel)
 }
+_LEFT_OUT = ("history", "info")  # of a Result: how the solver got there
 PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
 
 
@@ -44,23 +45,6 @@ _FOREIGN = {
     "StandardScaler": ("sklearn.preprocessing", "mean_ var_ scale_ n_samples_seen_"),
     "Normalizer": ("sklearn.preprocessing", ""),
     "FunctionTransformer": ("sklearn.preprocessing", ""),
-    "MinMaxScaler": (
-        "sklearn.preprocessing",
-        "min_ scale_ data_min_ data_max_ data_range_ n_samples_seen_",
-    ),
-    "PCA": (
-        "sklearn.decomposition",
-        "mean_ components_ explained_variance_ explained_variance_ratio_ "
-        "singular_values_ noise_variance_ n_components_ n_samples_",
-    ),
-    "SimpleImputer": (
-        "sklearn.impute",
-        "statistics_ indicator_ fit_dtype=_fit_dtype fill_dtype=_fill_dtype",
-    ),
-    "MissingIndicator": (
-        "sklearn.impute",
-        "features_ n_features=_n_features precomputed=_precomputed",
-    ),
     "MeanOfNearest": ("krein.comparison.yardsticks", "y_"),
     "DummyRegressor": ("sklearn.dummy", "constant_ n_outputs_"),
     "KernelRidge": ("sklearn.kernel_ridge", "dual_coef_ X_fit_"),
@@ -70,15 +54,7 @@ _FOREIGN = {
     ),
     "LinearSVC": ("sklearn.svm", "classes_ coef_ intercept_ n_iter_"),
     "LogisticRegression": ("sklearn.linear_model", "classes_ coef_ intercept_ n_iter_"),
-    "ColumnTransformer": (
-        "sklearn.compose",
-        "transformers_ output_indices_ sparse_output_ columns=_columns "
-        "remainder=_remainder n_features=_n_features "
-        "inputs=_transformer_to_input_indices passthrough=_name_to_fitted_passthrough",
-    ),
 }
-# Classes whose fitted state scikit-learn does not promise to keep between versions.
-UNSTABLE = {"ColumnTransformer", "MissingIndicator", "SimpleImputer"}
 # What the command line notes on a model: names and labels of its training items, the
 # least and largest number between them, and the titles of a table of items.
 _NOTED = {"names": "names", "labels": "names", "range": "numbers", "columns": "names"}
@@ -154,14 +130,16 @@ def trusted_types() -> list[str]:
     True
     """
     found = [known_class(name) for name in krein._WHERE]
-    own = (*RECORDS.values(), Kernel, History, placed_kernel())
+    own = (*RECORDS.values(), Kernel, History, record_class("PlacedKernel"))
     classes = [*filter(None, found), *own]
     return sorted({f"{c.__module__}.{c.__qualname__}" for c in classes})
 
 
-def placed_kernel() -> Any:
-    """The class of a c.p.d. kernel with its polynomial (loaded when it is met)."""
-    return importlib.import_module("krein.estimators._cpd_model").PlacedKernel
+def record_class(name: str) -> Any:
+    """Return the class of a record by its name, or None."""
+    if name == "PlacedKernel":  # of a c.p.d. kernel with its polynomial
+        return importlib.import_module("krein.estimators._cpd_model").PlacedKernel
+    return RECORDS.get(name)
 
 
 class Writer:
@@ -211,24 +189,14 @@ class Writer:
         if isinstance(value, Kernel):
             params = self._all(value.params, where)
             return {TAG: "kernel", "name": value.name, "params": params}
-        if isinstance(value, History):
-            return {TAG: "history", "columns": self._all(dict(value), where)}
-        if RECORDS.get(name) is type(value):
-            named = {f.name: getattr(value, f.name) for f in fields(value)}
-            named.pop("info", None)  # of a Result: what a solver notes for tests
+        if record_class(name) is type(value):
+            kept = [f.name for f in fields(value)] if is_dataclass(value) else PARTS
+            named = {k: getattr(value, k) for k in kept if k not in _LEFT_OUT}
             return {TAG: "record", "class": name, "fields": self._all(named, where)}
-        if name == "PlacedKernel" and placed_kernel() is type(value):
-            named = {part: getattr(value, part) for part in PARTS}
-            return {TAG: "rebuilt", "class": name, "fields": self._all(named, where)}
         if isinstance(value, BaseSearchCV) and not first_unfitted(value):
             return self.encode(value.best_estimator_, f"{where}.best_estimator_")
         if known_class(name) is type(value):
             return self._estimator(value, where)
-        if isinstance(value, slice):
-            parts = [value.start, value.stop, value.step]
-            return {TAG: "slice", "parts": self.encode(parts, where)}
-        if isinstance(value, np.dtype):
-            return {TAG: "dtype", "name": value.str}
         if isinstance(value, partial) and not value.args:
             named = {"params": self._all(value.keywords, where)}
             return {TAG: "partial", "function": self.encode(value.func, where), **named}
@@ -251,43 +219,3 @@ class Writer:
         params = kept_params(name, value.get_params(deep=False))
         named = {"params": self._all(params, where), "state": self._all(state, where)}
         return {TAG: "estimator", "class": name, **named}
-
-
-# ------------------------------------------------------------ files of older versions
-
-_CHOSEN = {"C_": "C", "rho_": "rho", "best_alpha_": "alpha"}  # names in best_params_
-
-
-def state_of_format(cls: type, state: dict[str, Any], format: int) -> dict[str, Any]:
-    """Return the state of a file of an older format as the class declares it today."""
-    entries = state_of(cls)
-    if format == 1:
-        state = _with_proxy(state) if "_signs" in state else state
-        names = {entry.place: entry.name for entry in entries.values()}
-        state = {names.get(place, place): value for place, value in state.items()}
-    if format < 3:
-        chosen = {new: state[old] for old, new in _CHOSEN.items() if old in state}
-        state = {name: value for name, value in state.items() if name in entries}
-        if "best_params_" in entries and chosen:
-            state.setdefault("best_params_", chosen)
-    return state
-
-
-def _with_proxy(state: dict[str, Any]) -> dict[str, Any]:
-    """What the learned kernel of a ProxySVC is made of stood in several parts."""
-    state = dict(state)
-    parts = ("_signs", "_rho", "_kept", "_K_fit")
-    signs, rho, kept, raw = (state.pop(name) for name in parts)
-    state["proxy_"] = Proxy(state["spectrum_"], np.vstack(signs), rho, kept, raw)
-    return state
-
-
-def old_transform(
-    spectrum: Any, gain: Any, eta: float = 0.0, **others: Any
-) -> TreatedKernel:
-    """Return the map of a SpectrumTransformer as krein up to 0.2 stored it."""
-    kept = {name: others[name] for name in ("weight", "psd") if name in others}
-    if spectrum is None or gain is None:
-        return TreatedKernel(None, shift=eta, **kept)
-    vectors = spectrum.eigenvectors
-    return TreatedKernel(None, 0.0, keep=0.0, vectors=vectors, gain=gain, **kept)

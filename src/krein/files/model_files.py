@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import re
 import zipfile
 from collections.abc import Callable, Iterable
@@ -21,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
@@ -32,7 +30,6 @@ from krein.files.binary import load_array
 from krein.files.model_contents import ARRAY_KINDS, TAG
 from krein.files.sources import readable
 from krein.kernels.registry import Kernel
-from krein.result import History
 from krein.store.files import atomic_write
 from krein.store.state import faults_of
 
@@ -43,8 +40,6 @@ _JSON_GROWTH = 25  # bytes of Python objects per byte of JSON, at most
 _PLAIN: dict[Any, tuple[str, Callable[[Any], Any]]] = {
     "float": ("value", float),
     "tuple": ("items", tuple),
-    "slice": ("parts", lambda parts: slice(*parts)),
-    "dtype": ("name", np.dtype),
     "dict": ("items", dict),
 }
 
@@ -112,7 +107,6 @@ def save_model(est: Any, path: str | Path) -> Path:
     tree: dict[str, Any] = {
         "format": _FORMAT,
         "krein": krein.__version__,
-        "scikit-learn": sklearn.__version__,
         "model": writer.encode(est, "model"),
     }
     tree["checksum"] = _checksum(tree, writer.arrays)
@@ -197,7 +191,6 @@ class _Reader:
         self.kernel = kernel
         self.sizes = self._check_members()
         self._arrays: dict[str, np.ndarray] = {}
-        self._cells = sum(self.sizes.values()) // 8  # numbers a history may still have
 
     def _check_members(self) -> dict[str, int]:
         sizes: dict[str, int] = {}
@@ -221,20 +214,17 @@ class _Reader:
         if not isinstance(tree, dict) or not isinstance(tree.get("format"), int):
             raise ModelFileError(f"{_TREE} does not say its format")
         self.version = str(tree.get("krein", "unknown"))
-        self.sklearn = str(tree.get("scikit-learn", "unknown"))
-        self.format = tree["format"]
-        if not 1 <= self.format <= _FORMAT:
-            saved = f"the model was saved by krein {self.version} in file format"
-            reads = f"krein {krein.__version__} reads formats 1 to {_FORMAT}"
-            load = f"Load it with krein {self.version}, or save it again"
-            raise ModelFileError(f"{saved} {self.format}; {reads}. {load}")
+        if tree["format"] != _FORMAT:
+            saved = f"saved by krein {self.version} in file format {tree['format']}"
+            reads = f"this krein ({krein.__version__}) reads format {_FORMAT}"
+            load = f"load it with krein {self.version}, or fit again"
+            raise ModelFileError(f"{saved}; {reads}; {load}")
         model = self.decode(tree.get("model"))
         if not isinstance(model, BaseEstimator):
             raise ModelFileError("the file holds no estimator")
         if unfitted := known.first_unfitted(model):
             raise ModelFileError(f"not a whole model: the {unfitted} is not fitted")
-        if self.format >= 3:
-            self._check_sum(tree)
+        self._check_sum(tree)
         return model
 
     def _check_sum(self, tree: dict[str, Any]) -> None:
@@ -294,35 +284,17 @@ class _Reader:
             text = f"saved by krein {self.version}: {error}. Load it with that version"
             raise ModelFileError(text) from error
 
-    def _read_history(self, node: dict) -> History:
-        columns = self._all(node["columns"])
-        self._cells -= sum(map(np.size, columns.values()))
-        if self._cells < 0:
-            raise ModelFileError("histories name their numbers more often than once")
-        history = History()
-        for row in zip(*columns.values(), strict=True):
-            facts = zip(columns, map(float, row), strict=True)
-            history.record(**{k: v for k, v in facts if not math.isnan(v)})
-        return history
-
     def _read_record(self, node: dict) -> Any:
-        records = {**known.RECORDS, "Transform": known.old_transform}
-        if node["class"] not in records:
+        cls = known.record_class(str(node["class"]))
+        if cls is None:
             raise ModelFileError(f"unknown record {node['class']!r}")
-        return records[node["class"]](**self._all(node["fields"]))
-
-    def _read_rebuilt(self, node: dict) -> Any:
-        return known.placed_kernel()(**self._all(node["fields"]))
+        return cls(**self._all(node["fields"]))
 
     def _read_estimator(self, node: dict) -> Any:
         cls = known.known_class(str(node["class"]))
         if cls is None:
             versions = f"(saved by krein {self.version}; this is {krein.__version__})"
             raise ModelFileError(f"unknown class {node['class']!r} {versions}")
-        if cls.__name__ in known.UNSTABLE and self.sklearn != sklearn.__version__:
-            text = f"a {cls.__name__} saved with scikit-learn {self.sklearn} cannot be"
-            instead = "install the former, or fit and save the model again"
-            raise ModelFileError(f"{text} loaded with {sklearn.__version__}: {instead}")
         estimator = self._unfitted(cls, known.kept_params(cls.__name__, node["params"]))
         if node["state"]:
             self._set_state(estimator, self._all(node["state"]))
@@ -331,8 +303,7 @@ class _Reader:
     def _set_state(self, estimator: Any, state: dict[str, Any]) -> None:
         cls = type(estimator)
         entries = known.state_of(cls)
-        state = known.state_of_format(cls, state, self.format)
-        faults = faults_of(estimator, state, entries, self.format)
+        faults = faults_of(estimator, state, entries)
         if faults:
             text = "; ".join(sorted(faults))
             raise ModelFileError(f"not a whole {cls.__name__}: {text}")
@@ -341,8 +312,6 @@ class _Reader:
 
     def _unfitted(self, cls: Any, params: dict[str, Any]) -> Any:
         """Return an estimator with its parameters; absent ones take their defaults."""
-        if params.get("signature", 0) is None:  # an option of krein up to 0.2
-            del params["signature"]
         extra = sorted(set(params) - set(cls._get_param_names()))
         if extra:
             has = f"{cls.__name__} has no parameter {', '.join(map(repr, extra))} in"

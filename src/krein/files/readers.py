@@ -19,9 +19,6 @@ from krein.files.sources import FormatError, How, Named
 Reader = Callable[[Path, How], Named]
 
 
-_LIBSVM = re.compile(r"[+-]?[\d.]+(\s+(qid:\d+|\d+:[-+.\deE]+))+\s*(#.*)?", re.ASCII)
-
-
 class Format(NamedTuple):
     """One line of the table of formats.
 
@@ -48,16 +45,8 @@ class Format(NamedTuple):
     holds: str = ""
 
 
-def _is_arff(lines: list[str]) -> bool:
-    return any(line.lower().startswith("@attribute") for line in lines)
-
-
 def _is_ts(lines: list[str]) -> bool:
     return lines[0].startswith("@")
-
-
-def _is_libsvm(lines: list[str]) -> bool:
-    return _LIBSVM.fullmatch(lines[0]) is not None
 
 
 def _is_phylip(lines: list[str]) -> bool:
@@ -68,15 +57,14 @@ def _is_phylip(lines: list[str]) -> bool:
 
 
 def _read_vectors(path: Path, how: How) -> Named:
-    read = tables.read_table(path, how.separator, matrix=False)
+    read = tables.read_table(path, how, matrix=False)
     for i, j in np.argwhere(~np.isfinite(read.data))[:1]:
         row, column = sources.called(read.names, i), sources.called(read.columns, j)
         raise FormatError(path, f"row {row} has no number in column {column}")
     return read
 
 
-_FASTA, _LIBSVMS = ".fasta .fa .faa .fna", ".libsvm .svmlight .svm"
-_PAIRS = ".m8 .blast .b6 .pairs"
+_FASTA, _PAIRS = ".fasta .fa .faa .fna", ".m8 .blast .b6 .pairs"
 # In the order in which content is looked at; without a test a format is known by name.
 FORMATS = (
     Format("npy", ".npy", binary.read_npy, binary.read_npy, (b"\x93NUMPY",)),
@@ -84,13 +72,11 @@ FORMATS = (
     Format("mat", ".mat", binary.read_mat, None, (b"MATLAB 5.0 MAT-", b"\x89HDF")),
     Format("mtx", ".mtx", square.read_matrix_market, None, (b"%%MatrixMarket",)),
     Format("fasta", _FASTA, None, items.read_fasta, (b">",), "strings"),
-    Format("arff", ".arff", None, items.read_arff, _is_arff, "vectors"),
     Format("ts", ".ts", None, items.read_ts, _is_ts, "series"),
-    Format("libsvm", _LIBSVMS, None, items.read_libsvm, _is_libsvm, "vectors"),
     Format("pairs", _PAIRS, square.read_pairs, None, is_pair_list),
     Format("phylip", ".phy .phylip .dist", square.read_phylip, None, _is_phylip),
-    Format("csv", ".csv", square.read_square_table, _read_vectors),
-    Format("tsv", ".tsv", square.read_square_table),
+    Format("csv", ".csv", tables.read_table, _read_vectors),
+    Format("tsv", ".tsv", tables.read_table),
     Format("ucr", ".tsv", None, items.read_ucr),
     Format("lines", ".txt", None, items.read_lines),
 )
@@ -179,13 +165,12 @@ def read_items(
     Parameters
     ----------
     path : path-like
-        .fasta / .fa (sequences), .ts and .tsv (series, UCR), .arff and .libsvm
-        (vectors), .csv (vectors, with or without names, or a table with a column of
-        items), .txt (a string per line), .npy and .npz (arrays); text may be packed
-        by gzip. The format is recognised by content where it can be, else by name.
-        ``-`` is standard input.
+        .fasta / .fa (sequences), .ts and .tsv (series, UCR), .csv (vectors, with or
+        without names, or a table with a column of items), .txt (a string per line),
+        .npy and .npz (arrays); text may be packed by gzip. The format is recognised
+        by content where it can be, else by name. ``-`` is standard input.
     format : str, optional
-        "fasta", "ts", "ucr", "arff", "libsvm", "csv", "lines", "npy" or "npz" instead;
+        "fasta", "ts", "ucr", "csv", "lines", "npy" or "npz" instead;
         "table" for rows that mix numbers, text and missing entries (kernel "gower").
     separator : str, optional
         ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
@@ -246,20 +231,18 @@ def _hint(path: Path, matrix: bool) -> str:
         return ""
     texts = first.texts()
     titles = ", ".join([text for text in texts if text][:8])
-    is_square = len(texts) < 2 or abs(len(others) + 1 - len(texts)) < 2
-    if is_square if matrix else all(map(cells.is_number_or_missing, texts)):
+    if matrix and len(texts) > 1 and abs(len(others) + 1 - len(texts)) > 1:
+        name = "--items COLUMN --kernel NAME (read_items(path, column=COLUMN))"
+        return f". Is it a table of items? Name their column: {name}; it has {titles}"
+    if matrix or all(map(cells.is_number_or_missing, texts)):
         return ""
-    if matrix:
-        name = "Name their column and a kernel: --items COLUMN --kernel NAME"
-        python = "(read_items(path, column=COLUMN))"
-        return f". Is it a table of items? {name} {python}; there are {titles}"
     if len(texts) == 1:
         return ". For items that are text, one per line: format='lines'"
     return f". For items that are text: column= (--items), one of {titles}"
 
 
 def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
-    """Return the format as given, by content, or by suffix (before .gz or .zst).
+    """Return the format as given, by content, or by suffix (before .gz).
 
     Raises
     ------
@@ -273,7 +256,9 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
             names = ", ".join(sorted(set(known.values())))
             raise ValueError(f"format must be one of {names}, got {format!r}")
         return by_name[format]
-    suffixes = [s.lower() for s in path.suffixes if s.lower() not in (".gz", ".zst")]
+    suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
+    if {".libsvm", ".svmlight"}.intersection(suffixes):
+        raise FormatError(path, "is read by sklearn.datasets.load_svmlight_file")
     name = known.get(suffixes[-1] if suffixes else "")
     found = _by_content(sources.file_head(path))
     if found is None or (found.name in ("pairs", "phylip") and not matrix):

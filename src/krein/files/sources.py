@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from krein.arrays import available_memory, require_memory
-from krein.words import import_optional, printable
+from krein.words import printable
 
 _BLOCK = 1 << 20  # bytes that fit into the caches of a processor
 _LINE_OVERHEAD = 64  # bytes of a Python string beside its characters
@@ -243,45 +242,15 @@ def _blocks(path: Path) -> Iterator[bytes]:
     with open(path, "rb") as raw:
         magic = raw.read(4)
         raw.seek(0)
+        if magic == _ZSTANDARD:
+            raise FormatError(path, "is packed by Zstandard; unpack it first (zstd -d)")
+        handle = gzip.GzipFile(fileobj=raw) if magic.startswith(_GZIP) else raw
         try:
-            if magic == _ZSTANDARD:
-                yield from _frames(raw)
-            else:
-                packed = magic.startswith(_GZIP)
-                handle = gzip.GzipFile(fileobj=raw) if packed else raw
-                while block := handle.read(_BLOCK):
-                    yield block
+            while block := handle.read(_BLOCK):
+                yield block
         except (EOFError, OSError, zlib.error) as error:
             why = f"cannot be unpacked ({error}); is it complete?"
             raise FormatError(path, why) from None
-
-
-def _frames(raw: IO[bytes]) -> Iterator[bytes]:
-    """Unpack Zstandard: frames, one after the other, each of them whole.
-
-    The readers of the package `zstandard` end a cut file without a word.
-    """
-    frame, started = _new_frame(), False
-    while packed := raw.read(_BLOCK >> 3):
-        while packed:
-            try:
-                yield frame.decompress(packed)
-            except Exception as error:  # ZstdError, of one package or the other
-                raise OSError(str(error)) from None
-            started, packed = not frame.eof, b""
-            if frame.eof:
-                packed, frame = frame.unused_data, _new_frame()
-    if started:
-        raise EOFError("the last frame is cut off")
-
-
-def _new_frame() -> Any:
-    """Return what unpacks one frame, of Python 3.14 or of the package."""
-    try:
-        return import_module("compression.zstd").ZstdDecompressor()
-    except ImportError:
-        how = {"extra": "hits", "needed_for": "reading a file packed by Zstandard"}
-        return import_optional("zstandard", **how).ZstdDecompressor().decompressobj()
 
 
 def file_head(path: Path, size: int = 4096) -> bytes:

@@ -10,124 +10,92 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from krein.files import cells, sources
 from krein.files.hit_columns import find_columns, table_blocks
-from krein.files.hit_table import Collected, Table, collect
+from krein.files.hit_table import Table, collect
 from krein.files.line_blocks import careful_numbers, fast_numbers
-from krein.files.sources import FormatError, How, Named, Names, Place
-from krein.files.tables import read_table
+from krein.files.sources import FormatError, How, Named, Place
 
 _FIELDS = ("real", "double", "integer", "pattern")
-_SIGNS = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
+_SYMMETRIES = ("general", "symmetric")
 
 
-class _Header(NamedTuple):
-    """What the first line of a Matrix Market file says."""
-
-    coordinate: bool
-    pattern: bool
-    symmetry: str
-
-    @property
-    def sign(self) -> int:
-        """What the mirror entry is multiplied by; 0 where there is none."""
-        return _SIGNS[self.symmetry]
-
-
-def _header(text: str, place: Place) -> _Header:
+def _header(text: str, place: Place) -> tuple[bool, bool, bool]:
+    """Say whether a file has coordinates, no values beside them, and one triangle."""
     words = text.lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
         raise place.error("expected '%%MatrixMarket matrix ...'")
     layout, field, symmetry = words[2:]
-    if layout not in ("coordinate", "array") or symmetry not in _SIGNS:
+    if layout not in ("coordinate", "array") or symmetry not in _SYMMETRIES:
         raise place.error(f"{layout} {symmetry} is not read")
     if field not in _FIELDS or (field == "pattern" and layout == "array"):
         raise place.error(f"{field} {layout} is not a matrix of numbers")
-    return _Header(layout == "coordinate", field == "pattern", symmetry)
+    return layout == "coordinate", field == "pattern", symmetry == "symmetric"
 
 
 def read_matrix_market(path: Path, how: How | None = None) -> Named:
     """Read a Matrix Market file as a dense matrix; every entry must be there."""
     lines = sources.text_lines(path)
     place, first = next(lines, (Place(path, 1), ""))
-    header = _header(first, place)
+    coordinate, pattern, symmetric = _header(first, place)
     place, text = next(sources.without_comments(lines, "%"), (place, ""))
     sizes = text.split()
     counts = [cells.parse_count(word) for word in sizes]
-    if header.coordinate and sizes[2:] == ["0"]:
+    if coordinate and sizes[2:] == ["0"]:
         counts[2] = 0
-    if len(counts) != 2 + header.coordinate or None in counts:
+    if len(counts) != 2 + coordinate or None in counts:
         raise place.error("expected the numbers of rows, columns and entries")
     n, m, *entries = [count or 0 for count in counts]
-    if n != m and header.sign:
+    if n != m and symmetric:
         raise place.error(f"a symmetric matrix has {n} rows and {m} columns")
-    sources.require_room(9 * n * m, path, "Take fewer items, or krein.read_hits.")
-    total = n * (n + header.sign) // 2 if header.sign else n * m
-    wanted = entries[0] if entries else total
-    blocks = _number_blocks(path, place.line or 0, header)
-    if header.coordinate:
-        K, seen = _from_entries(blocks, header, (n, m), path)
-    else:
-        K, seen = _from_values(blocks, header, (n, m), wanted)
-    if seen != wanted:
-        announced = f"{wanted} entries are announced, {seen} follow; is it complete?"
-        raise FormatError(path, announced)
-    note = f"read {n} x {m} numbers, Matrix Market {header.symmetry}, no names"
+    wanted = entries[0] if entries else n * (n + 1) // 2 if symmetric else n * m
+    room = 9 * n * m + 48 * min(wanted, n * m)
+    sources.require_room(room, path, "Take fewer items, or krein.read_hits.")
+    form = (2, 3 - pattern) if coordinate else (0, 1)
+    numbers = np.concatenate([np.empty((0, form[1])), *_blocks(path, place, *form)])
+    if len(numbers) != wanted:
+        follow = f"{wanted} entries are announced, {len(numbers)} follow"
+        raise FormatError(path, f"{follow}; is it complete?")
+    K = _arranged(numbers, (n, m), symmetric, path)
+    shape = "symmetric" if symmetric else "general"
+    note = f"read {n} x {m} numbers, Matrix Market {shape}, no names"
     return Named(K, notes=[note])
 
 
-def _number_blocks(path: Path, head: int, header: _Header) -> Iterator[np.ndarray]:
+def _blocks(path: Path, head: Place, counts: int, width: int) -> Iterator[np.ndarray]:
     """Read what follows the head; a FormatError names the line that is wrong."""
-    counts, width = (2, 3 - header.pattern) if header.coordinate else (0, 1)
-    for first, text in table_blocks(path, head):
+    for first, text in table_blocks(path, head.line or 0):
         numbers = fast_numbers(text, counts, width)
         if numbers is None:
             numbers = careful_numbers(text, counts, width, first)
         yield numbers
 
 
-def _from_entries(
-    blocks: Iterator[np.ndarray], header: _Header, shape: tuple[int, int], path: Path
-) -> tuple[np.ndarray, int]:
-    """Put row, column and value of each line into a matrix; count the lines."""
-    K, given, seen = np.zeros(shape), np.zeros(shape, dtype=bool), 0
-    for numbers in blocks:
-        i, j = (numbers[:, k].astype(int) - 1 for k in (0, 1))
-        outside = (i < 0) | (i >= shape[0]) | (j < 0) | (j >= shape[1])
-        for k in np.flatnonzero(outside)[:1]:
-            where = f"({i[k] + 1}, {j[k] + 1})"
-            raise FormatError(path, f"entry {where} is outside {shape}")
-        value = 1.0 if header.pattern else numbers[:, 2]
-        seen += len(numbers)
-        given[i, j] = True
-        if header.sign:
-            K[j, i] = header.sign * value
-        K[i, j] = value
-    if header.sign:  # of two entries that mirror each other one is given
-        given = np.tril(given | given.T)
-    if np.count_nonzero(given) != seen:
-        raise FormatError(path, "an entry is given twice")
-    return K, seen
-
-
-def _from_values(
-    blocks: Iterator[np.ndarray], header: _Header, shape: tuple[int, int], wanted: int
-) -> tuple[np.ndarray, int]:
-    """Put one value a line, column by column, into a matrix."""
-    values = np.concatenate([np.empty((0, 1)), *blocks])[:, 0]
-    seen = len(values)
-    if seen != wanted or not header.sign:
-        return np.resize(values, shape[::-1]).T, seen
-    K = np.zeros(shape)
+def _arranged(
+    numbers: np.ndarray, shape: tuple[int, int], symmetric: bool, path: Path
+) -> np.ndarray:
+    """Put values, places and values, or places alone into a matrix."""
+    width = numbers.shape[1]
+    if width == 1 and not symmetric:
+        return numbers.reshape(shape[::-1]).T
     # The lower triangle column by column is the upper one row by row.
-    rows, columns = np.triu_indices(len(K), k=int(header.sign < 0))
-    K[rows, columns] = header.sign * values
-    K[columns, rows] = values
-    return K, seen
+    listed = np.triu_indices(shape[0]) if width == 1 else numbers[:, :2].T - 1
+    i, j = (part.astype(np.int64) for part in listed)
+    outside = (i < 0) | (i >= shape[0]) | (j < 0) | (j >= shape[1])
+    for k in np.flatnonzero(outside)[:1]:
+        raise FormatError(path, f"entry ({i[k] + 1}, {j[k] + 1}) is outside {shape}")
+    if symmetric:
+        i, j = np.minimum(i, j), np.maximum(i, j)
+    K = np.full(shape, np.nan)
+    K[i, j] = 1.0 if width == 2 else numbers[:, -1]
+    given = ~np.isnan(K)
+    if np.count_nonzero(given) != len(numbers):
+        raise FormatError(path, "an entry is given twice")
+    K[~given] = 0.0
+    return K + np.triu(K, 1).T if symmetric else K
 
 
 def read_phylip(path: Path, how: How | None = None) -> Named:
@@ -182,17 +150,16 @@ def read_pairs(path: Path, how: How) -> Named:
     """
     layout = find_columns(path, pairs=True)
     distances = layout.distances or how.missing == "distance"
-    found = Collected()
-    if how.apart:
-        found.columns = Table()
-    rows, columns, values = collect(path, layout, found).triplets()
-    shape = len(found.rows.position), len(found.columns.position)
+    queries = Table()
+    targets = Table() if how.apart else queries
+    rows, columns, values = collect(path, layout, queries, targets)
+    shape = len(queries), len(targets)
     sources.require_room(16 * shape[0] * shape[1], path, "Read it by krein.read_hits.")
     K = np.full(shape, -np.inf)
     np.maximum.at(K, (rows, columns), values)
     if not how.apart:
         K = np.where(np.isneginf(K) | (not distances), np.maximum(K, K.T), K)
-    (order, names), (others, titles) = map(_in_order, (found.rows, found.columns))
+    (order, names), (others, titles) = map(_in_order, (queries, targets))
     K = K[np.ix_(order, others)]
     absent = np.isneginf(K)
     if distances and not how.apart:
@@ -214,40 +181,11 @@ def read_pairs(path: Path, how: How) -> Named:
 
 def _in_order(table: Table) -> tuple[np.ndarray, list[str]]:
     """Positions of the items and their names; numbers, as R has them, ascend."""
-    names = [name.decode() for name in table.position]
+    names = table.names()
     order = list(range(len(names)))
     if all(map(str.isdigit, names)):
         order.sort(key=lambda k: int(names[k]))
     return np.array(order), [names[k] for k in order]
-
-
-def read_square_table(path: Path, how: How) -> Named:
-    """Read a table of numbers; what R prints of a `dist` is made a square."""
-    read = read_table(path, how.separator)
-    titles = read.columns or []
-    if not _is_strict_triangle(read.data, read.names, titles):
-        return read
-    items = [*titles[:1], *(read.names or [])]
-    n = len(items)
-    D = np.full((n, n), np.nan)
-    D[n - len(read.data) :, :-1] = read.data
-    notes = [f"read {n} x {n} numbers{read.notes[0].partition(' numbers')[2]}"]
-    return replace(read, data=D, names=items, columns=None, notes=notes)
-
-
-def _is_strict_triangle(values: np.ndarray, names: Names, titles: list[str]) -> bool:
-    """Whether these are the entries below the diagonal, as R prints a `dist`.
-
-    Without titles the first item has a row of its own, with nothing in it.
-    """
-    n, width = values.shape
-    shift = 0 if titles else 1
-    if names is None or n != width + shift or n < 2:
-        return False
-    if titles and titles[1:] != names[:-1]:
-        return False
-    known = np.tri(n, width, -shift, dtype=bool)
-    return bool(np.isnan(values[~known]).all() and np.isfinite(values[known]).all())
 
 
 def complete(read: Named, path: Path, mirror: bool) -> Named:

@@ -13,7 +13,7 @@ import numpy as np
 
 from krein.files import cells
 from krein.files.cells import Row
-from krein.files.sources import FormatError, Named, Names, Place, unique_names
+from krein.files.sources import FormatError, How, Named, Names, Place, unique_names
 
 _SHOWN = {"\t": "tab", " ": "blanks"}
 
@@ -95,25 +95,23 @@ def has_decimal_commas(rows: Sequence[Row]) -> bool:
     return any(cells.with_decimal_point(text) != text for text in texts)
 
 
-def read_table(path: Path, separator: str | None, *, matrix: bool = True) -> Named:
+def read_table(path: Path, how: How, *, matrix: bool = True) -> Named:
     """Read numbers with the names beside and above them, where there are any.
 
     Empty fields and NA become NaN. ``notes`` says what was recognised. In a `matrix`
     of items against items, names above it serve its rows too.
     """
-    mark = separator or cells.find_separator(path)
+    mark = how.separator or cells.find_separator(path)
     rows = cells.read_rows(path, mark)
     start = list(islice(rows, cells.SAMPLE))
     if not start:
         raise FormatError(path, "the file is empty; expected a matrix of numbers")
     comma = mark != "," and has_decimal_commas(start)
     header = None
-    if not (matrix and cells.is_triangle(start)) and _is_header(start[0], *start[1:2]):
+    if _is_header(start[0], *start[1:2]):
         header = start.pop(0)
     if not start:
         raise FormatError(path, "there are names but no numbers", line=1)
-    if matrix and cells.is_triangle(start, titled=header is not None):
-        start, rows = _padded([*start, *rows]), iter(())
     named = True if header and _has_corner(header, start[0]) else None
     parsed = _parse(chain(start, rows), comma, named)
     read = _assemble(parsed, header, path, matrix)
@@ -121,15 +119,6 @@ def read_table(path: Path, separator: str | None, *, matrix: bool = True) -> Nam
     shown = _SHOWN.get(mark, repr(mark))
     note = f"read {shape} numbers, {read.notes[0]}, separator {shown}"
     return replace(read, notes=[note + (", decimal commas" if comma else "")])
-
-
-def _padded(rows: list[Row]) -> list[Row]:
-    """Fill the rows of a triangle up to the last one's length."""
-    widths = [len(row.fields) for row in rows]
-    if widths != list(range(widths[0], widths[0] + len(rows))):
-        return rows  # and an error names the row that is too long or too short
-    gap = [""] * len(rows)
-    return [row._replace(fields=(row.fields + gap)[: widths[-1]]) for row in rows]
 
 
 def _has_corner(header: Row, row: Row) -> bool:
@@ -143,8 +132,6 @@ def _assemble(parsed: _Parsed, header: Row | None, path: Path, matrix: bool) -> 
     values, names, numbered = parsed.values, None, False
     titles = header.names() if header else []
     (n, width), corner = values.shape, ""
-    if matrix:
-        _refuse_mixed(parsed, header, titles)
     if parsed.first_is_name or (matrix and _is_id(parsed, titles)):
         names, values = unique_names(parsed.first, parsed.places), values[:, 1:]
         if len(titles) == width:
@@ -177,8 +164,6 @@ def _square(
     where = "names from first row and column"
     if names == titles:
         return Named(values, names, notes=[where])
-    if names and names[:-1] == titles[1:] and names[-1] not in titles:
-        return Named(values, names, titles, notes=[where])  # a triangle
     if names is None or (numbering and is_numbering(names)):
         return Named(values, titles, notes=["names from first row"])
     if numbering and is_numbering(titles):
@@ -189,21 +174,6 @@ def _square(
     values = values[:, [position[name] for name in names]]
     where += " (columns put into the order of the rows)"
     return Named(values, names, notes=[where])
-
-
-def _refuse_mixed(parsed: _Parsed, header: Row | None, titles: list[str]) -> None:
-    """Refuse text among numbers where a square matrix would have numbers."""
-    n, width = parsed.values.shape
-    texts_at: list[tuple[str, Place, int]] = []
-    if header is None and n == width and parsed.first_is_name:
-        first = zip(parsed.first, parsed.places, strict=True)
-        texts_at = [(text, place, 1) for text, place in first]
-    elif header and n + 1 == width and not (header.quoted or parsed.first_is_name):
-        texts_at = [(text, header.place, k) for k, text in enumerate(titles, start=1)]
-    odd = [cell for cell in texts_at if not cells.is_number_or_missing(cell[0])]
-    if 0 < len(odd) < len(texts_at):
-        text, place, column = odd[0]
-        raise place.error(f"expected a number, got {text!r}", column)
 
 
 def _is_id(parsed: _Parsed, titles: list[str]) -> bool:

@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import scipy.io
 
 from krein.files.cells import is_number_or_missing, name_to_text
 from krein.files.hit_table import hits_of_matrix
 from krein.files.sources import FormatError, Named, Names, check_names
 from krein.store.files import atomic_write
 
-_FORMATS = {".phy": "phylip", ".phylip": "phylip", ".dist": "phylip"} | {
-    f".{format}": format for format in ("npy", "npz", "csv", "tsv", "mat", "mtx")
-}
+_FORMATS = ("npy", "npz", "csv", "tsv", "mtx")
 
 
 def check_format(path: Any, *, format: str | None = None, names: bool = True) -> str:
@@ -26,11 +23,10 @@ def check_format(path: Any, *, format: str | None = None, names: bool = True) ->
     Called before a long computation. `names` says whether names are to be kept.
     """
     path = Path(path)
-    found = format or _FORMATS.get(path.suffix.lower(), "")
-    if found not in _FORMATS.values():
-        known = ", ".join(dict.fromkeys(_FORMATS.values()))
-        got = f"got {found or path.suffix!r}"
-        raise FormatError(path, f"the format to write must be one of {known}, {got}")
+    found = format or path.suffix.lower().removeprefix(".")
+    if found not in _FORMATS:
+        known = f"must be one of {', '.join(_FORMATS)}, got {found!r}"
+        raise FormatError(path, f"the format to write {known}")
     if names and found == "mtx":
         instead = "use .npz, .npy, .csv or .tsv, or leave names out"
         raise FormatError(path, f"a .mtx file has no place for names; {instead}")
@@ -51,8 +47,7 @@ def write_matrix(
     Parameters
     ----------
     path : path-like
-        .npy, .npz, .csv, .tsv, .phy (PHYLIP), .mat or .mtx; numbers as text keep all
-        their digits.
+        .npy, .npz, .csv, .tsv or .mtx; numbers as text keep all their digits.
     K : array-like of shape (n, m)
         Finite real numbers.
     names : list of str, optional
@@ -60,7 +55,7 @@ def write_matrix(
         control characters are written as ``\x1b`` and a name that a spreadsheet would
         take for a formula begins with ``'``; `read_matrix` undoes both.
     columns : list of str, optional
-        Names of the columns where they are not those of the rows; not for PHYLIP.
+        Names of the columns where they are not those of the rows.
     format : str, optional
         Instead of what the name says.
     overwrite : bool
@@ -84,19 +79,14 @@ def write_matrix(
     K = _check_numbers(K)
     rows = check_names(names, K.shape[0], "names")
     titles = check_names(columns, K.shape[1], "columns")
-    if format == "phylip" and (K.shape[0] != K.shape[1] or titles not in (None, rows)):
-        raise ValueError(f"PHYLIP needs a square matrix, got shape {K.shape}")
-    text = format in ("csv", "tsv", "phylip", "mtx")
+    text = format in ("csv", "tsv", "mtx")
     with atomic_write(path, overwrite=overwrite, text=text) as handle:
         if format in ("csv", "tsv"):
             write_table(handle, K, rows, titles, "," if format == "csv" else "\t")
-        elif format == "phylip":
-            _write_phylip(handle, K, rows)
         elif format == "mtx":
             _write_matrix_market(handle, K)
         else:
-            texts = {"names": rows, "columns": titles}
-            _write_binary(handle, K, {k: v for k, v in texts.items() if v}, format)
+            _write_binary(handle, K, {"names": rows, "columns": titles}, format)
 
 
 def _check_numbers(K: Any) -> np.ndarray:
@@ -155,30 +145,17 @@ def write_table(
     write_rows(handle, table, delimiter, quote_numbers=True)
 
 
-def _write_phylip(handle: IO[str], K: np.ndarray, names: Names) -> None:
-    names = names or [f"item{i}" for i in range(1, len(K) + 1)]
-    handle.write(f"{len(K)}\n")
-    for name, values in zip(names, K.tolist(), strict=True):
-        if any(c.isspace() for c in name):
-            raise ValueError(f"PHYLIP names must not hold blanks, got {name!r}")
-        start = name_to_text(name).ljust(10)
-        handle.write(" ".join([start, *map(repr, values)]) + "\n")
-
-
 def _write_matrix_market(handle: IO[str], K: np.ndarray) -> None:
     handle.write(f"%%MatrixMarket matrix array real general\n{len(K)} {len(K.T)}\n")
     handle.writelines(f"{value!r}\n" for value in K.T.ravel().tolist())
 
 
 def _write_binary(
-    handle: IO[bytes], K: np.ndarray, texts: dict[str, list[str]], format: str
+    handle: IO[bytes], K: np.ndarray, texts: dict[str, Names], format: str
 ) -> None:
-    kind: Any = object if format == "mat" else np.str_
-    arrays = {key: np.array(names, dtype=kind) for key, names in texts.items()}
+    arrays = {key: np.array(names) for key, names in texts.items() if names}
     if format == "npz":
         np.savez(handle, K=K, **arrays)  # type: ignore[arg-type]
-    elif format == "mat":
-        scipy.io.savemat(handle, {"K": K, **arrays})
     else:  # names behind the matrix; titles alone have no place
         for array in (K, *(arrays.values() if "names" in arrays else ())):
             np.save(handle, array, allow_pickle=False)

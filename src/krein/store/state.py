@@ -76,8 +76,6 @@ class Fitted:
         its parameters set) that says so.
     attribute : str
         Where the estimator keeps it; `name` by default.
-    since : int
-        First format of model files that has it; older ones may lack it.
     """
 
     name: str
@@ -85,7 +83,6 @@ class Fitted:
     shape: str | None = None
     needed: bool | Callable[[Any], bool] = True
     attribute: str = ""
-    since: int = 1
 
     @property
     def place(self) -> str:
@@ -164,10 +161,7 @@ def declared_state(cls: type) -> dict[str, Fitted]:
 
 
 def faults_of(
-    estimator: Any,
-    state: Mapping[str, Any],
-    entries: Mapping[str, Fitted],
-    format: int | None = None,
+    estimator: Any, state: Mapping[str, Any], entries: Mapping[str, Fitted]
 ) -> list[str]:
     """Say what of a state is not as it is declared.
 
@@ -179,8 +173,6 @@ def faults_of(
         Values by name.
     entries : mapping
         The declaration.
-    format : int, optional
-        Of the file that the state comes from.
 
     Returns
     -------
@@ -192,7 +184,8 @@ def faults_of(
     for entry in entries.values():
         value = state.get(entry.name)
         if value is None and not (entry.kind == "items" and entry.name in state):
-            if _is_needed(entry, estimator, format):
+            needed = entry.needed
+            if needed(estimator) if callable(needed) else needed:
                 faults.append(f"{entry.name!r} is missing")
             continue
         if not KINDS[entry.kind](value):
@@ -217,12 +210,6 @@ def _contradictions(state: Mapping[str, Any]) -> list[str]:
     if items is not None and len(items) not in (n, support.size):
         return [f"'X_fit_' has {len(items)} items for {n} coefficients"]
     return []
-
-
-def _is_needed(entry: Fitted, estimator: Any, format: int | None) -> bool:
-    if format is not None and entry.since > format:
-        return False
-    return entry.needed(estimator) if callable(entry.needed) else entry.needed
 
 
 def _misfits(entry: Fitted, value: Any, sizes: dict[str, int]) -> list[str]:
@@ -251,11 +238,11 @@ COEFFICIENTS = (
     Fitted("dense_intercept_", "numbers", "r", needed=False),
     Fitted("sparse_error_", "number", needed=False),
 )
-# ... and how they were found (not every class kept that in files of 0.1).
+# ... and how they were found.
 RESULTS = (
-    Fitted("result_", "result", since=2),
-    Fitted("n_iter_", "integers", "r", since=2),
-    Fitted("objective_", "numbers", "r", since=2),
+    Fitted("result_", "result"),
+    Fitted("n_iter_", "integers", "r"),
+    Fitted("objective_", "numbers", "r"),
     Fitted("duality_gap_", "numbers", "r", needed=False),
     Fitted("residual_", "numbers", "r", needed=False),
 )

@@ -1,14 +1,4 @@
-"""Writes tests/models/old: model files of an older krein, and what they predicted.
-
-Run with that version of krein, not with the present one::
-
-    git worktree add OLD v0.1.0
-    PYTHONPATH=OLD/src python tests/models/make_old_models.py
-
-`tests/models/test_old_files.py` loads them with the present version.
-"""
-
-from pathlib import Path
+"""A fitted model of every kind, and what each is asked about."""
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
@@ -36,11 +26,9 @@ from krein import (
     SpectrumSVC,
     SpectrumSVR,
     SpectrumTransformer,
-    save_model,
     sigmoid_kernel,
 )
 
-FOLDER = Path(__file__).with_name("old")
 N = 15
 
 
@@ -94,34 +82,3 @@ def models():
         "features": (SimilarityFeaturesClassifier().fit(K, two), K_new),
         "pipeline": (pipeline.fit(X, two), new),
     }  # fmt: skip
-
-
-def answers(model, asked):
-    """What a model says, as arrays of numbers."""
-    for name in ("decision_function", "transform", "predict_proba", "predict"):
-        if hasattr(model, name):
-            return np.asarray(getattr(model, name)(asked), dtype=float)
-    raise TypeError(f"{type(model).__name__} answers nothing")
-
-
-def asked_about(name):
-    """What the model of this name is asked about, without fitting anything."""
-    X, _, _, _, new = data()
-    if name == "words":
-        return ["".join("abcd"[(i * j) % 4] for j in range(1, 6)) for i in range(4)]
-    if name == "mkl":
-        pair = [krein.rbf_kernel(new, X), new @ X.T]
-        return np.stack(pair, axis=-1)
-    vectors = {"flip_proba", "landmarks", "proxy_luss", "proxy_landmarks", "cpd",
-               "cpd_cv", "cpd_regressor", "nystroem", "pipeline"}  # fmt: skip
-    return new if name in vectors else sigmoid_kernel(new, X)
-
-
-if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
-    said = {}
-    for name, (model, asked) in models().items():
-        said[name] = answers(model, asked)
-        np.testing.assert_array_equal(said[name], answers(model, asked_about(name)))
-        save_model(model, FOLDER / f"{name}.krein")
-    np.savez_compressed(FOLDER / "answers.npz", **said)
