@@ -90,7 +90,6 @@ _WHERE = {
     "transductive_kernel": "krein.estimators.transformers",
     "Repaired": "krein.repair",
     "nearest_psd": "krein.repair",
-    "unbounded_direction": "krein.machines.unbounded",
     # data
     "list_datasets": "krein.files.data_sets",
     "load_dataset": "krein.files.data_sets",

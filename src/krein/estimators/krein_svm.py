@@ -151,7 +151,7 @@ approximation, solver_options, tol, max_iter, random_state, verbose
 # On an indefinite kernel LIBSVM may crawl; blocks go on from where it is.
 _LIBSVM_ITERATIONS = 200_000
 _MAX_ITER = {"tdca": 500, "dc-primal": 300}
-_OPTIONS = {"tdca": ("init", "block", "mu"), "dc-primal": ("published_stop",)}
+_OPTIONS = {"tdca": ("init", "block", "mu"), "dc-primal": ()}
 
 
 @declares_parameters
@@ -180,7 +180,7 @@ class DCSVC(KernelClassifier):
         As in `SpectrumSVC`.
     solver_options : dict, optional
         tdca: ``init`` ("libsvm" or "zeros"), ``block`` (size of the working set),
-        ``mu`` (added convexity). dc-primal: ``published_stop``.
+        ``mu`` (added convexity). dc-primal has none.
     tol : float
         On `kkt_gap_`; for dc-primal relative to the gradient at the origin.
     max_iter : int, optional
@@ -261,7 +261,7 @@ class DCSVC(KernelClassifier):
             if name not in _OPTIONS[self.solver]:
                 raise ValueError(
                     f"solver_options has {name!r}, which solver={self.solver!r} does "
-                    f"not know; it knows {', '.join(_OPTIONS[self.solver])}"
+                    f"not know; it knows {', '.join(_OPTIONS[self.solver]) or 'none'}"
                 )
         if options.get("init", "libsvm") not in ("libsvm", "zeros"):
             raise ValueError(

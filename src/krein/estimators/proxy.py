@@ -82,9 +82,8 @@ class ProxySVC(KernelClassifier):
         ``new_points="luss"``.
     solver_options : dict, optional
         ``init`` (alpha to start from), ``oracle`` (``"quadrature"`` or ``"eigh"``: one
-        eigendecomposition per step, as published), ``on_interrupt`` (``"return"``:
-        Ctrl-C gives the best feasible point); options of the published solvers, such
-        as ``stop``, ``domain``, ``line_search``, ``prune``, ``smoothing`` (see
+        eigendecomposition per step, as published); options of the published solvers,
+        such as ``stop``, ``domain``, ``line_search``, ``prune`` (see
         `krein.published`).
     tol : float
         Certified gap to reach, relative to f(alpha) - f(0).

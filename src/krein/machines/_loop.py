@@ -2,12 +2,11 @@
 
 A solver is a generator that yields an `Iterate` per step, the starting point first;
 `run` consumes it. State lives in the generator, so that the rules for time, history,
-divergence, interruption and the best point are written once.
+divergence and the best point are written once.
 """
 
 from __future__ import annotations
 
-import functools
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,8 +39,8 @@ class Iterate:
         The bound from the other side, where there is one.
     stop : {"converged", "diverged"} or None
         A solver's own (published) rule; None leaves it to the certificate.
-    watched : float, optional
-        What ``stop="change"`` watches; `value` unless given.
+    watches_bound : bool
+        ``stop="change"`` watches `bound`, not `value`.
     facts : mapping
         Further numbers for the history, such as ``size``.
     info : mapping
@@ -53,9 +52,34 @@ class Iterate:
     certificate: Certificate
     bound: float = float("nan")
     stop: Literal["converged", "diverged"] | None = None
-    watched: float | None = None
+    watches_bound: bool = False
     facts: Mapping[str, float] = field(default_factory=dict)
     info: Mapping[str, Any] = field(default_factory=dict)
+
+    def times(self, size: float) -> Iterate:
+        """Return it in other units: the point, the objective and its gap times `size`.
+
+        Parameters
+        ----------
+        size : float
+            Old unit over new unit.
+        """
+        old = self.certificate
+        certificate = Certificate(old.kind, old.value * size, old.relative)
+        x, value, bound = self.x * size, self.value * size, self.bound * size
+        return replace(self, x=x, value=value, certificate=certificate, bound=bound)
+
+
+Steps = Callable[..., Iterator[Iterate]]
+
+
+def in_units(steps: Steps, problem: Any, x0: Array | None) -> Iterator[Iterate]:
+    """Iterates of ``problem.unit()`` by `steps`, in the units of the problem."""
+    unit, size = problem.unit()
+    if size == 1.0:
+        return steps(problem, x0)
+    start = None if x0 is None else x0 / size
+    return (iterate.times(size) for iterate in steps(unit, start))
 
 
 def run(
@@ -64,7 +88,6 @@ def run(
     tol: float,
     max_iter: int,
     callback: Callable[[Iterate], bool | None] | None = None,
-    on_interrupt: Literal["raise", "return"] = "raise",
     stop: Stop = "gap",
     keep: Literal["best", "last"] = "best",
 ) -> Result:
@@ -81,13 +104,10 @@ def run(
     callback : callable, optional
         Called with every iterate, outside the clock; a true answer stops the run
         with status ``"interrupted"``.
-    on_interrupt : {"raise", "return"}
-        What Ctrl-C does between two steps: raise, or return the best point so far
-        with status ``"interrupted"``.
     stop : {"gap", "change"}
         ``"change"``, the rule of the papers: the run has converged when `value` (where
-        a solver says so, another ``Iterate.watched``) changed by less than `tol` of
-        itself. That says nothing about the distance to the optimum.
+        a solver says so, its bound) changed by less than `tol` of itself. That says
+        nothing about the distance to the optimum.
     keep : {"best", "last"}
         ``"last"`` returns the last point, as published algorithms do whose certificate
         need not improve; the best one is returned all the same after divergence.
@@ -99,12 +119,7 @@ def run(
     if stop not in ("gap", "change"):
         raise ValueError(f"stop must be 'gap' or 'change', got {stop!r}")
     progress = _Progress(tol, max_iter, stop, callback)
-    try:
-        progress.follow(iterates)
-    except KeyboardInterrupt:
-        if on_interrupt == "raise" or progress.best is None:
-            raise
-        progress.status = "interrupted"
+    progress.follow(iterates)
     return progress.result(keep)
 
 
@@ -138,7 +153,8 @@ class _Progress:
             return True
         _record(self.history, iterate, seconds)
         before, self.last = self.last, iterate
-        if self.best is None or not _worse(iterate, self.best):
+        relative = iterate.certificate.relative
+        if self.best is None or not relative > self.best.certificate.relative:
             self.best = iterate
         ended = self._verdict(iterate, before)
         if ended is None:
@@ -176,15 +192,9 @@ class _Progress:
         )
 
 
-def _worse(iterate: Iterate, best: Iterate) -> bool:
-    return iterate.certificate.relative > best.certificate.relative
-
-
 def _unchanged(iterate: Iterate, before: Iterate, tol: float) -> bool:
     """Tell whether the watched objective changed by less than `tol` of itself."""
-    new, old = (
-        it.value if it.watched is None else it.watched for it in (iterate, before)
-    )
+    new, old = (it.bound if it.watches_bound else it.value for it in (iterate, before))
     return abs(new - old) < tol * abs(old)
 
 
@@ -216,39 +226,3 @@ def report(iterate: Iterate) -> None:
         f"objective {iterate.value:.8g}  bound {iterate.bound:.8g}  "
         f"relative {iterate.certificate.kind} {iterate.certificate.relative:.2g}\n"
     )
-
-
-# --------------------------------------------------------------------------------------
-
-
-def in_units(solver: Callable[..., Result]) -> Callable[..., Result]:
-    """Solve ``problem.unit()`` and bring the result back to the problem's units."""
-
-    @functools.wraps(solver)
-    def scaled(problem: Any, x0: Any = None, **options: Any) -> Result:
-        unit, size = problem.unit()
-        if size == 1.0:
-            return solver(problem, x0, **options)
-        result = solver(unit, None if x0 is None else x0 / size, **options)
-        old = result.certificate
-        return replace(
-            result,
-            x=result.x * size,
-            value=result.value * size,
-            certificate=Certificate(old.kind, old.value * size, old.relative),
-            history=_rescaled(result.history, size),
-        )
-
-    return scaled
-
-
-def _rescaled(history: History, size: float) -> History:
-    """History with values, bounds and gaps times `size`."""
-    new = History()
-    columns = {
-        name: history[name] * (size if name in ("value", "bound", "gap") else 1.0)
-        for name in history
-    }
-    for row in range(history.n_rows):
-        new.record(**{name: column[row] for name, column in columns.items()})
-    return new

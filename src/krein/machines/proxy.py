@@ -25,6 +25,7 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array, power_of_two
+from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox
 from krein.machines.quadrature import DiagonalPlusLowRank, RankOnePositivePart
 from krein.result import Certificate
@@ -150,7 +151,7 @@ class ProxySVM:
     def _norm(self) -> float:
         return float(np.abs(self.spectrum.eigenvalues).max(initial=0.0))
 
-    @cached_property
+    @property
     def lipschitz(self) -> float:
         """Lipschitz constant of the gradient, Theorem 2 of Ying et al.
 
@@ -158,11 +159,10 @@ class ProxySVM:
         sum_i C_i^2 / w_i / rho) / min w``.
         """
         root = self.spectrum.sqrt_weight
+        least = 1.0 if root is None else float(root.min()) ** 2
         largest = max(0.0, float(self.spectrum.eigenvalues.max(initial=0.0)))
-        if root is None:
-            return largest + float(self.box.upper @ self.box.upper) / self.rho
-        reach = float(np.sum((self.box.upper / root) ** 2))
-        return (largest + reach / self.rho) / float(root.min()) ** 2
+        reach = float(np.sum((self.box.upper * self.scale) ** 2))
+        return (largest + reach / self.rho) / least
 
     # ------------------------------------------------------------------- coordinates
 
@@ -232,6 +232,14 @@ class ProxySVM:
         """
         error, worth = self.rounding(a)
         return relative_gap(self.domain.gap(a, gradient, error) + worth, rise)
+
+    def iterate(
+        self, a: Array, rise: float, gradient: Array, **facts: float
+    ) -> Iterate:
+        """Return the iterate at `a`, certified by its own gradient."""
+        certificate = self.certificate(a, rise, gradient)
+        value = self.constant + rise
+        return Iterate(a, value, certificate, value + certificate.value, facts=facts)
 
     def rounding(self, a: Array) -> tuple[Array, float]:
         """Bounds on the rounding errors of the gradient, and of f itself.

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -33,7 +33,6 @@ _FEW = 100  # variables up to which a second-order step costs next to nothing
 _PATIENCE = 15  # steps without progress or a better gap before the method gives up
 
 
-@in_units
 def second_order(
     problem: ProxySVM,
     x0: Array | None = None,
@@ -41,7 +40,6 @@ def second_order(
     tol: float = 1e-6,
     max_iter: int = 200,
     callback: Callable[[Iterate], bool | None] | None = None,
-    on_interrupt: Literal["raise", "return"] = "raise",
 ) -> Result:
     """Maximise f to a certified relative gap.
 
@@ -55,7 +53,7 @@ def second_order(
         Certified gap over f - f(0) to be reached.
     max_iter : int
         Largest number of second-order steps.
-    callback, on_interrupt
+    callback : callable, optional
         See `krein.machines._loop.run`.
 
     Returns
@@ -64,14 +62,10 @@ def second_order(
         ``history`` has ``size`` (variables in the model), ``factorizations`` and
         ``hessian`` (1 where the curvature was computed anew).
     """
-    iterates = _iterates(problem, x0, tol)
-    return run(
-        beyond(iterates, tol) if problem.domain.n <= _FEW else iterates,
-        tol=tol,
-        max_iter=max_iter,
-        callback=callback,
-        on_interrupt=on_interrupt,
-    )
+    iterates = in_units(partial(_iterates, tol=tol), problem, x0)
+    if problem.domain.n <= _FEW:
+        iterates = beyond(iterates, tol)
+    return run(iterates, tol=tol, max_iter=max_iter, callback=callback)
 
 
 @dataclass(frozen=True)
@@ -108,11 +102,7 @@ class _Point:
         return low | high
 
     def iterate(self, **facts: float) -> Iterate:
-        problem = self.problem
-        certificate = problem.certificate(self.a, self.rise, self.gradient)
-        value = problem.constant + self.rise
-        bound = value + certificate.value
-        return Iterate(self.a, value, certificate, bound, facts=facts)
+        return self.problem.iterate(self.a, self.rise, self.gradient, **facts)
 
 
 def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Iterate]:
