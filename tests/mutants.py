@@ -88,7 +88,7 @@ MUTANTS = [
            "tests/estimators/test_cpd.py tests/estimators/test_logistic.py"),
     Mutant("machines/proxy.py", "1.0 - self.spread * self.scale * outputs",
            "1.0 - self.scale * outputs", "tests/machines/test_proxy.py"),
-    Mutant("machines/nodes.py", "kappa = 1.0 - (2.0 / np.pi)",
+    Mutant("machines/quadrature.py", "kappa = 1.0 - (2.0 / np.pi)",
            "kappa = 1.0 - (1.0 / np.pi)", "tests/machines/test_quadrature.py"),
     Mutant("machines/cpd.py", "return self.lam * float(c @ (f - self.null @ b))",
            "return 0.5 * self.lam * float(c @ (f - self.null @ b))",

@@ -19,9 +19,8 @@ from scipy.optimize import brentq
 from krein.arrays import Array
 from krein.machines._loop import Iterate, beyond, in_units, run
 from krein.machines.box import QuadraticModel
-from krein.machines.nodes import COARSE
 from krein.machines.proxy import ProxySVM
-from krein.machines.quadrature import RankOnePositivePart
+from krein.machines.quadrature import COARSE, RankOnePositivePart
 from krein.result import Result
 
 _MARGIN = 0.1  # share of the bound variables that may become free in the model

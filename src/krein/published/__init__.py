@@ -153,8 +153,9 @@ def accpm(
     Result
         ``history["size"]``: cuts in use; ``history["evaluations"]``: gradients so far.
         The run also ends (status ``"max_iter"``, fewer steps) when the polytope has
-        become too thin for double precision, often before a `tol` of 1e-6. With ``stop="change"`` the objective at
-        the centres is watched, which goes up and down.
+        become too thin for double precision, often before a `tol` of 1e-6. With
+        ``stop="change"`` the objective at the centres is watched, which goes up and
+        down.
 
     Examples
     --------
