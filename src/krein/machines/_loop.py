@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
@@ -55,31 +55,6 @@ class Iterate:
     watches_bound: bool = False
     facts: Mapping[str, float] = field(default_factory=dict)
     info: Mapping[str, Any] = field(default_factory=dict)
-
-    def times(self, size: float) -> Iterate:
-        """Return it in other units: the point, the objective and its gap times `size`.
-
-        Parameters
-        ----------
-        size : float
-            Old unit over new unit.
-        """
-        old = self.certificate
-        certificate = Certificate(old.kind, old.value * size, old.relative)
-        x, value, bound = self.x * size, self.value * size, self.bound * size
-        return replace(self, x=x, value=value, certificate=certificate, bound=bound)
-
-
-Steps = Callable[..., Iterator[Iterate]]
-
-
-def in_units(steps: Steps, problem: Any, x0: Array | None) -> Iterator[Iterate]:
-    """Iterates of ``problem.unit()`` by `steps`, in the units of the problem."""
-    unit, size = problem.unit()
-    if size == 1.0:
-        return steps(problem, x0)
-    start = None if x0 is None else x0 / size
-    return (iterate.times(size) for iterate in steps(unit, start))
 
 
 def run(

@@ -17,14 +17,13 @@ weights equal repetition.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import scipy.linalg
 
-from krein.arrays import Array, power_of_two
+from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox
 from krein.machines.quadrature import DiagonalPlusLowRank, RankOnePositivePart
@@ -36,8 +35,6 @@ _EPS = float(np.finfo(np.float64).eps)
 # eigendecomposition come on top.
 _QUADRATURE = 1.2e-14
 _ROWS = 256  # of a Hessian at once
-# Eigenvalues of this size need no other unit.
-_MODERATE = 1e6
 
 
 class ProxySVM:
@@ -100,27 +97,6 @@ class ProxySVM:
         self.part = RankOnePositivePart(d if self.full else np.append(d, 0.0))
         self.spread = 2.0 * np.sqrt(self.rho)
 
-    def unit(self) -> tuple[ProxySVM, float]:
-        """Return the problem in units where A is near 1, and the size of its points.
-
-        With A = s A' the problem for K0 / s, C s and rho s^3 has the points ``s a`` and
-        the values ``s f``. Problems of ordinary size are returned as they are.
-        """
-        d = self.spectrum.eigenvalues
-        reach = float(np.linalg.norm(np.abs(self.scale) * self.domain.upper))
-        reach = min(reach, self.radius) / self.spread
-        largest = max(float(np.abs(d).max(initial=0.0)), reach * reach)
-        if not 0.0 < largest < np.inf or 1 / _MODERATE <= largest <= _MODERATE:
-            return self, 1.0
-        # rho s^3 and the constant rho s^3 ||d / s||^2 must stay numbers.
-        energy = self.rho * float(d @ d)
-        most = min(np.cbrt(1e300 / self.rho), 1e300 / max(energy, 1e-300))
-        s = power_of_two(min(largest, most))
-        spectrum = replace(self.spectrum, eigenvalues=d / s)
-        box = BalancedBox(self.box.upper * s, self.box.y)
-        rho = self.rho * s * s * s
-        return ProxySVM(spectrum, box, rho, oracle=self.oracle), 1.0 / s
-
     # --------------------------------------------------------------------- constants
 
     @cached_property
@@ -148,7 +124,8 @@ class ProxySVM:
         return unit * float(t) * (1 + 1e-9)
 
     @cached_property
-    def _norm(self) -> float:
+    def norm(self) -> float:
+        """Largest magnitude of an eigenvalue of K0."""
         return float(np.abs(self.spectrum.eigenvalues).max(initial=0.0))
 
     @property
@@ -250,7 +227,7 @@ class ProxySVM:
         """
         v = self.scale * a
         z2 = float(v @ v) / self.spread**2
-        norm = self._norm + z2
+        norm = self.norm + z2
         share = _QUADRATURE + 4.0 * _EPS * np.sqrt(self.box.n)
         error = share * norm * np.sqrt(z2) * self.spread * np.abs(self.scale)
         return error + _EPS, 2.0 * share * self.rho * norm * z2 + _EPS * float(a.sum())
@@ -292,17 +269,20 @@ class ProxySVM:
     ) -> Array:
         """Block of the Hessian as two symmetric products, of what is added and not."""
         n, dtype = self.box.n, U.dtype
+        size = float(jacobian.diagonal.max()) or 1.0  # single precision has no range
+        unit = 1.0 / np.sqrt(size)
         B = np.empty((n + jacobian.plus.shape[0], rows.size), dtype)
         U.T.take(rows, axis=1, out=B[:n], mode="clip")
         B[:n] *= self.scale[rows].astype(dtype)
-        minus = jacobian.minus.astype(dtype, copy=False) @ B[:n]
-        np.matmul(jacobian.plus.astype(dtype, copy=False), B[:n], out=B[n:])
-        root = np.sqrt(np.maximum(jacobian.diagonal, 0.0))
+        minus = (unit * jacobian.minus).astype(dtype, copy=False) @ B[:n]
+        np.matmul((unit * jacobian.plus).astype(dtype, copy=False), B[:n], out=B[n:])
+        root = unit * np.sqrt(np.maximum(jacobian.diagonal, 0.0))
         B[:n] *= root.astype(dtype)[:, None]
         S, H = B.T @ B, np.empty((rows.size, rows.size))
         for i in range(0, rows.size, _ROWS):  # no third matrix
             some = slice(i, i + _ROWS)
             np.subtract(S[some], minus[:, some].T @ minus, out=H[some])
+        H *= size
         return H
 
     # ------------------------------------------------------------------------- proxy

@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, beyond, in_units, run
+from krein.machines._loop import Iterate, beyond, run
 from krein.machines.box import QuadraticModel
 from krein.machines.proxy import ProxySVM
 from krein.machines.quadrature import COARSE, RankOnePositivePart
@@ -61,7 +61,7 @@ def second_order(
         ``history`` has ``size`` (variables in the model), ``factorizations`` and
         ``hessian`` (1 where the curvature was computed anew).
     """
-    iterates = in_units(partial(_iterates, tol=tol), problem, x0)
+    iterates = _iterates(problem, x0, tol)
     if problem.domain.n <= _FEW:
         iterates = beyond(iterates, tol)
     return run(iterates, tol=tol, max_iter=max_iter, callback=callback)
@@ -263,27 +263,25 @@ def balanced_ray(problem: ProxySVM) -> Array:
     return domain.rebalance(best * direction)
 
 
-class _Gradient:
-    """y times the gradient of f at v = y * a, in single or double precision."""
+def _gradient(problem: ProxySVM, single: bool, size: float) -> Callable[[Array], Array]:
+    """Y times the gradient of f as a function of v = y * a.
 
-    def __init__(self, problem: ProxySVM, dtype: Any) -> None:
-        self.problem, self.y = problem, problem.domain.y
-        self.single = dtype is np.float32 and problem.full
-        root = problem.spectrum.sqrt_weight
-        unit = 1.0 if root is None else 1.0 / root
-        self.into, self.back = unit / problem.spread, unit * problem.spread
-        self.part = problem.part
-        if self.single:
-            self.U = problem.single
-            self.part = RankOnePositivePart(problem.part.d, COARSE)
+    In single precision numbers are divided by `size`, the order of A, so that they stay
+    in its range.
+    """
+    y, root = problem.domain.y, problem.spectrum.sqrt_weight
+    if not single:
+        return lambda v: y * problem.rise_grad(y * v)[1]
+    unit = 1.0 if root is None else 1.0 / root
+    into = unit / (problem.spread * math.sqrt(size))
+    back = unit * (problem.spread * size**1.5)
+    U, part = problem.single, RankOnePositivePart(problem.part.d / size, COARSE)
 
-    def __call__(self, v: Array) -> Array:
-        if self.single:
-            z = (self.into * v).astype(np.float32) @ self.U
-            return self.y - self.back * (self.U @ self.part.gradient(z))
-        z, direction = self.problem.coordinates(self.y * v)
-        p = self.problem.from_coordinates(self.part.gradient(z), direction)
-        return self.y - self.back * p
+    def gradient(v: Array) -> Array:
+        z = (into * v).astype(np.float32) @ U
+        return y - back * (U @ part.gradient(z))
+
+    return gradient
 
 
 def accelerated_steps(
@@ -300,11 +298,13 @@ def accelerated_steps(
     go on while the set changes or the gap falls fast, as it does on well-conditioned
     problems (small rho).
     """
-    domain, gradient = problem.domain, _Gradient(problem, dtype)
-    tol = max(tol, _SINGLE_LIMIT) if gradient.single else tol
+    domain, z = problem.domain, problem.coordinates(a)[0]
+    single = dtype is np.float32 and problem.full
+    gradient = _gradient(problem, single, max(problem.norm, float(z @ z)) or 1.0)
+    tol = max(tol, _SINGLE_LIMIT) if single else tol
     low, high = domain.signed_bounds
     x = point = domain.y * a
-    L = 1.2 * largest_curvature(problem, problem.coordinates(a)[0])
+    L = 1.2 * largest_curvature(problem, z)
     before, g_before = x, np.zeros_like(a)
     t, tau, gap, bound = 1.0, 0.0, np.inf, domain.upper > 0
     # Few variables: second-order steps are cheap, the set may still be rough.

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, Steps, Stop, in_units, run
+from krein.machines._loop import Iterate, Stop, run
 from krein.machines.proxy import ProxySVM
 from krein.result import Result
 from krein.validation import check_similarity
@@ -29,11 +29,11 @@ from krein.validation import check_similarity
 Domain = Literal["cut", "paper"]
 
 
-def proxy_solver(steps: Steps) -> Callable[..., Result]:
+def proxy_solver(steps: Callable[..., Iterator[Iterate]]) -> Callable[..., Result]:
     """Make a solver of a generator ``steps(problem, x0, **options)``; a decorator.
 
     The solver takes ``tol=1e-6``, ``max_iter=10_000``, ``callback`` and ``stop`` of
-    `krein.machines._loop.run` besides, and solves the problem in units.
+    `krein.machines._loop.run` besides.
     """
 
     @functools.wraps(steps)
@@ -47,7 +47,7 @@ def proxy_solver(steps: Steps) -> Callable[..., Result]:
         stop: Stop = "gap",
         **options: Any,
     ) -> Result:
-        iterates = in_units(functools.partial(steps, **options), problem, x0)
+        iterates = steps(problem, x0, **options)
         return run(iterates, tol=tol, max_iter=max_iter, callback=callback, stop=stop)
 
     return solve
