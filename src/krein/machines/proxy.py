@@ -84,7 +84,7 @@ class ProxySVM:
     ) -> None:
         self.spectrum = spectrum
         self.box = box
-        self.rho = float(rho)
+        self.rho, self.spread = float(rho), 2.0 * np.sqrt(float(rho))
         self.oracle = oracle
         root = spectrum.sqrt_weight
         self.scale = box.y if root is None else box.y / root
@@ -95,7 +95,6 @@ class ProxySVM:
         self.domain = BalancedBox(np.minimum(box.upper, bound), box.y)
         d = spectrum.eigenvalues
         self.part = RankOnePositivePart(d if self.full else np.append(d, 0.0))
-        self.spread = 2.0 * np.sqrt(self.rho)
 
     # --------------------------------------------------------------------- constants
 
@@ -113,15 +112,14 @@ class ProxySVM:
         lowest = -float(self.spectrum.eigenvalues.min(initial=0.0))
         # With u = 2 sqrt(rho) t: t^3 = push + lowest t. Newton from above on a convex
         # function: monotone, no safeguard needed.
-        unit = 2.0 * np.sqrt(self.rho)
-        push = float(height) / unit
+        push = float(height) / self.spread
         t = max(np.sqrt(2.0 * lowest), (2.0 * push) ** (1 / 3))
         for _ in range(60):
             step = (t**3 - push - lowest * t) / (3.0 * t * t - lowest)
             t -= step
             if step <= 1e-12 * t:
                 break
-        return unit * float(t) * (1 + 1e-9)
+        return self.spread * float(t) * (1 + 1e-9)
 
     @cached_property
     def norm(self) -> float:

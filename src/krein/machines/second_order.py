@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -58,8 +57,8 @@ def second_order(
     Returns
     -------
     Result
-        ``history`` has ``size`` (variables in the model), ``factorizations`` and
-        ``hessian`` (1 where the curvature was computed anew).
+        ``history`` has ``size`` (variables in the model) and ``hessian`` (1 where the
+        curvature was computed anew).
     """
     iterates = _iterates(problem, x0, tol)
     if problem.domain.n <= _FEW:
@@ -108,11 +107,11 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
     start = balanced_ray(problem) if x0 is None else problem.domain.project(x0)
     point = _Point.at(problem, start)
     yield point.iterate()
-    point = _first_order(problem, point, tol, np.float32, 200 if x0 is None else 60)
+    point = _first_order(problem, point, tol, 200 if x0 is None else 60, True)
     iterate = point.iterate()
     yield iterate
     if tol < iterate.certificate.relative < _SINGLE:  # single precision was the limit
-        point = _first_order(problem, point, tol, np.float64, 60)
+        point = _first_order(problem, point, tol, 60)
         iterate = point.iterate()
         yield iterate
     ridge, best, idle = _RIDGE, iterate.certificate.value, 0
@@ -124,15 +123,13 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
             block = _Block.around(point, accurate=accurate)
         new, full = block.step(point, ridge * block.model.mean)
         if new is None:  # the model is of no use here
-            new, full = _first_order(problem, point, tol, np.float64, 100), False
+            new, full = _first_order(problem, point, tol, 100), False
         elif full:
             ridge *= 0.03
         else:
             ridge = min(max(ridge, 1e-12) * 10.0, 1e-4)
-        count = block.model.n_factorizations
-        facts = {"size": block.rows.size, "factorizations": count, "hessian": fresh}
         gap = iterate.certificate.value
-        iterate = new.iterate(**facts)
+        iterate = new.iterate(size=block.rows.size, hessian=fresh)
         yield iterate
         keep = full and iterate.certificate.value < 0.25 * gap
         accurate = fresh and not keep  # a new Hessian that did not help much
@@ -145,18 +142,11 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
 
 
 def _first_order(
-    problem: ProxySVM, point: _Point, tol: float, dtype: type, steps: int
+    problem: ProxySVM, point: _Point, tol: float, steps: int, single: bool = False
 ) -> _Point:
     """Accelerated steps, kept only if f rises."""
-    a = accelerated_steps(
-        problem,
-        point.a,
-        rise=max(point.rise, 1e-300),
-        tol=tol,
-        max_steps=steps,
-        dtype=dtype,
-    )
-    new = _Point.at(problem, a)
+    rise, single = max(point.rise, 1e-300), single and problem.full
+    new = _Point.at(problem, _accelerated(problem, point.a, rise, tol, steps, single))
     return new if new.rise > point.rise else point
 
 
@@ -187,13 +177,7 @@ class _Block:
         h = self.model.maximise(point.a[rows], point.reduced[rows])
         target = point.a.copy()
         target[rows] = np.clip(target[rows] + h, 0.0, domain.upper[rows])
-        imbalance = abs(float(domain.y @ target))
-        if imbalance > 1e-9 * float(target.sum()):
-            target = domain.project(target)
-        else:
-            target = domain.rebalance(target)
-        direction = target - point.a
-        return _search(point, direction)
+        return _search(point, domain.project(target) - point.a)
 
     def follow(self, old: _Point, new: _Point) -> _Block | None:
         """Keep the model for the next step, unless a variable outside wants to move."""
@@ -284,13 +268,13 @@ def _gradient(problem: ProxySVM, single: bool, size: float) -> Callable[[Array],
     return gradient
 
 
-def accelerated_steps(
-    problem: ProxySVM, a: Array, *, rise: float, tol: float, max_steps: int, dtype: Any
+def _accelerated(
+    problem: ProxySVM, a: Array, rise: float, tol: float, max_steps: int, single: bool
 ) -> Array:
     """FISTA with gradient restarts; ends when its active set is at rest.
 
     From a point `a` of the domain to a point that is as a rule much better; f is not
-    compared. The unit of the gap is `rise` = f(a) - f(0), and `numpy.float32` halves
+    compared. The unit of the gap is `rise` = f(a) - f(0), and single precision halves
     the memory that a step reads.
 
     The step is 1 / L with the largest curvature at the start, raised whenever two
@@ -299,7 +283,6 @@ def accelerated_steps(
     problems (small rho).
     """
     domain, z = problem.domain, problem.coordinates(a)[0]
-    single = dtype is np.float32 and problem.full
     gradient = _gradient(problem, single, max(problem.norm, float(z @ z)) or 1.0)
     tol = max(tol, _SINGLE_LIMIT) if single else tol
     low, high = domain.signed_bounds
