@@ -96,8 +96,8 @@ MUTANTS = [
     # solvers
     Mutant("published/difference_of_convex.py", "max(0.0, -float(values[0]))", "0.0",
            "tests/published/test_dc.py"),
-    Mutant("machines/_loop.py", "done = iterate.certificate.relative <= self.tol",
-           "done = iterate.certificate.relative <= 100 * self.tol", "tests/machines"),
+    Mutant("machines/_loop.py", "iterate.certificate.relative <= tol",
+           "iterate.certificate.relative <= 100 * tol", "tests/machines"),
     # estimators
     Mutant("estimators/_training.py", "(values[:, 0] > 0)", "(values[:, 0] >= 1e-3)",
            "tests/estimators/test_training.py"),

@@ -93,82 +93,43 @@ def run(
     """
     if stop not in ("gap", "change"):
         raise ValueError(f"stop must be 'gap' or 'change', got {stop!r}")
-    progress = _Progress(tol, max_iter, stop, callback)
-    progress.follow(iterates)
-    return progress.result(keep)
-
-
-@dataclass
-class _Progress:
-    """What a run knows so far: the best and the last point, the history, the status."""
-
-    tol: float
-    max_iter: int
-    stop: Stop
-    callback: Callable[[Iterate], bool | None] | None
-    best: Iterate | None = None
-    last: Iterate | None = None
+    best = last = None
     status: Status = "max_iter"
-    n_iter: int = -1
-    history: History = field(default_factory=History)
-
-    def follow(self, iterates: Iterable[Iterate]) -> None:
-        """Take iterates until the run ends; the clock stands still in between."""
-        seconds, started = 0.0, time.perf_counter()
-        for iterate in iterates:
-            seconds += time.perf_counter() - started
-            if self._ends_at(iterate, seconds):
-                return
-            started = time.perf_counter()
-
-    def _ends_at(self, iterate: Iterate, seconds: float) -> bool:
-        self.n_iter += 1
+    n_iter, history = 0, History()
+    seconds, started = 0.0, time.perf_counter()
+    for n_iter, iterate in enumerate(iterates):
+        seconds += time.perf_counter() - started
         if not (np.isfinite(iterate.value) and np.isfinite(iterate.x).all()):
-            self.status = "diverged"
-            return True
-        _record(self.history, iterate, seconds)
-        before, self.last = self.last, iterate
+            status = "diverged"
+            break
+        _record(history, iterate, seconds)
+        before, last = last, iterate
         relative = iterate.certificate.relative
-        if self.best is None or not relative > self.best.certificate.relative:
-            self.best = iterate
-        ended = self._verdict(iterate, before)
-        if ended is None:
-            return self.n_iter >= self.max_iter
-        self.status = ended
-        self.best = iterate if ended == "converged" else self.best
-        return True
-
-    def _verdict(self, iterate: Iterate, before: Iterate | None) -> Status | None:
-        """How the run ends here, by the solver's own rule or by the one asked for."""
-        if self.callback is not None and self.callback(iterate):
-            return "interrupted"
-        if iterate.stop is not None:
-            return iterate.stop
-        if self.stop == "change":
-            done = before is not None and _unchanged(iterate, before, self.tol)
-        else:
-            done = iterate.certificate.relative <= self.tol
-        return "converged" if done else None
-
-    def result(self, keep: Literal["best", "last"]) -> Result:
-        """Return the last point, or the best one by certificate."""
-        last = keep == "last" and self.status != "diverged"
-        chosen = self.last if last else self.best
-        if chosen is None:
-            raise ValueError("the starting point of the solver is not finite")
-        return Result(
-            x=chosen.x,
-            value=chosen.value,
-            certificate=chosen.certificate,
-            status=self.status,
-            n_iter=max(self.n_iter, 0),
-            history=self.history,
-            info=dict(chosen.info),
-        )
+        if best is None or not relative > best.certificate.relative:
+            best = iterate
+        if callback is not None and callback(iterate):
+            status = "interrupted"
+        elif iterate.stop is not None:
+            status = iterate.stop
+        elif _reached(iterate, before, tol, stop):
+            status = "converged"
+        if status != "max_iter" or n_iter >= max_iter:
+            best = iterate if status == "converged" else best
+            break
+        started = time.perf_counter()
+    chosen = last if keep == "last" and status != "diverged" else best
+    if chosen is None:
+        raise ValueError("the starting point of the solver is not finite")
+    found = chosen.x, chosen.value, chosen.certificate
+    return Result(*found, status, n_iter, history, dict(chosen.info))
 
 
-def _unchanged(iterate: Iterate, before: Iterate, tol: float) -> bool:
-    """Tell whether the watched objective changed by less than `tol` of itself."""
+def _reached(iterate: Iterate, before: Iterate | None, tol: float, stop: Stop) -> bool:
+    """Tell whether the gap is small enough, or what is watched hardly changed."""
+    if stop == "gap":
+        return iterate.certificate.relative <= tol
+    if before is None:
+        return False
     new, old = (it.bound if it.watches_bound else it.value for it in (iterate, before))
     return abs(new - old) < tol * abs(old)
 

@@ -189,11 +189,8 @@ class ProxySVM:
 
     def _rise_grad_eigh(self, a: Array) -> tuple[float, Array]:
         v = self.scale * a
-        A = np.outer(v, v / (4 * self.rho))
-        A += self._weighted
-        values, U = scipy.linalg.eigh(
-            A.T, driver="evd", overwrite_a=True, check_finite=False
-        )
+        A = self._weighted + np.outer(v, v / (4 * self.rho))
+        values, U = scipy.linalg.eigh(A, driver="evd", check_finite=False)
         positive = np.maximum(values, 0.0)
         before = np.maximum(self.spectrum.eigenvalues, 0.0)
         rise = float(a.sum()) - self.rho * float(positive @ positive - before @ before)
@@ -289,7 +286,18 @@ class ProxySVM:
         """K*(a), n x n, PSD and symmetric, without another eigendecomposition."""
         z, direction = self.coordinates(a)
         part = self.part.positive_part(z)
-        return _assemble(self.spectrum, part, direction)
+        U = self.spectrum.eigenvectors
+        if direction is not None:
+            U = np.column_stack([U, direction])
+        U = rescale(U, self.spectrum.sqrt_weight, invert=True)
+        kept = part.diagonal > 0.0
+        B = U[:, kept] * np.sqrt(part.diagonal[kept])
+        K = B @ B.T
+        del B
+        plus, minus = U @ part.plus.T, U @ part.minus.T
+        K += plus @ plus.T
+        K -= minus @ minus.T
+        return K
 
     def outputs(self, a: Array) -> Array:
         """K*(a) v, the values of the decision function on the training points."""
@@ -301,21 +309,3 @@ def relative_gap(gap: float, rise: float) -> Certificate:
     if gap == 0.0:
         return Certificate("gap", 0.0, 0.0)
     return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
-
-
-def _assemble(
-    spectrum: Spectrum, part: DiagonalPlusLowRank, direction: Array | None
-) -> Array:
-    """U M U' for M diagonal plus low rank, weights divided out."""
-    U = spectrum.eigenvectors
-    if direction is not None:
-        U = np.column_stack([U, direction])
-    U = rescale(U, spectrum.sqrt_weight, invert=True)
-    kept = part.diagonal > 0.0
-    B = U[:, kept] * np.sqrt(part.diagonal[kept])
-    K = B @ B.T
-    del B
-    plus, minus = U @ part.plus.T, U @ part.minus.T
-    K += plus @ plus.T
-    K -= minus @ minus.T
-    return K

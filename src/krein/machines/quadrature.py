@@ -127,9 +127,14 @@ class _State:
         self.q0, self.q1 = float(z @ z), float(table.d @ z2)
 
     def diagonal(self) -> Array:
-        """Diagonal of the Jacobian without its tail."""
-        bends = self.bends(self.re, self.im)
-        return self.table.positive + 0.5 * self.q0 + bends @ self.table.resolvents
+        """Diagonal of the Jacobian; times z it is the gradient."""
+        table, q0 = self.table, self.q0
+        tail = 0.5 * table.kappa
+        diagonal = self.bends(self.re, self.im) @ table.resolvents
+        diagonal += table.positive
+        diagonal += (tail * q0) * table.d
+        diagonal += 0.5 * q0 + tail * (self.q1 + q0 * q0)
+        return diagonal
 
     def bends(self, re: Array, im: Array) -> Array:
         """What the rows of the resolvents are multiplied by in the diagonal."""
@@ -139,14 +144,7 @@ class _State:
         return np.concatenate([weight * im, weight * (re * F + squares)])
 
     def gradient(self) -> Array:
-        table, q0 = self.table, self.q0
-        tail = 0.5 * table.kappa
-        p = self.bends(self.re, self.im) @ table.resolvents
-        p += table.positive
-        p += (tail * q0) * table.d
-        p += 0.5 * q0 + tail * (self.q1 + q0 * q0)
-        p *= self.z
-        return p
+        return self.diagonal() * self.z
 
     def along(self, s: float) -> float:
         """z'p(sz), of which the resolvents' part is in F: O(1) a node."""
@@ -338,8 +336,6 @@ class RankOnePositivePart:
         """
         state = self._state(z)
         table, kappa, q0 = state.table, state.table.kappa, state.q0
-        diagonal = state.diagonal()
-        diagonal += 0.5 * kappa * (q0 * table.d + state.q1 + q0 * q0)
         stride, weak = (1, _NEGLIGIBLE) if accurate else (_STRIDE, _WEAK)
         rows = np.arange(0, table.nodes.size, stride)
         F = 1.0 + state.re[rows] + 1j * state.im[rows]
@@ -347,7 +343,7 @@ class RankOnePositivePart:
         # Besides the rule: zz' itself and the tail, outer products of z and Dz.
         head = np.array([[1.0 + 2.0 * kappa * q0, kappa], [kappa, 0.0]])
         low_rank = _low_rank(state, rows, gamma / (F * F), head, weak)
-        return DiagonalPlusLowRank(table.scale * diagonal, *low_rank)
+        return DiagonalPlusLowRank(table.scale * state.diagonal(), *low_rank)
 
     def positive_part(self, z: Array) -> DiagonalPlusLowRank:
         """Return ``(D + zz')_+``; its diagonal part is D_+.

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -163,7 +163,7 @@ def _newton_steps(problem: CPDMatrices) -> Iterator[Iterate]:
             s = _first_violators(problem) if first else problem.violators(*old)
             step = problem.newton(s)
         except np.linalg.LinAlgError:
-            yield _iterate(problem, old, bound, "diverged")
+            yield _iterate(problem, old, bound, stop="diverged")
             return
         point = _halved(problem, step, old, at_old)
         if point is None:
@@ -171,7 +171,7 @@ def _newton_steps(problem: CPDMatrices) -> Iterator[Iterate]:
         at_old = problem.value(*point)
         bound = max(bound, problem.dual(step[0]))
         if np.array_equal(problem.violators(*point), s):
-            yield _iterate(problem, point, bound, "converged")
+            yield _iterate(problem, point, bound, stop="converged")
 
 
 def _halved(
@@ -197,17 +197,12 @@ def _first_violators(problem: CPDMatrices) -> np.ndarray:
     return np.flatnonzero(half.x)
 
 
-def _iterate(
-    problem: CPDMatrices,
-    point: Point,
-    bound: float,
-    stop: Literal["converged", "diverged"] | None = None,
-) -> Iterate:
+def _iterate(problem: CPDMatrices, point: Point, bound: float, **how: Any) -> Iterate:
     value = problem.value(*point)
     gap = max(0.0, value - bound)
     certificate = Certificate("gap", gap, gap / max(value, 1e-300))
     info = {"beta": point[1]}
-    return Iterate(point[0], value, certificate, bound, stop=stop, info=info)
+    return Iterate(point[0], value, certificate, bound, info=info, **how)
 
 
 def walder_algorithm_1(

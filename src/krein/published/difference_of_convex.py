@@ -51,9 +51,7 @@ class IndefiniteDual:
 
     def gradient(self, a: Array) -> Array:
         """Return e - Qa: of the maximised form, as `BalancedBox` wants it."""
-        signed = self.domain.y * a
-        support = np.flatnonzero(signed)
-        return 1.0 - self.domain.y * (self.K[:, support] @ signed[support])
+        return 1.0 - self.domain.y * (self.K @ (self.domain.y * a))
 
     def value(self, a: Array, gradient: Array) -> float:
         """Return e'a - a'Qa/2, the maximised form."""

@@ -95,7 +95,7 @@ def smm(
         or `line_search` these are the points.
     """
     steps = _smm_line_search if line_search else _smm
-    return steps(problem, x0, monotone, problem.lipschitz)
+    return steps(Oracle(problem), _start(problem, x0), monotone, problem.lipschitz)
 
 
 def _start(problem: ProxySVM, x0: Array | None) -> Array:
@@ -131,11 +131,8 @@ def _spgm(f: Oracle, a: Array, L: float, largest: float) -> Iterator[Iterate]:
         L *= 0.5 if search else 1.0
 
 
-def _smm(
-    problem: ProxySVM, x0: Array | None, monotone: bool, L: float
-) -> Iterator[Iterate]:
-    f, box = Oracle(problem), problem.box
-    start = a = _start(problem, x0)
+def _smm(f: Oracle, start: Array, monotone: bool, L: float) -> Iterator[Iterate]:
+    box, a = f.problem.box, start
     total, best = np.zeros_like(a), -np.inf
     for k in itertools.count(1):
         rise, g = f(a)
@@ -154,11 +151,10 @@ def _smm(
 
 
 def _smm_line_search(
-    problem: ProxySVM, x0: Array | None, monotone: bool, largest: float
+    f: Oracle, start: Array, monotone: bool, largest: float
 ) -> Iterator[Iterate]:
     """Dual averaging with weights a_k, ``L a_k^2 = A_k + a_k``; L by backtracking."""
-    f, box = Oracle(problem), problem.box
-    start = gamma = beta = _start(problem, x0)
+    box, gamma, beta = f.problem.box, start, start
     rise, g_gamma = f(gamma)
     yield f.iterate(gamma, rise, g_gamma)
     total, A, L = np.zeros_like(start), 0.0, largest / _FIRST

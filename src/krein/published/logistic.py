@@ -26,11 +26,11 @@ def _logistic(
 
 
 def _concave_convex(
-    name: str, K: Any, y: Any, alpha: float, max_iter: int, options: dict[str, Any]
+    name: str, K: Any, y: Any, alpha: float, options: dict[str, Any]
 ) -> Result:
     start, random_state = options.pop("x0", None), options.pop("random_state", 0)
-    intercept = options.pop("fit_intercept", False)
-    problem, spectrum = _logistic(K, y, alpha, intercept)
+    max_iter = options.pop("max_iter", 20)
+    problem, spectrum = _logistic(K, y, alpha, options.pop("fit_intercept", False))
     result = cccp_logistic(
         problem,
         spectrum,
@@ -43,9 +43,7 @@ def _concave_convex(
     return replace(result, x=result.x[:, 0])
 
 
-def cccp_gd(
-    K: Any, y: Any, *, alpha: float = 0.01, max_iter: int = 20, **options: Any
-) -> Result:
+def cccp_gd(K: Any, y: Any, *, alpha: float = 0.01, **options: Any) -> Result:
     """Concave-convex procedure by gradient descent, indefinite logistic regression.
 
     Liu et al., Algorithm 1 with epsilon = 0.0001, for eq. (5):
@@ -60,11 +58,10 @@ def cccp_gd(
         Labels -1 and +1.
     alpha : float
         Penalty, the paper's lambda.
-    max_iter : int
-        Outer steps, the paper's k_max.
     **options
+        ``max_iter=20`` (outer steps, the paper's k_max); ``x0``, ``fit_intercept``;
         ``epsilon, eta, decay, reset_eta, step, tau, max_inner, equations`` of
-        `krein.published.concave_convex.CCCPSettings`; ``x0``, ``fit_intercept``.
+        `krein.published.concave_convex.CCCPSettings`.
 
     Returns
     -------
@@ -79,12 +76,10 @@ def cccp_gd(
     >>> krein.published.cccp_gd(K, [1, 1, -1], alpha=0.1).n_iter
     20
     """
-    return _concave_convex("cccp-gd", K, y, alpha, max_iter, options)
+    return _concave_convex("cccp-gd", K, y, alpha, options)
 
 
-def ccicp_gd(
-    K: Any, y: Any, *, alpha: float = 0.01, max_iter: int = 20, **options: Any
-) -> Result:
+def ccicp_gd(K: Any, y: Any, *, alpha: float = 0.01, **options: Any) -> Result:
     """Concave-inexact-convex procedure with gradient descent (CCICP-GD).
 
     Liu et al., Algorithm 1 with epsilon = 1; the problem is that of `cccp_gd`. With
@@ -93,7 +88,7 @@ def ccicp_gd(
 
     Parameters
     ----------
-    K, y, alpha, max_iter
+    K, y, alpha
         As in `cccp_gd`.
     **options
         As in `cccp_gd`.
@@ -111,12 +106,10 @@ def ccicp_gd(
     >>> result.x.round(3)
     array([ 0.165,  0.071, -0.066])
     """
-    return _concave_convex("ccicp-gd", K, y, alpha, max_iter, options)
+    return _concave_convex("ccicp-gd", K, y, alpha, options)
 
 
-def ccicp_sgd(
-    K: Any, y: Any, *, alpha: float = 0.01, max_iter: int = 20, **options: Any
-) -> Result:
+def ccicp_sgd(K: Any, y: Any, *, alpha: float = 0.01, **options: Any) -> Result:
     """Concave-inexact-convex procedure with stochastic gradients (CCICP-SGD).
 
     Liu et al., Algorithm 1 with eq. (12) and epsilon = 0.0001 (``epsilon=1`` is the
@@ -124,7 +117,7 @@ def ccicp_sgd(
 
     Parameters
     ----------
-    K, y, alpha, max_iter
+    K, y, alpha
         As in `cccp_gd`.
     **options
         As in `cccp_gd`, and ``random_state`` (seed).
@@ -141,7 +134,7 @@ def ccicp_sgd(
     >>> krein.published.ccicp_sgd(K, [1, 1, -1], alpha=0.1).n_iter
     20
     """
-    return _concave_convex("ccicp-sgd", K, y, alpha, max_iter, options)
+    return _concave_convex("ccicp-sgd", K, y, alpha, options)
 
 
 def krein_gd(
