@@ -93,7 +93,8 @@ def run(
     """
     if stop not in ("gap", "change"):
         raise ValueError(f"stop must be 'gap' or 'change', got {stop!r}")
-    best = last = None
+    best: Iterate | None = None
+    last: Iterate | None = None
     status: Status = "max_iter"
     n_iter, history = 0, History()
     seconds, started = 0.0, time.perf_counter()
