@@ -133,11 +133,9 @@ class ProxySVM:
         ``lambda_max(K0) + n C^2 / rho``; with weights ``(lambda_max +
         sum_i C_i^2 / w_i / rho) / min w``.
         """
-        root = self.spectrum.sqrt_weight
-        least = 1.0 if root is None else float(root.min()) ** 2
         largest = max(0.0, float(self.spectrum.eigenvalues.max(initial=0.0)))
         reach = float(np.sum((self.box.upper * self.scale) ** 2))
-        return (largest + reach / self.rho) / least
+        return (largest + reach / self.rho) * float(np.max(self.scale**2))
 
     # ------------------------------------------------------------------- coordinates
 

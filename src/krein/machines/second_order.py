@@ -243,15 +243,17 @@ def balanced_ray(problem: ProxySVM) -> Array:
     low = 1.0
     while slope(low) < 0.0:
         low *= 0.1
-    best = 1.0 if low == 1.0 else brentq(slope, low, 10.0 * low, rtol=1e-3)
+    best = 1.0 if low == 1.0 else brentq(slope, low, 10.0 * low, rtol=1e-2)
     return domain.rebalance(best * direction)
 
 
-def _gradient(problem: ProxySVM, single: bool, size: float) -> Callable[[Array], Array]:
-    """Y times the gradient of f as a function of v = y * a.
+def _gradient(
+    problem: ProxySVM, part: RankOnePositivePart, size: float, single: bool
+) -> Callable[[Array], Array]:
+    """Gradient of f times y, as a function of v = y * a.
 
-    In single precision numbers are divided by `size`, the order of A, so that they stay
-    in its range.
+    In single precision numbers are those of `part`, divided by `size`, so that they
+    stay in its range.
     """
     y, root = problem.domain.y, problem.spectrum.sqrt_weight
     if not single:
@@ -259,7 +261,7 @@ def _gradient(problem: ProxySVM, single: bool, size: float) -> Callable[[Array],
     unit = 1.0 if root is None else 1.0 / root
     into = unit / (problem.spread * math.sqrt(size))
     back = unit * (problem.spread * size**1.5)
-    U, part = problem.single, RankOnePositivePart(problem.part.d / size, COARSE)
+    U = problem.single
 
     def gradient(v: Array) -> Array:
         z = (into * v).astype(np.float32) @ U
@@ -283,11 +285,15 @@ def _accelerated(
     problems (small rho).
     """
     domain, z = problem.domain, problem.coordinates(a)[0]
-    gradient = _gradient(problem, single, max(problem.norm, float(z @ z)) or 1.0)
+    size = max(problem.norm, float(z @ z)) or 1.0
+    part = RankOnePositivePart(problem.part.d / size, COARSE)
+    gradient = _gradient(problem, part, size, single)
     tol = max(tol, _SINGLE_LIMIT) if single else tol
     low, high = domain.signed_bounds
     x = point = domain.y * a
-    L = 1.2 * largest_curvature(problem, z)
+    # The coarse rule is right to more digits than L needs.
+    unit = size * float(np.max(problem.scale**2))  # 1 / weight
+    L = 1.2 * unit * largest_curvature(part, z / math.sqrt(size))
     before, g_before = x, np.zeros_like(a)
     t, tau, gap, bound = 1.0, 0.0, np.inf, domain.upper > 0
     # Few variables: second-order steps are cheap, the set may still be rough.
@@ -333,13 +339,10 @@ def _pays(gap: float, before: float, tol: float, bound: np.ndarray) -> bool:
     return bool(left < min(100.0, 0.1 * bound.size) * (1.0 - np.mean(bound)) ** 2)
 
 
-def largest_curvature(problem: ProxySVM, z: Array) -> float:
-    """Largest eigenvalue of the Hessian of -f, by the power method in O(n) steps."""
-    jacobian = problem.part.jacobian(z)
+def largest_curvature(part: RankOnePositivePart, z: Array) -> float:
+    """Largest eigenvalue of the Jacobian, by the power method in O(n) steps."""
+    jacobian = part.jacobian(z)
     x = np.abs(jacobian.diagonal) + np.abs(z)
-    value = 0.0
     for _ in range(8):
         x = jacobian @ (x / np.linalg.norm(x))
-        value = float(np.linalg.norm(x))
-    root = problem.spectrum.sqrt_weight
-    return value if root is None else value / float(root.min()) ** 2
+    return float(np.linalg.norm(x))
