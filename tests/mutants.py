@@ -82,7 +82,7 @@ MUTANTS = [
            "tests/estimators/test_cpd.py tests/estimators/test_logistic.py"),
     Mutant("machines/proxy.py", "1.0 - self.spread * self.scale * outputs",
            "1.0 - self.scale * outputs", "tests/machines/test_proxy.py"),
-    Mutant("machines/nodes.py", "kappa = 1.0 - (2.0 / np.pi)",
+    Mutant("machines/quadrature.py", "kappa = 1.0 - (2.0 / np.pi)",
            "kappa = 1.0 - (1.0 / np.pi)", "tests/machines/test_quadrature.py"),
     Mutant("machines/cpd.py", "return self.lam * float(c @ (f - self.null @ b))",
            "return 0.5 * self.lam * float(c @ (f - self.null @ b))",
@@ -90,8 +90,8 @@ MUTANTS = [
     # solvers
     Mutant("published/difference_of_convex.py", "max(0.0, -float(values[0]))", "0.0",
            "tests/published/test_dc.py"),
-    Mutant("machines/_loop.py", "done = iterate.certificate.relative <= self.tol",
-           "done = iterate.certificate.relative <= 100 * self.tol", "tests/machines"),
+    Mutant("machines/_loop.py", "iterate.certificate.relative <= tol",
+           "iterate.certificate.relative <= 100 * tol", "tests/machines"),
     # estimators
     Mutant("estimators/_training.py", "(values[:, 0] > 0)", "(values[:, 0] >= 1e-3)",
            "tests/estimators/test_training.py"),

@@ -38,8 +38,7 @@ _NAMES = {
         "msm_kernel multiquadric_kernel needleman_wunsch_kernel "
         "optimal_assignment_kernel polynomial_kernel rbf_kernel register_kernel "
         "sigmoid_kernel smith_waterman_kernel stein_kernel tanimoto_kernel "
-        "thin_plate_kernel tl1_kernel twe_kernel "
-        "wasserstein_1d_kernel wl_kernel"
+        "thin_plate_kernel tl1_kernel twe_kernel wasserstein_1d_kernel wl_kernel"
     ),
     "krein.comparison": "Comparison KernelComparison compare list_methods",
     "krein.comparison.yardsticks": (
@@ -48,7 +47,6 @@ _NAMES = {
     "krein.diagnostics": "Diagnosis Finding diagnose",
     "krein.splitting": "SimilarityGroupSplit similarity_groups split_kernel",
     "krein.repair": "Repaired nearest_psd",
-    "krein.machines.unbounded": "unbounded_direction",
     "krein.files.data_sets": "list_datasets load_dataset",
     "krein.files.sources": "FormatError Named",
     "krein.files.hit_table": "read_hits",

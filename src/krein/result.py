@@ -191,17 +191,6 @@ class Result:
             f"tol: {self.certificate.relative:.2g})"
         )
 
-    def _repr_html_(self) -> str:
-        rows = {
-            "status": self.status,
-            "iterations": str(self.n_iter),
-            "objective": f"{self.value:.8g}",
-            self.certificate.kind: f"{self.certificate.value:.3g}",
-            "relative": f"{self.certificate.relative:.3g}",
-        }
-        cells = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in rows.items())
-        return f"<table><caption>krein Result</caption>{cells}</table>"
-
     def plot(
         self, x: Literal["iteration", "seconds"] = "iteration", ax: Any = None
     ) -> Any:
@@ -218,12 +207,22 @@ class Result:
         -------
         ndarray of two matplotlib Axes
         """
-        from krein.result import plot_history
+        if x not in ("iteration", "seconds"):
+            raise ValueError(f"x must be 'iteration' or 'seconds', got {x!r}")
+        history = self.history
+        if history.n_rows == 0:
+            raise ValueError("this result has no history: its solver recorded no steps")
+        axes = new_axes(2, figsize=(9, 3)) if ax is None else ax
+        at = np.arange(history.n_rows) if x == "iteration" else history["seconds"]
+        for column, colour in (("value", _POSITIVE), ("bound", _NEGATIVE)):
+            if column in history:
+                axes[0].plot(at, history[column], color=colour, label=column)
+        axes[0].set(xlabel=x, title="objective")
+        axes[0].legend(frameon=False)
+        axes[1].plot(at, history["relative"], color=_POSITIVE)
+        axes[1].set(xlabel=x, title=f"relative {self.certificate.kind}", yscale="log")
+        return axes
 
-        return plot_history(self, x=x, axes=ax)
-
-
-__all__ = ["plot_history", "plot_intervals", "plot_landscape", "plot_spectrum"]
 
 _POSITIVE, _NEGATIVE, _BAND = "#2a6f97", "#c1121f", "#c9c9c9"
 
@@ -270,71 +269,6 @@ def plot_spectrum(
         ax.set_yscale("symlog", linthresh=largest * 1e-4)
     ax.set(xlabel="rank", ylabel="eigenvalue", title="Spectrum of the similarity")
     ax.legend(frameon=False)
-    return ax
-
-
-def plot_history(result: Any, *, x: str = "iteration", axes: Any = None) -> Any:
-    """Draw objective and bound, and beside them the relative certificate.
-
-    Parameters
-    ----------
-    result : Result
-        With a history.
-    x : {"iteration", "seconds"}
-        What the horizontal axis counts.
-    axes : sequence of two matplotlib Axes, optional
-        Where to draw; made when not given.
-
-    Returns
-    -------
-    ndarray of two matplotlib Axes
-    """
-    if x not in ("iteration", "seconds"):
-        raise ValueError(f"x must be 'iteration' or 'seconds', got {x!r}")
-    history = result.history
-    if history.n_rows == 0:
-        raise ValueError("this result has no history: its solver recorded no steps")
-    axes = new_axes(2, figsize=(9, 3)) if axes is None else axes
-    at = np.arange(history.n_rows) if x == "iteration" else history["seconds"]
-    for column, colour in (("value", _POSITIVE), ("bound", _NEGATIVE)):
-        if column in history:
-            axes[0].plot(at, history[column], color=colour, label=column)
-    axes[0].set(xlabel=x, title="objective")
-    axes[0].legend(frameon=False)
-    axes[1].plot(at, history["relative"], color=_POSITIVE)
-    axes[1].set(xlabel=x, title=f"relative {result.certificate.kind}", yscale="log")
-    return axes
-
-
-def plot_landscape(cv_results: dict[str, Any], ax: Any = None) -> Any:
-    """Draw the scores of a search over methods and C, members of the model marked.
-
-    Parameters
-    ----------
-    cv_results : dict
-        `cv_results_` of `SpectrumSVCCV`.
-    ax : matplotlib Axes, optional
-        Where to draw; made when not given.
-
-    Returns
-    -------
-    matplotlib Axes
-    """
-    ax = new_axes() if ax is None else ax
-    methods = list(dict.fromkeys(cv_results["param_method"]))
-    Cs = np.unique(cv_results["param_C"])
-    rows = np.array([methods.index(name) for name in cv_results["param_method"]])
-    columns = np.searchsorted(Cs, cv_results["param_C"])
-    scores = np.full((len(methods), Cs.size), np.nan)  # settings not trained stay blank
-    scores[rows, columns] = cv_results["mean_test_score"]
-    image = ax.imshow(scores, aspect="auto", cmap="viridis", interpolation="nearest")
-    ax.figure.colorbar(image, ax=ax, label="mean score")
-    used = np.asarray(cv_results["weight"]) > 0
-    ax.plot(columns[used], rows[used], "o", color=_NEGATIVE, label="in the model")
-    ax.set_xticks(range(Cs.size), [f"{C:.3g}" for C in Cs])
-    ax.set_yticks(range(len(methods)), methods)
-    ax.set(xlabel="C", ylabel="method", title="Scores out of fold")
-    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     return ax
 
 

@@ -216,7 +216,7 @@ def test_proxy_with_landmarks_on_items_out_of_core(problem, tmp_path):
 def test_proxy_refuses_the_published_rule_with_landmarks(problem):
     X, y = problem
     model = with_landmarks(ProxySVC(kernel="tl1", new_points="luss"), 40)
-    with pytest.raises(ValueError, match="exclude each other"):
+    with pytest.raises(ValueError, match="goes with neither"):
         model.fit(X, y)
 
 

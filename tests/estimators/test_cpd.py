@@ -226,14 +226,6 @@ def test_auto_with_fewer_samples_in_a_fold_than_polynomials(rng, model):
     assert np.array_equal(model.predict(X), y)
 
 
-def test_published_answers_auto_by_the_rule_of_the_paper(moons):
-    """Polynomials are left out where they alone separate the classes (Section 7)."""
-    X, y = moons
-    model = CPDSVC(0.1, polynomial="auto", solver="published")
-    assert model.fit(X, y).polynomial_ == "free"
-    assert model.fit(X, X[:, 0] > 0.5).polynomial_ == "zero"
-
-
 # --------------------------------------------------------------------------- alpha = 0
 
 

@@ -125,7 +125,7 @@ def test_unknown_options_are_refused_with_landmarks_too(rng):
 
 
 def test_luss_and_probabilities_exclude_each_other(data):
-    with pytest.raises(ValueError, match="'luss' and probability=True exclude"):
+    with pytest.raises(ValueError, match="'luss' goes with neither"):
         ProxySVC(new_points="luss", probability=True).fit(*data)
 
 

@@ -209,16 +209,6 @@ def test_model_files(combine, problem, tmp_path):
     assert len(again.members_) == len(model.members_)
 
 
-def test_landscape_is_drawn(problem):
-    K, y = problem
-    model = SpectrumSVCCV().fit(K, y)
-    ax = model.plot()
-    trained = np.asarray(ax.images[0].get_array().filled(np.nan))
-    scores = model.cv_results_["mean_test_score"]
-    np.testing.assert_allclose(np.sort(trained[~np.isnan(trained)]), np.sort(scores))
-    assert len(ax.lines[0].get_xdata()) == len(model.members_)
-
-
 @pytest.mark.parametrize(
     ("params", "message"),
     [

@@ -77,12 +77,6 @@ def test_weights_zero_groups_and_constant_targets(problem, rng):
     np.testing.assert_allclose(model.fit(K, np.full(60, 3.0)).predict(K), 3.0)
 
 
-def test_the_landscape_is_drawn(problem):
-    K, y = problem
-    model = SpectrumSVRCV([1.0, 10.0], gains=["clip", "flip"], cv=3).fit(K, y)
-    assert model.plot().images[0].get_array().shape == (2, 2)
-
-
 def test_bad_parameters(problem):
     with pytest.raises(ValueError, match="Cs must be one or more positive numbers"):
         SpectrumSVRCV([0.0]).fit(*problem)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from krein.machines.logistic import IndefiniteLogistic, uniqueness_ratio
-from krein.machines.unbounded import theorem1_bound, unbounded_direction
-from krein.similarity.spectrum import Spectrum, lowest_eigenvalue
+from krein.similarity.spectrum import lowest_eigenvalue
 
 
 def random_problem(seed, k=1, fit_intercept=True, weighted=True, n=25, alpha=0.2):
@@ -141,41 +140,3 @@ def test_ratio_is_one_at_the_threshold():
     assert uniqueness_ratio(-8.0, 0.02, 100, 1) == pytest.approx(1.0)
     assert uniqueness_ratio(-4.0, 0.02, 100, 3) == pytest.approx(1.0)
     assert uniqueness_ratio(1e-3, 0.02, 100, 1) == 0.0
-
-
-def test_theorem_1_of_liu_et_al_is_satisfied_by_the_counter_example():
-    """Eq. (15) with K = diag(10, -1), n = 2, lambda = 5, tau = 1.1: 45 - 12.5."""
-    bound = theorem1_bound(np.array([-1.0, 10.0]), alpha=5.0, tau=1.1)
-    assert bound == pytest.approx(32.5)
-
-
-def test_an_unbounded_direction_is_one(with_spectrum, rng):
-    found = 0
-    for _ in range(10):
-        K = with_spectrum(np.r_[-np.arange(1, 6), np.arange(1, 16)])
-        y = np.where(rng.random(20) < 0.5, 1.0, -1.0)
-        v = unbounded_direction(K, y)
-        if v is None:
-            continue
-        found += 1
-        assert v @ K @ v < 0
-        assert np.all(y * (K @ v) > 0)
-        problem = IndefiniteLogistic(K, (y[:, None] > 0) * 1.0, 0.01, None, False)
-        values = [problem.value(t * v[:, None]) for t in (1e3, 1e4, 1e5)]
-        assert values[2] < values[1] < values[0] < 0
-    assert found >= 5
-
-
-def test_no_unbounded_direction_for_a_positive_kernel(with_spectrum):
-    K = with_spectrum(np.arange(1.0, 11.0))
-    assert unbounded_direction(K, np.r_[np.ones(5), -np.ones(5)]) is None
-    spectrum = Spectrum.exact(K)
-    assert (
-        unbounded_direction(K, np.r_[np.ones(5), -np.ones(5)], spectrum=spectrum)
-        is None
-    )
-
-
-def test_bad_labels_of_a_direction_are_named():
-    with pytest.raises(ValueError, match=r"-1 or \+1 for each of the 3 items"):
-        unbounded_direction(np.eye(3), np.array([0.0, 1.0, 1.0]))

@@ -83,18 +83,6 @@ def test_a_start_that_is_not_finite_is_an_error():
         run(bad, tol=0.0, max_iter=1)
 
 
-def interrupted():
-    yield Iterate(np.array([1.0]), 1.0, Certificate("gap", 1.0, 1.0))
-    raise KeyboardInterrupt
-
-
-def test_ctrl_c_raises_unless_the_best_point_was_asked_for():
-    with pytest.raises(KeyboardInterrupt):
-        run(interrupted(), tol=0.0, max_iter=5)
-    result = run(interrupted(), tol=0.0, max_iter=5, on_interrupt="return")
-    assert (result.status, result.x[0]) == ("interrupted", 1.0)
-
-
 def test_a_callback_stops_the_run_and_is_not_timed(monkeypatch):
     clock = iter(range(1000))
     monkeypatch.setattr("krein.machines._loop.time.perf_counter", lambda: next(clock))
@@ -125,4 +113,3 @@ def test_history_reads_by_column_with_gaps_as_nan():
 def test_result_shows_itself():
     result = run(halving(), tol=0.1, max_iter=50)
     assert repr(result).startswith("Result(converged after 4 iterations")
-    assert "stationarity" in result._repr_html_()

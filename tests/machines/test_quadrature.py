@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krein.machines.nodes import COARSE
-from krein.machines.quadrature import RankOnePositivePart
+from krein.machines.quadrature import COARSE, RankOnePositivePart
 
 N = 12
 SPECTRA = {

@@ -229,23 +229,3 @@ def test_callback_stops_with_the_best_point(rng, with_spectrum):
     result = second_order(problem, callback=lambda iterate: True)
     assert result.status == "interrupted"
     assert problem.box.contains(result.x)
-
-
-@pytest.mark.parametrize("on_interrupt", ["raise", "return"])
-def test_keyboard_interrupt(on_interrupt, rng, with_spectrum):
-    K, y = with_spectrum(np.linspace(-1.0, 3.0, 60)), random_labels(rng, 60)
-    problem = ProxySVM(Spectrum.exact(K), BalancedBox(np.full(60, 2.0), y), 1.0)
-    seen = []
-
-    def press(iterate):
-        seen.append(iterate)
-        if len(seen) == 2:
-            raise KeyboardInterrupt
-
-    if on_interrupt == "raise":
-        with pytest.raises(KeyboardInterrupt):
-            second_order(problem, callback=press)
-    else:
-        result = second_order(problem, callback=press, on_interrupt="return")
-        assert result.status == "interrupted"
-        assert result.certificate.value == min(i.certificate.value for i in seen)

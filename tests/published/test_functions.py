@@ -69,13 +69,7 @@ def test_every_function_is_documented(name):
     assert f"krein.published.{name}(" in text
 
 
-def test_every_option_is_in_the_signature_with_the_default_of_the_paper():
-    parameters = inspect.signature(published.accpm).parameters
-    names = "K y C rho x0 max_cuts domain bound smoothing tol max_iter".split()
-    assert list(parameters)[: len(names)] == names
-    assert parameters["domain"].default == "paper"
-    assert parameters["bound"].default == "cuts"
-    assert parameters["max_iter"].default == 1000
+def test_an_option_that_does_not_exist_is_named():
     with pytest.raises(TypeError, match="unexpected keyword argument 'max_cut'"):
         published.accpm([[1.0, 0.0], [0.0, 1.0]], [1, -1], max_cut=3)
 
@@ -154,15 +148,12 @@ def test_ccicp_gd_is_its_transcription(K, y):
     assert np.abs(a).max() > 1e-3
 
 
-def test_stochastic_steps_depend_on_the_seed_and_the_batch(K, y):
+def test_stochastic_steps_depend_on_the_seed(K, y):
     one, same, other = (
         published.ccicp_sgd(K, y, random_state=seed).x for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(one, same)
     assert np.abs(one - other).max() > 1e-6
-    whole = published.ccicp_sgd(K, y, batch=20_000, eta=0.01).x
-    mean = published.cccp_gd(K, y, eta=0.01).x
-    np.testing.assert_allclose(whole, mean, atol=0.05 * np.abs(mean).max())
 
 
 def test_tdca_and_dc_primal_on_a_positive_kernel(K, y):
@@ -202,33 +193,27 @@ def kernels(rng, p=3):
     return [F @ F.T for F in factors]
 
 
-@pytest.mark.parametrize("constraint", ["simplex", "trace"])
 @pytest.mark.parametrize("with_target", [True, False])
-def test_mkl_against_a_conic_program(constraint, with_target, rng, K, y):
-    """Eqs. (25) and (27): max t with t <= S(a, K_i), scaled by the traces in (25)."""
+def test_mkl_against_a_conic_program(with_target, rng, K, y):
+    """Eq. (27): max t with t <= S(a, K_i)."""
     cp = pytest.importorskip("cvxpy")
     parts, rho = kernels(rng), 0.01
     costs = [rho * np.sum((M - K) ** 2) if with_target else 0.0 for M in parts]
-    scale = [np.trace(M) if constraint == "trace" else 1.0 for M in parts]
     a, t = cp.Variable(N), cp.Variable()
     limits = [a >= 0, a <= 1, a @ y == 0]
-    for M, c, s in zip(parts, costs, scale, strict=True):
+    for M, c in zip(parts, costs, strict=True):
         Q = cp.psd_wrap(np.outer(y, y) * M)
-        limits.append(t <= cp.sum(a) + (c - cp.quad_form(a, Q) / 2) / s)
+        limits.append(t <= cp.sum(a) + c - cp.quad_form(a, Q) / 2)
     problem = cp.Problem(cp.Maximize(t), limits)
     problem.solve(solver=cp.CLARABEL)
     target = K if with_target else None
-    result = published.mkl(parts, y, rho=rho, target=target, constraint=constraint)
+    result = published.mkl(parts, y, rho=rho, target=target)
     assert result.converged
     assert result.value == pytest.approx(problem.value, rel=1e-5)
-    assert result.x @ scale == pytest.approx(1.0)
+    assert result.x.sum() == pytest.approx(1.0)
     assert result.x.min() >= 0
 
 
-def test_mkl_input(rng, y):
+def test_mkl_input(y):
     with pytest.raises(ValueError, match="kernels is empty"):
         published.mkl([], y)
-    with pytest.raises(ValueError, match="constraint must be"):
-        published.mkl(kernels(rng), y, constraint="traces")
-    with pytest.raises(ValueError, match="kernel 1 has trace 0"):
-        published.mkl([np.eye(N), np.zeros((N, N))], y, constraint="trace")

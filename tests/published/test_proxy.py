@@ -1,7 +1,5 @@
 """The published solvers of the proxy-kernel SVM: faithful, right where they stop."""
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,6 @@ from krein.published import semi_infinite
 from krein.published.cutting_planes import accpm
 from krein.published.gradient_methods import smm, spgm
 from krein.published.semi_infinite import restricted_master, siqclp
-from krein.published.solver import SmoothedProxySVM
 from krein.similarity.spectrum import Spectrum
 
 N = 30
@@ -52,20 +49,6 @@ def test_every_solver_reaches_the_same_optimum(name, spectrum, y):
     history = result.history
     assert np.all(history["bound"] >= best - 1e-9 * rise)
     assert np.all(history["value"] <= best + 1e-9 * rise)
-
-
-@pytest.mark.parametrize("name", sorted(SOLVERS))
-def test_keyboard_interrupt_returns_a_feasible_point(name, spectrum, y):
-    problem = make(spectrum, y)
-
-    def press(iterate):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        SOLVERS[name](problem, callback=press)
-    result = SOLVERS[name](problem, callback=press, on_interrupt="return")
-    assert result.status == "interrupted"
-    assert problem.box.contains(result.x)
 
 
 def test_spgm_is_table_1(spectrum, y):
@@ -172,8 +155,8 @@ def test_accpm_cuts_keep_the_solution(spectrum, y):
         gradient = problem.value_grad(a)[1]
         assert gradient @ (solution - a) >= -1e-9
         assert np.all(a > 0)
-    few = accpm(problem, tol=1e-9, max_iter=40, max_cuts=20)
-    assert few.history["size"].max() <= 20
+    long = accpm(problem, tol=0.0, max_iter=100)
+    assert long.history["size"].max() <= 3 * N
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -248,7 +231,7 @@ def test_kernel_weights_on_a_grid(rng, y):
     assert result.history["bound"].max() <= min(grid) + 1e-6
 
 
-# ----------------------------------------------- domains, bounds, pruning, smoothing
+# ---------------------------------------------------------- domains, bounds, pruning
 
 
 def instance(seed, n=30):
@@ -283,34 +266,16 @@ def test_the_domain_of_the_papers_is_not_cut(solver):
     expected = problem.value_grad(a)[0] + svm_gap(problem, a, 5.0)
     assert bound["paper"] == pytest.approx(expected, rel=1e-6)
     assert bound["cut"] < 0.1 * bound["paper"]
-    with pytest.raises(ValueError, match="domain must be 'cut' or 'paper'"):
+    with pytest.raises(ValueError, match="domain must be one of"):
         solver(problem, domain="whole")
 
 
-@pytest.mark.parametrize("domain", ["paper", "cut"])
-@pytest.mark.parametrize("seed", [2, 7, 9, 14, 16, 17])
-def test_accpm_certifies_what_it_has_found(seed, domain):
-    """Its centres' own gaps stay large here, though f is right to 1e-9."""
-    problem = instance(seed)
-    best = second_order(problem, tol=1e-10).value
-    result = accpm(problem, tol=1e-6, max_iter=1000, domain=domain, bound="cuts")
-    rise = best - problem.constant
-    assert result.status == "converged"
-    assert best - result.value <= result.certificate.value + 1e-10 * rise
-    assert result.certificate.relative <= 1e-6
-    assert np.all(result.history["bound"] >= best - 1e-9 * rise)
-    with pytest.raises(ValueError, match="bound must be 'point' or 'cuts'"):
-        accpm(problem, bound="gap")
-
-
-def test_by_default_accpm_claims_what_its_point_shows():
+def test_accpm_claims_what_its_point_shows():
     problem = instance(2)
     result = accpm(problem, tol=1e-3, max_iter=1000)
     rise, gradient = problem.rise_grad(result.x)
     own = problem.certificate(result.x, rise, gradient)
     assert result.certificate.value == pytest.approx(own.value)
-    early = accpm(problem, tol=1e-3, max_iter=1000, bound="cuts")
-    assert early.n_iter < 0.7 * result.n_iter
 
 
 @pytest.mark.parametrize("master", ["mkl", "exact"])
@@ -392,114 +357,27 @@ def test_any_point_and_weights_bound_the_master_problem(y, rng):
             assert semi_infinite._upper(problem, point, other) >= value * (1 - 1e-9)
 
 
-def test_spgm_with_longer_and_searched_steps(spectrum, y):
+def test_spgm_with_searched_steps(spectrum, y):
     problem = make(spectrum, y, C=3.0, rho=1.0)
     plain = spgm(problem, tol=1e-3)
-    short = spgm(problem, tol=1e-3, gamma=3.0)
     searched = spgm(problem, tol=1e-3, line_search=True)
-    for result in (plain, short, searched):
+    for result in (plain, searched):
         assert result.converged
         assert np.all(np.diff(result.history["value"]) >= 0)
-    assert short.n_iter > 2 * plain.n_iter
     evaluations = searched.history["evaluations"]
     assert evaluations[-1] < 0.5 * plain.history["evaluations"][-1]
-    with pytest.raises(ValueError, match="gamma must be at least 1"):
-        spgm(problem, gamma=0.5)
 
 
-def test_a_step_of_spgm_with_gamma(spectrum, y):
-    problem = make(spectrum, y)
-    L = problem.spectrum.eigenvalues.max() + N * 1.0 / 2.0
-    result = spgm(problem, tol=0.0, max_iter=1, gamma=2.5)
-    step = problem.box.project(np.ones(N) / (2.5 * L))
-    np.testing.assert_allclose(result.x, step, atol=1e-14)
-
-
-@pytest.mark.parametrize("solver", [spgm, smm])
-def test_the_sharper_constant_of_theorem_2(solver, spectrum, y):
-    """L = lambda_max + 3 n C^2 / (4 rho) is a Lipschitz constant, and enough."""
+def test_the_proof_of_theorem_2_shows_a_smaller_constant(spectrum, y):
+    """L = lambda_max + 3 n C^2 / (4 rho) is a Lipschitz constant, too."""
     problem = make(spectrum, y, C=3.0, rho=0.5)
     sharp = spectrum.eigenvalues.max() + 0.75 * N * 9.0 / 0.5
-    first = solver(problem, tol=0.0, max_iter=1, constant="sharp")
-    start = first.history["value"][0]
-    gradient = problem.value_grad(np.zeros(N))[1]
-    a = problem.box.project(gradient / sharp)
-    if solver is spgm:
-        np.testing.assert_allclose(first.x, a, atol=1e-14)
+    assert sharp < problem.lipschitz
     rng = np.random.default_rng(0)
     for _ in range(50):
         b, c = (problem.box.project(rng.uniform(-2, 6, N)) for _ in range(2))
         change = problem.value_grad(b)[1] - problem.value_grad(c)[1]
         assert np.linalg.norm(change) <= sharp * np.linalg.norm(b - c)
-    fast = solver(problem, tol=1e-3, constant="sharp")
-    assert fast.value >= start
-    assert fast.n_iter < solver(problem, tol=1e-3).n_iter
-    with pytest.raises(ValueError, match="constant must be"):
-        solver(problem, constant="loose")
-
-
-def smoothed_by_hand(K, y, a, rho, eps):
-    """f_eps from its definition: K_eps = h(A) put into the saddle function."""
-    v = y * a
-    values, U = np.linalg.eigh(K + np.outer(v, v) / (4 * rho))
-    h = np.where(
-        values <= 0, 0, np.where(values <= eps, values**2 / (2 * eps), values - eps / 2)
-    )
-    proxy = (U * h) @ U.T
-    return a.sum() - v @ proxy @ v / 2 + rho * np.sum((proxy - K) ** 2)
-
-
-@pytest.mark.parametrize("share", [1e-3, 0.1, 0.5])
-def test_the_smoothed_objective_and_its_gradient(share, spectrum, y, rng):
-    K, rho = spectrum.matrix(), 0.7
-    problem = make(spectrum, y, C=2.0, rho=rho)
-    smooth = SmoothedProxySVM(problem, share)
-    eps = share * np.abs(spectrum.eigenvalues).max()
-    assert smooth.eps == pytest.approx(eps)
-    for _ in range(5):
-        a = problem.box.project(rng.uniform(-1, 3, N))
-        rise, gradient = smooth.rise_grad(a)
-        value = smoothed_by_hand(K, y, a, rho, eps)
-        assert smooth.constant + rise == pytest.approx(value, rel=1e-11)
-        above = value - problem.value_grad(a)[0]
-        assert -1e-10 * abs(value) <= above <= rho * N * eps**2 / 4
-        d = rng.standard_normal(N)
-        slope = (
-            smoothed_by_hand(K, y, a + 1e-6 * d, rho, eps)
-            - smoothed_by_hand(K, y, a - 1e-6 * d, rho, eps)
-        ) / 2e-6
-        assert gradient @ d == pytest.approx(slope, rel=1e-5, abs=1e-6)
-        b = problem.box.project(rng.uniform(-1, 3, N))  # concave, and as smooth as f
-        other, g = smooth.rise_grad(b)
-        assert other <= rise + gradient @ (b - a) + 1e-9
-        assert np.linalg.norm(g - gradient) <= problem.lipschitz * np.linalg.norm(b - a)
-
-
-@pytest.mark.parametrize("solver", [spgm, accpm])
-def test_luss_and_d_aspremont_with_little_and_much_smoothing(solver, spectrum, y):
-    problem = make(spectrum, y)
-    best = second_order(problem, tol=1e-10).value
-    rise = best - problem.constant
-    more = {"bound": "cuts"} if solver is accpm else {}
-    result = solver(problem, tol=1e-3, smoothing=1e-3, **more)
-    assert result.converged
-    assert result.certificate.relative <= 1e-3
-    value, gradient = problem.value_grad(result.x)
-    assert result.value == pytest.approx(value, rel=1e-12)  # of f, not of f_eps
-    gap = problem.certificate(result.x, value - problem.constant, gradient).value
-    assert best - value <= result.certificate.value <= gap
-    assert best - value <= 1e-3 * rise
-    assert result.info["smoothed_value"] >= value
-    much = solver(problem, tol=1e-3, smoothing=0.3, max_iter=300)
-    assert not much.converged  # the error of the smoothing is counted
-    assert best - much.value <= much.certificate.value
-    with pytest.raises(ValueError, match="smoothing must be 0 or more"):
-        solver(problem, smoothing=-1.0)
-
-
-def test_smoothing_has_no_sharper_constant(spectrum, y):
-    with pytest.raises(ValueError, match="not proved for the smoothed objective"):
-        spgm(make(spectrum, y), smoothing=1e-3, constant="sharp")
 
 
 def test_extreme_units_change_nothing(spectrum, y):
@@ -512,19 +390,14 @@ def test_extreme_units_change_nothing(spectrum, y):
         2.0 / s**3,
     )
     for solver, options in (
-        (spgm, {"gamma": 2.0}),
-        (spgm, {"smoothing": 1e-2}),
+        (spgm, {"line_search": True}),
+        (smm, {"monotone": True}),
+        (second_order, {}),
         (accpm, {"domain": "paper"}),
     ):
         one = solver(problem, tol=0.0, max_iter=5, **options)
         other = solver(scaled, tol=0.0, max_iter=5, **options)
         np.testing.assert_allclose(other.x * s, one.x, rtol=1e-6, atol=1e-9)
-
-
-def test_the_options_of_a_published_solver_are_in_its_signature():
-    names = inspect.signature(accpm).parameters
-    assert {"tol", "max_iter", "stop", "max_cuts", "domain", "smoothing"} <= set(names)
-    assert "options" not in names
 
 
 @pytest.mark.parametrize("domain", ["paper", "cut"])

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
 from krein.estimators._parameters import declares_parameters
@@ -188,23 +187,6 @@ class SpectrumSearch:
         model.best_index_ = int(best[0])
         model.best_score_ = float(table["mean_test_score"][best[0]])
         return best
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the landscape: the mean score of every method and C, members marked.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; made when not given.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        check_is_fitted(self, "cv_results_")
-        from krein.result import plot_landscape
-
-        return plot_landscape(self.cv_results_, ax=ax)  # type: ignore[attr-defined]
 
 
 @dataclass

@@ -40,6 +40,7 @@ def split_options(
     given = dict(options or {})
     own = {name: given.pop(name, default) for name, default in _OWN_OPTIONS.items()}
     known = set(inspect.signature(SOLVERS[solver]).parameters) - _PASSED
+    known |= set() if solver == "auto" else {"stop"}
     unknown = sorted(set(given) - known)
     if unknown:
         allowed = ", ".join(sorted(known | set(_OWN_OPTIONS)))

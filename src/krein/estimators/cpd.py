@@ -31,7 +31,6 @@ from krein.estimators._training import (
     ravel_rows,
 )
 from krein.machines.losses import LOSSES
-from krein.published.algorithm_1 import separable
 from krein.store.state import Fitted, State, replaces_state
 
 # Models that only score a fold are solved to this relative gap.
@@ -131,15 +130,9 @@ class CPDClassifier(CPDModel, KernelClassifier):
         return out_of_fold(self.candidate(loose), training.dense(), target, folds)
 
     def _choose_polynomial(self, training: CPDTraining, target: Classes) -> str:
-        """Answer "auto" by out-of-fold accuracy; free in case of a tie.
-
-        With ``solver="published"`` by the paper's rule, Section 7.
-        """
+        """Answer "auto" by out-of-fold accuracy; free in case of a tie."""
         if self.polynomial != "auto":
             return self.polynomial
-        if getattr(self, "solver", "newton") == "published":
-            rows = (separable(training.P, signs) for signs in target.signs())
-            return "zero" if any(rows) else "free"
         classes, scores = np.arange(target.n), {}
         for kind in _KINDS:
             values = self._out_of_fold(training, target, kind, "polynomial='auto'")
@@ -234,8 +227,7 @@ class CPDSVC(CPDClassifier):
         Polynomials free, left out (the paper's beta = 0, which needs the whole kernel
         matrix and its Cholesky factor), or the better of the two by five-fold
         cross-validation. (The paper leaves them out where they alone separate the
-        classes, which costs 160 of 2007 digits on USPS; ``solver="published"`` answers
-        "auto" by this rule.)
+        classes, which costs 160 of 2007 digits on USPS.)
     n_basis : int, optional
         Expand on this many training points only; all when not given.
     basis : {"random", "kmeans", "leverage"}

@@ -108,7 +108,7 @@ _OPTIONS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "block": lambda v: isinstance(v, Integral) and int(v) >= 2,
         "mu": lambda v: isinstance(v, Real) and 0.0 < float(v) < np.inf,
     },
-    "dc-primal": {"published_stop": lambda v: True},
+    "dc-primal": {},
 }
 
 
@@ -138,7 +138,7 @@ class DCSVC(KernelClassifier):
         As in `SpectrumSVC`.
     solver_options : dict, optional
         tdca: ``init`` ("libsvm" or "zeros"), ``block`` (size of the working set),
-        ``mu`` (added convexity). dc-primal: ``published_stop``.
+        ``mu`` (added convexity). dc-primal has none.
     tol : float
         On `kkt_gap_`; for dc-primal relative to the gradient at the origin.
     max_iter : int, optional

@@ -82,9 +82,8 @@ class ProxySVC(KernelClassifier):
         ``new_points="luss"``.
     solver_options : dict, optional
         ``init`` (alpha to start from), ``oracle`` (``"quadrature"`` or ``"eigh"``: one
-        eigendecomposition per step, as published), ``on_interrupt`` (``"return"``:
-        Ctrl-C gives the best feasible point); options of the published solvers, such
-        as ``stop``, ``domain``, ``line_search``, ``prune``, ``smoothing`` (see
+        eigendecomposition per step, as published); options of the published solvers,
+        such as ``stop``, ``domain``, ``line_search``, ``prune`` (see
         `krein.published`).
     tol : float
         Certified gap to reach, relative to f(alpha) - f(0).
@@ -209,17 +208,12 @@ class ProxySVC(KernelClassifier):
     def _check_combination(self, training: Training) -> None:
         if self.new_points != "luss":
             return
-        if training.landmarks is not None:
+        if training.landmarks is not None or getattr(self, "probability", False):
             raise ValueError(
-                "new_points='luss' and approximation= exclude each other: the rule "
-                "projects all training similarities together with the new ones; "
-                "choose new_points='clip', 'project' or 'raw'"
-            )
-        if getattr(self, "probability", False):
-            raise ValueError(
-                "new_points='luss' and probability=True exclude each other: the "
-                "decision values depend on the batch they are computed in, so no "
-                "sigmoid belongs to them; choose new_points='clip', 'project' or 'raw'"
+                "new_points='luss' goes with neither approximation= nor "
+                "probability=True: it projects all training similarities together "
+                "with a batch of new ones, on which the decision values depend; choose "
+                "new_points='clip', 'project' or 'raw'"
             )
 
     def _row(

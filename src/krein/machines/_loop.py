@@ -2,16 +2,15 @@
 
 A solver is a generator that yields an `Iterate` per step, the starting point first;
 `run` consumes it. State lives in the generator, so that the rules for time, history,
-divergence, interruption and the best point are written once.
+divergence and the best point are written once.
 """
 
 from __future__ import annotations
 
-import functools
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
@@ -40,8 +39,8 @@ class Iterate:
         The bound from the other side, where there is one.
     stop : {"converged", "diverged"} or None
         A solver's own (published) rule; None leaves it to the certificate.
-    watched : float, optional
-        What ``stop="change"`` watches; `value` unless given.
+    watches_bound : bool
+        ``stop="change"`` watches `bound`, not `value`.
     facts : mapping
         Further numbers for the history, such as ``size``.
     info : mapping
@@ -53,7 +52,7 @@ class Iterate:
     certificate: Certificate
     bound: float = float("nan")
     stop: Literal["converged", "diverged"] | None = None
-    watched: float | None = None
+    watches_bound: bool = False
     facts: Mapping[str, float] = field(default_factory=dict)
     info: Mapping[str, Any] = field(default_factory=dict)
 
@@ -64,7 +63,6 @@ def run(
     tol: float,
     max_iter: int,
     callback: Callable[[Iterate], bool | None] | None = None,
-    on_interrupt: Literal["raise", "return"] = "raise",
     stop: Stop = "gap",
     keep: Literal["best", "last"] = "best",
 ) -> Result:
@@ -81,13 +79,10 @@ def run(
     callback : callable, optional
         Called with every iterate, outside the clock; a true answer stops the run
         with status ``"interrupted"``.
-    on_interrupt : {"raise", "return"}
-        What Ctrl-C does between two steps: raise, or return the best point so far
-        with status ``"interrupted"``.
     stop : {"gap", "change"}
         ``"change"``, the rule of the papers: the run has converged when `value` (where
-        a solver says so, another ``Iterate.watched``) changed by less than `tol` of
-        itself. That says nothing about the distance to the optimum.
+        a solver says so, its bound) changed by less than `tol` of itself. That says
+        nothing about the distance to the optimum.
     keep : {"best", "last"}
         ``"last"`` returns the last point, as published algorithms do whose certificate
         need not improve; the best one is returned all the same after divergence.
@@ -98,93 +93,45 @@ def run(
     """
     if stop not in ("gap", "change"):
         raise ValueError(f"stop must be 'gap' or 'change', got {stop!r}")
-    progress = _Progress(tol, max_iter, stop, callback)
-    try:
-        progress.follow(iterates)
-    except KeyboardInterrupt:
-        if on_interrupt == "raise" or progress.best is None:
-            raise
-        progress.status = "interrupted"
-    return progress.result(keep)
-
-
-@dataclass
-class _Progress:
-    """What a run knows so far: the best and the last point, the history, the status."""
-
-    tol: float
-    max_iter: int
-    stop: Stop
-    callback: Callable[[Iterate], bool | None] | None
     best: Iterate | None = None
     last: Iterate | None = None
     status: Status = "max_iter"
-    n_iter: int = -1
-    history: History = field(default_factory=History)
-
-    def follow(self, iterates: Iterable[Iterate]) -> None:
-        """Take iterates until the run ends; the clock stands still in between."""
-        seconds, started = 0.0, time.perf_counter()
-        for iterate in iterates:
-            seconds += time.perf_counter() - started
-            if self._ends_at(iterate, seconds):
-                return
-            started = time.perf_counter()
-
-    def _ends_at(self, iterate: Iterate, seconds: float) -> bool:
-        self.n_iter += 1
+    n_iter, history = 0, History()
+    seconds, started = 0.0, time.perf_counter()
+    for n_iter, iterate in enumerate(iterates):
+        seconds += time.perf_counter() - started
         if not (np.isfinite(iterate.value) and np.isfinite(iterate.x).all()):
-            self.status = "diverged"
-            return True
-        _record(self.history, iterate, seconds)
-        before, self.last = self.last, iterate
-        if self.best is None or not _worse(iterate, self.best):
-            self.best = iterate
-        ended = self._verdict(iterate, before)
-        if ended is None:
-            return self.n_iter >= self.max_iter
-        self.status = ended
-        self.best = iterate if ended == "converged" else self.best
-        return True
-
-    def _verdict(self, iterate: Iterate, before: Iterate | None) -> Status | None:
-        """How the run ends here, by the solver's own rule or by the one asked for."""
-        if self.callback is not None and self.callback(iterate):
-            return "interrupted"
-        if iterate.stop is not None:
-            return iterate.stop
-        if self.stop == "change":
-            done = before is not None and _unchanged(iterate, before, self.tol)
-        else:
-            done = iterate.certificate.relative <= self.tol
-        return "converged" if done else None
-
-    def result(self, keep: Literal["best", "last"]) -> Result:
-        """Return the last point, or the best one by certificate."""
-        last = keep == "last" and self.status != "diverged"
-        chosen = self.last if last else self.best
-        if chosen is None:
-            raise ValueError("the starting point of the solver is not finite")
-        return Result(
-            x=chosen.x,
-            value=chosen.value,
-            certificate=chosen.certificate,
-            status=self.status,
-            n_iter=max(self.n_iter, 0),
-            history=self.history,
-            info=dict(chosen.info),
-        )
+            status = "diverged"
+            break
+        _record(history, iterate, seconds)
+        before, last = last, iterate
+        relative = iterate.certificate.relative
+        if best is None or not relative > best.certificate.relative:
+            best = iterate
+        if callback is not None and callback(iterate):
+            status = "interrupted"
+        elif iterate.stop is not None:
+            status = iterate.stop
+        elif _reached(iterate, before, tol, stop):
+            status = "converged"
+        if status != "max_iter" or n_iter >= max_iter:
+            best = iterate if status == "converged" else best
+            break
+        started = time.perf_counter()
+    chosen = last if keep == "last" and status != "diverged" else best
+    if chosen is None:
+        raise ValueError("the starting point of the solver is not finite")
+    found = chosen.x, chosen.value, chosen.certificate
+    return Result(*found, status, n_iter, history, dict(chosen.info))
 
 
-def _worse(iterate: Iterate, best: Iterate) -> bool:
-    return iterate.certificate.relative > best.certificate.relative
-
-
-def _unchanged(iterate: Iterate, before: Iterate, tol: float) -> bool:
-    """Tell whether the watched objective changed by less than `tol` of itself."""
-    new, old = (
-        it.value if it.watched is None else it.watched for it in (iterate, before)
-    )
+def _reached(iterate: Iterate, before: Iterate | None, tol: float, stop: Stop) -> bool:
+    """Tell whether the gap is small enough, or what is watched hardly changed."""
+    if stop == "gap":
+        return iterate.certificate.relative <= tol
+    if before is None:
+        return False
+    new, old = (it.bound if it.watches_bound else it.value for it in (iterate, before))
     return abs(new - old) < tol * abs(old)
 
 
@@ -216,39 +163,3 @@ def report(iterate: Iterate) -> None:
         f"objective {iterate.value:.8g}  bound {iterate.bound:.8g}  "
         f"relative {iterate.certificate.kind} {iterate.certificate.relative:.2g}\n"
     )
-
-
-# --------------------------------------------------------------------------------------
-
-
-def in_units(solver: Callable[..., Result]) -> Callable[..., Result]:
-    """Solve ``problem.unit()`` and bring the result back to the problem's units."""
-
-    @functools.wraps(solver)
-    def scaled(problem: Any, x0: Any = None, **options: Any) -> Result:
-        unit, size = problem.unit()
-        if size == 1.0:
-            return solver(problem, x0, **options)
-        result = solver(unit, None if x0 is None else x0 / size, **options)
-        old = result.certificate
-        return replace(
-            result,
-            x=result.x * size,
-            value=result.value * size,
-            certificate=Certificate(old.kind, old.value * size, old.relative),
-            history=_rescaled(result.history, size),
-        )
-
-    return scaled
-
-
-def _rescaled(history: History, size: float) -> History:
-    """History with values, bounds and gaps times `size`."""
-    new = History()
-    columns = {
-        name: history[name] * (size if name in ("value", "bound", "gap") else 1.0)
-        for name in history
-    }
-    for row in range(history.n_rows):
-        new.record(**{name: column[row] for name, column in columns.items()})
-    return new

@@ -14,9 +14,8 @@ cuts; a small linear program over them gives the next weights and the lower boun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import scipy.optimize
@@ -60,21 +59,6 @@ class MKLWeights:
     costs: Array
     domain: BalancedBox
 
-    def with_unit_traces(self) -> tuple[MKLWeights, Array]:
-        """Return the problem with ``sum_i w_i tr K_i = 1``, eq. (25), and the traces.
-
-        It is this problem for the kernels K_i / tr K_i and costs c_i / tr K_i, whose
-        weights are ``w_i tr K_i``.
-        """
-        traces = np.array([float(np.trace(K)) for K in self.kernels])
-        if traces.min() <= 0.0:
-            raise ValueError(
-                f"kernel {int(traces.argmin())} has trace {traces.min():.3g}; kernels "
-                "must be positive semidefinite and not zero"
-            )
-        scaled = [K / t for K, t in zip(self.kernels, traces, strict=True)]
-        return MKLWeights(scaled, self.costs / traces, self.domain), traces
-
     def combined(self, weights: Array) -> Array:
         """Return the kernel ``sum_i w_i K_i``."""
         used = np.flatnonzero(weights)
@@ -100,14 +84,11 @@ class MKLWeights:
 
 def kernel_weights(
     problem: MKLWeights,
-    x0: Array | None = None,
     *,
     tol: float = 1e-6,
     max_iter: int = 500,
-    cuts: Array | None = None,
+    cuts: Sequence[Array] = (),
     scale: float | None = None,
-    callback: Callable[[Iterate], bool | None] | None = None,
-    on_interrupt: Literal["raise", "return"] = "raise",
 ) -> Result:
     """Minimise phi over the simplex, with both bounds at every step.
 
@@ -120,19 +101,15 @@ def kernel_weights(
     ----------
     problem : MKLWeights
         Kernels, costs and domain.
-    x0 : ndarray of shape (n_kernels,), optional
-        First weights; equal unless given.
     tol : float
         Gap between the bounds to reach, relative to `scale`.
     max_iter : int
         Largest number of cuts.
-    cuts : ndarray of shape (n_cuts, n), optional
+    cuts : sequence of ndarray of shape (n,)
         Points of Q whose cuts are known to matter, such as those of a problem with
         other kernels.
     scale : float, optional
         Unit of the relative gap: |phi - min c| unless given.
-    callback, on_interrupt
-        See `krein.machines._loop.run`.
 
     Returns
     -------
@@ -141,21 +118,14 @@ def kernel_weights(
         (solution of the dual), ``bound`` (its value, the lower bound) and ``cuts``
         (points of Q with a positive multiplier).
     """
-    iterates = _iterates(problem, x0, [] if cuts is None else list(cuts), scale)
-    return run(
-        iterates,
-        tol=tol,
-        max_iter=max_iter,
-        callback=callback,
-        on_interrupt=on_interrupt,
-    )
+    return run(_iterates(problem, list(cuts), scale), tol=tol, max_iter=max_iter)
 
 
 def _iterates(
-    problem: MKLWeights, x0: Array | None, points: list[Array], scale: float | None
+    problem: MKLWeights, points: list[Array], scale: float | None
 ) -> Iterator[Iterate]:
     p = len(problem.kernels)
-    weights = np.full(p, 1.0 / p) if x0 is None else x0
+    weights = np.full(p, 1.0 / p)
     table = [problem.cut(alpha) for alpha in points]
     best, best_weights = np.inf, weights
     least, idle = np.inf, 0
@@ -176,14 +146,7 @@ def _iterates(
         certificate = Certificate("gap", gap, gap / max(unit, 1e-300))
         used = [point for point, share in zip(points, shares, strict=True) if share > 0]
         info = {"alpha": mean, "bound": bound, "cuts": used}
-        yield Iterate(
-            best_weights,
-            best,
-            certificate,
-            bound,
-            facts={"cuts": len(points)},
-            info=info,
-        )
+        yield Iterate(best_weights, best, certificate, bound, info=info)
 
 
 def svm_at(problem: MKLWeights, weights: Array) -> tuple[float, Array]:

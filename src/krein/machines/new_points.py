@@ -78,22 +78,21 @@ class Proxy:
 def checked_batch(m: int, K_new_new: Any, k_diag: Any) -> tuple[Any, Array | None]:
     """How m new items relate: similarities among them, or each to itself."""
     if K_new_new is not None:
-        among = check_array(K_new_new, dtype=np.float64, input_name="K_new_new")
-        if among.shape != (m, m):
-            raise ValueError(f"K_new_new must have shape ({m}, {m}), got {among.shape}")
-        return among, None
-    if k_diag is None:
-        raise ValueError(
-            "new_points='luss' on precomputed similarities needs K_new_new (those "
-            "among the new items) or k_diag (of each new item to itself): "
-            "decision_function(K_new, K_new_new=...) or (K_new, k_diag=...)"
-        )
-    diagonal = check_array(
-        k_diag, dtype=np.float64, ensure_2d=False, input_name="k_diag"
+        return _checked("K_new_new", K_new_new, (m, m)), None
+    if k_diag is not None:
+        return None, _checked("k_diag", k_diag, (m,))
+    raise ValueError(
+        "new_points='luss' on precomputed similarities needs K_new_new (those "
+        "among the new items) or k_diag (of each new item to itself): "
+        "decision_function(K_new, K_new_new=...) or (K_new, k_diag=...)"
     )
-    if diagonal.shape != (m,):
-        raise ValueError(f"k_diag must have shape ({m},), got {diagonal.shape}")
-    return None, diagonal
+
+
+def _checked(name: str, numbers: Any, shape: tuple[int, ...]) -> Array:
+    found = check_array(numbers, dtype=np.float64, ensure_2d=False, input_name=name)
+    if found.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {found.shape}")
+    return found
 
 
 def linear_coef(problem: ProxySVM, a: Array, rule: str) -> Array:

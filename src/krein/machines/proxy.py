@@ -17,14 +17,14 @@ weights equal repetition.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import scipy.linalg
 
-from krein.arrays import Array, power_of_two
+from krein.arrays import Array
+from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox
 from krein.machines.quadrature import DiagonalPlusLowRank, RankOnePositivePart
 from krein.result import Certificate
@@ -35,8 +35,6 @@ _EPS = float(np.finfo(np.float64).eps)
 # eigendecomposition come on top.
 _QUADRATURE = 1.2e-14
 _ROWS = 256  # of a Hessian at once
-# Eigenvalues of this size need no other unit.
-_MODERATE = 1e6
 
 
 class ProxySVM:
@@ -86,7 +84,7 @@ class ProxySVM:
     ) -> None:
         self.spectrum = spectrum
         self.box = box
-        self.rho = float(rho)
+        self.rho, self.spread = float(rho), 2.0 * np.sqrt(float(rho))
         self.oracle = oracle
         root = spectrum.sqrt_weight
         self.scale = box.y if root is None else box.y / root
@@ -97,28 +95,6 @@ class ProxySVM:
         self.domain = BalancedBox(np.minimum(box.upper, bound), box.y)
         d = spectrum.eigenvalues
         self.part = RankOnePositivePart(d if self.full else np.append(d, 0.0))
-        self.spread = 2.0 * np.sqrt(self.rho)
-
-    def unit(self) -> tuple[ProxySVM, float]:
-        """Return the problem in units where A is near 1, and the size of its points.
-
-        With A = s A' the problem for K0 / s, C s and rho s^3 has the points ``s a`` and
-        the values ``s f``. Problems of ordinary size are returned as they are.
-        """
-        d = self.spectrum.eigenvalues
-        reach = float(np.linalg.norm(np.abs(self.scale) * self.domain.upper))
-        reach = min(reach, self.radius) / self.spread
-        largest = max(float(np.abs(d).max(initial=0.0)), reach * reach)
-        if not 0.0 < largest < np.inf or 1 / _MODERATE <= largest <= _MODERATE:
-            return self, 1.0
-        # rho s^3 and the constant rho s^3 ||d / s||^2 must stay numbers.
-        energy = self.rho * float(d @ d)
-        most = min(np.cbrt(1e300 / self.rho), 1e300 / max(energy, 1e-300))
-        s = power_of_two(min(largest, most))
-        spectrum = replace(self.spectrum, eigenvalues=d / s)
-        box = BalancedBox(self.box.upper * s, self.box.y)
-        rho = self.rho * s * s * s
-        return ProxySVM(spectrum, box, rho, oracle=self.oracle), 1.0 / s
 
     # --------------------------------------------------------------------- constants
 
@@ -136,33 +112,30 @@ class ProxySVM:
         lowest = -float(self.spectrum.eigenvalues.min(initial=0.0))
         # With u = 2 sqrt(rho) t: t^3 = push + lowest t. Newton from above on a convex
         # function: monotone, no safeguard needed.
-        unit = 2.0 * np.sqrt(self.rho)
-        push = float(height) / unit
+        push = float(height) / self.spread
         t = max(np.sqrt(2.0 * lowest), (2.0 * push) ** (1 / 3))
         for _ in range(60):
             step = (t**3 - push - lowest * t) / (3.0 * t * t - lowest)
             t -= step
             if step <= 1e-12 * t:
                 break
-        return unit * float(t) * (1 + 1e-9)
+        return self.spread * float(t) * (1 + 1e-9)
 
     @cached_property
-    def _norm(self) -> float:
+    def norm(self) -> float:
+        """Largest magnitude of an eigenvalue of K0."""
         return float(np.abs(self.spectrum.eigenvalues).max(initial=0.0))
 
-    @cached_property
+    @property
     def lipschitz(self) -> float:
         """Lipschitz constant of the gradient, Theorem 2 of Ying et al.
 
         ``lambda_max(K0) + n C^2 / rho``; with weights ``(lambda_max +
         sum_i C_i^2 / w_i / rho) / min w``.
         """
-        root = self.spectrum.sqrt_weight
         largest = max(0.0, float(self.spectrum.eigenvalues.max(initial=0.0)))
-        if root is None:
-            return largest + float(self.box.upper @ self.box.upper) / self.rho
-        reach = float(np.sum((self.box.upper / root) ** 2))
-        return (largest + reach / self.rho) / float(root.min()) ** 2
+        reach = float(np.sum((self.box.upper * self.scale) ** 2))
+        return (largest + reach / self.rho) * float(np.max(self.scale**2))
 
     # ------------------------------------------------------------------- coordinates
 
@@ -214,11 +187,8 @@ class ProxySVM:
 
     def _rise_grad_eigh(self, a: Array) -> tuple[float, Array]:
         v = self.scale * a
-        A = np.outer(v, v / (4 * self.rho))
-        A += self._weighted
-        values, U = scipy.linalg.eigh(
-            A.T, driver="evd", overwrite_a=True, check_finite=False
-        )
+        A = self._weighted + np.outer(v, v / (4 * self.rho))
+        values, U = scipy.linalg.eigh(A, driver="evd", check_finite=False)
         positive = np.maximum(values, 0.0)
         before = np.maximum(self.spectrum.eigenvalues, 0.0)
         rise = float(a.sum()) - self.rho * float(positive @ positive - before @ before)
@@ -233,6 +203,14 @@ class ProxySVM:
         error, worth = self.rounding(a)
         return relative_gap(self.domain.gap(a, gradient, error) + worth, rise)
 
+    def iterate(
+        self, a: Array, rise: float, gradient: Array, **facts: float
+    ) -> Iterate:
+        """Return the iterate at `a`, certified by its own gradient."""
+        certificate = self.certificate(a, rise, gradient)
+        value = self.constant + rise
+        return Iterate(a, value, certificate, value + certificate.value, facts=facts)
+
     def rounding(self, a: Array) -> tuple[Array, float]:
         """Bounds on the rounding errors of the gradient, and of f itself.
 
@@ -242,7 +220,7 @@ class ProxySVM:
         """
         v = self.scale * a
         z2 = float(v @ v) / self.spread**2
-        norm = self._norm + z2
+        norm = self.norm + z2
         share = _QUADRATURE + 4.0 * _EPS * np.sqrt(self.box.n)
         error = share * norm * np.sqrt(z2) * self.spread * np.abs(self.scale)
         return error + _EPS, 2.0 * share * self.rho * norm * z2 + _EPS * float(a.sum())
@@ -284,17 +262,20 @@ class ProxySVM:
     ) -> Array:
         """Block of the Hessian as two symmetric products, of what is added and not."""
         n, dtype = self.box.n, U.dtype
+        size = float(jacobian.diagonal.max()) or 1.0  # single precision has no range
+        unit = 1.0 / np.sqrt(size)
         B = np.empty((n + jacobian.plus.shape[0], rows.size), dtype)
         U.T.take(rows, axis=1, out=B[:n], mode="clip")
         B[:n] *= self.scale[rows].astype(dtype)
-        minus = jacobian.minus.astype(dtype, copy=False) @ B[:n]
-        np.matmul(jacobian.plus.astype(dtype, copy=False), B[:n], out=B[n:])
-        root = np.sqrt(np.maximum(jacobian.diagonal, 0.0))
+        minus = (unit * jacobian.minus).astype(dtype, copy=False) @ B[:n]
+        np.matmul((unit * jacobian.plus).astype(dtype, copy=False), B[:n], out=B[n:])
+        root = unit * np.sqrt(np.maximum(jacobian.diagonal, 0.0))
         B[:n] *= root.astype(dtype)[:, None]
         S, H = B.T @ B, np.empty((rows.size, rows.size))
         for i in range(0, rows.size, _ROWS):  # no third matrix
             some = slice(i, i + _ROWS)
             np.subtract(S[some], minus[:, some].T @ minus, out=H[some])
+        H *= size
         return H
 
     # ------------------------------------------------------------------------- proxy
@@ -303,7 +284,18 @@ class ProxySVM:
         """K*(a), n x n, PSD and symmetric, without another eigendecomposition."""
         z, direction = self.coordinates(a)
         part = self.part.positive_part(z)
-        return _assemble(self.spectrum, part, direction)
+        U = self.spectrum.eigenvectors
+        if direction is not None:
+            U = np.column_stack([U, direction])
+        U = rescale(U, self.spectrum.sqrt_weight, invert=True)
+        kept = part.diagonal > 0.0
+        B = U[:, kept] * np.sqrt(part.diagonal[kept])
+        K = B @ B.T
+        del B
+        plus, minus = U @ part.plus.T, U @ part.minus.T
+        K += plus @ plus.T
+        K -= minus @ minus.T
+        return K
 
     def outputs(self, a: Array) -> Array:
         """K*(a) v, the values of the decision function on the training points."""
@@ -315,21 +307,3 @@ def relative_gap(gap: float, rise: float) -> Certificate:
     if gap == 0.0:
         return Certificate("gap", 0.0, 0.0)
     return Certificate("gap", gap, gap / rise if rise > 0.0 else np.inf)
-
-
-def _assemble(
-    spectrum: Spectrum, part: DiagonalPlusLowRank, direction: Array | None
-) -> Array:
-    """U M U' for M diagonal plus low rank, weights divided out."""
-    U = spectrum.eigenvectors
-    if direction is not None:
-        U = np.column_stack([U, direction])
-    U = rescale(U, spectrum.sqrt_weight, invert=True)
-    kept = part.diagonal > 0.0
-    B = U[:, kept] * np.sqrt(part.diagonal[kept])
-    K = B @ B.T
-    del B
-    plus, minus = U @ part.plus.T, U @ part.minus.T
-    K += plus @ plus.T
-    K -= minus @ minus.T
-    return K

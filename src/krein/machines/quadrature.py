@@ -25,12 +25,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines.nodes import FINE, SIGN, Rule, Table
 
 # ||z||^2 may leave the scale of the table by this factor before it is rebuilt.
 _SLACK = 4.0
@@ -40,6 +40,58 @@ _STRIDE, _WEAK = 2, 1e-9
 _NEGLIGIBLE = 1e-17
 # Eigenvalues up to this many times n eps ||A|| are zero to rounding.
 _ROUNDING = 8.0
+
+
+class Rule(NamedTuple):
+    """A trapezoidal rule in log t, in units of the scale S.
+
+    Attributes
+    ----------
+    step : float
+        Spacing of the nodes in log t.
+    lowest, highest : float
+        Range of t.
+    dtype : type
+        Precision of the table and of all results.
+    """
+
+    step: float
+    lowest: float
+    highest: float
+    dtype: Any = np.float64
+
+
+# Errors about 1e-14 S, and about 1e-6 S in single precision.
+FINE = Rule(0.28, 1e-14, 3e4)
+COARSE = Rule(0.56, 1e-7, 2e3, np.float32)
+# A sign jumps at zero: nodes far below the smallest eigenvalue that is not rounding.
+SIGN = Rule(0.28, 1e-20, 3e4)
+
+
+class Table:
+    """Nodes, weights and resolvents of a diagonal d, in units of `scale`.
+
+    `resolvents` has the real parts ``d / (d^2 + t^2)`` of 1 / (d - it) for all nodes t,
+    then the imaginary parts ``t / (d^2 + t^2)``: products with both are one.
+    """
+
+    def __init__(self, d: Array, scale: float, rule: Rule) -> None:
+        count = int(np.ceil(np.log(rule.highest / rule.lowest) / rule.step)) + 1
+        t = rule.lowest * np.exp(rule.step * np.arange(count))
+        weights = rule.step * t
+        # The integrands are flat below the first node, which stands for all of them.
+        weights[0] /= -np.expm1(-rule.step)
+        self.kappa = 1.0 - (2.0 / np.pi) * float(np.sum(weights / (t**2 + 1.0)))
+        self.scale, self.d = scale, (d / scale).astype(rule.dtype)
+        self.nodes, self.weights = t.astype(rule.dtype), weights.astype(rule.dtype)
+        self.positive = np.maximum(self.d, 0.0)
+        # Weights in the diagonal of the Jacobian, but for F.
+        self.bend = self.weights * self.nodes * (1.0 / np.pi)
+        both = np.empty((2, count, d.size), rule.dtype)
+        np.divide(1.0, np.add.outer(self.nodes**2, self.d**2), out=both[1])
+        np.multiply(both[1], self.d, out=both[0])
+        both[1] *= self.nodes[:, None]
+        self.resolvents = both.reshape(-1, d.size)
 
 
 @dataclass(frozen=True)
@@ -63,45 +115,42 @@ class DiagonalPlusLowRank:
         return self.diagonal * x + up - down
 
 
-@dataclass(frozen=True)
 class _State:
     """What value, gradient and Jacobian at one z share, in units of the scale."""
 
-    table: Table
-    z: Array
-    re: Array  # of F - 1 at the nodes
-    im: Array
-    q0: float  # z'z
-    q1: float  # z'Dz
+    def __init__(self, table: Table, z: Array) -> None:
+        z = (z * (1.0 / math.sqrt(table.scale))).astype(table.d.dtype, copy=False)
+        z2, m = z * z, table.nodes.size
+        F = table.resolvents @ z2
+        self.table, self.z = table, z
+        self.re, self.im = F[:m], F[m:]  # of F - 1 at the nodes
+        self.q0, self.q1 = float(z @ z), float(table.d @ z2)
 
     def diagonal(self) -> Array:
-        """Diagonal of the Jacobian without its tail."""
-        table = self.table
-        return table.positive + 0.5 * self.q0 + self.bends() @ table.resolvents
+        """Diagonal of the Jacobian; times z it is the gradient."""
+        table, q0 = self.table, self.q0
+        tail = 0.5 * table.kappa
+        diagonal = self.bends(self.re, self.im) @ table.resolvents
+        diagonal += table.positive
+        diagonal += (tail * q0) * table.d
+        diagonal += 0.5 * q0 + tail * (self.q1 + q0 * q0)
+        return diagonal
 
-    def bends(self) -> Array:
+    def bends(self, re: Array, im: Array) -> Array:
         """What the rows of the resolvents are multiplied by in the diagonal."""
-        re, im = self.re, self.im
         squares, F = im * im, 1.0 + re
         weight = self.table.bend / (F * F + squares)
         # 1 - Re F / |F|^2 = (Re e + |e|^2) / |F|^2 with e = F - 1 does not cancel.
         return np.concatenate([weight * im, weight * (re * F + squares)])
 
     def gradient(self) -> Array:
-        table, q0 = self.table, self.q0
-        tail = 0.5 * table.kappa
-        p = self.bends() @ table.resolvents
-        p += table.positive
-        p += (tail * q0) * table.d
-        p += 0.5 * q0 + tail * (self.q1 + q0 * q0)
-        p *= self.z
-        return p
+        return self.diagonal() * self.z
 
     def along(self, s: float) -> float:
         """z'p(sz), of which the resolvents' part is in F: O(1) a node."""
         s2, table, q0 = s * s, self.table, self.q0
-        there = replace(self, re=s2 * self.re, im=s2 * self.im)
-        bent = float(there.bends() @ np.concatenate([self.re, self.im]))
+        bends = self.bends(s2 * self.re, s2 * self.im)
+        bent = float(bends @ np.concatenate([self.re, self.im]))
         tail = 0.5 * table.kappa * s2 * q0 * (2.0 * self.q1 + s2 * q0 * q0)
         flat = float(table.positive @ (self.z * self.z)) + 0.5 * s2 * q0 * q0
         return s * (flat + bent + tail)
@@ -166,15 +215,11 @@ class RankOnePositivePart:
         wanted = max(self._largest, q0) or 1.0
         table = self._table
         if table is None or not (wanted / _SLACK <= table.scale <= _SLACK * wanted):
-            table = self._table = Table.build(self.d, wanted, self.rule)
+            table = self._table = Table(self.d, wanted, self.rule)
         return table
 
     def _state(self, z: Array, at_least: float = 0.0) -> _State:
-        table = self._table_for(max(float(z @ z), at_least))
-        z = (z * (1.0 / math.sqrt(table.scale))).astype(table.d.dtype, copy=False)
-        z2, m = z * z, table.nodes.size
-        F = table.resolvents @ z2
-        return _State(table, z, F[:m], F[m:], float(z @ z), float(table.d @ z2))
+        return _State(self._table_for(max(float(z @ z), at_least)), z)
 
     def along(self, z: Array) -> Callable[[float], float]:
         """Return the function s -> ``z'p(sz)`` on [0, 1], at O(1) a node and number.
@@ -291,8 +336,6 @@ class RankOnePositivePart:
         """
         state = self._state(z)
         table, kappa, q0 = state.table, state.table.kappa, state.q0
-        diagonal = state.diagonal()
-        diagonal += 0.5 * kappa * (q0 * table.d + state.q1 + q0 * q0)
         stride, weak = (1, _NEGLIGIBLE) if accurate else (_STRIDE, _WEAK)
         rows = np.arange(0, table.nodes.size, stride)
         F = 1.0 + state.re[rows] + 1j * state.im[rows]
@@ -300,7 +343,7 @@ class RankOnePositivePart:
         # Besides the rule: zz' itself and the tail, outer products of z and Dz.
         head = np.array([[1.0 + 2.0 * kappa * q0, kappa], [kappa, 0.0]])
         low_rank = _low_rank(state, rows, gamma / (F * F), head, weak)
-        return DiagonalPlusLowRank(table.scale * diagonal, *low_rank)
+        return DiagonalPlusLowRank(table.scale * state.diagonal(), *low_rank)
 
     def positive_part(self, z: Array) -> DiagonalPlusLowRank:
         """Return ``(D + zz')_+``; its diagonal part is D_+.

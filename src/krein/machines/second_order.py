@@ -11,17 +11,15 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import brentq
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, beyond, in_units, run
+from krein.machines._loop import Iterate, beyond, run
 from krein.machines.box import QuadraticModel
-from krein.machines.nodes import COARSE
 from krein.machines.proxy import ProxySVM
-from krein.machines.quadrature import RankOnePositivePart
+from krein.machines.quadrature import COARSE, RankOnePositivePart
 from krein.result import Result
 
 _MARGIN = 0.1  # share of the bound variables that may become free in the model
@@ -33,7 +31,6 @@ _FEW = 100  # variables up to which a second-order step costs next to nothing
 _PATIENCE = 15  # steps without progress or a better gap before the method gives up
 
 
-@in_units
 def second_order(
     problem: ProxySVM,
     x0: Array | None = None,
@@ -41,7 +38,6 @@ def second_order(
     tol: float = 1e-6,
     max_iter: int = 200,
     callback: Callable[[Iterate], bool | None] | None = None,
-    on_interrupt: Literal["raise", "return"] = "raise",
 ) -> Result:
     """Maximise f to a certified relative gap.
 
@@ -55,23 +51,19 @@ def second_order(
         Certified gap over f - f(0) to be reached.
     max_iter : int
         Largest number of second-order steps.
-    callback, on_interrupt
+    callback : callable, optional
         See `krein.machines._loop.run`.
 
     Returns
     -------
     Result
-        ``history`` has ``size`` (variables in the model), ``factorizations`` and
-        ``hessian`` (1 where the curvature was computed anew).
+        ``history`` has ``size`` (variables in the model) and ``hessian`` (1 where the
+        curvature was computed anew).
     """
     iterates = _iterates(problem, x0, tol)
-    return run(
-        beyond(iterates, tol) if problem.domain.n <= _FEW else iterates,
-        tol=tol,
-        max_iter=max_iter,
-        callback=callback,
-        on_interrupt=on_interrupt,
-    )
+    if problem.domain.n <= _FEW:
+        iterates = beyond(iterates, tol)
+    return run(iterates, tol=tol, max_iter=max_iter, callback=callback)
 
 
 @dataclass(frozen=True)
@@ -108,22 +100,18 @@ class _Point:
         return low | high
 
     def iterate(self, **facts: float) -> Iterate:
-        problem = self.problem
-        certificate = problem.certificate(self.a, self.rise, self.gradient)
-        value = problem.constant + self.rise
-        bound = value + certificate.value
-        return Iterate(self.a, value, certificate, bound, facts=facts)
+        return self.problem.iterate(self.a, self.rise, self.gradient, **facts)
 
 
 def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Iterate]:
     start = balanced_ray(problem) if x0 is None else problem.domain.project(x0)
     point = _Point.at(problem, start)
     yield point.iterate()
-    point = _first_order(problem, point, tol, np.float32, 200 if x0 is None else 60)
+    point = _first_order(problem, point, tol, 200 if x0 is None else 60, True)
     iterate = point.iterate()
     yield iterate
     if tol < iterate.certificate.relative < _SINGLE:  # single precision was the limit
-        point = _first_order(problem, point, tol, np.float64, 60)
+        point = _first_order(problem, point, tol, 60)
         iterate = point.iterate()
         yield iterate
     ridge, best, idle = _RIDGE, iterate.certificate.value, 0
@@ -135,15 +123,13 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
             block = _Block.around(point, accurate=accurate)
         new, full = block.step(point, ridge * block.model.mean)
         if new is None:  # the model is of no use here
-            new, full = _first_order(problem, point, tol, np.float64, 100), False
+            new, full = _first_order(problem, point, tol, 100), False
         elif full:
             ridge *= 0.03
         else:
             ridge = min(max(ridge, 1e-12) * 10.0, 1e-4)
-        count = block.model.n_factorizations
-        facts = {"size": block.rows.size, "factorizations": count, "hessian": fresh}
         gap = iterate.certificate.value
-        iterate = new.iterate(**facts)
+        iterate = new.iterate(size=block.rows.size, hessian=fresh)
         yield iterate
         keep = full and iterate.certificate.value < 0.25 * gap
         accurate = fresh and not keep  # a new Hessian that did not help much
@@ -156,18 +142,11 @@ def _iterates(problem: ProxySVM, x0: Array | None, tol: float) -> Iterator[Itera
 
 
 def _first_order(
-    problem: ProxySVM, point: _Point, tol: float, dtype: type, steps: int
+    problem: ProxySVM, point: _Point, tol: float, steps: int, single: bool = False
 ) -> _Point:
     """Accelerated steps, kept only if f rises."""
-    a = accelerated_steps(
-        problem,
-        point.a,
-        rise=max(point.rise, 1e-300),
-        tol=tol,
-        max_steps=steps,
-        dtype=dtype,
-    )
-    new = _Point.at(problem, a)
+    rise, single = max(point.rise, 1e-300), single and problem.full
+    new = _Point.at(problem, _accelerated(problem, point.a, rise, tol, steps, single))
     return new if new.rise > point.rise else point
 
 
@@ -198,13 +177,7 @@ class _Block:
         h = self.model.maximise(point.a[rows], point.reduced[rows])
         target = point.a.copy()
         target[rows] = np.clip(target[rows] + h, 0.0, domain.upper[rows])
-        imbalance = abs(float(domain.y @ target))
-        if imbalance > 1e-9 * float(target.sum()):
-            target = domain.project(target)
-        else:
-            target = domain.rebalance(target)
-        direction = target - point.a
-        return _search(point, direction)
+        return _search(point, domain.project(target) - point.a)
 
     def follow(self, old: _Point, new: _Point) -> _Block | None:
         """Keep the model for the next step, unless a variable outside wants to move."""
@@ -270,40 +243,40 @@ def balanced_ray(problem: ProxySVM) -> Array:
     low = 1.0
     while slope(low) < 0.0:
         low *= 0.1
-    best = 1.0 if low == 1.0 else brentq(slope, low, 10.0 * low, rtol=1e-3)
+    best = 1.0 if low == 1.0 else brentq(slope, low, 10.0 * low, rtol=1e-2)
     return domain.rebalance(best * direction)
 
 
-class _Gradient:
-    """y times the gradient of f at v = y * a, in single or double precision."""
+def _gradient(
+    problem: ProxySVM, part: RankOnePositivePart, size: float, single: bool
+) -> Callable[[Array], Array]:
+    """Gradient of f times y, as a function of v = y * a.
 
-    def __init__(self, problem: ProxySVM, dtype: Any) -> None:
-        self.problem, self.y = problem, problem.domain.y
-        self.single = dtype is np.float32 and problem.full
-        root = problem.spectrum.sqrt_weight
-        unit = 1.0 if root is None else 1.0 / root
-        self.into, self.back = unit / problem.spread, unit * problem.spread
-        self.part = problem.part
-        if self.single:
-            self.U = problem.single
-            self.part = RankOnePositivePart(problem.part.d, COARSE)
+    In single precision numbers are those of `part`, divided by `size`, so that they
+    stay in its range.
+    """
+    y, root = problem.domain.y, problem.spectrum.sqrt_weight
+    if not single:
+        return lambda v: y * problem.rise_grad(y * v)[1]
+    unit = 1.0 if root is None else 1.0 / root
+    into = unit / (problem.spread * math.sqrt(size))
+    back = unit * (problem.spread * size**1.5)
+    U = problem.single
 
-    def __call__(self, v: Array) -> Array:
-        if self.single:
-            z = (self.into * v).astype(np.float32) @ self.U
-            return self.y - self.back * (self.U @ self.part.gradient(z))
-        z, direction = self.problem.coordinates(self.y * v)
-        p = self.problem.from_coordinates(self.part.gradient(z), direction)
-        return self.y - self.back * p
+    def gradient(v: Array) -> Array:
+        z = (into * v).astype(np.float32) @ U
+        return y - back * (U @ part.gradient(z))
+
+    return gradient
 
 
-def accelerated_steps(
-    problem: ProxySVM, a: Array, *, rise: float, tol: float, max_steps: int, dtype: Any
+def _accelerated(
+    problem: ProxySVM, a: Array, rise: float, tol: float, max_steps: int, single: bool
 ) -> Array:
     """FISTA with gradient restarts; ends when its active set is at rest.
 
     From a point `a` of the domain to a point that is as a rule much better; f is not
-    compared. The unit of the gap is `rise` = f(a) - f(0), and `numpy.float32` halves
+    compared. The unit of the gap is `rise` = f(a) - f(0), and single precision halves
     the memory that a step reads.
 
     The step is 1 / L with the largest curvature at the start, raised whenever two
@@ -311,11 +284,16 @@ def accelerated_steps(
     go on while the set changes or the gap falls fast, as it does on well-conditioned
     problems (small rho).
     """
-    domain, gradient = problem.domain, _Gradient(problem, dtype)
-    tol = max(tol, _SINGLE_LIMIT) if gradient.single else tol
+    domain, z = problem.domain, problem.coordinates(a)[0]
+    size = max(problem.norm, float(z @ z)) or 1.0
+    part = RankOnePositivePart(problem.part.d / size, COARSE)
+    gradient = _gradient(problem, part, size, single)
+    tol = max(tol, _SINGLE_LIMIT) if single else tol
     low, high = domain.signed_bounds
     x = point = domain.y * a
-    L = 1.2 * largest_curvature(problem, problem.coordinates(a)[0])
+    # The coarse rule is right to more digits than L needs.
+    unit = size * float(np.max(problem.scale**2))  # 1 / weight
+    L = 1.2 * unit * largest_curvature(part, z / math.sqrt(size))
     before, g_before = x, np.zeros_like(a)
     t, tau, gap, bound = 1.0, 0.0, np.inf, domain.upper > 0
     # Few variables: second-order steps are cheap, the set may still be rough.
@@ -361,13 +339,10 @@ def _pays(gap: float, before: float, tol: float, bound: np.ndarray) -> bool:
     return bool(left < min(100.0, 0.1 * bound.size) * (1.0 - np.mean(bound)) ** 2)
 
 
-def largest_curvature(problem: ProxySVM, z: Array) -> float:
-    """Largest eigenvalue of the Hessian of -f, by the power method in O(n) steps."""
-    jacobian = problem.part.jacobian(z)
+def largest_curvature(part: RankOnePositivePart, z: Array) -> float:
+    """Largest eigenvalue of the Jacobian, by the power method in O(n) steps."""
+    jacobian = part.jacobian(z)
     x = np.abs(jacobian.diagonal) + np.abs(z)
-    value = 0.0
     for _ in range(8):
         x = jacobian @ (x / np.linalg.norm(x))
-        value = float(np.linalg.norm(x))
-    root = problem.spectrum.sqrt_weight
-    return value if root is None else value / float(root.min()) ** 2
+    return float(np.linalg.norm(x))

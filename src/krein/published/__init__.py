@@ -13,22 +13,19 @@ Defaults are those of the papers where they state any. Each function returns a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines import newton_logistic
 from krein.machines.box import BalancedBox
-from krein.machines.logistic import IndefiniteLogistic
 from krein.machines.mkl import MKLWeights, kernel_weights
 from krein.machines.proxy import ProxySVM
 from krein.published import cutting_planes, gradient_methods, semi_infinite
 from krein.published import difference_of_convex as dc
 from krein.published.algorithm_1 import walder_algorithm_1
-from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
-from krein.published.solver import check_positive, matrix_and_labels, on_matrix
+from krein.published.logistic import cccp_gd, ccicp_gd, ccicp_sgd, krein_gd
+from krein.published.solver import check_positive, matrix_and_labels
 from krein.result import Result
 from krein.similarity.spectrum import Spectrum
 from krein.validation import check_similarity
@@ -49,15 +46,20 @@ __all__ = [
 ]
 
 
-# ---------------------------------------------------------- Support vector machines
-
-
 def _box(y: Array, C: float) -> BalancedBox:
     return BalancedBox(np.full(y.size, check_positive("C", C)), y)
 
 
-def _proxy_svm(K: Array, y: Array, *, C: float = 1.0, rho: float = 1.0) -> ProxySVM:
-    """Make the problem of the proxy-kernel SVM.
+def _proxy_svm(K: Any, y: Any, C: float, rho: float) -> ProxySVM:
+    K, y = matrix_and_labels(K, y)
+    return ProxySVM(Spectrum.exact(K), _box(y, C), check_positive("rho", rho))
+
+
+def spgm(K: Any, y: Any, *, C: float = 1.0, rho: float = 1.0, **options: Any) -> Result:
+    """Simplified projected gradient method (SPGM) for the proxy-kernel SVM.
+
+    Ying, Campbell, Girolami (2009), Table 1, for problem (2):
+    ``max over a in Q1 of min over PSD M of e'a - a'YMYa / 2 + rho ||M - K||_F^2``.
 
     Parameters
     ----------
@@ -69,30 +71,200 @@ def _proxy_svm(K: Array, y: Array, *, C: float = 1.0, rho: float = 1.0) -> Proxy
         Upper bound of dual variables; weight of losses.
     rho : float
         Price of the distance between the proxy M and K.
+    **options
+        ``tol=1e-6``, ``max_iter=10_000``, ``stop`` ("gap": a certified gap of `tol`
+        relative to f - f(0); "change", the rule of the paper: f changed by less than
+        `tol` of itself), ``callback`` (called with every iterate; a true answer stops
+        the run), ``x0`` (start; 0 unless given) and ``line_search`` of
+        `krein.published.gradient_methods.spgm`.
+
+    Returns
+    -------
+    Result
+        ``x`` is a, in [0, C]; ``value`` is f(a), constant included;
+        ``history["evaluations"]`` counts gradients, that is eigendecompositions in the
+        published form.
+
+    Examples
+    --------
+    >>> import krein
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
+    >>> result = krein.published.spgm(K, [1, 1, -1], C=10.0)
+    >>> result.status, bool(result.certificate.relative <= 1e-6)
+    ('converged', True)
     """
-    return ProxySVM(Spectrum.exact(K), _box(y, C), check_positive("rho", rho))
+    return gradient_methods.spgm(_proxy_svm(K, y, C, rho), **options)
 
 
-def _raw_dual(K: Array, y: Array, *, C: float = 1.0) -> dc.IndefiniteDual:
-    return dc.IndefiniteDual(K, _box(y, C))
+def smm(K: Any, y: Any, *, C: float = 1.0, rho: float = 1.0, **options: Any) -> Result:
+    """Nesterov's smooth optimization method (SMM) for the proxy-kernel SVM.
 
+    Ying, Campbell, Girolami (2009), Table 2; the problem is that of `spgm`.
 
-def _raw_primal(K: Array, y: Array, *, C: float = 1.0) -> dc.PrimalDC:
-    return dc.PrimalDC(K, y, 1.0 / check_positive("C", C))
+    Parameters
+    ----------
+    K, y, C, rho
+        As in `spgm`.
+    **options
+        ``tol``, ``max_iter``, ``stop``, ``callback``, ``x0`` as in `spgm`, and those of
+        `krein.published.gradient_methods.smm`: ``monotone``, ``line_search``.
 
+    Returns
+    -------
+    Result
+        As `spgm`: the best alpha_k by its certificate. The published bound O(1 / k^2)
+        is of gamma_k, whose objective costs one more evaluation a step; with `monotone`
+        or `line_search` these are the points.
 
-# Their parameters are among those of the proxy-kernel SVM.
-for _problem in (_raw_dual, _raw_primal):
-    _problem.__doc__ = _proxy_svm.__doc__
+    Examples
+    --------
+    >>> import krein
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
+    >>> fast = krein.published.smm(K, [1, 1, -1], C=10.0)
+    >>> slow = krein.published.spgm(K, [1, 1, -1], C=10.0)
+    >>> fast.status, bool(abs(fast.value - slow.value) < 1e-5)
+    ('converged', True)
+    """
+    return gradient_methods.smm(_proxy_svm(K, y, C, rho), **options)
+
 
 _PAPER = {"domain": "paper", "max_iter": 1000}
 
-spgm = on_matrix(gradient_methods.spgm, _proxy_svm)
-smm = on_matrix(gradient_methods.smm, _proxy_svm)
-accpm = on_matrix(cutting_planes.accpm, _proxy_svm, bound="cuts", **_PAPER)
-siqclp = on_matrix(semi_infinite.siqclp, _proxy_svm, **_PAPER)
-tdca = on_matrix(dc.tdca, _raw_dual)
-dc_primal = on_matrix(dc.dc_primal, _raw_primal)
+
+def accpm(
+    K: Any, y: Any, *, C: float = 1.0, rho: float = 1.0, **options: Any
+) -> Result:
+    """Analytic centre cutting planes (ACCPM) for the proxy-kernel SVM.
+
+    Luss, d'Aspremont (2007), as described by Ying et al. (2009), section 4.3; the
+    problem is that of `spgm`. Each step cuts the polytope of possible solutions at its
+    analytic centre.
+
+    Parameters
+    ----------
+    K, y, C, rho
+        As in `spgm`.
+    **options
+        ``tol``, ``max_iter=1000``, ``stop``, ``callback``, ``x0`` as in `spgm`, and
+        ``domain="paper"`` of `krein.published.cutting_planes.accpm`.
+
+    Returns
+    -------
+    Result
+        ``history["size"]``: cuts in use; ``history["evaluations"]``: gradients so far.
+        The run also ends (status ``"max_iter"``, fewer steps) when the polytope has
+        become too thin for double precision, often before a `tol` of 1e-6. With
+        ``stop="change"`` the objective at the centres is watched, which goes up and
+        down.
+
+    Examples
+    --------
+    >>> import krein
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
+    >>> krein.published.accpm(K, [1, 1, -1], C=10.0, tol=1e-3).status
+    'converged'
+    """
+    return cutting_planes.accpm(_proxy_svm(K, y, C, rho), **{**_PAPER, **options})
+
+
+def siqclp(
+    K: Any, y: Any, *, C: float = 1.0, rho: float = 1.0, **options: Any
+) -> Result:
+    """Semi-infinite program (SIQCLP) for the proxy-kernel SVM.
+
+    Chen, Ye (2008), Algorithm 1 for eq. (6); the problem is that of `spgm`. Quadratic
+    constraints ``t <= S(a, K)`` are added one kernel at a time.
+
+    Parameters
+    ----------
+    K, y, C, rho
+        As in `spgm`.
+    **options
+        ``tol``, ``max_iter=1000``, ``stop``, ``callback``, ``x0`` as in `spgm`, and
+        those of `krein.published.semi_infinite.siqclp`: ``prune``, ``master``,
+        ``domain="paper"``.
+
+    Returns
+    -------
+    Result
+        ``history``: ``value`` is the lower bound, ``bound`` the upper one, ``size`` the
+        number of kernels in the localisation set. `tol` is on the gap u - l relative
+        to l - f(0) (a large one is the early stopping of section 6.2), or with
+        ``stop="change"`` on the change of u, which makes sense for the exact master.
+
+    Examples
+    --------
+    >>> import krein
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
+    >>> krein.published.siqclp(K, [1, 1, -1], C=10.0).status
+    'converged'
+    """
+    return semi_infinite.siqclp(_proxy_svm(K, y, C, rho), **{**_PAPER, **options})
+
+
+def tdca(K: Any, y: Any, *, C: float = 1.0, **options: Any) -> Result:
+    """Truncated DCA by blocks (TDCASVM) for the SVM dual on a raw indefinite kernel.
+
+    Akoa (2008): ``max e'a - a'YKYa / 2`` over 0 <= a <= C, y'a = 0.
+
+    Parameters
+    ----------
+    K, y, C
+        As in `spgm`.
+    **options
+        Those of `krein.published.difference_of_convex.tdca`: ``start``, ``block``,
+        ``mu``, ``tol``, ``max_iter``.
+
+    Returns
+    -------
+    Result
+        ``x`` is a, in the box; a KKT point, not an optimum, where K is indefinite.
+        ``value`` is the maximised dual, the certificate the maximal violating pair.
+
+    Examples
+    --------
+    >>> import krein
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
+    >>> krein.published.tdca(K, [1, 1, -1]).status
+    'converged'
+    """
+    K, y = matrix_and_labels(K, y)
+    return dc.tdca(dc.IndefiniteDual(K, _box(y, C)), **options)
+
+
+def dc_primal(K: Any, y: Any, *, C: float = 1.0, **options: Any) -> Result:
+    """IKSVM-DC: DCA on the SVM primal with a raw indefinite kernel, and extrapolation.
+
+    Xu, Xue, Chen, Wang (2017): minimise
+    ``F = gamma/2 b'Kb + 1/2 sum_i max(0, 1 - y_i (Kb + b0)_i)^2`` with gamma = 1 / C,
+    which may be unbounded below.
+
+    Parameters
+    ----------
+    K, y, C
+        As in `spgm`.
+    **options
+        ``tol`` and ``max_iter`` of `krein.published.difference_of_convex.dc_primal`.
+
+    Returns
+    -------
+    Result
+        ``x`` holds b and, last, b0; the certificate is the norm of the gradient,
+        relative to that at the origin. Status "diverged": a direction was found along
+        which F is unbounded below (as soon as F < 0, or before).
+
+    Examples
+    --------
+    >>> import krein
+    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
+    >>> krein.published.dc_primal(K, [1, 1, -1]).status
+    'diverged'
+    >>> K = [[1.0, 0.9, -0.2], [0.9, 1.0, -0.4], [-0.2, -0.4, 1.0]]
+    >>> krein.published.dc_primal(K, [1, 1, -1]).status
+    'converged'
+    """
+    K, y = matrix_and_labels(K, y)
+    return dc.dc_primal(dc.PrimalDC(K, y, 1.0 / check_positive("C", C)), **options)
 
 
 def mkl(
@@ -102,14 +274,14 @@ def mkl(
     C: float = 1.0,
     rho: float = 1.0,
     target: Any = None,
-    constraint: Literal["simplex", "trace"] = "simplex",
     tol: float = 1e-6,
     max_iter: int = 500,
 ) -> Result:
-    """Regularised multiple kernel learning, eqs. (25) and (27) of Chen and Ye (2008).
+    """Regularised multiple kernel learning, eq. (27) of Chen and Ye (2008).
 
     ``min over theta >= 0 of max over a in Q1 of e'a - a'Y(sum_i theta_i K_i)Ya / 2 +
-    rho sum_i theta_i ||K_i - K0||_F^2``.
+    rho sum_i theta_i ||K_i - K0||_F^2``, sum theta_i = 1. Eq. (25) has
+    ``sum theta_i tr K_i = 1``: it is this for kernels ``K_i / tr K_i``.
 
     Parameters
     ----------
@@ -119,8 +291,6 @@ def mkl(
         As in `spgm`; `tol` is the relative gap between the bounds.
     target : array-like of shape (n, n), optional
         K0; the last term is absent without it.
-    constraint : {"simplex", "trace"}
-        ``sum theta_i = 1``, eq. (27), or ``sum theta_i tr K_i = 1``, eq. (25).
 
     Returns
     -------
@@ -133,14 +303,11 @@ def mkl(
     >>> import krein
     >>> good = np.outer([1, 2, -1, -2], [1, 2, -1, -2])
     >>> y = [1, 1, -1, -1]
-    >>> result = krein.published.mkl([good, np.eye(4)], y, constraint="trace")
-    >>> result.x.round(4)
-    array([0.1, 0. ])
+    >>> krein.published.mkl([good, np.eye(4)], y).x.round(4) + 0.0
+    array([1., 0.])
     """
     if len(kernels) == 0:
         raise ValueError("kernels is empty; give at least one kernel")
-    if constraint not in ("simplex", "trace"):
-        raise ValueError(f"constraint must be 'simplex' or 'trace', got {constraint!r}")
     pairs = [matrix_and_labels(K, y, f"kernels[{i}]") for i, K in enumerate(kernels)]
     parts, y = [K for K, _ in pairs], pairs[0][1]
     costs = np.zeros(len(parts))
@@ -148,188 +315,4 @@ def mkl(
         K0 = check_similarity(target, name="target")
         costs = rho * np.array([np.sum((K - K0) ** 2) for K in parts])
     problem = MKLWeights(parts, costs, _box(y, C))
-    scale = np.ones(len(parts))
-    if constraint == "trace":
-        problem, scale = problem.with_unit_traces()
-    result = kernel_weights(problem, tol=tol, max_iter=max_iter)
-    return replace(result, x=result.x / scale)
-
-
-# -------------------------------------------------------------- Logistic regression
-
-
-def _logistic(
-    K: Any, y: Any, alpha: float, fit_intercept: bool
-) -> tuple[IndefiniteLogistic, Spectrum]:
-    K, y = matrix_and_labels(K, y)
-    check_positive("alpha", alpha)
-    targets = (y[:, None] > 0).astype(float)
-    problem = IndefiniteLogistic(K, targets, alpha, None, fit_intercept)
-    return problem, Spectrum.exact(K)
-
-
-def _concave_convex(
-    name: str, K: Any, y: Any, alpha: float, max_iter: int, options: dict[str, Any]
-) -> Result:
-    start, random_state = options.pop("x0", None), options.pop("random_state", 0)
-    intercept = options.pop("fit_intercept", False)
-    problem, spectrum = _logistic(K, y, alpha, intercept)
-    result = cccp_logistic(
-        problem,
-        spectrum,
-        replace(CCCP_DEFAULTS[name], **options),
-        None if start is None else np.asarray(start, dtype=float).reshape(-1, 1),
-        random_state=np.random.RandomState(random_state),
-        tol=0.0,
-        max_iter=max_iter,
-    )
-    return replace(result, x=result.x[:, 0])
-
-
-def cccp_gd(
-    K: Any, y: Any, *, alpha: float = 0.01, max_iter: int = 20, **options: Any
-) -> Result:
-    """Concave-convex procedure by gradient descent, indefinite logistic regression.
-
-    Liu et al., Algorithm 1 with epsilon = 0.0001, for eq. (5):
-    ``1/n sum_i log(1 + exp(-y_i (Ka)_i)) + alpha/2 a'Ka``, which is unbounded below if
-    K has a negative eigenvalue; stationary points are sought.
-
-    Parameters
-    ----------
-    K : array-like of shape (n, n)
-        Similarity, symmetric, of any signature.
-    y : array-like of shape (n,)
-        Labels -1 and +1.
-    alpha : float
-        Penalty, the paper's lambda.
-    max_iter : int
-        Outer steps, the paper's k_max.
-    **options
-        ``epsilon, eta, decay, reset_eta, step, tau, max_inner, equations`` of
-        `krein.published.concave_convex.CCCPSettings`; ``x0``, ``fit_intercept``.
-
-    Returns
-    -------
-    Result
-        ``x`` holds the coefficients a after the last step. Status "diverged" is
-        usual: exact CCCP diverges along negative eigenvectors.
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> krein.published.cccp_gd(K, [1, 1, -1], alpha=0.1).n_iter
-    20
-    """
-    return _concave_convex("cccp-gd", K, y, alpha, max_iter, options)
-
-
-def ccicp_gd(
-    K: Any, y: Any, *, alpha: float = 0.01, max_iter: int = 20, **options: Any
-) -> Result:
-    """Concave-inexact-convex procedure with gradient descent (CCICP-GD).
-
-    Liu et al., Algorithm 1 with epsilon = 1; the problem is that of `cccp_gd`. With
-    ``equations="printed"`` steps follow (10) as printed, with ``reset_eta=False`` the
-    step length only shrinks, as Algorithm 1 prints it.
-
-    Parameters
-    ----------
-    K, y, alpha, max_iter
-        As in `cccp_gd`.
-    **options
-        As in `cccp_gd`.
-
-    Returns
-    -------
-    Result
-        As in `cccp_gd`.
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> result = krein.published.ccicp_gd(K, [1, 1, -1], alpha=0.1)
-    >>> result.x.round(3)
-    array([ 0.165,  0.071, -0.066])
-    """
-    return _concave_convex("ccicp-gd", K, y, alpha, max_iter, options)
-
-
-def ccicp_sgd(
-    K: Any, y: Any, *, alpha: float = 0.01, max_iter: int = 20, **options: Any
-) -> Result:
-    """Concave-inexact-convex procedure with stochastic gradients (CCICP-SGD).
-
-    Liu et al., Algorithm 1 with eq. (12) and epsilon = 0.0001 (``epsilon=1`` is the
-    paper's SGD-I); the problem is that of `cccp_gd`.
-
-    Parameters
-    ----------
-    K, y, alpha, max_iter
-        As in `cccp_gd`.
-    **options
-        As in `cccp_gd`, and ``batch`` (samples per step, 1 in the paper),
-        ``random_state`` (seed).
-
-    Returns
-    -------
-    Result
-        As in `cccp_gd`.
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> krein.published.ccicp_sgd(K, [1, 1, -1], alpha=0.1, batch=2).n_iter
-    20
-    """
-    return _concave_convex("ccicp-sgd", K, y, alpha, max_iter, options)
-
-
-def krein_gd(
-    K: Any,
-    y: Any,
-    *,
-    alpha: float = 0.01,
-    tol: float = 1e-9,
-    max_iter: int = 100_000,
-    fit_intercept: bool = False,
-) -> Result:
-    """Gradient descent in the Krein space, for indefinite logistic regression.
-
-    ``a <- a - eta (alpha a - y * sigmoid(-y * Ka) / n)``: the gradient of (5) of Liu et
-    al. without its leading K, whose zeros are the stationary points. Not in the paper;
-    it stands here because it is the first-order method that converges.
-
-    Parameters
-    ----------
-    K, y, alpha
-        As in `cccp_gd`.
-    tol : float
-        On the stationarity residual.
-    max_iter : int
-        Largest number of steps.
-    fit_intercept : bool
-        Add an intercept that is not penalised; the paper's model has none.
-
-    Returns
-    -------
-    Result
-        ``x`` holds the coefficients a.
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> result = krein.published.krein_gd(K, [1, 1, -1], alpha=0.1)
-    >>> result.status, bool(result.certificate.value <= 1e-9)
-    ('converged', True)
-    """
-    problem, spectrum = _logistic(K, y, alpha, fit_intercept)
-    largest = float(spectrum.eigenvalues.max())
-    result = newton_logistic.krein_gd(
-        problem, largest=largest, tol=tol, max_iter=max_iter
-    )
-    return replace(result, x=result.x[:, 0])
+    return kernel_weights(problem, tol=tol, max_iter=max_iter)

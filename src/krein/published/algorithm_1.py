@@ -9,40 +9,34 @@ Newton steps on the set s of margin violators, line 17,
     [lam I + Phi_ss, Q_s; Q_s', 0] [a_s; b] = [y_s; 0],     P = QR,
 
 halved until the objective does not rise (lines 22 to 28), until s is that of the step
-before (line 32). With ``beta_zero`` (section 6.2) steps are those of (18).
+before (line 32).
 
 As printed means: line 32 also ends the run after a halved step, where the point need
 not be the optimum; line 17 is singular where Q_s lacks full rank; above 500 samples a
 run on the first half hands over its violators only. `krein.CPDSVC` mends all three.
-Not as printed: (17) exchanges P and P', line 17 does not; (18) has a minus sign too
-many, with which it gives minus the solution; line 33 needs R of full rank, the text
-(section 6.1) says the pseudo-inverse; sample weights w are krein's.
+Not as printed: (17) exchanges P and P', line 17 does not; line 33 needs R of full rank,
+the text (section 6.1) says the pseudo-inverse; sample weights w are krein's. The
+variant without polynomials (section 6.2), whose (18) has a minus sign too many, is
+``CPDSVC(polynomial="zero", solver="published")``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate
+from krein.machines._loop import Iterate, run
 from krein.machines.cpd import CPDProblem
 from krein.machines.losses import SquaredHinge
-from krein.published.solver import check_positive, matrix_and_labels, published_solver
+from krein.published.solver import check_positive, matrix_and_labels
 from krein.result import Certificate, Result
 
 _RECURSE = 500  # line 2
 _HALVINGS = 60  # line 28 may never hold to rounding
-
-
-class _SingularError(Exception):
-    """Line 17 or (18) has no inverse."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +55,6 @@ class CPDMatrices:
         Regularisation.
     weight : ndarray of shape (n,)
         Sample weights.
-    beta_zero : bool
-        Leave the polynomials out, section 6.2.
     """
 
     Phi: Array
@@ -70,7 +62,6 @@ class CPDMatrices:
     y: Array
     lam: float
     weight: Array
-    beta_zero: bool = False
 
     def first_half(self) -> CPDMatrices:
         """Return the problem of line 4."""
@@ -93,52 +84,25 @@ class CPDMatrices:
 
     def newton(self, s: np.ndarray) -> tuple[Array, Array]:
         """Return (a, b) that minimise the objective if s are the violators."""
-        a, r = np.zeros(self.y.size), self.Q.shape[1]
-        try:
-            if self.beta_zero:
-                return self._without_polynomials(s), np.zeros(r)
-            Qs = self.Q[s]
-            if s.size < r or (r > 0 and np.linalg.matrix_rank(Qs) < r):
-                raise _SingularError
-            shifted = self.Phi[np.ix_(s, s)] + np.diag(self.lam / self.weight[s])
-            system = np.block([[shifted, Qs], [Qs.T, np.zeros((r, r))]])
-            solution = np.linalg.solve(system, np.append(self.y[s], np.zeros(r)))
-        except np.linalg.LinAlgError as error:
-            raise _SingularError from error
+        a, r, Qs = np.zeros(self.y.size), self.Q.shape[1], self.Q[s]
+        if s.size < r or (r > 0 and np.linalg.matrix_rank(Qs) < r):
+            raise np.linalg.LinAlgError
+        shifted = self.Phi[np.ix_(s, s)] + np.diag(self.lam / self.weight[s])
+        system = np.block([[shifted, Qs], [Qs.T, np.zeros((r, r))]])
+        solution = np.linalg.solve(system, np.append(self.y[s], np.zeros(r)))
         a[s] = solution[: s.size]
         return a, solution[s.size :]
 
-    @cached_property
-    def _null(self) -> Array:
-        """P_perp of (18): an orthonormal basis of the a with Q'a = 0."""
-        full, _ = np.linalg.qr(self.Q, mode="complete")
-        return full[:, self.Q.shape[1] :]
+    def dual(self, c: Array) -> float:
+        """Lower bound of the optimum, ``2 lam y'c - lam c'Phi c - lam^2 sum c^2 / w``.
 
-    def _without_polynomials(self, s: np.ndarray) -> Array:
-        """Right-hand side of (18), without its minus sign."""
-        rows = self.Phi[s] * np.sqrt(self.weight[s])[:, None]
-        H = self._null.T @ (self.lam * self.Phi + rows.T @ rows) @ self._null
-        pull = self._null.T @ (self.Phi[s].T @ (self.weight[s] * self.y[s]))
-        return self._null @ scipy.linalg.solve(H, pull, assume_a="pos")
-
-    def dual(self, a: Array, f: Array) -> float:
-        """Lower bound of the optimum, ``2 lam y'c - lam c'Kc - lam^2 sum c^2 / w``.
-
-        For c with ``y * c >= 0`` and ``Q'c = 0``, K = Phi: the full Newton step `a`
-        where its signs are right. Without polynomials K is the kernel of the smaller
-        space and c need not be orthogonal to Q: the residuals of the outputs `f` do.
+        For c with ``y * c >= 0`` and ``Q'c = 0``: the full Newton step where its signs
+        are right.
         """
-        if self.beta_zero:
-            c = self.y * self.weight * np.maximum(1.0 - self.y * f, 0.0) / self.lam
-            inner = self._null.T @ (self.Phi @ c)
-            core = self._null.T @ self.Phi @ self._null
-            energy = float(inner @ scipy.linalg.solve(core, inner, assume_a="pos"))
-        else:
-            c, energy = a, float(a @ (self.Phi @ a))
         if np.any(self.y * c < 0.0):
             return 0.0  # the loss is not negative
         linear = 2.0 * float(self.y @ c) - self.lam * float(c * c @ (1.0 / self.weight))
-        return self.lam * (linear - energy)
+        return self.lam * (linear - float(c @ (self.Phi @ c)))
 
 
 def as_printed(
@@ -160,26 +124,22 @@ def as_printed(
     matrices = CPDMatrices(K, problem.null, loss.y, problem.lam, loss.weight)
     result = algorithm_1(matrices, max_iter=max_iter)
     c, b = result.x, result.info["beta"]
-    missed = result.status == "converged" and result.certificate.relative > tol
-    return replace(
-        result,
-        x=np.append(c, b),
-        status="max_iter" if missed else result.status,
-        info={"c": c, "b": b, "f": matrices.outputs(c, b)},
-    )
+    info = {"c": c, "b": b, "f": matrices.outputs(c, b)}
+    return result.certified(result.certificate, tol, x=np.append(c, b), info=info)
 
 
 Point = tuple[Array, Array]
 
 
-@published_solver(keep="last", tol=0.0, max_iter=200)
-def algorithm_1(problem: CPDMatrices) -> Iterator[Iterate]:
+def algorithm_1(problem: CPDMatrices, *, max_iter: int = 200) -> Result:
     """Run Algorithm 1 and say how good its last point is.
 
     Parameters
     ----------
     problem : CPDMatrices
         Kernel, polynomials, labels, regularisation.
+    max_iter : int
+        Newton steps.
 
     Returns
     -------
@@ -189,6 +149,10 @@ def algorithm_1(problem: CPDMatrices) -> Iterator[Iterate]:
         "diverged": line 17 had no inverse; then the best point so far, which is no
         model.
     """
+    return run(_newton_steps(problem), tol=0.0, max_iter=max_iter, keep="last")
+
+
+def _newton_steps(problem: CPDMatrices) -> Iterator[Iterate]:
     point: Point | None = (np.zeros(problem.y.size), np.zeros(problem.Q.shape[1]))
     at_old, bound = np.inf, 0.0
     while point is not None:
@@ -198,16 +162,16 @@ def algorithm_1(problem: CPDMatrices) -> Iterator[Iterate]:
         try:
             s = _first_violators(problem) if first else problem.violators(*old)
             step = problem.newton(s)
-        except _SingularError:
-            yield _iterate(problem, old, bound, "diverged")
+        except np.linalg.LinAlgError:
+            yield _iterate(problem, old, bound, stop="diverged")
             return
         point = _halved(problem, step, old, at_old)
         if point is None:
             return
         at_old = problem.value(*point)
-        bound = max(bound, problem.dual(step[0], problem.outputs(*point)))
+        bound = max(bound, problem.dual(step[0]))
         if np.array_equal(problem.violators(*point), s):
-            yield _iterate(problem, point, bound, "converged")
+            yield _iterate(problem, point, bound, stop="converged")
 
 
 def _halved(
@@ -225,42 +189,20 @@ def _halved(
 
 def _first_violators(problem: CPDMatrices) -> np.ndarray:
     """Lines 2 to 8: all samples, or the violators of the first half."""
-    if problem.y.size <= _RECURSE or problem.beta_zero:
+    if problem.y.size <= _RECURSE:
         return np.arange(problem.y.size)
     half = algorithm_1(problem.first_half())
     if half.status == "diverged":
-        raise _SingularError
+        raise np.linalg.LinAlgError
     return np.flatnonzero(half.x)
 
 
-def _iterate(
-    problem: CPDMatrices,
-    point: Point,
-    bound: float,
-    stop: Literal["converged", "diverged"] | None = None,
-) -> Iterate:
+def _iterate(problem: CPDMatrices, point: Point, bound: float, **how: Any) -> Iterate:
     value = problem.value(*point)
     gap = max(0.0, value - bound)
     certificate = Certificate("gap", gap, gap / max(value, 1e-300))
     info = {"beta": point[1]}
-    return Iterate(point[0], value, certificate, bound, stop=stop, info=info)
-
-
-def separable(P: Array, y: Array) -> bool:
-    """Tell whether the polynomials alone separate the classes, ``y * (P b) >= 1``.
-
-    Section 6.2 is for this case: the free problem then has the optimum 0 for every
-    regularisation.
-    """
-    r = P.shape[1]
-    answer = scipy.optimize.linprog(
-        np.zeros(r),
-        A_ub=-y[:, None] * P,
-        b_ub=-np.ones(y.size),
-        bounds=[(None, None)] * r,
-        method="highs",
-    )
-    return answer.status == 0
+    return Iterate(point[0], value, certificate, bound, info=info, **how)
 
 
 def walder_algorithm_1(
@@ -269,7 +211,6 @@ def walder_algorithm_1(
     P: Any = None,
     *,
     lam: float = 1.0,
-    beta_zero: bool | Literal["separable"] = False,
     max_iter: int = 200,
 ) -> Result:
     """Algorithm 1 of Walder and Chapelle (2007), as printed, for the c.p.d. SVM.
@@ -286,9 +227,6 @@ def walder_algorithm_1(
         Polynomials at the items; constants unless given.
     lam : float
         Regularisation.
-    beta_zero : bool or "separable"
-        Leave the polynomials out of f (section 6.2). ``"separable"``, the paper's rule:
-        where the polynomials alone separate the classes.
     max_iter : int
         Newton steps.
 
@@ -316,10 +254,7 @@ def walder_algorithm_1(
     P = np.ones((n, 1)) if P is None else np.asarray(P, dtype=float)
     if P.ndim != 2 or P.shape[0] != n:
         raise ValueError(f"P must have shape ({n}, n_polynomials), got {P.shape}")
-    zero = separable(P, y) if beta_zero == "separable" else bool(beta_zero)
     Q, R = np.linalg.qr(P)
-    result = algorithm_1(
-        CPDMatrices(Phi, Q, y, lam, np.ones(n), zero), max_iter=max_iter
-    )
-    beta = np.linalg.pinv(R) @ result.info["beta"]
-    return replace(result, info={"beta": beta, "beta_zero": zero})
+    problem = CPDMatrices(Phi, Q, y, lam, np.ones(n))
+    result = algorithm_1(problem, max_iter=max_iter)
+    return replace(result, info={"beta": np.linalg.pinv(R) @ result.info["beta"]})

@@ -41,16 +41,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate
+from krein.machines._loop import Iterate, run
 from krein.machines.logistic import IndefiniteLogistic
-from krein.machines.unbounded import theorem1_bound
-from krein.published.solver import published_solver
+from krein.published.solver import check_choice
+from krein.result import Certificate, Result
 from krein.similarity.spectrum import Spectrum
 
 _DIVERGED = 1e3  # times the largest size that a fixed point can have
@@ -66,11 +65,7 @@ class CCCPSettings:
         The inner loop ends when F_k changes by at most this: 1 for CCICP-GD and SGD-I,
         0.0001 for CCCP-GD and CCICP-SGD.
     stochastic : bool
-        Use the gradient of one random sample, eq. (12).
-    batch : int
-        Random samples per stochastic step. The paper names mini-batches and uses one
-        sample; the mean of several takes its place in (12). They are drawn with
-        replacement, by weight.
+        Use the gradient of one random sample, drawn by weight, eq. (12).
     eta : float
         Step length, 0.02 as printed. On data with large eigenvalues it exceeds
         2 / L_F and overflows.
@@ -93,7 +88,6 @@ class CCCPSettings:
 
     epsilon: float = 1.0
     stochastic: bool = False
-    batch: int = 1
     eta: float = 0.02
     decay: float = 0.8
     reset_eta: bool = True
@@ -107,11 +101,9 @@ CCCP_DEFAULTS = {
     "cccp-gd": CCCPSettings(epsilon=1e-4),
     "ccicp-gd": CCCPSettings(epsilon=1.0),
     "ccicp-sgd": CCCPSettings(epsilon=1e-4, stochastic=True),
-    "ccicp-sgd-i": CCCPSettings(epsilon=1.0, stochastic=True),
 }
 
 
-@published_solver(keep="last", tol=1e-9, max_iter=20)
 def cccp_logistic(
     problem: IndefiniteLogistic,
     spectrum: Spectrum,
@@ -119,11 +111,11 @@ def cccp_logistic(
     start: Array | None = None,
     *,
     random_state: np.random.RandomState | None = None,
-) -> Iterator[Iterate]:
+    tol: float = 1e-9,
+    max_iter: int = 20,
+    **rules: Any,
+) -> Result:
     """Run Algorithm 1 of Liu et al. and say what came of it.
-
-    `max_iter` counts outer steps, the paper's k_max; `tol` is on the stationarity
-    residual, which is krein's: the paper stops after 20 outer steps.
 
     Parameters
     ----------
@@ -137,14 +129,20 @@ def cccp_logistic(
         Coefficients to start from, zeros by default.
     random_state : RandomState, optional
         For the stochastic variants.
+    tol : float
+        On the stationarity residual, which is krein's: the paper stops after 20 steps.
+    max_iter : int
+        Outer steps, the paper's k_max.
+    **rules
+        As in `krein.machines._loop.run`.
 
     Returns
     -------
     Result
         ``x`` (n, k): the last point, as in the paper. Status "diverged" when it left
         the region of all fixed points a thousandfold, or was no longer finite; then
-        the point of smallest residual, which is no model. ``info``: "intercept",
-        "theorem1_bound", "tau". ``history``: "norm" of x, "inner" steps so far.
+        the point of smallest residual, which is no model. ``info``: "intercept".
+        ``history``: "norm" of x, "inner" steps so far.
 
     References
     ----------
@@ -153,30 +151,20 @@ def cccp_logistic(
     _check_settings(settings, problem)
     A = np.zeros(problem.targets.shape) if start is None else start
     random = np.random.RandomState(0) if random_state is None else random_state
-    return _Procedure(problem, spectrum, settings, random).iterates(A)
+    iterates = _Procedure(problem, spectrum, settings, random).iterates(A)
+    return run(iterates, tol=tol, max_iter=max_iter, keep="last", **rules)
 
 
 def _check_settings(settings: CCCPSettings, problem: IndefiniteLogistic) -> None:
     """Refuse unknown equations, and printed ones beyond the paper's model."""
-    if not (isinstance(settings.batch, Integral) and settings.batch >= 1):
+    check_choice("equations", settings.equations, ("corrected", "printed"))
+    weighted = problem.weight is not None
+    beyond = problem.n_columns > 1 or weighted or problem.fit_intercept
+    if settings.equations == "printed" and beyond:
         raise ValueError(
-            f"batch must be an integer of 1 or more, got {settings.batch!r}"
-        )
-    if settings.equations not in ("corrected", "printed"):
-        raise ValueError(
-            f"equations must be 'corrected' or 'printed', got {settings.equations!r}"
-        )
-    beyond = {
-        f"{problem.n_columns} classes": problem.n_columns > 1,
-        "sample weights": problem.weight is not None,
-        "an intercept": problem.fit_intercept,
-    }
-    found = [words for words, true in beyond.items() if true]
-    if settings.equations == "printed" and found:
-        raise ValueError(
-            "equations='printed' are for two classes without weights and intercept, "
-            f"got {' and '.join(found)}; use equations='corrected', or "
-            "fit_intercept=False with two classes"
+            "equations='printed' are for two classes without sample weights and "
+            "intercept; use equations='corrected', or fit_intercept=False with two "
+            "classes"
         )
 
 
@@ -196,20 +184,11 @@ class _Procedure:
         root = spectrum.sqrt_weight
         self.root = np.ones((spectrum.n, 1)) if root is None else root[:, None]
         size = float(np.abs(mu).max())
-        tau = settings.tau
-        if tau is None:
-            tau = max(1.1 * -float(mu.min()), 1e-6 * size)
-        self.tau = tau
+        least = max(1.1 * -float(mu.min()), 1e-6 * size)
+        tau = least if settings.tau is None else settings.tau
         self.inner = 0  # inner steps so far
-        # (12) as printed lacks the term of K-.
-        self.forgets_concave_part = (
-            settings.equations == "printed" and settings.stochastic
-        )
         self.plus = np.maximum(mu, 0.0) + tau
         self.minus = np.maximum(-mu, 0.0) + tau
-        self.bound = theorem1_bound(
-            spectrum.eigenvalues, problem.alpha, tau, problem.total
-        )
         bend = 0.25 if problem.n_columns == 1 else 0.5
         self.lipschitz = (
             problem.alpha * float(self.plus.max()) + bend * size**2 / problem.total
@@ -228,7 +207,9 @@ class _Procedure:
                 A = self.root * (self.V @ Z)
                 H = self.outputs(Z)
             finite = bool(np.abs(A).max() < 1e150 and np.abs(H).max() < 1e150)
-            yield self._iterate(A, H, limit) if finite else self._overflow(A)
+            if not finite:  # the loop ends with status diverged
+                yield Iterate(A, np.nan, Certificate("stationarity", np.inf, np.inf))
+            yield self._iterate(A, H, limit)
             if self.settings.reset_eta:
                 eta = self.settings.eta
             with np.errstate(over="ignore", invalid="ignore"):
@@ -260,26 +241,19 @@ class _Procedure:
             certificate=self.problem.certificate(A, b, H),
             stop="diverged" if escaped else None,
             facts={"norm": float(np.linalg.norm(A)), "inner": self.inner},
-            info={"intercept": b, "theorem1_bound": self.bound, "tau": self.tau},
+            info={"intercept": b},
         )
-
-    def _overflow(self, A: Array) -> Iterate:
-        """Coefficients that are not finite: the loop ends with status diverged."""
-        certificate = self.problem.certificate(
-            np.zeros_like(A), np.zeros(A.shape[1]), np.zeros_like(A)
-        )
-        return Iterate(x=A, value=float("nan"), certificate=certificate)
 
     def _outer_step(self, Z: Array, eta: float) -> tuple[Array, float]:
         """Inexact minimiser of F_k, lines 6 to 14 of Algorithm 1."""
         settings = self.settings
         constant = settings.step == "lipschitz"
+        # (12) as printed lacks the term of K-.
+        forgets = settings.equations == "printed" and settings.stochastic
         linear = self.problem.alpha * self.minus * Z
         value = self._majoriser(Z, linear)
         for _ in range(settings.max_inner):
-            gradient = self._gradient(Z)
-            if not self.forgets_concave_part:
-                gradient = gradient - linear
+            gradient = self._gradient(Z) - (0.0 if forgets else linear)
             Z = Z - (1.0 / self.lipschitz if constant else eta) * gradient
             eta *= settings.decay
             self.inner += 1
@@ -290,11 +264,11 @@ class _Procedure:
         return Z, eta
 
     def _gradient(self, Z: Array) -> Array:
-        """Gradient of g, of all samples or of few drawn by weight."""
+        """Gradient of g, of all samples or of one drawn by weight."""
         problem = self.problem
         ridge = problem.alpha * self.plus * Z
         if self.settings.stochastic:
-            return ridge - self._few_samples(Z)
+            return ridge - self._one_sample(Z)
         H = self.outputs(Z)
         G = problem.scores(H + problem.intercept(H))
         if self.settings.equations == "printed":
@@ -302,21 +276,19 @@ class _Procedure:
             return ridge - self.V.T @ (y * (problem.K @ (y * G))) / problem.total
         return ridge - self.mu * (self.V.T @ (self.root * G)) / problem.total
 
-    def _few_samples(self, Z: Array) -> Array:
-        """Mean of K_j (t_j - p_j) over random j, in O(n) each without intercept."""
+    def _one_sample(self, Z: Array) -> Array:
+        """K_j (t_j - p_j) of a random j, in O(n) without intercept."""
         problem, j = self.problem, self._draw()
         outputs = (self.V[j] @ (self.mu * Z)) / self.root[j]
         if problem.fit_intercept:
             outputs = outputs + problem.intercept(self.outputs(Z))
         G = problem.targets[j] - problem.probabilities(outputs)
-        return self.mu * (self.V[j].T @ (G / self.root[j])) / j.size
+        return self.mu * (self.V[j].T @ (G / self.root[j]))
 
     def _draw(self) -> np.ndarray:
-        batch = self.settings.batch
-        if self.problem.weight is None:
-            return self.random.randint(self.V.shape[0], size=batch)
-        share = self.problem.weight / self.problem.total
-        return self.random.choice(share.size, size=batch, p=share)
+        weight = self.problem.weight
+        share = None if weight is None else weight / self.problem.total
+        return self.random.choice(self.V.shape[0], size=1, p=share)
 
     def _majoriser(self, Z: Array, linear: Array) -> float:
         """F_k up to a constant."""

@@ -3,19 +3,18 @@
 Objective, signs and scaling as in `krein.published.gradient_methods`. As f is concave,
 its maximiser lies in ``{b in Q1 : g_k'(b - a_k) >= 0}`` for the gradient g_k at every
 point a_k tried; the next point is the analytic centre of this polytope. Ying et al.
-(2009), section 4.3, describe the method; the cuts are those of f itself, which they
-showed to be differentiable, or with ``smoothing`` those of the 2007 paper's objective.
+(2009), section 4.3, describe the method. The cuts are those of f itself, which they
+showed to be differentiable; the 2007 paper smoothed it first, by a formula that it does
+not print.
 
-There are two upper bounds of max f. One is the gap of the SVM on the kernel K*(a_k), as
-in the paper. The other is the usual bound of centre methods: the cuts, weighted by the
-multipliers of the barrier at the centre, make one linear function above f. The first
-need not become small at centres, which stay inside; the second does.
+The upper bound of max f is the gap of the SVM on the kernel K*(a_k), as in the paper.
+It need not become small at centres, which stay inside: it may stay above `tol` though f
+is right to many digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -24,7 +23,7 @@ from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.box import BalancedBox
 from krein.machines.proxy import ProxySVM
-from krein.published.solver import Domain, Oracle, certified, on_domain, proxy_solver
+from krein.published.solver import Domain, Oracle, on_domain, proxy_solver
 
 _NEWTON_STEPS = 50
 
@@ -38,10 +37,7 @@ def accpm(
     problem: ProxySVM,
     x0: Array | None = None,
     *,
-    max_cuts: int | None = None,
     domain: Domain = "cut",
-    bound: Literal["point", "cuts"] = "point",
-    smoothing: float = 0.0,
 ) -> Iterator[Iterate]:
     """Analytic centre cutting planes (ACCPM) for the proxy-kernel SVM.
 
@@ -55,18 +51,9 @@ def accpm(
         The problem.
     x0 : ndarray of shape (n,), optional
         Start, inside the box; the centre of Q1 unless given.
-    max_cuts : int, optional
-        Largest number of cuts kept, those with least slack; 3 n unless given.
     domain : {"cut", "paper"}
         ``"paper"``: the first polytope is Q1 as printed; ``"cut"``: Q1 cut by a bound
         on all solutions.
-    bound : {"point", "cuts"}
-        ``"point"``: the gap of the SVM on K*(a_k), as in the paper, which can be
-        recomputed from the point alone; it may stay above `tol` though f is right to
-        many digits. ``"cuts"``: the smallest upper bound so far, by points or by cuts.
-    smoothing : float
-        Above 0 the smoothed objective of Luss and d'Aspremont (2007); see
-        `SmoothedProxySVM`.
 
     Returns
     -------
@@ -75,72 +62,33 @@ def accpm(
         The run also ends (status ``"max_iter"``, fewer steps) when the polytope has
         become too thin for double precision. With ``stop="change"`` the objective at
         the centres is watched, which goes up and down.
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> krein.published.accpm(K, [1, 1, -1], C=10.0).status
-    'converged'
     """
-    f = Oracle(on_domain(problem, domain), smoothing)
-    most = 3 * problem.box.n if max_cuts is None else max_cuts
-    if bound not in ("point", "cuts"):
-        raise ValueError(f"bound must be 'point' or 'cuts', got {bound!r}")
-    return _centres(f, _Polytope(f.problem.domain, bound == "cuts"), x0, most)
+    f = Oracle(on_domain(problem, domain))
+    return _centres(f, _Polytope(f.problem.domain), x0)
 
 
-def _centres(
-    f: Oracle, polytope: _Polytope, x0: Array | None, max_cuts: int
-) -> Iterator[Iterate]:
-    a, upper = polytope.inner_point(x0), np.inf
+def _centres(f: Oracle, polytope: _Polytope, x0: Array | None) -> Iterator[Iterate]:
+    a, most = polytope.inner_point(x0), 3 * polytope.domain.n
     while True:
         try:
             a = polytope.centre(a)
             rise, g = f(a)
-            now = _upper(f.problem, polytope, a, rise, g)
-            upper = min(upper, now) if polytope.bounds else now
-            facts = {"size": polytope.levels.size, "evaluations": f.calls}
-            yield certified(f.problem, a, rise, upper, facts=facts)
-            if polytope.levels.size >= max_cuts:
-                polytope.keep(np.argsort(polytope.slack(a))[: max_cuts - 1])
-            step = polytope.cut_at(a, rise, g)
+            yield f.iterate(a, rise, g, size=polytope.levels.size)
+            if polytope.levels.size >= most:
+                polytope.keep(np.argsort(polytope.slack(a))[: most - 1])
+            a = a + polytope.cut_at(a, g)
         except _TooThinError:
             return
-        a = a + step
-
-
-def _upper(
-    problem: ProxySVM, polytope: _Polytope, a: Array, rise: float, g: Array
-) -> float:
-    """Upper bound of max f - f(0) by the gradient at the centre `a`, or by the cuts."""
-    error, worth = problem.rounding(a)
-    upper = rise + problem.domain.gap(a, g, error) + worth
-    if not polytope.bounds or polytope.levels.size == 0:
-        return upper
-    weights = 1.0 / (polytope.slack(a) * polytope.sizes)
-    weights /= weights.sum()
-    # Every linear function lies above f, also at a: nothing cancels but rounding.
-    heights = np.maximum(polytope.heights(a), rise)
-    mixed = problem.domain.gap(a, weights @ polytope.gradients, error) + worth
-    return min(upper, float(weights @ heights) + mixed)
 
 
 class _Polytope:
-    """Q1 and the half-spaces ``cuts x >= levels``, cuts of unit length.
+    """Q1 and the half-spaces ``cuts x >= levels``, cuts of unit length."""
 
-    With each cut the linear function above f that it comes from: its gradient, the
-    length of that along y'x = 0, and its value at 0. `bounds` says whether these
-    functions are asked for upper bounds.
-    """
-
-    def __init__(self, domain: BalancedBox, bounds: bool) -> None:
-        self.bounds = bounds
+    def __init__(self, domain: BalancedBox) -> None:
         self.domain, self.y, self.upper = domain, domain.y, domain.upper
-        self.cuts = self.gradients = np.empty((0, domain.n))
-        self.levels = self.sizes = self.offsets = np.empty(0)
+        self.cuts, self.levels = np.empty((0, domain.n)), np.empty(0)
 
-    def cut_at(self, a: Array, rise: float, g: Array) -> Array:
+    def cut_at(self, a: Array, g: Array) -> Array:
         """Cut at the centre `a`; returns a step from there to the inside."""
         along = g - self.y * float(self.y @ g) / self.domain.n
         size = float(np.linalg.norm(along))
@@ -149,20 +97,12 @@ class _Polytope:
         cut = along / size
         step = self._step_into(a, cut)
         self.cuts = np.vstack([self.cuts, cut])
-        self.gradients = np.vstack([self.gradients, g])
         self.levels = np.append(self.levels, cut @ a)
-        self.sizes = np.append(self.sizes, size)
-        self.offsets = np.append(self.offsets, rise - g @ a)
         return step
 
     def keep(self, kept: np.ndarray) -> None:
         """Drop all other cuts."""
-        for name in ("cuts", "gradients", "levels", "sizes", "offsets"):
-            setattr(self, name, getattr(self, name)[kept])
-
-    def heights(self, a: Array) -> Array:
-        """Values of the linear functions at `a`."""
-        return self.offsets + self.gradients @ a
+        self.cuts, self.levels = self.cuts[kept], self.levels[kept]
 
     def slack(self, a: Array) -> Array:
         """Distances to the cuts."""

@@ -23,15 +23,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate
+from krein.machines._loop import Iterate, run
 from krein.machines.box import BalancedBox, QuadraticModel
-from krein.published.solver import published_solver
-from krein.result import Certificate
+from krein.result import Certificate, Result
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,7 @@ class IndefiniteDual:
 
     def gradient(self, a: Array) -> Array:
         """Return e - Qa: of the maximised form, as `BalancedBox` wants it."""
-        signed = self.domain.y * a
-        support = np.flatnonzero(signed)
-        return 1.0 - self.domain.y * (self.K[:, support] @ signed[support])
+        return 1.0 - self.domain.y * (self.K @ (self.domain.y * a))
 
     def value(self, a: Array, gradient: Array) -> float:
         """Return e'a - a'Qa/2, the maximised form."""
@@ -65,14 +63,16 @@ class IndefiniteDual:
         return Certificate("stationarity", violation, violation)
 
 
-@published_solver(tol=1e-4)
 def tdca(
     problem: IndefiniteDual,
     start: Array | None = None,
     *,
     block: int = 64,
     mu: float = 1e-6,
-) -> Iterator[Iterate]:
+    tol: float = 1e-4,
+    max_iter: int = 10_000,
+    **rules: Any,
+) -> Result:
     """Truncated DCA by blocks (TDCASVM) for the SVM dual on a raw indefinite kernel.
 
     Akoa (2008): ``max e'a - a'YKYa / 2`` over 0 <= a <= C, y'a = 0. On a block B of the
@@ -90,20 +90,26 @@ def tdca(
         Size of B. Two is SMO; larger blocks let BLAS work.
     mu : float
         Strong convexity that is added, relative to the largest eigenvalue of Q_BB.
+    tol : float
+        Largest violation of the KKT conditions.
+    max_iter : int
+        Largest number of blocks.
+    **rules
+        As in `krein.machines._loop.run`.
 
     Returns
     -------
     Result
         ``x`` is a, in the box; a KKT point, not an optimum, where K is indefinite.
         ``value`` is the maximised dual, the certificate the maximal violating pair.
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> krein.published.tdca(K, [1, 1, -1]).status
-    'converged'
     """
+    iterates = _blocks(problem, start, block, mu)
+    return run(iterates, tol=tol, max_iter=max_iter, **rules)
+
+
+def _blocks(
+    problem: IndefiniteDual, start: Array | None, block: int, mu: float
+) -> Iterator[Iterate]:
     domain = problem.domain
     a = np.zeros(domain.n) if start is None else start
     gradient = problem.gradient(a)
@@ -216,8 +222,9 @@ class PrimalDC:
         return Certificate("stationarity", norm, norm / max(origin, 1e-300))
 
 
-@published_solver(tol=1e-4, max_iter=300)
-def dc_primal(problem: PrimalDC, *, published_stop: bool = False) -> Iterator[Iterate]:
+def dc_primal(
+    problem: PrimalDC, *, tol: float = 1e-4, max_iter: int = 300, **rules: Any
+) -> Result:
     """IKSVM-DC: DCA on the SVM primal with a raw indefinite kernel, and extrapolation.
 
     Xu, Xue, Chen, Wang (2017): minimise
@@ -231,8 +238,13 @@ def dc_primal(problem: PrimalDC, *, published_stop: bool = False) -> Iterator[It
     ----------
     problem : PrimalDC
         The primal.
-    published_stop : bool
-        Also stop, as published, when ||d||^2 <= 1e-3.
+    tol : float
+        Norm of the gradient, relative to that at the origin. (As published the method
+        stops when ||d||^2 <= 1e-3.)
+    max_iter : int
+        Largest number of steps.
+    **rules
+        As in `krein.machines._loop.run`.
 
     Returns
     -------
@@ -241,36 +253,27 @@ def dc_primal(problem: PrimalDC, *, published_stop: bool = False) -> Iterator[It
         certificate is the norm of the gradient, relative to that at the origin. Status
         "diverged": a direction was found along which F is unbounded below (as soon as
         F < 0, or before).
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> krein.published.dc_primal(K, [1, 1, -1]).status
-    'diverged'
-    >>> K = [[1.0, 0.9, -0.2], [0.9, 1.0, -0.4], [-0.2, -0.4, 1.0]]
-    >>> krein.published.dc_primal(K, [1, 1, -1]).status
-    'converged'
     """
+    return run(_dca(problem), tol=tol, max_iter=max_iter, **rules)
+
+
+def _dca(problem: PrimalDC) -> Iterator[Iterate]:
     n = problem.y.shape[0]
     largest = scipy.linalg.eigvalsh(problem.M, subset_by_index=[n - 1, n - 1])[0]
     rho = max(float(largest), 0.0) + 1e-4
     majoriser = _Majoriser(problem, rho)
-    point, moved = np.zeros(n + 1), np.inf
+    point = np.zeros(n + 1)
     while True:
         recession = problem.recession(point)
-        short = published_stop and moved <= 1e-3
         yield Iterate(
             point,
             problem.value(point),
             problem.certificate(point),
-            stop="diverged" if recession < 0.0 else "converged" if short else None,
+            stop="diverged" if recession < 0.0 else None,
             facts={"recession": recession},
         )
         new = majoriser.minimise(point)
-        step = new - point
-        moved = float(np.sum(step[:-1] ** 2))
-        point = _extrapolate(problem, new, step)
+        point = _extrapolate(problem, new, new - point)
 
 
 def _extrapolate(problem: PrimalDC, new: Array, step: Array) -> Array:

@@ -11,14 +11,13 @@ rule stops early: it says nothing about the distance to the optimum, and depends
 constant f(0). ``stop="gap"``, the default here, asks for a certified gap.
 
 The proof of Theorem 2 adds ``n C^2 / (2 rho)`` of (9) and ``n C^2 / (4 rho)`` of Lemma
-1: it shows the smaller ``L = lambda_max(K0) + 3 n C^2 / (4 rho)``, here
-``constant="sharp"``.
+1: it shows the smaller ``L = lambda_max(K0) + 3 n C^2 / (4 rho)``, which is not used.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from typing import Literal
 
 import numpy as np
 
@@ -26,8 +25,6 @@ from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.proxy import ProxySVM
 from krein.published.solver import Oracle, proxy_solver
-
-Constant = Literal["printed", "sharp"]
 
 _FIRST = 16.0  # line searches start from L / 16
 
@@ -37,10 +34,7 @@ def spgm(
     problem: ProxySVM,
     x0: Array | None = None,
     *,
-    gamma: float = 1.0,
     line_search: bool = False,
-    constant: Constant = "printed",
-    smoothing: float = 0.0,
 ) -> Iterator[Iterate]:
     """Simplified projected gradient method (SPGM) for the proxy-kernel SVM.
 
@@ -53,16 +47,9 @@ def spgm(
         The problem.
     x0 : ndarray of shape (n,), optional
         Start; 0 unless given.
-    gamma : float
-        Table 1's gamma in units of L, at least 1; steps are 1 / (gamma L).
     line_search : bool
-        Find gamma by doubling until (11) holds, and halve it after each step; f still
-        rises as in (12). `gamma` is not used.
-    constant : {"printed", "sharp"}
-        L of Theorem 2, or the smaller one that its proof shows.
-    smoothing : float
-        Above 0 the projected gradient method of Luss and d'Aspremont (2007) on their
-        smoothed objective; see `SmoothedProxySVM`.
+        Find gamma of Table 1 by doubling until (11) holds, and halve it after each
+        step; f still rises as in (12). Otherwise it is L.
 
     Returns
     -------
@@ -70,23 +57,9 @@ def spgm(
         ``x`` is a, in [0, C]; ``value`` is f(a), constant included;
         ``history["evaluations"]`` counts gradients, that is eigendecompositions in the
         published form.
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> result = krein.published.spgm(K, [1, 1, -1], C=10.0)
-    >>> result.status, bool(result.certificate.relative <= 1e-6)
-    ('converged', True)
     """
-    if not gamma >= 1.0:
-        raise ValueError(
-            f"gamma must be at least 1 (in units of L), got {gamma!r}; for longer "
-            "steps use line_search=True"
-        )
-    f, L = Oracle(problem, smoothing), _lipschitz(problem, constant, smoothing)
-    a, largest = _start(problem, x0), L if line_search else gamma * L
-    return _spgm(f, a, L / _FIRST if line_search else largest, largest)
+    f, a, largest = Oracle(problem), _start(problem, x0), problem.lipschitz
+    return _spgm(f, a, largest / _FIRST if line_search else largest, largest)
 
 
 @proxy_solver
@@ -96,7 +69,6 @@ def smm(
     *,
     monotone: bool = False,
     line_search: bool = False,
-    constant: Constant = "printed",
 ) -> Iterator[Iterate]:
     """Nesterov's smooth optimization method (SMM) for the proxy-kernel SVM.
 
@@ -114,8 +86,6 @@ def smm(
     line_search : bool
         Find L by doubling and halving instead of Theorem 2, the improvement that the
         paper leaves as future work.
-    constant : {"printed", "sharp"}
-        L of Theorem 2, or the smaller one that its proof shows.
 
     Returns
     -------
@@ -123,41 +93,13 @@ def smm(
         As `spgm`: the best alpha_k by its certificate. The published bound O(1 / k^2)
         is of gamma_k, whose objective costs one more evaluation a step; with `monotone`
         or `line_search` these are the points.
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> fast = krein.published.smm(K, [1, 1, -1], C=10.0)
-    >>> slow = krein.published.spgm(K, [1, 1, -1], C=10.0)
-    >>> fast.status, bool(abs(fast.value - slow.value) < 1e-5)
-    ('converged', True)
     """
-    L = _lipschitz(problem, constant)
-    if line_search:
-        return _smm_line_search(problem, x0, monotone, L)
-    return _smm(problem, x0, monotone, L)
+    steps = _smm_line_search if line_search else _smm
+    return steps(Oracle(problem), _start(problem, x0), monotone, problem.lipschitz)
 
 
 def _start(problem: ProxySVM, x0: Array | None) -> Array:
     return np.zeros(problem.box.n) if x0 is None else problem.box.project(x0)
-
-
-def _lipschitz(problem: ProxySVM, constant: str, smoothing: float = 0.0) -> float:
-    """L of Theorem 2, or with 3/4 of its second term."""
-    if constant not in ("printed", "sharp"):
-        raise ValueError(f"constant must be 'printed' or 'sharp', got {constant!r}")
-    if constant == "printed":
-        return problem.lipschitz
-    if smoothing > 0.0:
-        raise ValueError(
-            "constant='sharp' is not proved for the smoothed objective; use "
-            "constant='printed' or smoothing=0"
-        )
-    root = problem.spectrum.sqrt_weight
-    least = 1.0 if root is None else float(root.min()) ** 2
-    largest = max(0.0, float(problem.spectrum.eigenvalues.max(initial=0.0))) / least
-    return largest + 0.75 * (problem.lipschitz - largest)
 
 
 def _step(
@@ -189,38 +131,30 @@ def _spgm(f: Oracle, a: Array, L: float, largest: float) -> Iterator[Iterate]:
         L *= 0.5 if search else 1.0
 
 
-def _smm(
-    problem: ProxySVM, x0: Array | None, monotone: bool, L: float
-) -> Iterator[Iterate]:
-    f, box = Oracle(problem), problem.box
-    start = a = _start(problem, x0)
-    total = np.zeros_like(a)
-    best = -np.inf
-    gamma = a
-    k = 0
-    while True:
+def _smm(f: Oracle, start: Array, monotone: bool, L: float) -> Iterator[Iterate]:
+    box, a = f.problem.box, start
+    total, best = np.zeros_like(a), -np.inf
+    for k in itertools.count(1):
         rise, g = f(a)
+        gamma_k = box.project(a + g / L)
         if not monotone:
             yield f.iterate(a, rise, g)
-            gamma = box.project(a + g / L)
+            gamma = gamma_k
         else:
-            candidate = box.project(a + g / L)
-            at_candidate, g_candidate = f(candidate)
-            if at_candidate > best:
-                gamma, best, g_gamma = candidate, at_candidate, g_candidate
+            at_gamma, g_gamma_k = f(gamma_k)
+            if at_gamma > best:
+                gamma, best, g_gamma = gamma_k, at_gamma, g_gamma_k
             yield f.iterate(gamma, best, g_gamma)
-        total = total + 0.5 * (k + 1) * g
+        total = total + 0.5 * k * g
         beta = box.project(start + total / L)
-        a = (2.0 * beta + (k + 1) * gamma) / (k + 3)
-        k += 1
+        a = (2.0 * beta + k * gamma) / (k + 2)
 
 
 def _smm_line_search(
-    problem: ProxySVM, x0: Array | None, monotone: bool, largest: float
+    f: Oracle, start: Array, monotone: bool, largest: float
 ) -> Iterator[Iterate]:
     """Dual averaging with weights a_k, ``L a_k^2 = A_k + a_k``; L by backtracking."""
-    f, box = Oracle(problem), problem.box
-    start = gamma = beta = _start(problem, x0)
+    box, gamma, beta = f.problem.box, start, start
     rise, g_gamma = f(gamma)
     yield f.iterate(gamma, rise, g_gamma)
     total, A, L = np.zeros_like(start), 0.0, largest / _FIRST

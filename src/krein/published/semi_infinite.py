@@ -23,10 +23,9 @@ from krein.arrays import Array
 from krein.machines._loop import Iterate
 from krein.machines.libsvm import solve_dual
 from krein.machines.mkl import MKLWeights, kernel_weights
-from krein.machines.proxy import ProxySVM
+from krein.machines.proxy import ProxySVM, relative_gap
 from krein.machines.svm_dual import SVMDual
-from krein.published.solver import Domain, certified, on_domain, proxy_solver
-from krein.words import warn_user
+from krein.published.solver import Domain, check_choice, on_domain, proxy_solver
 
 _MASTER_TOL = 1e-7  # of the master problem, relative to f - f(0)
 _MASTER_SHARE = 0.2  # of the gap u - l, where that is more
@@ -86,19 +85,9 @@ def siqclp(
         number of kernels in the localisation set. `tol` is on the gap u - l relative
         to l - f(0) (a large one is the early stopping of section 6.2), or with
         ``stop="change"`` on the change of u, which makes sense for the exact master.
-
-    Examples
-    --------
-    >>> import krein
-    >>> K = [[1.0, 0.9, -0.8], [0.9, 1.0, 0.7], [-0.8, 0.7, 1.0]]
-    >>> krein.published.siqclp(K, [1, 1, -1], C=10.0).status
-    'converged'
     """
-    if master == "clarabel":
-        warn_user("master='clarabel' is now 'exact', without Clarabel", FutureWarning)
-        master = "exact"
-    if master not in ("mkl", "exact") and not callable(master):
-        raise ValueError(f"master must be 'mkl', 'exact' or callable, got {master!r}")
+    if not callable(master):
+        check_choice("master", master, ("mkl", "exact"))
     solve = restricted_master if master == "exact" else master
     return _kernels_added(on_domain(problem, domain), x0, prune, solve)
 
@@ -116,8 +105,9 @@ def _kernels_added(
         if upper == np.inf:
             upper = rise + problem.domain.gap(alpha, gradient)
         facts = {"size": len(localisation.kernels)}
-        watched = problem.constant + upper
-        yield certified(problem, best, lower, upper, watched=watched, facts=facts)
+        certificate = relative_gap(max(0.0, upper - lower), lower)
+        value, bound = problem.constant + lower, problem.constant + upper
+        yield Iterate(best, value, certificate, bound, watches_bound=True, facts=facts)
         localisation.add(alpha, rise)
         alpha, top = localisation.solve(lower, upper - max(lower, 0.0))
         idle = 0 if top < least else idle + 1
@@ -158,7 +148,7 @@ class _Localisation:
             return alpha, _upper(self.restricted, alpha, weights)
         accuracy = max(_MASTER_TOL * lower, _MASTER_SHARE * gap, 1e-300)
         result = kernel_weights(
-            self.restricted, tol=accuracy, cuts=np.array(self.cuts), scale=1.0
+            self.restricted, tol=accuracy, cuts=self.cuts, scale=1.0
         )
         self.cuts = result.info["cuts"]
         return self.problem.domain.project(result.info["alpha"]), result.value
@@ -216,9 +206,7 @@ def restricted_master(problem: MKLWeights) -> tuple[Array, Array]:
         weights give valid bounds.
     """
     domain, p = problem.domain, len(problem.kernels)
-    signed = domain.y * domain.upper
-    most, least = (float(u[u > 0].sum()) for u in (signed, -signed))
-    a = domain.upper * (0.5 * min(most, least) / np.where(signed > 0, most, least))
+    a = domain.middle()
     g = problem.cut(a)
     t = float(g.min() - 0.1 * max(np.ptp(g), a.sum()))
     slack = np.concatenate([a, domain.upper - a, g - t])
