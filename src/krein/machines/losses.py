@@ -61,19 +61,13 @@ class Loss(ABC):
     def conjugate(self, a: Array, lam: float) -> float:
         """Dual part: ``conjugate - lam a'K a`` bounds the objective if ``Q'a = 0``."""
 
-    def clip(self, a: Array, lam: float) -> Array:
-        """Move dual variables into the domain."""
-        return np.clip(a, *self.bounds(lam))
-
     def system(self, f: Array, lam: float) -> tuple[np.ndarray, Array, Array]:
         """Active samples s and the model ``(diag(shift) + K_ss) c + Q_s b = target``.
 
         Minimising the second-order model of the objective at f leads to this system.
-        The largest slopes come first: they leave the set last.
         """
         slope, bend = self.slopes(f)
         s = np.flatnonzero(bend > 0.0)
-        s = s[np.argsort(-np.abs(slope[s]), kind="stable")]
         return s, 2 * lam / (self.weight * bend)[s], f[s] - slope[s] / bend[s]
 
     def search(

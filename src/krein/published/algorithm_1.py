@@ -155,8 +155,8 @@ def as_printed(
             "solver='published' is for loss='squared_hinge', eq. (14); use "
             "solver='newton' for other losses"
         )
-    rows, loss = np.arange(problem.n), problem.loss
-    K = problem.columns.block(rows, rows)
+    loss = problem.loss
+    K = problem.K.dense()
     matrices = CPDMatrices(K, problem.null, loss.y, problem.lam, loss.weight)
     result = algorithm_1(matrices, max_iter=max_iter)
     c, b = result.x, result.info["beta"]
@@ -165,7 +165,7 @@ def as_printed(
         result,
         x=np.append(c, b),
         status="max_iter" if missed else result.status,
-        info={"c": c, "b": b, "f": matrices.outputs(c, b)},
+        info={"c": c, "b": b, "image": K @ c},
     )
 
 
