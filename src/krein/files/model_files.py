@@ -189,6 +189,14 @@ def _checksum(tree: dict[str, Any], arrays: Iterable[np.ndarray]) -> str:
     return found.hexdigest()
 
 
+# Options of krein up to 0.2, with values that a fitted model does not depend on.
+_GONE: dict[str, tuple[Any, ...]] = {
+    "signature": (None,),
+    "approximation": (None,),
+    "basis": ("random", "kmeans", "leverage"),
+}
+
+
 class _Reader:
     """Reads one archive; `kernel` is the function that the caller brings in."""
 
@@ -341,9 +349,13 @@ class _Reader:
 
     def _unfitted(self, cls: Any, params: dict[str, Any]) -> Any:
         """Return an estimator with its parameters; absent ones take their defaults."""
-        if params.get("signature", 0) is None:  # an option of krein up to 0.2
-            del params["signature"]
-        extra = sorted(set(params) - set(cls._get_param_names()))
+        known_names = set(cls._get_param_names())
+        params = {
+            name: value
+            for name, value in params.items()
+            if name in known_names or value not in _GONE.get(name, ())
+        }
+        extra = sorted(params.keys() - known_names)
         if extra:
             has = f"{cls.__name__} has no parameter {', '.join(map(repr, extra))} in"
             load = f"krein {krein.__version__}; load it with krein {self.version}"
