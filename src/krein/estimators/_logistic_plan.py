@@ -13,7 +13,7 @@ from krein.estimators._training import Row, Training
 from krein.machines.logistic import uniqueness_ratio
 from krein.published.concave_convex import CCCPSettings
 from krein.result import Result
-from krein.similarity.matrix import FeatureKernel, Matrix
+from krein.similarity.matrix import Matrix
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State
@@ -62,19 +62,6 @@ def check_options(solver: str, given: dict[str, Any] | None) -> None:
                 f"solver_options has {name!r}, which solver={solver!r} does not know; "
                 f"it knows {', '.join(_OPTIONS[solver])}"
             )
-
-
-def plan_kernel(training: Training, solver: str, indefinite: str) -> Matrix:
-    """The kernel, or the signed features of landmarks that stand for it."""
-    if training.landmarks is None:
-        return training.K
-    if solver in PAPER or indefinite == "flip":
-        raise ValueError(
-            "approximation= works with solver='newton' or 'krein-gd' and "
-            f"indefinite='raise-alpha' or 'allow', got solver={solver!r}, "
-            f"indefinite={indefinite!r}"
-        )
-    return FeatureKernel.from_spectrum(training.K.spectrum(training.weight))
 
 
 def least_alpha(smallest: float, total: float, columns: int) -> float:

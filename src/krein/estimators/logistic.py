@@ -21,7 +21,6 @@ from krein.estimators._logistic_plan import (
     initial,
     least_alpha,
     penalty,
-    plan_kernel,
     split_rows,
 )
 from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
@@ -52,7 +51,6 @@ class LogisticModel(KernelClassifier):
     multi_class: str = "multinomial"
     indefinite: str = "raise-alpha"
     solver_options: dict[str, Any] | None = None
-    approximation: Any = None
     tol: float = 1e-10
     max_iter: Any = None
 
@@ -71,7 +69,7 @@ class LogisticModel(KernelClassifier):
         """
         unit = unit_of(training.K.treated("none"), training.weight)
         alphas = unit * np.array(_ALPHAS)
-        if self.indefinite == "raise-alpha" and training.landmarks is None:
+        if self.indefinite == "raise-alpha":
             columns = target.n if self._joint(target.n) else 1
             smallest = training.K.lowest_eigenvalue(training.weight)
             alphas = np.maximum(
@@ -106,8 +104,8 @@ class LogisticModel(KernelClassifier):
 
     def _plan(self, training: Training, target: Classes) -> Plan:
         """Settle kernel and penalty; says what had to be changed."""
-        weight, columns = training.weight, target.n if self._joint(target.n) else 1
-        K = plan_kernel(training, self.solver, self.indefinite)
+        K, weight = training.K, training.weight
+        columns = target.n if self._joint(target.n) else 1
         spectrum = None
         if self.solver in PAPER:
             spectrum = K.spectrum(weight)
@@ -149,8 +147,7 @@ class LogisticModel(KernelClassifier):
             "flipped_": plan.treated is not None,
             "ratio_": np.full(target.n_rows, plan.ratio),
         }
-        move = training.K.to_raw
-        return FittedRows([replace(row, coef=move(row.coef)) for row in rows], facts)
+        return FittedRows(rows, facts)
 
     def _targets(self, target: Classes) -> list[Array]:
         """One joint problem, or one with one column per row."""
@@ -280,8 +277,6 @@ class KreinLogisticRegression(LogisticModel):
         As in `SpectrumSVC`.
     kernel_params, symmetrize, class_weight, random_state, verbose
         As in `SpectrumSVC`.
-    approximation : KreinNystroem, optional
-        Train on landmarks, as in `SpectrumSVC`; with the solvers newton and krein-gd.
     solver_options : dict, optional
         ``init``: starting coefficients, "zeros", "ones", "minus-ones", "uniform" (those
         of the paper's Table VI) or an array (n_rows, n_train). The paper's solvers:
@@ -331,34 +326,6 @@ class KreinLogisticRegression(LogisticModel):
     """
 
     alpha: float = 0.01  # type: ignore[misc]
-
-    @classmethod
-    def path(
-        cls, X: Any, y: Any, alphas: Any, *, sample_weight: Any = None, **params: Any
-    ) -> list[KreinLogisticRegression]:
-        """Fit for several penalties, each from the solution for the next larger one.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        alphas : array-like of shape (n_alphas,)
-            Penalties, in any order.
-        **params
-            Parameters of the estimator other than `alpha`.
-
-        Returns
-        -------
-        list of KreinLogisticRegression
-            Fitted, in the order of `alphas`.
-        """
-        options = params.pop("solver_options", None) or {}
-        models: dict[int, KreinLogisticRegression] = {}
-        for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
-            model = cls(alpha=alphas[i], solver_options=options, **params)
-            models[int(i)] = model.fit(X, y, sample_weight)
-            options = {**options, "init": model.dual_coef_}
-        return [models[i] for i in range(len(alphas))]
 
 
 def _with_all_classes(

@@ -58,8 +58,7 @@ class KreinLogisticRegressionCV(SearchedAlpha, LogisticModel):
     n_jobs : int, optional
         Folds at a time.
     fit_intercept, solver, multi_class, indefinite, kernel, kernel_params, \
-symmetrize, class_weight, solver_options, approximation, tol, max_iter, \
-random_state, verbose
+symmetrize, class_weight, solver_options, tol, max_iter, random_state, verbose
         As in `KreinLogisticRegression`.
 
     Attributes
