@@ -213,7 +213,7 @@ def test_a_start_may_be_given_as_an_array(rng):
         K, y
     )
     assert warm.n_iter_[0] == 0
-    with pytest.raises(ValueError, match=r"shape \(n_rows, n_train\) = \(1, 60\)"):
+    with pytest.raises(ValueError, match=r"\['init'\] has shape \(1, 3\)"):
         KreinLogisticRegression(0.03, solver_options={"init": np.zeros((1, 3))}).fit(
             K, y
         )

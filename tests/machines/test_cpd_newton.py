@@ -166,29 +166,14 @@ def test_line_search_is_exact(seed):
     # A direction of descent, as Newton's is.
     slope = -2 * loss.weight @ (np.maximum(1 - y * f, 0) * y * df)
     linear = -abs(slope) - rng.uniform(0, 2) - slope
-    t = loss.search(f, df, linear, square, 1e4)
+    t = loss.search(f, df, linear, square)
 
     def value(s):
         return linear * s + square * s * s + loss.value(f + s * df)
 
-    grid = np.concatenate([np.linspace(0, 3 * t, 400), np.linspace(0, 5, 200)])
+    grid = np.linspace(0, 1, 500)
     assert t > 0
     assert value(t) <= min(value(s) for s in grid) + 1e-9 * (1 + abs(value(t)))
-
-
-def test_start_from_the_line_through_two_points():
-    """It is no worse than the last of them, and the optimum does not change."""
-    problem = _random_problem(7, "squared_hinge", lam=0.1)
-    cold = cpd_newton(problem)
-    infos = [
-        cpd_newton(_random_problem(7, "squared_hinge", lam=lam)).info
-        for lam in (10.0, 1.0)
-    ]
-    points = [(info["c"], info["b"], info["image"]) for info in infos]
-    one, two = (cpd_newton(problem, start=points[k:]) for k in (1, 0))
-    assert two.history["value"][0] < one.history["value"][0]
-    assert two.value == pytest.approx(cold.value, rel=1e-10)
-    np.testing.assert_allclose(two.x, cold.x, atol=1e-7)
 
 
 def test_warm_start_reaches_the_same_point():
@@ -196,7 +181,7 @@ def test_warm_start_reaches_the_same_point():
     cold = cpd_newton(problem)
     harder = _random_problem(7, "squared_hinge", lam=1.0)
     start = cpd_newton(harder).info
-    warm = cpd_newton(problem, start=[(start["c"], start["b"])])
+    warm = cpd_newton(problem, start=(start["c"], start["b"]))
     assert warm.value == pytest.approx(cold.value, rel=1e-10)
     np.testing.assert_allclose(warm.x, cold.x, atol=1e-7)
 
@@ -211,7 +196,7 @@ def test_half_size_starts_do_not_change_the_optimum(rng):
     loss = SquaredHinge(y, np.ones(n))
     problem = CPDProblem(space.K, space.null, loss, 0.5)
     zero = np.zeros(n), np.zeros(space.null.shape[1])
-    halves, cold = cpd_newton(problem), cpd_newton(problem, start=[zero])
+    halves, cold = cpd_newton(problem), cpd_newton(problem, start=zero)
     assert halves.value == pytest.approx(cold.value, rel=1e-11)
     np.testing.assert_allclose(halves.x, cold.x, atol=1e-8)
 

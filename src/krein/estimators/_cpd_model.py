@@ -293,18 +293,18 @@ def solve_path(
     solver: str = "newton",
     rough: bool = False,
 ) -> list[Result]:
-    """Solve for several values of alpha, the largest first, each from the last two.
+    """Solve for several values of alpha, the largest first, each from the last one.
 
     Results come in the order of `alphas`; `rough` ones, which are only ranked, are not
     certified on the raw kernel.
     """
     results: dict[int, Result] = {}
-    start: list[tuple[Array, ...]] = []
+    start = None
     for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
         problem = CPDProblem(space.K, space.null, loss, float(alphas[i]))
         solve = _SOLVERS[solver]
         result = solve(problem, tol=tol, max_iter=max_iter, start=start)
-        start = [*start[-1:], tuple(result.info[key] for key in ("c", "b", "image"))]
+        start = tuple(result.info[key] for key in ("c", "b", "image"))
         if not rough:
             result = _on_raw_kernel(problem, result, space, training, tol)
         results[int(i)] = result

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
@@ -350,10 +350,7 @@ class CPDSVC(CPDClassifier):
         path = first._path_rows(training, target, alphas, polynomial)
         fitted = []
         for alpha, rows in zip(alphas, path, strict=True):
-            model = clone(first).set_params(alpha=alpha)
-            model.classes_ = first.classes_
-            for name in {"n_features_in_", "feature_names_in_"} & vars(first).keys():
-                setattr(model, name, getattr(first, name))
+            model = copy(first).set_params(alpha=alpha)
             model._finish(model, rows, training, target)
             fitted.append(model)
         return fitted

@@ -133,13 +133,11 @@ class LogisticModel(KernelClassifier):
             )
         plan = self._plan(training, target)
         init = (self.solver_options or {}).get("init", "zeros")
+        start = initial(init, training, target.n_rows, self.random_state)
         rows: list[Row] = []
         for targets in self._targets(target):
-            part = slice(len(rows), len(rows) + targets.shape[1])
-            start = initial(
-                init, training, targets, part, target.n_rows, self.random_state
-            )
-            result = self._solve(plan, training, targets, start)
+            part = start[:, len(rows) : len(rows) + targets.shape[1]]
+            result = self._solve(plan, training, targets, part)
             rows += split_rows(result, plan.treated)
         facts = {
             "alpha_used_": plan.alpha,
@@ -184,29 +182,15 @@ class LogisticModel(KernelClassifier):
         )
 
     def _complaints(self, results: Sequence[Result]) -> list[str]:
-        name = f"{type(self).__name__}(solver={self.solver!r})"
-        diverged = [result for result in results if result.status == "diverged"]
-        if diverged:
-            worst = max(diverged, key=lambda result: result.certificate.value)
-            reason = "the step eta is too long for this kernel"
-            if self.ratio_[0] > 1e-10 and not self.flipped_:
-                reason = (
-                    "the objective is unbounded below because the kernel has negative "
-                    "eigenvalues"
-                )
-            return [
-                f"{name} diverged after {worst.n_iter} steps: {reason}. It is not a "
-                "model; use solver='newton'"
-            ]
-        bad = [result for result in results if result.status == "max_iter"]
-        if not bad:
-            return []
-        worst = max(bad, key=lambda result: result.certificate.value)
-        instead = "" if self.solver == "newton" else ", or use solver='newton'"
+        steps = [result.n_iter for result in results if result.status == "diverged"]
+        if not steps:
+            return super()._complaints(results)
+        reason = "the step eta is too long for this kernel"
+        if self.ratio_[0] > 1e-10 and not self.flipped_:
+            reason = "the kernel has negative eigenvalues: its objective is unbounded"
         return [
-            f"{name} did not reach tol={self.tol:g}: residual "
-            f"{worst.certificate.value:.2g} after {worst.n_iter} steps. Raise max_iter "
-            f"or tol{instead}"
+            f"{type(self).__name__}(solver={self.solver!r}) diverged after "
+            f"{min(steps)} steps: {reason}. It is not a model; use solver='newton'"
         ]
 
     def predict_proba(self, X: Any) -> Array:

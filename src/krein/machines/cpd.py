@@ -18,7 +18,7 @@ proportion to its size, not only its violators. The line search is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,7 +41,6 @@ _ROUGH = 1e-2
 # A damped step is taken where it closes this share of the gap of the full one.
 _BETTER = 0.1
 _ROUNDING = 1e-9
-_FARTHEST = 10.0  # longest step along a path, in units of the last one
 # A system may leave this share of `tol` in the objective.
 _FINE = 1e-6
 
@@ -156,7 +155,7 @@ def cpd_newton(
     *,
     tol: float = 1e-10,
     max_iter: int = 100,
-    start: Sequence[tuple[Array, ...]] = (),
+    start: tuple[Array, ...] | None = None,
 ) -> Result:
     """Minimise the objective of a `CPDProblem`.
 
@@ -169,21 +168,16 @@ def cpd_newton(
         `tol` costs at most one or two more steps.
     max_iter : int
         Newton steps.
-    start : sequence of tuple of ndarray
-        Points (c, b) with ``Q'c = 0``, or (c, b, K c): the run starts from the last one
-        or, if it is better, from the best point of the line through the last two.
-        Solutions for larger values of lam are good ones.
+    start : tuple of ndarray, optional
+        A point (c, b) with ``Q'c = 0``, or (c, b, K c): the solution for a larger lam
+        is a good one.
 
     Returns
     -------
     Result
         ``x`` is c followed by b; ``info`` has ``c``, ``b`` and ``image``, K c.
     """
-    point = problem.point(*(start[-1] if start else _from_sample(problem, max_iter)))
-    if len(start) > 1:
-        before = problem.point(*start[-2])
-        ahead = _best_between(problem, before, point, _FARTHEST)
-        point = ahead if ahead.value < point.value else point
+    point = problem.point(*(start or _from_sample(problem, max_iter)))
     return run(_steps(problem, point, tol), tol=tol, max_iter=max_iter)
 
 
@@ -203,12 +197,13 @@ def _steps(problem: CPDProblem, point: Point, tol: float) -> Iterator[Iterate]:
     bound = 0.0  # every loss is non-negative
     settled = False
     while True:
-        s, shift, target = problem.loss.system(point.f, problem.lam)
+        model = problem.loss.system(point.f, problem.lam)
+        s = model[0]
         yield _iterate(problem, point, bound, s.size)
         if settled:
             return  # nothing better can be had, and the certificate says so
         left = _FINE * tol * problem.unit(point.value)
-        new = _full_step(problem, point, s, shift, target, left)
+        new = _full_step(problem, point, model, left)
         bound = max(bound, problem.dual(new))
         # A full step that keeps its set is the optimum, to rounding. No other step is:
         # a damped one may keep the set far from it.
@@ -232,12 +227,7 @@ def _iterate(problem: CPDProblem, point: Point, bound: float, size: int) -> Iter
 
 
 def _full_step(
-    problem: CPDProblem,
-    point: Point,
-    s: np.ndarray,
-    shift: Array,
-    target: Array,
-    left: float,
+    problem: CPDProblem, point: Point, model: tuple[Array, ...], left: float
 ) -> Point:
     """Solve ``[diag(shift) + K_ss, Q_s; Q_s', 0] [c_s; b] = [target; 0]`` for c, b.
 
@@ -246,22 +236,15 @@ def _full_step(
     with the least change where polynomials coincide on the violators. A residual r of
     the projected system leaves a gap of ``lam |r|^2``, at most `left`.
     """
-    c = np.zeros(problem.n)
+    (s, shift, target), c = model, np.zeros(problem.n)
     if s.size == 0:
         return problem.point(c, point.b)
     root, Q = 1.0 / np.sqrt(shift), problem.null[s]
     W, S, Vt = np.linalg.svd(root[:, None] * Q, full_matrices=False)
     rank = int(np.sum(S > 1e-12 * S.max(initial=0.0)))
-    W = W[:, :rank]
-    right = root * target
-    system = System(
-        s,
-        root,
-        W,
-        right - W @ (W.T @ right),
-        start=point.c[s] / root,
-        tol=float(np.sqrt(left / problem.lam)),
-    )
+    W, right, start = W[:, :rank], root * target, point.c[s] / root
+    tol = float(np.sqrt(left / problem.lam))
+    system = System(s, root, W, right - W @ (W.T @ right), start, tol)
     c[s] = root * problem.K.solve(system)
     image = problem.K @ c
     rest = root * (target - shift * c[s] - image[s] - Q @ point.b)
@@ -276,18 +259,11 @@ def _same_set(problem: CPDProblem, f: Array, s: np.ndarray) -> bool:
 
 def _damped(problem: CPDProblem, old: Point, new: Point, bound: float) -> Point:
     """Return the best point from old to new where it is clearly better than new."""
-    best = _best_between(problem, old, new, 1.0)
-    worth = _BETTER * (new.value - bound)
-    return best if new.value > min(old.value, best.value + worth) else new
-
-
-def _best_between(
-    problem: CPDProblem, old: Point, new: Point, farthest: float
-) -> Point:
-    """Return the best point on the way from old to new, or beyond; f is affine."""
     dc, dg = new.c - old.c, new.image - old.image
     linear = 2 * problem.lam * float(dc @ old.image)
     square = problem.lam * max(float(dc @ dg), 0.0)
-    t = problem.loss.search(old.f, new.f - old.f, linear, square, farthest)
+    t = problem.loss.search(old.f, new.f - old.f, linear, square)
     b = old.b + t * (new.b - old.b)
-    return problem.point(old.c + t * dc, b, old.image + t * dg)
+    best = problem.point(old.c + t * dc, b, old.image + t * dg)
+    worth = _BETTER * (new.value - bound)
+    return best if new.value > min(old.value, best.value + worth) else new

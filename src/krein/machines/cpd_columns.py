@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -70,22 +69,6 @@ class System:
     def project(self, v: Array) -> Array:
         """P v."""
         return v - self.W @ (self.W.T @ v)
-
-
-class Columns(Protocol):
-    """A conditionally positive definite matrix."""
-
-    def __matmul__(self, c: Array) -> Array:
-        """K c."""
-
-    def dense(self) -> Array:
-        """Return the matrix."""
-
-    def restrict(self, rows: np.ndarray) -> Columns:
-        """The matrix of some of the samples."""
-
-    def solve(self, system: System) -> Array:
-        """Return u of the module's docstring."""
 
 
 @dataclass(frozen=True)
@@ -189,6 +172,9 @@ class KernelColumns:
         return _by_factor(block, system)
 
 
+Columns = Features | KernelColumns
+
+
 @np.errstate(all="ignore")  # what leaves float64 does not converge
 def _by_gradients(K: Array, system: System) -> Array | None:
     """Conjugate gradients; None where they take more steps than a factor is worth.
@@ -228,21 +214,15 @@ def _by_gradients(K: Array, system: System) -> Array | None:
 
 
 def _by_factor(K: Array, system: System) -> Array:
-    A = projected(K, system.root, system.W)
-    return system.project(cho_solve(_factor(A), system.right, check_finite=False))
-
-
-def projected(K: Array, root: Array, W: Array) -> Array:
-    """Return I + P R K R P, P = I - WW', in its lower triangle; K is overwritten."""
-    K *= root[:, None]
-    K *= root
+    K *= system.root[:, None]
+    K *= system.root
     A = K.T
-    if W.size:
-        V = K @ W
-        V -= 0.5 * (W @ (W.T @ V))
-        A = dsyr2k(-1.0, V, W, beta=1.0, c=A, lower=1, overwrite_c=1)
+    if system.W.size:
+        V = K @ system.W
+        V -= 0.5 * (system.W @ (system.W.T @ V))
+        A = dsyr2k(-1.0, V, system.W, beta=1.0, c=A, lower=1, overwrite_c=1)
     A[np.diag_indices_from(A)] += 1.0
-    return A
+    return system.project(cho_solve(_factor(A), system.right, check_finite=False))
 
 
 def _factor(A: Array) -> tuple[Array, bool]:

@@ -18,16 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate, run
-from krein.machines.cpd_columns import projected
 from krein.machines.logistic import Curvature, IndefiniteLogistic, Point
 from krein.result import Result
 
-_CHOLESKY_SIZE = 300
-_EITHER_SIZE, _FEW = 1000, 6  # up to this size gradients have n / 6 steps
 _DAMPING = (1.0, 0.5, 0.2, 0.05, 0.01, 0.001, 0.0)
 _ARMIJO = 1e-4
 _SINGULAR = 1e8  # a step so much longer than the defect is no step
@@ -42,8 +38,7 @@ def newton_logistic(
 ) -> Result:
     """Solve the stationarity equation to the tolerance.
 
-    Systems are solved by conjugate gradients and, for two classes, by Cholesky's
-    factors up to 300 samples, or up to 1000 where gradients need many steps.
+    Systems are solved by conjugate gradients, as far as a step is worth it.
 
     Parameters
     ----------
@@ -104,13 +99,11 @@ def _direction(
     if factor == 0.0:  # the fixed-point step, a descent direction always
         slope = float(np.sum(curvature.right(point.defect) ** 2))
         return -point.defect, slope
+    most = _SINGULAR * float(np.abs(point.defect).max())
     step = _step(problem, curvature.damped(factor), point.defect)
-    if step is None:
+    if step is None or np.abs(step[0]).max() > most:
         return None, 0.0
-    direction, slope = step
-    if np.abs(direction).max() > _SINGULAR * float(np.abs(point.defect).max()):
-        return None, 0.0
-    return direction, slope / factor
+    return step[0], step[1] / factor
 
 
 def _iterate(
@@ -147,48 +140,13 @@ def _line_search(
     return None, 0.0
 
 
+@np.errstate(over="ignore", invalid="ignore")  # the sum of products is looked at
 def _step(
     problem: IndefiniteLogistic, curvature: Curvature, defect: Array
 ) -> tuple[Array, float] | None:
-    """Newton's step and its slope on the dual; None if S is not positive definite."""
-    n, k = defect.shape
-    dense = k == 1 and isinstance(problem.K, np.ndarray)
-    step, most = None, n // _FEW if dense and n <= _EITHER_SIZE else None
-    if not (dense and n <= _CHOLESKY_SIZE):
-        step = _by_conjugate_gradients(problem, curvature, defect, most)
-    if step is None and dense and n <= _EITHER_SIZE:
-        step = _by_cholesky(problem, curvature, defect)
-    return step
+    """Conjugate gradients on S, stopped by the error of dH; None if not definite.
 
-
-def _by_cholesky(
-    problem: IndefiniteLogistic, curvature: Curvature, defect: Array
-) -> tuple[Array, float] | None:
-    """One column: factor S, projected; None if it is not positive definite."""
-    basis = _constants(problem, curvature)
-    S = projected(problem.K.copy(), curvature.diagonal, basis)
-    try:
-        factor = scipy.linalg.cho_factor(
-            S, lower=True, overwrite_a=True, check_finite=False
-        )
-    except np.linalg.LinAlgError:
-        return None
-    right = curvature.right(defect)
-    U = scipy.linalg.cho_solve(factor, basis @ (basis.T @ right) - right)
-    U -= basis @ (basis.T @ U)
-    return -defect - problem.K @ curvature.left(U), -float(np.sum(right * U))
-
-
-@np.errstate(over="ignore", invalid="ignore")  # the sum of products is looked at
-def _by_conjugate_gradients(
-    problem: IndefiniteLogistic,
-    curvature: Curvature,
-    defect: Array,
-    most: int | None = None,
-) -> tuple[Array, float] | None:
-    """Conjugate gradients on S, stopped by the error of dH.
-
-    None if S is not definite, or if `most` steps are not enough.
+    Returned are the step and its slope on the dual.
 
     With the residual r of S U = -L'R the step dH misses its equation by K L r. The
     recursion is arranged around the product K L r (that with the search direction
@@ -208,7 +166,7 @@ def _by_conjugate_gradients(
     KLU = np.zeros_like(residual)
     P, SP, KLP = U, U, U
     energy, beta = float(np.sum(residual**2)), 0.0
-    for _ in range(residual.size + 50 if most is None else most):
+    for _ in range(residual.size + 50):
         KLr = problem.K @ curvature.left(residual)
         if energy == 0.0 or float(np.abs(KLr).max()) <= max(goal, 1e-15):
             break
@@ -222,9 +180,6 @@ def _by_conjugate_gradients(
         residual = residual - length * SP
         new = float(np.sum(residual**2))
         energy, beta = new, new / energy
-    else:
-        if most is not None:
-            return None
     return -defect - KLU, -float(np.sum(right * U))
 
 

@@ -21,7 +21,7 @@ many, with which it gives minus the solution; line 33 needs R of full rank, the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -142,7 +142,7 @@ class CPDMatrices:
 
 
 def as_printed(
-    problem: CPDProblem, *, tol: float, max_iter: int, start: Sequence[Any] = ()
+    problem: CPDProblem, *, tol: float, max_iter: int, start: Any = None
 ) -> Result:
     """Run Algorithm 1 on the problem of an estimator, in place of `cpd_newton`.
 
