@@ -93,7 +93,7 @@ MUTANTS = [
     Mutant("machines/cpd.py", "f, self.lam * float(c @ image)",
            "f, 0.5 * self.lam * float(c @ image)", "tests/referee"),
     Mutant("machines/cpd_columns.py", "rounding_of_sums(s.size) * sizes", "0.0 * sizes",
-           "tests/estimators/test_cpd.py"),
+           "tests/machines/test_cpd_columns.py"),
     # solvers
     Mutant("published/difference_of_convex.py", "max(0.0, -float(values[0]))", "0.0",
            "tests/published/test_dc.py"),

@@ -20,7 +20,7 @@ from scipy.linalg.blas import dsymv, dsyr2k
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
-from krein.arrays import Array, rounding_of_sums
+from krein.arrays import Array, product_and_error, rounding_of_sums
 from krein.similarity.matrix import Similarities
 
 # From this many samples on conjugate gradients are tried first. A factor of m samples
@@ -140,6 +140,8 @@ class KernelColumns:
 
     def product_and_error(self, c: Array) -> tuple[Array, Array]:
         """K c, and a bound on its rounding; see `krein.arrays.product_and_error`."""
+        if self.matrix.kernel is None:
+            return product_and_error(self.matrix, c)
         s = np.flatnonzero(c)
         places, sizes = self._places(s), np.zeros(c.size)
         for i in range(0, s.size, _BLOCK):
