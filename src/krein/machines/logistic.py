@@ -183,7 +183,8 @@ class IndefiniteLogistic:
         if self.n_columns > 1:
             return self._softmax_intercept(H, counts, start)
         odds = float(np.log(counts[0]) - np.log(self.total - counts[0]))
-        low, high = odds - float(H.max()) - 1.0, odds - float(H.min()) + 1.0
+        slack = 1.0 + 8.0 * _EPS * float(np.abs(H).max())
+        low, high = odds - float(H.max()) - slack, odds - float(H.min()) + slack
         b, w = odds if start is None else float(start[0]), self.column_weight[:, 0]
         for _ in range(_NEWTON_STEPS):
             P, G = self.probabilities(H + b)[:, 0], self.scores(H + b)[:, 0]
