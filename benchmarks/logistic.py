@@ -1,4 +1,4 @@
-"""Indefinite logistic regression: residuals, time to a residual, large n; DC SVMs.
+"""Indefinite logistic regression: residuals, time to a residual; DC SVMs.
 
     python benchmarks/logistic.py
 
@@ -16,14 +16,10 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import scipy.linalg
 from scipy.special import expit
 from threadpoolctl import threadpool_info
 
 from krein import DCSVC, KreinLogisticRegression, tl1_kernel
-from krein.machines.logistic import IndefiniteLogistic
-from krein.machines.newton_logistic import newton_logistic
-from krein.similarity.matrix import FeatureKernel
 
 SETS = [
     "monks1",
@@ -140,47 +136,6 @@ def solvers(n=2000, alpha=0.01):
     yield f"CCICP-GD to its own stop / Newton, CPU: {ratio:.1f} (at least 5)"
 
 
-def landmark_features(X, m, seed=0):
-    """Signed features of m random landmarks with an oversampled core."""
-    rng = np.random.default_rng(seed)
-    rows = rng.permutation(X.shape[0])[: 3 * m]
-    C = tl1_kernel(X, X[rows[:m]])
-    Q, T = np.linalg.qr(C[rows])
-    middle = Q.T @ tl1_kernel(X[rows]) @ Q
-    core = scipy.linalg.solve_triangular(T, middle)
-    core = scipy.linalg.solve_triangular(T, core.T).T
-    values, B = scipy.linalg.eigh(C.T @ C)
-    root = (B * np.sqrt(np.maximum(values, 0.0))) @ B.T
-    inverse = (B / np.sqrt(np.maximum(values, 1e-12 * values[-1]))) @ B.T
-    values, B = scipy.linalg.eigh(0.5 * root @ (core + core.T) @ root)
-    return C @ (inverse @ B * np.sqrt(np.abs(values))), np.sign(values)
-
-
-def many_samples(m=300, alpha=1e-4):
-    data = load("ijcnn1")
-    if data is None:
-        yield "ijcnn1: not in KREIN_DATA"
-        return
-    train = ~(data["is_test"] | data["is_validation"])
-    X, y = unit_box(data["X"])[train], data["y"][train]
-    (F, signature), features, features_cpu = seconds(landmark_features, X, m)
-    start, cpu = time.perf_counter(), time.process_time()
-    targets = (y[:, None] == y.max()).astype(float)
-    problem = IndefiniteLogistic(FeatureKernel(F, signature), targets, alpha)
-    result = newton_logistic(problem)
-    fit, fit_cpu = time.perf_counter() - start, time.process_time() - cpu
-    majority = max(np.mean(y == label) for label in np.unique(y))
-    yield (
-        f"ijcnn1, n = {len(y)}, {m} landmarks, alpha = {alpha:g}: features "
-        f"{features:.2f} s, fit {fit:.2f} s, together {features + fit:.2f} s "
-        f"(under 12 on two cores), CPU {features_cpu + fit_cpu:.2f} s"
-    )
-    yield (
-        f"  residual {result.certificate.value:.1e}, {result.n_iter} Newton steps, "
-        f"{int(np.sum(signature < 0))} negative features (majority {majority:.4f})"
-    )
-
-
 def dc_svm(n=5000):
     data = load("ida_banana")
     if data is None:
@@ -204,7 +159,6 @@ def run():
     yield f"BLAS threads: {threads}"
     yield from residuals()
     yield from solvers()
-    yield from many_samples()
     yield from dc_svm()
 
 

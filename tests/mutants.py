@@ -84,9 +84,10 @@ MUTANTS = [
            "1.0 - self.scale * outputs", "tests/machines/test_proxy.py"),
     Mutant("machines/quadrature.py", "kappa = 1.0 - (2.0 / np.pi)",
            "kappa = 1.0 - (1.0 / np.pi)", "tests/machines/test_quadrature.py"),
-    Mutant("machines/cpd.py", "return self.lam * float(c @ (f - self.null @ b))",
-           "return 0.5 * self.lam * float(c @ (f - self.null @ b))",
-           "tests/referee"),
+    Mutant("machines/cpd.py", "f, self.lam * float(c @ image)",
+           "f, 0.5 * self.lam * float(c @ image)", "tests/referee"),
+    Mutant("machines/cpd_columns.py", "rounding_of_sums(s.size) * sizes", "0.0 * sizes",
+           "tests/machines/test_cpd_columns.py"),
     # solvers
     Mutant("published/difference_of_convex.py", "max(0.0, -float(values[0]))", "0.0",
            "tests/published/test_dc.py"),

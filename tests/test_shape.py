@@ -59,7 +59,7 @@ def test_functions_are_short():
 
 
 def test_estimators_do_not_ask_what_kind_of_matrix_they_have():
-    kinds = "LowRank|FeatureKernel|Similarities|DenseTiles|Sparse"
+    kinds = "LowRank|Similarities|DenseTiles|Sparse"
     asks = re.compile(rf"isinstance\([^)]*\b({kinds})")
     for path in (SOURCE / "estimators").glob("*.py"):
         assert not asks.search(path.read_text()), path.name
@@ -68,8 +68,7 @@ def test_estimators_do_not_ask_what_kind_of_matrix_they_have():
 def test_methods_are_not_compared_by_name():
     """Facts of a spectrum method stand in its record."""
     compares = re.compile(r"method (==|!=|in \()")
-    # "stabilised" is a ridge's own; c.p.d. models choose basis points by a method.
-    allowed = {"ridge.py", "_cpd_model.py"}
+    allowed = {"ridge.py"}  # "stabilised" is a ridge's own
     for room in ("estimators", "similarity", "machines"):
         for path in (SOURCE / room).glob("*.py"):
             if path.name not in allowed:

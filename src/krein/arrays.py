@@ -72,9 +72,6 @@ def product_and_error(K: Any, V: Array) -> tuple[Array, Array]:
     n = K.shape[0]
     if scipy.sparse.issparse(K):
         return K @ V, rounding_of_sums(n) * (abs(K) @ np.abs(V))
-    if hasattr(K, "features"):  # two products
-        terms = np.sqrt(K.features.shape).sum()
-        return K @ V, _EPS * (4.0 + terms) * K.magnitude(V)
     support = np.flatnonzero(V if V.ndim == 1 else V.any(axis=1))
     whole, V = support.size == len(V), V[support]
     outputs, size = np.zeros((2, n, *V.shape[1:]))

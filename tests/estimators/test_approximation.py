@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import krein.similarity.low_rank as low_rank_module
 from krein import (
     Kernel,
-    KreinLogisticRegression,
     KreinNystroem,
     KreinSVC,
     ProxySVC,
@@ -297,22 +296,6 @@ def test_more_landmarks_than_items_are_all_items_with_a_warning(problem):
     with pytest.warns(UserWarning, match="n_components=241 is larger"):
         model = with_landmarks(SpectrumSVC(kernel="tl1"), 241).fit(X, y)
     assert model.support_.size == 240
-
-
-@pytest.mark.parametrize("multi_class", ["multinomial", "ovr"])
-def test_logistic_regression_on_all_items_equals_the_exact_one(multi_class, problem):
-    X, y = problem
-    K = sigmoid_kernel(X, gamma=1.0)
-    exact = KreinLogisticRegression(alpha=1.0, multi_class=multi_class).fit(K, y)
-    landmark = with_landmarks(exact, 240).fit(K, y)
-    np.testing.assert_allclose(
-        landmark.decision_function(K), exact.decision_function(K), atol=1e-8
-    )
-    few = with_landmarks(exact, 60).fit(K, y)
-    assert few.support_.size == 60
-    assert np.all(few.residual_ < 1e-8)
-    with pytest.raises(ValueError, match="approximation= works with solver"):
-        few.set_params(solver="cccp-gd").fit(K, y)
 
 
 @pytest.mark.parametrize("C", [1e2, 1e5, 1e7])

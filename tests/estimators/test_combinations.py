@@ -31,7 +31,7 @@ FACTORS = {
     "probability": [False, True],
     "data": ["float64", "float32", "pandas", "vectors"],
 }  # fmt: skip
-NO_LANDMARKS = {"shift", "diffusion", "none", "dc"}
+NO_LANDMARKS = {"shift", "diffusion", "none", "dc", "logistic", "logistic-ovr"}
 
 
 def allowed(setting):

@@ -38,7 +38,7 @@ OPTIONS = {
     "KreinLogisticRegression": {
         "alpha": [0.01, 1.0], "fit_intercept": FLAG,
         "indefinite": ["raise-alpha", "flip", "allow"],
-        "multi_class": ["multinomial", "ovr"], "approximation": LANDMARKS,
+        "multi_class": ["multinomial", "ovr"],
     },
     "KreinLogisticRegressionCV": {"alphas": [[1.0], [0.1, 1.0]], "cv": [2]},
     "KreinRidge": {

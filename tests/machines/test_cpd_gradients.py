@@ -9,14 +9,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from krein import CPDSVC, Kernel, check_certificate
 from krein.kernels.splines import monomials, thin_plate_kernel
-from krein.machines import _cpd_systems, cpd
-from krein.machines.cpd import CPDProblem
-from krein.machines.cpd_columns import DenseColumns
-from krein.machines.cpd_space import Polynomials, centred_space
+from krein.machines import cpd_columns
+from krein.machines.cpd import CPDProblem, cpd_newton
+from krein.machines.cpd_space import Polynomials, free_space
 from krein.machines.losses import LOSSES
+from krein.similarity.matrix import Similarities
 
 N = 1000
-solve = cpd.cpd_newton
+solve = cpd_newton
 
 
 @pytest.fixture
@@ -29,26 +29,26 @@ def data(rng):
 @pytest.fixture
 def large_factors(monkeypatch):
     """Sizes of the factors of at least 700 violators."""
-    sizes, original = [], _cpd_systems.dpotrf
+    sizes, original = [], cpd_columns.cho_factor
 
     def counting(A, **options):
         if A.shape[0] >= 700:
             sizes.append(A.shape[0])
         return original(A, **options)
 
-    monkeypatch.setattr(_cpd_systems, "dpotrf", counting)
+    monkeypatch.setattr(cpd_columns, "cho_factor", counting)
     return sizes
 
 
 def make(data, loss, lam, definite, scale=1.0):
     X, y, weight = data
     Phi = scale * thin_plate_kernel(X)
-    space = centred_space(
-        lambda rows, columns: Phi[np.ix_(rows, columns)],
+    space = free_space(
+        Similarities(Phi),
         Polynomials.fit(monomials(X, 1)),
         definite=definite,
     )
-    return CPDProblem(space.columns, space.null, LOSSES[loss](y, weight), scale * lam)
+    return CPDProblem(space.K, space.null, LOSSES[loss](y, weight), scale * lam)
 
 
 @pytest.mark.parametrize("loss", sorted(LOSSES))
@@ -84,21 +84,10 @@ def test_a_small_alpha_goes_to_the_factor(data, large_factors):
     assert found.value == pytest.approx(wanted.value, rel=1e-9)
 
 
-def test_steps_that_are_too_rough_are_made_sharp(data, large_factors, monkeypatch):
-    """Steps so rough that they lead nowhere cost time, not the optimum."""
-    wanted = solve(make(data, "squared_hinge", 1.0, True))
-    monkeypatch.setattr(cpd, "_COARSE", 1e3)
-    monkeypatch.setattr(cpd, "_NEAR", 0.0)
-    found = solve(make(data, "squared_hinge", 1.0, True))
-    assert found.status == "converged"
-    assert found.value == pytest.approx(wanted.value, rel=1e-12)
-    assert not large_factors
-
-
 def test_the_referee_agrees(data, monkeypatch):
-    monkeypatch.setattr(_cpd_systems, "_MANY", 100)
-    monkeypatch.setattr(_cpd_systems, "_WORTH", 4)
-    monkeypatch.setattr(_cpd_systems, "_cholesky", None)
+    monkeypatch.setattr(cpd_columns, "_MANY", 100)
+    monkeypatch.setattr(cpd_columns, "_WORTH", 4)
+    monkeypatch.setattr(cpd_columns, "_by_factor", None)
     X, y, weight = (part[:250] for part in data)
     for loss in ("squared_hinge", "logistic"):
         model = CPDSVC(alpha=10.0, loss=loss).fit(X, y, sample_weight=weight)
@@ -119,7 +108,7 @@ def test_kernels_of_unknown_definiteness_are_left_to_the_factor(data):
     ):
         model = CPDSVC(kernel=kernel)
         training, _ = model._start(X, y, None)
-        assert model._space(training, "free").columns.definite is known
+        assert model._space(training, "free").K.definite is known
 
 
 def test_damped_steps_never_climb(data):
@@ -128,12 +117,6 @@ def test_damped_steps_never_climb(data):
         for lam in (0.01, 1.0):
             history = solve(make(data, "squared_hinge", lam, definite)).history
             assert np.all(np.diff(history["value"]) <= 1e-12 * history["value"][0])
-
-
-def test_columns_of_a_dense_matrix_can_be_known_definite():
-    K = np.eye(3)
-    assert DenseColumns(K, True).restrict(np.arange(2)).definite
-    assert not DenseColumns(K).definite
 
 
 @pytest.mark.parametrize(

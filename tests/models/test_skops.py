@@ -12,7 +12,6 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import krein
 from krein import (
-    KreinLogisticRegression,
     KreinNystroem,
     KreinSVC,
     SpectrumSVC,
@@ -36,9 +35,7 @@ PIPELINES = {
     "calibrated": CalibratedClassifierCV(SpectrumSVC("clip", kernel="rbf"), cv=3),
     "landmarks": make_pipeline(
         SimpleImputer(),
-        KreinLogisticRegression(
-            kernel="tl1", approximation=KreinNystroem(10, random_state=0)
-        ),
+        SpectrumSVC("flip", kernel="tl1", approximation=KreinNystroem(10)),
     ),
     "bagged": BaggingClassifier(SpectrumSVCCV(kernel="tl1", Cs=[1.0]), 2),
 }

@@ -210,7 +210,7 @@ def test_an_estimator_that_diverges_says_why_and_stays_finite(with_spectrum):
         max_iter=200,
         solver_options={"step": "lipschitz", "epsilon": 0.0, "init": "ones"},
     )
-    with pytest.warns(ConvergenceWarning, match="the objective is unbounded below"):
+    with pytest.warns(ConvergenceWarning, match="its objective is unbounded"):
         model.fit(K, y)
     assert model.result_.status == "diverged"
     assert np.isfinite(model.dual_coef_).all()

@@ -26,7 +26,7 @@ from krein import (
     SpectrumSVC,
     SpectrumSVR,
 )
-from krein.methods import power
+from krein.methods import Method, power
 
 
 @dataclass(frozen=True)
@@ -123,16 +123,12 @@ def C(rng):
 
 
 def svc(method, kind="gap"):
-    name = method if isinstance(method, str) else method.__name__
+    name = method if isinstance(method, str) else method.name
     return Case(f"svc-{name}", lambda rng: SpectrumSVC(method, C=C(rng)), kind)
 
 
-def square_root(values):
-    return np.sqrt(np.abs(values))
-
-
-def tanh(values):
-    return np.tanh(values)
+SQUARE_ROOT = Method("square_root", lambda values, tol, t: np.sqrt(np.abs(values)))
+TANH = Method("tanh", lambda values, tol, t: np.tanh(values))
 
 
 def logistic(name, **params):
@@ -149,8 +145,8 @@ def cpd(name, **params):
 
 
 CASES = [
-    *(svc(m) for m in ("clip", "flip", "shift", "square", "diffusion", square_root)),
-    *(svc(m, "stationarity") for m in ("none", tanh)),
+    *(svc(m) for m in ("clip", "flip", "shift", "square", "diffusion", SQUARE_ROOT)),
+    *(svc(m, "stationarity") for m in ("none", TANH)),
     Case("svc-record", lambda rng: SpectrumSVC(power(0.5, 1.5), C=C(rng)), "gap"),
     Case("svc-ovo", lambda rng: SpectrumSVC(C=C(rng), multi_class="ovo"), "gap"),
     Case("krein", lambda rng: KreinSVC(C(rng), lam_pos=2.0, lam_neg=0.5), "gap"),

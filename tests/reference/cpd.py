@@ -53,10 +53,3 @@ def squared_hinge_optimum(Phi, P, y, lam, *, free, weight=None):
         np.block(rows),
         np.concatenate([-np.ones(n), np.zeros(n)]),
     )
-
-
-def hard_margin_optimum(Phi, P, y, *, free):
-    """Least a'Phi a with y f >= 1 over f = Phi a (+ P b), P'a = 0."""
-    linear, q = _features(Phi, P, free)
-    quadratic = 2.0 * (np.arange(linear.shape[1]) < q)
-    return _solve(quadratic, -(y[:, None] * linear), -np.ones(len(y)))

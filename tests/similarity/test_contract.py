@@ -5,7 +5,7 @@ import pytest
 
 from krein import KreinNystroem
 from krein.similarity.low_rank import LowRank
-from krein.similarity.matrix import FeatureKernel, Similarities, Views
+from krein.similarity.matrix import Similarities, Views
 from krein.similarity.tiles import DenseTiles
 
 N = 24
@@ -24,10 +24,6 @@ def of_items(rng, weight):
     return Similarities(rng.standard_normal((N, 3)), lambda X, Y: np.tanh(X @ Y.T))
 
 
-def of_features(rng, weight):
-    return FeatureKernel(rng.standard_normal((N, 5)), np.array([1.0, -1, 1, -1, 1]))
-
-
 def of_landmarks(rng, weight):
     source = of_items(rng, None)
     return KreinNystroem(8, random_state=0).approximate(source, weight=weight).low_rank
@@ -37,7 +33,7 @@ def of_views(rng, weight):
     return Views(tuple(indefinite(rng) for _ in range(3)))
 
 
-KINDS = [of_matrix, of_items, of_features, of_landmarks, of_views]
+KINDS = [of_matrix, of_items, of_landmarks, of_views]
 
 
 @pytest.fixture(params=[None, "weighted"])

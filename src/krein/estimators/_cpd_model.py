@@ -11,21 +11,20 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_array
 
-from krein.arrays import Array, product_and_error, require_for, rounding_of_sums
+from krein.arrays import Array, product_and_error, require_for
 from krein.estimators._base import KernelModel
 from krein.estimators._parameters import declares_parameters
 from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
 from krein.kernels.splines import monomials
-from krein.machines.cpd import CPDProblem, cpd_limit, cpd_newton
-from krein.machines.cpd_columns import CentredColumns
+from krein.machines.cpd import CPDProblem, cpd_newton
+from krein.machines.cpd_columns import KernelColumns
 from krein.machines.cpd_space import (
     Polynomials,
     Space,
     basis_space,
-    centred_space,
-    leverage,
+    free_space,
     polynomial_space,
     subspace,
 )
@@ -85,17 +84,12 @@ class CPDTraining(Training):
     ----------
     P : ndarray of shape (m, p)
         Polynomials.
-    vectors : ndarray of shape (m, d) or None
-        Placed items, where they are vectors.
-    checked : bool
-        The kernel is known to be symmetric, so columns may be computed alone.
     definite : bool
         The kernel is known to be c.p.d.: its factors need not show it.
     """
 
+    K: Similarities
     P: Array
-    vectors: Array | None = None
-    checked: bool = True
     definite: bool = False
 
     @property
@@ -107,17 +101,13 @@ class CPDTraining(Training):
         """Compute the kernel matrix once; folds are cut from it."""
         require_for(_WORK, self.size, "Use n_basis.")
         K = np.asarray(self.K.dense(), dtype=float)
-        if not self.checked:
+        if not isinstance(self.K.kernel, Kernel | None):
             K = check_similarity(K, name="kernel(X, X)")
-        return replace(self, K=Similarities(K), checked=True)
+        return replace(self, K=Similarities(K))
 
     def subset(self, rows: np.ndarray) -> CPDTraining:
         """Return some of the samples."""
-        return replace(
-            super().subset(rows),
-            P=self.P[rows],
-            vectors=None if self.vectors is None else self.vectors[rows],
-        )
+        return replace(super().subset(rows), P=self.P[rows])
 
     def scores(self, fitted: FittedRows, test: np.ndarray, train: np.ndarray) -> Array:
         """Decision values (n_test, n_rows) by a model of the samples `train`."""
@@ -135,7 +125,6 @@ class CPDModel(KernelModel):
     degree: int | None = None
     polynomial: str = "free"
     n_basis: int | None = None
-    basis: str = "random"
     scale: bool = True
     tol: float = 1e-8
     max_iter: Any = 100
@@ -205,22 +194,19 @@ class CPDModel(KernelModel):
             kernel = kernel.fit(placed)
         placing = PlacedKernel(kernel, center, scale, degree)
         return CPDTraining(
-            Similarities(placed, kernel),
             weight,
             kept,
             _num_samples(X),
+            K=Similarities(placed, kernel),
             facts={"kernel_": placing, "X_fit_": X},
             P=placing.polynomials(items),
-            vectors=None if center is None else placed,
-            checked=isinstance(kernel, Kernel),
             definite=isinstance(kernel, Kernel)
             and kernel.facts.definiteness in ("pd", "cpd"),
         )
 
     def _space(self, training: CPDTraining, polynomial: str) -> Space:
         """Build the function space of the samples."""
-        phi, Q = training.K.block, Polynomials.fit(training.P, training.weights)
-        free = polynomial == "free"
+        Q, free = Polynomials.fit(training.P, training.weights), polynomial == "free"
         if Q.Q.shape[1] == training.size:
             if not free:
                 warnings.warn(
@@ -230,14 +216,14 @@ class CPDModel(KernelModel):
                 )
             return polynomial_space(Q, free=free)
         if self.n_basis is not None and self.n_basis < training.size:
-            basis = _choose_basis(training, self.n_basis, self.basis, self.random_state)
-            return basis_space(phi, Q, basis, free=free)
-        if not free:
-            require_for(_WORK, training.size, "Use n_basis.")
-            return subspace(phi, Q, definite=training.definite)
-        if not training.checked:
-            phi = training.dense().K.block
-        return centred_space(phi, Q, definite=training.definite)
+            rng = check_random_state(self.random_state)
+            basis = np.sort(rng.permutation(training.size)[: self.n_basis])
+            return basis_space(training.K, Q, basis, free=free)
+        require_for(_WORK, training.size, "Use n_basis.")
+        if not isinstance(training.K.kernel, Kernel | None):
+            training = training.dense()  # columns are not computed alone: asymmetry
+        make = free_space if free else subspace
+        return make(training.K, Q, definite=training.definite)
 
     def _add_polynomial(self, values: Array, X: Any, **further: Any) -> Array:
         P = further.get("P")
@@ -268,7 +254,7 @@ def _precomputed_training(
     matrix = Similarities(K)
     if kept is not None:
         matrix, P = matrix.subset(kept), P[kept]
-    return CPDTraining(matrix, weight, kept, n, facts=facts, P=P)
+    return CPDTraining(weight, kept, n, K=matrix, facts=facts, P=P)
 
 
 def _placing(X: Array, weight: Array, scaled: bool) -> tuple[Array, float]:
@@ -296,31 +282,6 @@ def _given_polynomials(P: Any, n: int, columns: int | None = None) -> Array:
     return P
 
 
-def _choose_basis(
-    training: CPDTraining, size: int, method: str, random_state: Any
-) -> np.ndarray:
-    """Choose basis points among the samples: at random, spread out, or by leverage."""
-    rng = check_random_state(random_state)
-    if method == "kmeans":
-        if training.vectors is None:
-            raise ValueError("basis='kmeans' needs vectors; use 'random' or 'leverage'")
-        from sklearn.cluster import KMeans  # on use: it takes 80 ms
-
-        seed = rng.randint(2**31 - 1)
-        centres = KMeans(size, n_init=1, random_state=seed).fit(training.vectors)
-        nearest = centres.transform(training.vectors).argmin(axis=0)
-        return np.unique(nearest)
-    chosen = np.sort(rng.permutation(training.size)[:size])
-    if method == "random":
-        return chosen
-    Q = Polynomials.fit(training.P, training.weights)
-    pilot = basis_space(training.K.block, Q, chosen, free=True)
-    share = leverage(pilot)
-    return np.sort(
-        rng.choice(training.size, size, replace=False, p=share / share.sum())
-    )
-
-
 def solve_path(
     space: Space,
     loss: Loss,
@@ -332,22 +293,18 @@ def solve_path(
     solver: str = "newton",
     rough: bool = False,
 ) -> list[Result]:
-    """Solve for several values of alpha, the largest first, each from the last two.
+    """Solve for several values of alpha, the largest first, each from the last one.
 
     Results come in the order of `alphas`; `rough` ones, which are only ranked, are not
     certified on the raw kernel.
     """
-    if 0.0 in alphas:
-        require_for(_WORK, training.size, "Use alpha > 0.")
-        if solver == "published":
-            raise ValueError("solver='published' needs alpha > 0: use solver='newton'")
     results: dict[int, Result] = {}
-    start: list[tuple[Array, ...]] = []
+    start = None
     for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
-        problem = CPDProblem(space.columns, space.null, loss, float(alphas[i]))
-        solve = _SOLVERS[solver] if problem.lam else cpd_limit
+        problem = CPDProblem(space.K, space.null, loss, float(alphas[i]))
+        solve = _SOLVERS[solver]
         result = solve(problem, tol=tol, max_iter=max_iter, start=start)
-        start = [*start[-1:], tuple(result.info[key] for key in ("c", "b", "f"))]
+        start = tuple(result.info[key] for key in ("c", "b", "image"))
         if not rough:
             result = _on_raw_kernel(problem, result, space, training, tol)
         results[int(i)] = result
@@ -363,7 +320,10 @@ def _on_raw_kernel(
     beside the kernel: the terms of Phi a are larger than their sum.
     """
     a, p = space.expand(result.info["c"], result.info["b"])
-    image, error = _product_and_error(space, training, a)
+    if space.core is None and isinstance(space.K, KernelColumns):
+        image, error = space.K.product_and_error(a)
+    else:
+        image, error = product_and_error(training.K, a)
     polynomial, more = product_and_error(training.P, p)
     f, error = image + polynomial, error + more
     value = problem.lam * float(a @ image) + problem.loss.value(f)
@@ -375,22 +335,10 @@ def _on_raw_kernel(
         least -= problem.lam * float(np.abs(a) @ error)
     else:
         least = 0.0  # every loss is non-negative
-        c = problem._feasible(problem.loss, result.info["c"], problem.null)
+        c = problem.feasible(result.info["c"])
         if c is not None:
             energy = space.core.energy(training.K, c, a, image, error)
             least = problem.loss.conjugate(c, problem.lam) - problem.lam * energy
     return result.certified(
         problem.certificate(value, least - spread), tol, value=value
     )
-
-
-def _product_and_error(
-    space: Space, training: CPDTraining, a: Array
-) -> tuple[Array, Array]:
-    """Phi a and a bound on its rounding, by columns that the solver has computed."""
-    if not isinstance(space.columns, CentredColumns):
-        return product_and_error(training.K, a)
-    columns: Any = space.columns.phi
-    s = np.flatnonzero(a)
-    sizes = columns.sizes(s, a[s])
-    return columns.product(s, a[s]), rounding_of_sums(s.size) * sizes

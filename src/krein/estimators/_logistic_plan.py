@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from krein.arrays import Array
-from krein.estimators._training import Row, Training
+from krein.estimators._training import Row, Training, starting_rows
 from krein.machines.logistic import uniqueness_ratio
 from krein.published.concave_convex import CCCPSettings
 from krein.result import Result
-from krein.similarity.matrix import FeatureKernel, Matrix
+from krein.similarity.matrix import Matrix
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State
@@ -64,19 +64,6 @@ def check_options(solver: str, given: dict[str, Any] | None) -> None:
             )
 
 
-def plan_kernel(training: Training, solver: str, indefinite: str) -> Matrix:
-    """The kernel, or the signed features of landmarks that stand for it."""
-    if training.landmarks is None:
-        return training.K
-    if solver in PAPER or indefinite == "flip":
-        raise ValueError(
-            "approximation= works with solver='newton' or 'krein-gd' and "
-            f"indefinite='raise-alpha' or 'allow', got solver={solver!r}, "
-            f"indefinite={indefinite!r}"
-        )
-    return FeatureKernel.from_spectrum(training.K.spectrum(training.weight))
-
-
 def least_alpha(smallest: float, total: float, columns: int) -> float:
     """Smallest penalty with which the solution is safely unique."""
     return _MARGIN * uniqueness_ratio(smallest, 1.0, total, columns)
@@ -104,36 +91,21 @@ def penalty(
     return alpha, ratio
 
 
-def initial(
-    init: Any,
-    training: Training,
-    targets: Array,
-    part: slice,
-    n_rows: int,
-    random_state: Any,
-) -> Array:
-    """Starting coefficients; weights act as repetition here too."""
-    constants = {"zeros": 0.0, "ones": 1.0, "minus-ones": -1.0}
-    n = targets.shape[0]
-    weight = np.ones(n) if training.weight is None else training.weight
-    if isinstance(init, str):
-        if init == "uniform":
-            random = check_random_state(random_state)
-            return weight[:, None] * random.uniform(size=targets.shape)
-        if init in constants:
-            return weight[:, None] * np.full(targets.shape, constants[init])
+def initial(init: Any, training: Training, n_rows: int, random_state: Any) -> Array:
+    """Starting coefficients (n, n_rows); weights act as repetition here too."""
+    if not isinstance(init, str):
+        return np.asarray(starting_rows(init, training, n_rows), dtype=float).T
+    shape = training.size, n_rows
+    starts = {"zeros": np.zeros(shape), "ones": np.ones(shape)}
+    starts["minus-ones"] = -starts["ones"]
+    starts["uniform"] = check_random_state(random_state).uniform(size=shape)
+    if init not in starts:
         raise ValueError(
             "solver_options['init'] must be 'zeros', 'ones', 'minus-ones', "
             f"'uniform' or an array (n_rows, n_train), got {init!r}"
         )
-    start = np.atleast_2d(np.asarray(init, dtype=float))
-    if start.ndim != 2 or start.shape[1] != training.n or len(start) < part.stop:
-        raise ValueError(
-            "solver_options['init'] must have shape (n_rows, n_train) = "
-            f"({n_rows}, {training.n}), got {np.shape(init)}"
-        )
-    start = start if training.kept is None else start[:, training.kept]
-    return start[part].T.copy()
+    weight = 1.0 if training.weight is None else training.weight[:, None]
+    return weight * starts[init]
 
 
 def split_rows(result: Result, treated: TreatedKernel | None) -> list[Row]:

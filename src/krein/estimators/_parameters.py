@@ -53,7 +53,6 @@ CONSTRAINTS: dict[str, Any] = {
     "exponent": [POSITIVE],
     "degree": [Interval(Integral, -1, None, closed="left"), None],
     "n_basis": [Interval(Integral, 2, None, closed="left"), None],
-    "basis": [StrOptions({"random", "kmeans", "leverage"})],
     "scale": _FLAG,
     "polynomial": [StrOptions({"free", "zero", "auto"})],
     # The solver.

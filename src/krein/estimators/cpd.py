@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._parameters import (
     CONSTRAINTS,
-    NOT_NEGATIVE,
     available_when,
     declares_parameters,
 )
@@ -51,7 +50,6 @@ class CPDClassifier(CPDModel, KernelClassifier):
 
     _fitted_state: ClassVar[State] = (Fitted("polynomial_", "text"),)
     _parameter_constraints = CONSTRAINTS | {
-        "alpha": [NOT_NEGATIVE],
         "loss": [StrOptions(LOSSES.keys())],  # a view: losses may be added
         "solver": [StrOptions({"newton", "published"})],
     }
@@ -211,10 +209,6 @@ class CPDSVC(CPDClassifier):
     ----------
     alpha : float
         Regularisation, the paper's lambda; it acts on scaled data if ``scale=True``.
-        0 is the limit of small alpha, least a'Phi a among functions without loss: the
-        hard margin ``y_i f(x_i) >= 1`` for the squared hinge, the interpolant of labels
-        -1 / +1 for the squared loss (Lemma 4.3 of the paper: both exist for items that
-        differ); the logistic loss has no such limit.
     kernel : "thin_plate", str, Kernel, callable or "precomputed"
         A registered kernel, positive definite ones (order 0) included; a callable
         ``k(X, Y)``, whose attribute ``order`` declares its order (0 if it has none); or
@@ -229,9 +223,7 @@ class CPDSVC(CPDClassifier):
         cross-validation. (The paper leaves them out where they alone separate the
         classes, which costs 160 of 2007 digits on USPS.)
     n_basis : int, optional
-        Expand on this many training points only; all when not given.
-    basis : {"random", "kmeans", "leverage"}
-        How they are chosen.
+        Expand on this many training points only, random ones; all when not given.
     scale : bool
         Divide by one number, the root mean square distance from the mean: an exact
         symmetry for free polynomials and for odd exponents, up to the value of alpha.
@@ -261,8 +253,7 @@ class CPDSVC(CPDClassifier):
     polynomial_ : str
         "free" or "zero", as used.
     objective_, duality_gap_ : ndarray of shape (n_rows,)
-        Objective and a certified bound of its distance from the optimum; with
-        ``alpha=0`` the loss that is left, of which zero is the optimum.
+        Objective and a certified bound of its distance from the optimum.
     support_, n_iter_, result_
         As in `SpectrumSVC`.
 
@@ -351,10 +342,7 @@ class CPDSVC(CPDClassifier):
         path = first._path_rows(training, target, alphas, polynomial)
         fitted = []
         for alpha, rows in zip(alphas, path, strict=True):
-            model = clone(first).set_params(alpha=alpha)
-            model.classes_ = first.classes_
-            for name in {"n_features_in_", "feature_names_in_"} & vars(first).keys():
-                setattr(model, name, getattr(first, name))
+            model = copy(first).set_params(alpha=alpha)
             model._finish(model, rows, training, target)
             fitted.append(model)
         return fitted

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
 from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
-from krein.estimators._parameters import CONSTRAINTS, NOT_NEGATIVE, declares_parameters
+from krein.estimators._parameters import CONSTRAINTS, declares_parameters
 from krein.estimators._tasks import KernelRegressor
 from krein.estimators._training import FittedRows, Training, Values
 from krein.machines.losses import Squared
@@ -27,11 +27,10 @@ class CPDRegressor(CPDModel, KernelRegressor):
     Parameters
     ----------
     alpha : float
-        Smoothing; it acts on scaled data if ``scale=True``. 0 interpolates: the
-        function of least a'Phi a with f(x_i) = y_i (Lemma 4.3 of Walder and Chapelle).
+        Smoothing; it acts on scaled data if ``scale=True``.
     polynomial : {"free", "zero"}
         Polynomials free or left out.
-    kernel, exponent, degree, n_basis, basis, scale, kernel_params, symmetrize, tol, \
+    kernel, exponent, degree, n_basis, scale, kernel_params, symmetrize, tol, \
 max_iter, random_state, verbose
         As in `CPDSVC`.
 
@@ -59,7 +58,6 @@ n_iter_, result_
     alpha: float = 1.0
 
     _parameter_constraints = CONSTRAINTS | {
-        "alpha": [NOT_NEGATIVE],
         "polynomial": [StrOptions({"free", "zero"})],
     }
 

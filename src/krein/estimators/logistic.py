@@ -21,7 +21,6 @@ from krein.estimators._logistic_plan import (
     initial,
     least_alpha,
     penalty,
-    plan_kernel,
     split_rows,
 )
 from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
@@ -52,7 +51,6 @@ class LogisticModel(KernelClassifier):
     multi_class: str = "multinomial"
     indefinite: str = "raise-alpha"
     solver_options: dict[str, Any] | None = None
-    approximation: Any = None
     tol: float = 1e-10
     max_iter: Any = None
 
@@ -71,7 +69,7 @@ class LogisticModel(KernelClassifier):
         """
         unit = unit_of(training.K.treated("none"), training.weight)
         alphas = unit * np.array(_ALPHAS)
-        if self.indefinite == "raise-alpha" and training.landmarks is None:
+        if self.indefinite == "raise-alpha":
             columns = target.n if self._joint(target.n) else 1
             smallest = training.K.lowest_eigenvalue(training.weight)
             alphas = np.maximum(
@@ -106,8 +104,8 @@ class LogisticModel(KernelClassifier):
 
     def _plan(self, training: Training, target: Classes) -> Plan:
         """Settle kernel and penalty; says what had to be changed."""
-        weight, columns = training.weight, target.n if self._joint(target.n) else 1
-        K = plan_kernel(training, self.solver, self.indefinite)
+        K, weight = training.K, training.weight
+        columns = target.n if self._joint(target.n) else 1
         spectrum = None
         if self.solver in PAPER:
             spectrum = K.spectrum(weight)
@@ -135,13 +133,11 @@ class LogisticModel(KernelClassifier):
             )
         plan = self._plan(training, target)
         init = (self.solver_options or {}).get("init", "zeros")
+        start = initial(init, training, target.n_rows, self.random_state)
         rows: list[Row] = []
         for targets in self._targets(target):
-            part = slice(len(rows), len(rows) + targets.shape[1])
-            start = initial(
-                init, training, targets, part, target.n_rows, self.random_state
-            )
-            result = self._solve(plan, training, targets, start)
+            part = start[:, len(rows) : len(rows) + targets.shape[1]]
+            result = self._solve(plan, training, targets, part)
             rows += split_rows(result, plan.treated)
         facts = {
             "alpha_used_": plan.alpha,
@@ -149,8 +145,7 @@ class LogisticModel(KernelClassifier):
             "flipped_": plan.treated is not None,
             "ratio_": np.full(target.n_rows, plan.ratio),
         }
-        move = training.K.to_raw
-        return FittedRows([replace(row, coef=move(row.coef)) for row in rows], facts)
+        return FittedRows(rows, facts)
 
     def _targets(self, target: Classes) -> list[Array]:
         """One joint problem, or one with one column per row."""
@@ -187,29 +182,15 @@ class LogisticModel(KernelClassifier):
         )
 
     def _complaints(self, results: Sequence[Result]) -> list[str]:
-        name = f"{type(self).__name__}(solver={self.solver!r})"
-        diverged = [result for result in results if result.status == "diverged"]
-        if diverged:
-            worst = max(diverged, key=lambda result: result.certificate.value)
-            reason = "the step eta is too long for this kernel"
-            if self.ratio_[0] > 1e-10 and not self.flipped_:
-                reason = (
-                    "the objective is unbounded below because the kernel has negative "
-                    "eigenvalues"
-                )
-            return [
-                f"{name} diverged after {worst.n_iter} steps: {reason}. It is not a "
-                "model; use solver='newton'"
-            ]
-        bad = [result for result in results if result.status == "max_iter"]
-        if not bad:
-            return []
-        worst = max(bad, key=lambda result: result.certificate.value)
-        instead = "" if self.solver == "newton" else ", or use solver='newton'"
+        steps = [result.n_iter for result in results if result.status == "diverged"]
+        if not steps:
+            return super()._complaints(results)
+        reason = "the step eta is too long for this kernel"
+        if self.ratio_[0] > 1e-10 and not self.flipped_:
+            reason = "the kernel has negative eigenvalues: its objective is unbounded"
         return [
-            f"{name} did not reach tol={self.tol:g}: residual "
-            f"{worst.certificate.value:.2g} after {worst.n_iter} steps. Raise max_iter "
-            f"or tol{instead}"
+            f"{type(self).__name__}(solver={self.solver!r}) diverged after "
+            f"{min(steps)} steps: {reason}. It is not a model; use solver='newton'"
         ]
 
     def predict_proba(self, X: Any) -> Array:
@@ -280,8 +261,6 @@ class KreinLogisticRegression(LogisticModel):
         As in `SpectrumSVC`.
     kernel_params, symmetrize, class_weight, random_state, verbose
         As in `SpectrumSVC`.
-    approximation : KreinNystroem, optional
-        Train on landmarks, as in `SpectrumSVC`; with the solvers newton and krein-gd.
     solver_options : dict, optional
         ``init``: starting coefficients, "zeros", "ones", "minus-ones", "uniform" (those
         of the paper's Table VI) or an array (n_rows, n_train). The paper's solvers:
@@ -331,34 +310,6 @@ class KreinLogisticRegression(LogisticModel):
     """
 
     alpha: float = 0.01  # type: ignore[misc]
-
-    @classmethod
-    def path(
-        cls, X: Any, y: Any, alphas: Any, *, sample_weight: Any = None, **params: Any
-    ) -> list[KreinLogisticRegression]:
-        """Fit for several penalties, each from the solution for the next larger one.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        alphas : array-like of shape (n_alphas,)
-            Penalties, in any order.
-        **params
-            Parameters of the estimator other than `alpha`.
-
-        Returns
-        -------
-        list of KreinLogisticRegression
-            Fitted, in the order of `alphas`.
-        """
-        options = params.pop("solver_options", None) or {}
-        models: dict[int, KreinLogisticRegression] = {}
-        for i in np.argsort(-np.asarray(alphas, dtype=float), kind="stable"):
-            model = cls(alpha=alphas[i], solver_options=options, **params)
-            models[int(i)] = model.fit(X, y, sample_weight)
-            options = {**options, "init": model.dual_coef_}
-        return [models[i] for i in range(len(alphas))]
 
 
 def _with_all_classes(

@@ -58,8 +58,7 @@ class KreinLogisticRegressionCV(SearchedAlpha, LogisticModel):
     n_jobs : int, optional
         Folds at a time.
     fit_intercept, solver, multi_class, indefinite, kernel, kernel_params, \
-symmetrize, class_weight, solver_options, approximation, tol, max_iter, \
-random_state, verbose
+symmetrize, class_weight, solver_options, tol, max_iter, random_state, verbose
         As in `KreinLogisticRegression`.
 
     Attributes
@@ -160,7 +159,7 @@ class CPDSVCCV(SearchedAlpha, CPDClassifier):
         A scikit-learn scorer of labels or decision values; accuracy when not given.
     n_jobs : int, optional
         Folds solved at a time, in threads.
-    kernel, exponent, degree, polynomial, n_basis, basis, scale, loss, kernel_params, \
+    kernel, exponent, degree, polynomial, n_basis, scale, loss, kernel_params, \
 symmetrize, class_weight, probability, tol, max_iter, random_state, verbose
         As in `CPDSVC`.
 

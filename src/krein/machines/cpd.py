@@ -4,8 +4,9 @@ In the coordinates of `krein.machines.cpd_space` every variant reads
 
     minimise over (c, b)   lam c'K c + sum_i w_i loss(y_i, f_i),   f = K c + Q b,
 
-with K positive semidefinite (n x n), Q (n x r) a basis of the polynomials (r = 0 when
-they are left out) and ``Q'c = 0``. Sums, not means; lam is the paper's lambda.
+with Q (n x r) a basis of the polynomials (r = 0 when they are left out), ``Q'c = 0``
+and K (n x n) positive semidefinite for such c. Sums, not means; lam is the paper's
+lambda.
 
 Source: Walder, Chapelle (2007), equation (14) and Algorithm 1, corrected in four
 places: equation (17) with P and P' exchanged; a run ends only after an undamped step
@@ -17,17 +18,16 @@ proportion to its size, not only its violators. The line search is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from krein.arrays import Array
-from krein.machines._cpd_systems import Factor, Gradients, Point, System, interpolant
 from krein.machines._loop import Iterate, run
-from krein.machines.cpd_columns import Columns
-from krein.machines.losses import Loss, Squared
+from krein.machines.cpd_columns import Columns, System
+from krein.machines.losses import Loss
 from krein.result import Certificate, Result
 
 # An optimum below this share of the objective at f = 0 counts as zero.
@@ -41,13 +41,19 @@ _ROUGH = 1e-2
 # A damped step is taken where it closes this share of the gap of the full one.
 _BETTER = 0.1
 _ROUNDING = 1e-9
-_REFINEMENTS = 2
-_FARTHEST = 10.0  # longest step along a path, in units of the last one
-# Conjugate gradients leave this share of the gap, or of `tol` where it is small.
-_COARSE, _NEAR, _FINE = 1e-6, 1e-5, 1e-6
-# To the limit of small lam: its fall from round to round and its least value, as a
-# share of the mean diagonal entry of K, and points that are looked at.
-_FALL, _LEAST, _POINTS = 1e-2, 1e-10, 36
+# A system may leave this share of `tol` in the objective.
+_FINE = 1e-6
+
+
+@dataclass(frozen=True)
+class Point:
+    """Coefficients c, b with K c, outputs f and the objective."""
+
+    c: Array
+    b: Array
+    image: Array
+    f: Array
+    value: float
 
 
 @dataclass(frozen=True)
@@ -56,17 +62,17 @@ class CPDProblem:
 
     Attributes
     ----------
-    columns : Columns
-        The positive semidefinite kernel K by columns.
+    K : Columns
+        The kernel.
     null : ndarray of shape (n, r)
         Q, what is not regularised.
     loss : Loss
         Holds labels and weights.
     lam : float
-        Regularisation; 0 is for `cpd_limit`.
+        Regularisation.
     """
 
-    columns: Columns
+    K: Columns
     null: Array
     loss: Loss
     lam: float
@@ -75,7 +81,7 @@ class CPDProblem:
         least, most = self.loss.weight.min(), self.loss.weight.max()
         with np.errstate(all="ignore"):
             ends = self.lam / most, self.lam / least
-        if self.lam and not np.finfo(float).tiny <= ends[0] <= ends[1] < np.inf:
+        if not np.finfo(float).tiny <= ends[0] <= ends[1] < np.inf:
             raise ValueError(
                 f"alpha = {self.lam:.3g} over sample weights from {least:.3g} to "
                 f"{most:.3g} leaves the range of floating-point numbers: divide the "
@@ -94,38 +100,41 @@ class CPDProblem:
         """
         loss = self.loss.restrict(rows)
         share = float(loss.weight.sum() / self.loss.weight.sum())
-        return CPDProblem(
-            self.columns.restrict(rows), self.null[rows], loss, share * self.lam
-        )
+        K = self.K.restrict(rows)
+        return CPDProblem(K, self.null[rows], loss, share * self.lam)
 
-    def outputs(self, c: Array, b: Array) -> Array:
-        """Return f = K c + Q b."""
-        s = np.flatnonzero(c)
-        return self.columns.product(s, c[s]) + self.null @ b
+    def point(self, c: Array, b: Array, image: Array | None = None) -> Point:
+        """Return what follows from c and b; `image` is K c where it is known."""
+        image = self.K @ c if image is None else image
+        f = image + self.null @ b
+        return Point(c, b, image, f, self.lam * float(c @ image) + self.loss.value(f))
 
-    def value(self, c: Array, b: Array, f: Array) -> float:
-        """Objective at (c, b) with outputs f."""
-        return self.lam * float(c @ (f - self.null @ b)) + self.loss.value(f)
-
-    def _feasible(self, loss: Loss, a: Array, Q: Array) -> Array | None:
+    def feasible(self, a: Array) -> Array | None:
         """Dual variables near `a` in the domain of the loss, with ``Q'a = 0``.
 
         The constraint is repaired by moving each variable in proportion to its room;
         None if one would leave its domain.
         """
-        low, high = loss.bounds(self.lam)
-        a = np.clip(a, low, high)
-        size = float(np.abs(a).sum())
-        for _ in range(2):
-            excess = Q.T @ a
-            if np.abs(excess).max(initial=0.0) <= _FEASIBLE * size:
+        low, high = self.loss.bounds(self.lam)
+        a, Q = np.clip(a, low, high), self.null
+        for slack in (_FEASIBLE, _FEASIBLE, 10 * _FEASIBLE):
+            size, excess = float(np.abs(a).sum()), Q.T @ a
+            if np.abs(excess).max(initial=0.0) <= slack * size:
                 return a
             room = np.minimum(np.minimum(a - low, high - a), size)
             share = Q @ (np.linalg.pinv((Q.T * room) @ Q, hermitian=True) @ excess)
-            a = a - room * share
-            if np.abs(share).max() > 1.0:
+            if np.abs(share[room > 0.0]).max(initial=0.0) > 1.0:
                 return None
-        return a if np.abs(Q.T @ a).max() <= 10 * _FEASIBLE * size else None
+            a = a - room * share
+        return None
+
+    def dual(self, point: Point) -> float:
+        """Lower bound of the optimum from the coefficients of a full step."""
+        a = self.feasible(point.c)
+        if a is None:
+            return 0.0  # every loss is non-negative
+        image = point.image if np.array_equal(a, point.c) else self.K @ a
+        return self.loss.conjugate(a, self.lam) - self.lam * float(a @ image)
 
     @cached_property
     def _zero(self) -> float:
@@ -146,7 +155,7 @@ def cpd_newton(
     *,
     tol: float = 1e-10,
     max_iter: int = 100,
-    start: Sequence[tuple[Array, ...]] = (),
+    start: tuple[Array, ...] | None = None,
 ) -> Result:
     """Minimise the objective of a `CPDProblem`.
 
@@ -159,22 +168,16 @@ def cpd_newton(
         `tol` costs at most one or two more steps.
     max_iter : int
         Newton steps.
-    start : sequence of tuple of ndarray
-        Points (c, b) with ``Q'c = 0``, or (c, b, f) where the outputs are known: the
-        run starts from the last one or, if it is better, from the best point of the
-        line through the last two. Solutions for larger values of lam are good ones.
+    start : tuple of ndarray, optional
+        A point (c, b) with ``Q'c = 0``, or (c, b, K c): the solution for a larger lam
+        is a good one.
 
     Returns
     -------
     Result
-        ``x`` is c followed by b; ``info`` has ``c``, ``b`` and the outputs ``f``.
+        ``x`` is c followed by b; ``info`` has ``c``, ``b`` and ``image``, K c.
     """
-    point = _point(problem, *(start[-1] if start else _from_sample(problem, max_iter)))
-    if len(start) > 1:
-        before = _point(problem, *start[-2])
-        length = _search(problem, before, point, _FARTHEST)
-        ahead = _blend(problem, before, point, length)
-        point = ahead if ahead.value < point.value else point
+    point = problem.point(*(start or _from_sample(problem, max_iter)))
     return run(_steps(problem, point, tol), tol=tol, max_iter=max_iter)
 
 
@@ -190,44 +193,26 @@ def _from_sample(problem: CPDProblem, max_iter: int) -> tuple[Array, Array]:
     return c, result.info["b"]
 
 
-def _point(problem: CPDProblem, c: Array, b: Array, f: Array | None = None) -> Point:
-    f = problem.outputs(c, b) if f is None else f
-    return Point(c, b, f, problem.value(c, b, f))
-
-
 def _steps(problem: CPDProblem, point: Point, tol: float) -> Iterator[Iterate]:
-    factor = Factor(problem.columns)
-    gradients = Gradients(problem.columns, problem.null, problem.lam)
     bound = 0.0  # every loss is non-negative
-    settled, exact, stuck = False, True, False
+    settled = False
     while True:
-        system = System(*problem.loss.system(point.f, problem.lam))
-        now = _iterate(problem, point, bound, system.s.size)
-        # A rough step that would end the run, or is no use, is made sharp first.
-        sharp = not exact and (now.certificate.relative <= tol or stuck)
-        if not sharp:
-            yield now
+        model = problem.loss.system(point.f, problem.lam)
+        s = model[0]
+        yield _iterate(problem, point, bound, s.size)
         if settled:
             return  # nothing better can be had, and the certificate says so
-        fine = _FINE * tol * problem.unit(point.value)
-        last = sharp or now.certificate.relative < _NEAR
-        rough = fine if last else max(fine, _COARSE * now.certificate.value)
-        c, b, exact = gradients.step(system, point, rough, fine) or (
-            *_full_step(problem, factor, point.b, system),
-            True,
-        )
-        new = _point(problem, c, b)
-        bound = max(bound, _dual(problem, new, system.s))
+        left = _FINE * tol * problem.unit(point.value)
+        new = _full_step(problem, point, model, left)
+        bound = max(bound, problem.dual(new))
         # A full step that keeps its set is the optimum, to rounding. No other step is:
         # a damped one may keep the set far from it.
-        settled = exact and _same_set(problem, new.f, system.s)
+        settled = _same_set(problem, new.f, s)
         if not settled:
             new = _damped(problem, point, new, bound)
-            stuck = new.value >= point.value
-            settled = exact and stuck  # rounding: no step improves
-        if settled and new.value > point.value * (1 + _ROUNDING):
-            continue
-        point = new
+            settled = new.value >= point.value  # rounding: no step improves
+        if not settled or new.value <= point.value * (1 + _ROUNDING):
+            point = new
 
 
 def _iterate(problem: CPDProblem, point: Point, bound: float, size: int) -> Iterate:
@@ -237,145 +222,48 @@ def _iterate(problem: CPDProblem, point: Point, bound: float, size: int) -> Iter
         certificate=problem.certificate(point.value, bound),
         bound=bound,
         facts={"size": size},
-        info={"c": point.c, "b": point.b, "f": point.f},
+        info={"c": point.c, "b": point.b, "image": point.image},
     )
 
 
-def _damped(problem: CPDProblem, old: Point, new: Point, bound: float) -> Point:
-    """Return the best point from old to new where it is clearly better than new."""
-    best = _blend(problem, old, new, _search(problem, old, new, 1.0))
-    worth = _BETTER * (new.value - bound)
-    return best if new.value > min(old.value, best.value + worth) else new
+def _full_step(
+    problem: CPDProblem, point: Point, model: tuple[Array, ...], left: float
+) -> Point:
+    """Solve ``[diag(shift) + K_ss, Q_s; Q_s', 0] [c_s; b] = [target; 0]`` for c, b.
 
-
-def _dual(problem: CPDProblem, point: Point, s: np.ndarray) -> float:
-    """Lower bound of the optimum from the coefficients of a full step on s."""
-    loss, c = problem.loss.restrict(s), point.c[s]
-    a = problem._feasible(loss, c, problem.null[s])
-    if a is None:
-        return 0.0  # every loss is non-negative
-    if np.array_equal(a, c):
-        energy = float(point.c @ (point.f - problem.null @ point.b))
-    else:
-        energy = float(a @ problem.columns.within(s, a))
-    return loss.conjugate(a, problem.lam) - problem.lam * energy
+    With ``R = diag(shift)^-1/2`` and ``c = R u`` the first rows are, projected off RQ,
+    those of `krein.machines.cpd_columns`; b is a least-squares fit of what is left,
+    with the least change where polynomials coincide on the violators. A residual r of
+    the projected system leaves a gap of ``lam |r|^2``, at most `left`.
+    """
+    (s, shift, target), c = model, np.zeros(problem.n)
+    if s.size == 0:
+        return problem.point(c, point.b)
+    root, Q = 1.0 / np.sqrt(shift), problem.null[s]
+    W, S, Vt = np.linalg.svd(root[:, None] * Q, full_matrices=False)
+    rank = int(np.sum(S > 1e-12 * S.max(initial=0.0)))
+    W, right, start = W[:, :rank], root * target, point.c[s] / root
+    tol = float(np.sqrt(left / problem.lam))
+    system = System(s, root, W, right - W @ (W.T @ right), start, tol)
+    c[s] = root * problem.K.solve(system)
+    image = problem.K @ c
+    rest = root * (target - shift * c[s] - image[s] - Q @ point.b)
+    b = point.b + Vt[:rank].T @ ((W.T @ rest) / S[:rank])
+    return problem.point(c, b, image)
 
 
 def _same_set(problem: CPDProblem, f: Array, s: np.ndarray) -> bool:
     again = problem.loss.system(f, problem.lam)[0]
-    return s.size < problem.n and np.array_equal(np.sort(s), np.sort(again))
+    return s.size < problem.n and np.array_equal(s, again)
 
 
-def _search(problem: CPDProblem, old: Point, new: Point, farthest: float) -> float:
-    """Step length along old -> new, where f is affine."""
-    g_old, g_new = old.f - problem.null @ old.b, new.f - problem.null @ new.b
-    dc, dg = new.c - old.c, g_new - g_old
-    linear = 2 * problem.lam * float(dc @ g_old)
+def _damped(problem: CPDProblem, old: Point, new: Point, bound: float) -> Point:
+    """Return the best point from old to new where it is clearly better than new."""
+    dc, dg = new.c - old.c, new.image - old.image
+    linear = 2 * problem.lam * float(dc @ old.image)
     square = problem.lam * max(float(dc @ dg), 0.0)
-    return problem.loss.search(old.f, new.f - old.f, linear, square, farthest)
-
-
-def _blend(problem: CPDProblem, old: Point, new: Point, t: float) -> Point:
-    c = old.c + t * (new.c - old.c)
+    t = problem.loss.search(old.f, new.f - old.f, linear, square)
     b = old.b + t * (new.b - old.b)
-    f = old.f + t * (new.f - old.f)
-    return Point(c, b, f, problem.value(c, b, f))
-
-
-def _full_step(
-    problem: CPDProblem, factor: Factor, b: Array, system: System
-) -> tuple[Array, Array]:
-    """Solve ``[diag(shift) + K_ss, Q_s; Q_s', 0] [c_s; b] = [target; 0]`` for c, b."""
-    c = np.zeros(problem.n)
-    if system.s.size == 0:
-        return c, b
-    root = np.zeros(problem.n)
-    root[system.s] = 1.0 / np.sqrt(system.shift)
-    wanted = np.zeros(problem.n)
-    wanted[system.s] = system.target
-    order = factor.update(system.s, root)
-    scale = root[order]
-    Q = problem.null[order]
-    right = scale[:, None] * np.column_stack([Q, wanted[order]])
-    U = factor.solve(right)
-    UQ, u = U[:, :-1], U[:, -1]
-    if Q.shape[1] == 0:
-        c[order] = scale * factor.solve_transposed(u)
-        return c, b
-    # Least norm of the change, where polynomials coincide on the violators.
-    inverse = np.linalg.pinv(UQ, rcond=1e-12)
-    b = b + inverse @ (u - UQ @ b)
-    c[order] = scale * factor.solve_transposed(u - UQ @ b)
-    for _ in range(_REFINEMENTS):  # weights of many sizes leave some of Q'c
-        step = inverse @ (inverse.T @ (Q.T @ c[order]))
-        b = b + step
-        c[order] -= scale * factor.solve_transposed(UQ @ step)
-    return c, b
-
-
-def cpd_limit(
-    problem: CPDProblem,
-    *,
-    tol: float = 1e-10,
-    max_iter: int = 100,
-    start: Sequence[tuple[Array, ...]] = (),
-) -> Result:
-    """Solve for lam = 0, the limit of small lam: least norm among functions of no loss.
-
-        minimise c'K c   subject to   f_i = y_i,  or  y_i f_i >= 1 for the hinge.
-
-    The solution interpolates the labels of its support (all samples, without a hinge),
-    which Lemma 4.3 of the paper makes possible. The support is found by the method of
-    multipliers (Hestenes, 1969; Powell, 1969): solutions for ``y + lam c``, c the last
-    one. Parameters and result are those of `cpd_newton`; the gap is the loss left.
-    """
-    if not isinstance(problem.loss, Squared):
-        raise ValueError(
-            "alpha=0 is for loss='squared_hinge' and loss='squared': this loss has no "
-            "minimum where a function separates the classes. Use alpha > 0"
-        )
-    result = run(_multipliers(problem, max_iter, start), tol=tol, max_iter=_POINTS)
-    if not result.certificate.relative <= 1.0:
-        raise ValueError(
-            "alpha=0 asks for a function without loss on the training items, and none "
-            "was found: equal items may have different targets, polynomial='zero' "
-            "(which 'auto' tries) and n_basis leave functions out, and so do rounding "
-            "errors for items that nearly coincide. Use alpha > 0"
-        )
-    return result
-
-
-def _multipliers(
-    problem: CPDProblem, max_iter: int, start: Sequence[tuple[Array, ...]]
-) -> Iterator[Iterate]:
-    """Yield the polynomial of each round, its point, the interpolant of its support."""
-    n, y = problem.n, problem.loss.y
-    loss = replace(problem.loss, weight=np.ones(n))  # no weight matters without loss
-    some = np.linspace(0, n - 1, min(n, 100)).astype(int)
-    size = abs(np.trace(problem.columns.block(some, some))) / some.size or 1.0
-    c, lam, support = np.zeros(n), size, np.arange(n)
-    while True:
-        lam = max(_FALL * lam, _LEAST * size)
-        moved = replace(loss, y=y + lam * loss.clip(c, lam))
-        inner = replace(problem, loss=moved, lam=lam)
-        info = cpd_newton(inner, max_iter=max_iter, start=start).info
-        c, b = info["c"], info["b"]
-        yield _without_loss(problem, np.zeros(n), b)
-        yield _without_loss(problem, c, b)
-        s = np.flatnonzero(loss.clip(c, lam))
-        exact = interpolant(problem.columns, problem.null, y, s, b)
-        yield (last := _without_loss(problem, *exact))
-        if last.certificate.relative <= 1.0 and np.array_equal(s, support):
-            return  # what is left is rounding
-        start, support = [(c, b, info["f"])], s
-
-
-def _without_loss(problem: CPDProblem, c: Array, b: Array) -> Iterate:
-    """Certify by the loss; `tol` also asks for f = y on the support, of right signs."""
-    loss, inside = problem.loss, problem._feasible(problem.loss, c, problem.null)
-    point = _point(problem, c if inside is None else inside, b)
-    s = np.flatnonzero(point.c)
-    off = max(point.value, float(loss.weight[s] @ (loss.y - point.f)[s] ** 2))
-    relative = np.inf if inside is None else off / max(problem._zero, 1e-300)
-    now = _iterate(problem, point, 0.0, s.size)
-    return replace(now, certificate=replace(now.certificate, relative=relative))
+    best = problem.point(old.c + t * dc, b, old.image + t * dg)
+    worth = _BETTER * (new.value - bound)
+    return best if new.value > min(old.value, best.value + worth) else new

@@ -1,263 +1,257 @@
-"""A positive semidefinite matrix by columns: whole, by features, or on demand."""
+"""The kernel K of a c.p.d. problem: columns computed on demand, or features.
+
+Newton steps ask for products, and for the solution u of
+
+    P (I + R K_ss R) P u = v,    v = P v,
+
+s some samples, R a positive diagonal matrix and P = I - WW' the projection off the
+scaled polynomials. On the range of P this is I + P R K_ss R P, positive definite for
+every kernel that is conditionally positive definite.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.blas import dsymv, dsyr2k
+from scipy.sparse.linalg import LinearOperator, cg
+from sklearn.exceptions import ConvergenceWarning
 
-from krein.arrays import Array
+from krein.arrays import Array, product_and_error, rounding_of_sums
+from krein.similarity.matrix import Similarities
 
-# Phi(rows, columns) -> block of the kernel matrix.
-Blocks = Callable[[np.ndarray, np.ndarray], Array]
+# From this many samples on conjugate gradients are tried first. A factor of m samples
+# takes as long as m / _WORTH of their steps.
+_MANY, _WORTH = 700, 64
+_COLUMNS = 100  # of the preconditioner
+_BLOCK = 32  # columns that stay in the cache until they are summed
+_REFINEMENTS = 2
+_EPS = float(np.finfo(float).eps)
 
-# The triangle is made anew where products need this share of its samples.
-_SHRUNK = 0.8
-# The matrix of so few samples among others is computed whole.
-_FEW = 2000
-# Rows that stay in the cache during a product.
-_PANEL = 128
-_CACHED = 16  # columns that stay in the cache until they are summed
+NOT_CPD = (
+    "the kernel is not conditionally positive definite with respect to these "
+    "polynomials: the centred matrix has clearly negative eigenvalues. Check the sign "
+    "(-r and r^3, not r and -r^3), raise degree, or use an estimator for indefinite "
+    "kernels such as krein.KreinSVC"
+)
 
 
-class Columns(Protocol):
-    """A positive semidefinite matrix of which blocks and products are asked.
+@dataclass(frozen=True)
+class System:
+    """What is solved for u: samples s, diagonal of R, W and v, from a start.
 
     Attributes
     ----------
-    definite : bool
-        Known to be positive semidefinite, not only to be found so by a factor.
+    s : ndarray of shape (m,)
+        Samples.
+    root : ndarray of shape (m,)
+        Diagonal of R.
+    W : ndarray of shape (m, r)
+        Orthonormal basis of the scaled polynomials.
+    right : ndarray of shape (m,)
+        v.
+    start : ndarray of shape (m,)
+        A guess of u.
+    tol : float
+        Largest norm of the residual, for methods that do not solve to rounding.
     """
 
-    @property
-    def definite(self) -> bool:
-        """Known to be positive semidefinite."""
+    s: np.ndarray
+    root: Array
+    W: Array
+    right: Array
+    start: Array
+    tol: float
 
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
-        """K[rows, columns], a new array."""
-
-    def product(self, s: np.ndarray, c: Array) -> Array:
-        """K[:, s] @ c."""
-
-    def within(self, s: np.ndarray, c: Array) -> Array:
-        """K[s, s] @ c."""
-
-    def restrict(self, rows: np.ndarray) -> Columns:
-        """The matrix of some of the samples."""
+    def project(self, v: Array) -> Array:
+        """P v."""
+        return v - self.W @ (self.W.T @ v)
 
 
 @dataclass(frozen=True)
-class FeatureColumns:
+class Features:
     """``K = F F'`` by its features."""
 
     F: Array
-    definite = True
 
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
-        """K[rows, columns], a new array."""
-        return self.F[rows] @ self.F[columns].T
+    def __matmul__(self, c: Array) -> Array:
+        """K c."""
+        return self.F @ (c @ self.F)
 
-    def product(self, s: np.ndarray, c: Array) -> Array:
-        """K[:, s] @ c."""
-        return self.F @ (c @ self.F[s])
+    def dense(self) -> Array:
+        """Return the matrix."""
+        return self.F @ self.F.T
 
-    def within(self, s: np.ndarray, c: Array) -> Array:
-        """K[s, s] @ c."""
-        F = self.F[s]
-        return F @ (c @ F)
-
-    def restrict(self, rows: np.ndarray) -> Columns:
+    def restrict(self, rows: np.ndarray) -> Features:
         """The matrix of some of the samples."""
-        return FeatureColumns(self.F[rows])
+        return Features(self.F[rows])
+
+    def solve(self, system: System) -> Array:
+        """Return u, by a system of the size of the features (Woodbury)."""
+        G = system.project(system.root[:, None] * self.F[system.s])
+        factor = _factor(np.eye(G.shape[1]) + G.T @ G)
+        u, rest = np.zeros_like(system.right), system.right
+        for _ in range(1 + _REFINEMENTS):
+            u = u + rest - G @ cho_solve(factor, rest @ G, check_finite=False)
+            rest = system.right - u - G @ (u @ G)
+        return u
 
 
-class LazyColumns:
-    """Columns computed when first asked for, and kept.
+class KernelColumns:
+    """Columns of a symmetric matrix, computed when first asked for, and kept.
 
     Parameters
     ----------
-    n : int
-        Number of samples.
-    evaluate : callable
-        ``evaluate(rows, columns)``: a block of K.
+    matrix : Similarities
+        The matrix, or items and their kernel.
+    definite : bool
+        Known to be c.p.d., not only to be found so by a factor.
     """
 
-    definite = False
+    def __init__(self, matrix: Similarities, *, definite: bool = False) -> None:
+        self.matrix, self.definite, n = matrix, definite, matrix.n
+        whole = matrix.kernel is None
+        self.kept = matrix.dense() if whole else np.empty((n, n))  # columns as rows
+        self.place = np.arange(n) if whole else np.full(n, -1)
+        self.n_kept = n if whole else 0
+        self.too_steep = np.inf  # conjugate gradients were slow for such a system
 
-    def __init__(self, n: int, evaluate: Blocks) -> None:
-        self.n = n
-        self.evaluate = evaluate
-        self.place = np.full(n, -1)
-        self.panels: list[Array] = []  # columns as rows, as they were computed
-        self.kept: list[Array] = []  # the same one by one
-        self.triangle = _Triangle(n)
-
-    def require(self, columns: np.ndarray) -> np.ndarray:
-        """Compute what is missing; return the places of the columns."""
-        missing = np.sort(columns[self.place[columns] < 0])
-        if missing.size:
-            self._keep(missing, self.evaluate(missing, np.arange(self.n)))
-        return self.place[columns]
-
-    def _keep(self, samples: np.ndarray, columns: Array) -> None:
-        self.place[samples] = np.arange(samples.size) + len(self.kept)
-        self.panels.extend(
-            columns[i : i + _PANEL] for i in range(0, samples.size, _PANEL)
-        )
-        self.kept.extend(columns)
-
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
-        """K[rows, columns], a new array."""
-        kept = [self.kept[i] for i in self.require(columns)]
-        return _gather(kept, rows).T
-
-    def product(self, s: np.ndarray, c: Array) -> Array:
-        """K[:, s] @ c."""
-        place = self.require(s)
-        full = np.zeros(len(self.kept))
-        full[place] = c
-        out = np.zeros(self.n)
-        start = 0
-        for panel in self.panels:
-            part = full[start : start + len(panel)]
-            start += len(panel)
-            used = np.flatnonzero(part)
-            few = 2 * used.size < part.size
-            out += part[used] @ panel[used] if few else part @ panel
-        return out
-
-    def sizes(self, s: np.ndarray, c: Array) -> Array:
-        """Sizes of the terms that `product` sums up."""
-        place, weight = self.require(s), np.abs(c)
-        out, some = np.zeros(self.n), np.empty((_CACHED, self.n))
-        for i in range(0, place.size, _CACHED):
-            part = place[i : i + _CACHED]
-            for k, column in enumerate(part):
-                np.abs(self.kept[column], out=some[k])
-            out += weight[i : i + _CACHED] @ some[: part.size]
-        return out
-
-    def within(self, s: np.ndarray, c: Array) -> Array:
-        """K[s, s] @ c."""
-        self.require(s)
-        if s.size < _SHRUNK * self.triangle.samples.size:
-            self.triangle = _Triangle(self.n)
-        self.triangle.extend(s, self.block)
-        return self.triangle.product(s, c)
-
-    def restrict(self, rows: np.ndarray) -> Columns:
-        """The matrix of some of the samples; of few, computed at once."""
-        if rows.size <= _FEW:
-            return DenseColumns(self.evaluate(rows, rows), self.definite)
-        return _Restricted(self, rows)
-
-
-class DenseColumns(LazyColumns):
-    """The whole matrix in memory."""
-
-    def __init__(self, K: Array, definite: bool = False) -> None:
-        super().__init__(len(K), lambda rows, columns: K[np.ix_(rows, columns)])
-        self.definite = definite
-        self._keep(np.arange(len(K)), K)
-
-
-class _Triangle:
-    """The lower triangle of K for samples that become more, in panels of rows.
-
-    A panel stays in the cache, so that a product reads half of the matrix once.
-    """
-
-    def __init__(self, n: int) -> None:
-        self.place = np.full(n, -1)
-        self.samples = np.empty(0, dtype=int)
-        self.panels: list[Array] = []
-
-    def extend(self, s: np.ndarray, block: Blocks) -> None:
-        """Take in what is missing of the samples s."""
+    def _places(self, s: np.ndarray) -> np.ndarray:
+        """Where the columns s are kept; compute what is missing."""
         missing = s[self.place[s] < 0]
-        for i in range(0, missing.size, _PANEL):
-            some = missing[i : i + _PANEL]
-            end = self.samples.size + some.size
-            self.place[some] = np.arange(self.samples.size, end)
-            self.samples = np.concatenate([self.samples, some])
-            self.panels.append(block(self.samples, some).T)
+        if missing.size:
+            end = self.n_kept + missing.size
+            everything = np.arange(self.place.size)
+            self.kept[self.n_kept : end] = self.matrix.block(missing, everything)
+            self.place[missing] = np.arange(self.n_kept, end)
+            self.n_kept = end
+        return self.place[s]
 
-    def product(self, s: np.ndarray, c: Array) -> Array:
-        """K[s, s] @ c."""
-        full, out = np.zeros((2, self.samples.size))
-        full[self.place[s]] = c
-        for panel in self.panels:
-            end = panel.shape[1]
-            start = end - panel.shape[0]
-            out[start:end] += panel @ full[:end]
-            out[:start] += full[start:end] @ panel[:, :start]
-        return out[self.place[s]]
+    def __matmul__(self, c: Array) -> Array:
+        """K c."""
+        s = np.flatnonzero(c)
+        places = self._places(s)
+        full = np.zeros(self.n_kept)
+        full[places] = c[s]
+        return full @ self.kept[: self.n_kept]
 
+    def product_and_error(self, c: Array) -> tuple[Array, Array]:
+        """K c, and a bound on its rounding; see `krein.arrays.product_and_error`."""
+        if self.matrix.kernel is None:
+            return product_and_error(self.matrix, c)
+        s = np.flatnonzero(c)
+        places, sizes = self._places(s), np.zeros(c.size)
+        for i in range(0, s.size, _BLOCK):
+            rows = np.abs(self.kept[places[i : i + _BLOCK]])
+            sizes += np.abs(c[s[i : i + _BLOCK]]) @ rows
+        return self @ c, rounding_of_sums(s.size) * sizes
 
-def _gather(rows: Sequence[Array], columns: np.ndarray) -> Array:
-    """Columns of some rows, one by one: faster than numpy's open mesh."""
-    out = np.empty((len(rows), columns.size))
-    for row, to in zip(rows, out, strict=True):
-        row.take(columns, out=to, mode="clip")
-    return out
+    def dense(self) -> Array:
+        """Return the matrix."""
+        return self.matrix.dense()
 
-
-@dataclass(frozen=True)
-class CentredColumns:
-    """``K = Phi - Q V' - V Q'`` by the columns of Phi, which stay as they are."""
-
-    phi: Columns
-    Q: Array
-    V: Array
-    definite: bool
-
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
-        """K[rows, columns], a new array."""
-        block = self.phi.block(rows, columns)
-        block -= self.Q[rows] @ self.V[columns].T
-        block -= self.V[rows] @ self.Q[columns].T
-        return block
-
-    def product(self, s: np.ndarray, c: Array) -> Array:
-        """K[:, s] @ c."""
-        image = self.phi.product(s, c)
-        image -= self.Q @ (c @ self.V[s])
-        image -= self.V @ (c @ self.Q[s])
-        return image
-
-    def within(self, s: np.ndarray, c: Array) -> Array:
-        """K[s, s] @ c."""
-        Q, V = self.Q[s], self.V[s]
-        return self.phi.within(s, c) - Q @ (c @ V) - V @ (c @ Q)
-
-    def restrict(self, rows: np.ndarray) -> Columns:
+    def restrict(self, rows: np.ndarray) -> KernelColumns:
         """The matrix of some of the samples."""
-        return CentredColumns(
-            self.phi.restrict(rows), self.Q[rows], self.V[rows], self.definite
+        part = Similarities(self.matrix.block(rows, rows))
+        return KernelColumns(part, definite=self.definite)
+
+    def solve(self, system: System) -> Array:
+        """Return u, by conjugate gradients or, where they are slow, a factor."""
+        m = system.s.size
+        block = np.empty((m, m))
+        for place, row in zip(self._places(system.s), block, strict=True):
+            # Half the time of an open mesh.
+            self.kept[place].take(system.s, out=row, mode="clip")
+        steepest = float(system.root.max())
+        if self.definite and m >= _MANY and steepest < self.too_steep:
+            u = _by_gradients(block, system)
+            if u is not None:
+                return system.project(u)
+            self.too_steep = steepest
+        return _by_factor(block, system)
+
+
+Columns = Features | KernelColumns
+
+
+@np.errstate(all="ignore")  # what leaves float64 does not converge
+def _by_gradients(K: Array, system: System) -> Array | None:
+    """Conjugate gradients; None where they take more steps than a factor is worth.
+
+    The matrix is the identity plus few large eigenvalues where alpha is not small, so
+    that few of its columns J make a preconditioner: ``M = I + C A^-1 C'`` with C those
+    of P R K R P, A their rows J and ``M^-1 = I - C (A + C'C)^-1 C'`` (Nystroem).
+    """
+    root, W, m = system.root, system.W, system.s.size
+
+    def image(v: Array) -> Array:
+        return v + system.project(root * dsymv(1.0, K.T, root * v, lower=1))
+
+    J = np.linspace(0, m - 1, _COLUMNS).astype(int)
+    C = K[J].T * root[J] - (K @ (root[:, None] * W)) @ W[J].T
+    C = system.project(root[:, None] * C)
+    A = C[J] + C.T @ C
+    A[np.diag_indices_from(A)] += 8 * J.size * _EPS * np.trace(A)
+    try:
+        factor = cho_factor(A, lower=True, check_finite=False)
+    except LinAlgError:
+        return None
+    u, missed = cg(
+        LinearOperator((m, m), matvec=image, dtype=float),
+        system.right,
+        x0=system.project(system.start),
+        rtol=0.0,
+        atol=system.tol,
+        maxiter=m // _WORTH,
+        M=LinearOperator(
+            (m, m),
+            matvec=lambda r: r - C @ cho_solve(factor, r @ C, check_finite=False),
+            dtype=float,
+        ),
+    )
+    return None if missed else u
+
+
+def _by_factor(K: Array, system: System) -> Array:
+    K *= system.root[:, None]
+    K *= system.root
+    A = K.T
+    if system.W.size:
+        V = K @ system.W
+        V -= 0.5 * (system.W @ (system.W.T @ V))
+        A = dsyr2k(-1.0, V, system.W, beta=1.0, c=A, lower=1, overwrite_c=1)
+    A[np.diag_indices_from(A)] += 1.0
+    return system.project(cho_solve(_factor(A), system.right, check_finite=False))
+
+
+def _factor(A: Array) -> tuple[Array, bool]:
+    """Cholesky factor; rounding gets a ridge and a warning, more than that an error.
+
+    A is the identity plus a positive semidefinite matrix: it can only fail when its
+    norm exceeds 1 / eps, or when the kernel is not c.p.d.
+    """
+    size, added = float(np.trace(A)), 0.0
+    for ridge in (0.0, 4 * _EPS * size, 1e-10 * size, 1e-7 * size):
+        A[np.diag_indices_from(A)] += ridge - added
+        added = ridge
+        try:
+            factor = cho_factor(A, lower=True, check_finite=False)
+        except LinAlgError:
+            continue
+        if ridge:
+            warnings.warn(
+                "alpha is below the rounding error of the kernel matrix; a ridge of "
+                f"{ridge:.2g} times alpha was added. Choose a larger alpha",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return factor
+    if size * _EPS > 1.0:
+        raise ValueError(
+            f"alpha is {size:.2g} times smaller than the kernel, whose rounding errors "
+            "then decide; choose a larger alpha, or divide the kernel by its size"
         )
-
-
-@dataclass(frozen=True)
-class _Restricted:
-    """Rows and columns of another matrix, not copied."""
-
-    parent: Columns
-    rows: np.ndarray
-
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Array:
-        return self.parent.block(self.rows[rows], self.rows[columns])
-
-    @property
-    def definite(self) -> bool:
-        return self.parent.definite
-
-    def product(self, s: np.ndarray, c: Array) -> Array:
-        return self.parent.product(self.rows[s], c)[self.rows]
-
-    def within(self, s: np.ndarray, c: Array) -> Array:
-        return self.parent.within(self.rows[s], c)
-
-    def restrict(self, rows: np.ndarray) -> Columns:
-        return self.parent.restrict(self.rows[rows])
+    raise ValueError(NOT_CPD)

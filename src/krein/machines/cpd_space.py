@@ -1,10 +1,9 @@
-"""A c.p.d. kernel made positive semidefinite: kernel columns and polynomials.
+"""Function spaces of a c.p.d. kernel: a kernel K and polynomials Q.
 
-Three function spaces, one form ``f = K c + Q b`` with K positive semidefinite:
+Three spaces, one form ``f = K c + Q b`` with ``Q'c = 0`` and K positive semidefinite
+for such c:
 
-- polynomials free (`centred_space`): K is the kernel centred against polynomials,
-  ``(I - Q L') Phi (I - L Q')`` with ``L'Q = I``. For c with ``Q'c = 0`` it gives
-  ``Phi c`` up to a polynomial, so columns can be computed one by one.
+- polynomials free (`free_space`): K is Phi itself.
 - polynomials zero (`subspace`): functions ``Phi a``, ``P'a = 0``. With Z the
   complement of Q and B, C, A the blocks of Phi in the basis [Q Z],
   ``K = Phi + Q (C A^-1 C' - B) Q'`` and no Q remains.
@@ -24,21 +23,11 @@ import scipy.linalg
 
 from krein.arrays import Array, product_and_error
 from krein.kernels.splines import orthonormal_range
-from krein.machines.cpd_columns import (
-    Blocks,
-    CentredColumns,
-    Columns,
-    DenseColumns,
-    FeatureColumns,
-    LazyColumns,
-)
+from krein.machines.cpd_columns import NOT_CPD, Columns, Features, KernelColumns
+from krein.similarity.matrix import Similarities
 
 _EPS = float(np.finfo(float).eps)
 _BLOCK = 1024
-# From this many samples on, columns are computed when a sample becomes a violator.
-_LAZY_FROM = 1500
-# Samples that centre a lazy kernel; any number that determines the polynomials.
-_ANCHORS = 100
 
 
 @dataclass(frozen=True)
@@ -86,8 +75,8 @@ class Space:
 
     Attributes
     ----------
-    columns : Columns
-        K, positive semidefinite.
+    K : Columns
+        The kernel.
     null : ndarray of shape (n, r)
         Q.
     expand : callable
@@ -97,7 +86,7 @@ class Space:
         Where K is made by its inverse, so that coefficients on Phi are not c.
     """
 
-    columns: Columns
+    K: Columns
     null: Array
     expand: Callable[[Array, Array], tuple[Array, Array]]
     core: Core | None = None
@@ -144,18 +133,18 @@ def polynomial_space(polynomials: Polynomials, *, free: bool) -> Space:
         return np.zeros(n), polynomials.G @ b if free else polynomials.zero
 
     Q = polynomials.Q if free else np.empty((n, 0))
-    return Space(FeatureColumns(np.empty((n, 0))), Q, expand)
+    return Space(Features(np.empty((n, 0))), Q, expand)
 
 
-def centred_space(
-    phi: Blocks, polynomials: Polynomials, *, definite: bool = False
+def free_space(
+    phi: Similarities, polynomials: Polynomials, *, definite: bool = False
 ) -> Space:
     """Functions ``Phi a + P b`` with ``P'a = 0``, all training points as basis.
 
     Parameters
     ----------
-    phi : callable
-        ``phi(rows, columns)``, the raw c.p.d. kernel.
+    phi : Similarities
+        The raw c.p.d. kernel.
     polynomials : Polynomials
         At the training items.
     definite : bool
@@ -165,25 +154,8 @@ def centred_space(
     -------
     Space
     """
-    Q, G = polynomials.Q, polynomials.G
-    n = Q.shape[0]
-    everything = np.arange(n)
-    if n < _LAZY_FROM:
-        K = phi(everything, everything)
-        V = _centring(K, Q)
-        columns: Columns = DenseColumns(_subtract_outer(K, V, Q), definite)
-    else:
-        anchors = _anchors(Q)
-        L = np.linalg.pinv(Q[anchors]).T
-        V = phi(everything, anchors) @ L
-        V -= 0.5 * (Q @ (L.T @ V[anchors]))
-        columns = CentredColumns(LazyColumns(n, phi), Q, V, definite)
-
-    def expand(c: Array, b: Array) -> tuple[Array, Array]:
-        # Q'c = 0 to rounding; exactly, for the representation on the raw kernel.
-        return c, G @ (b - V.T @ c)
-
-    return Space(columns, Q, expand)
+    columns = KernelColumns(phi, definite=definite)
+    return Space(columns, polynomials.Q, lambda c, b: (c, polynomials.G @ b))
 
 
 def _centring(K: Array, Q: Array) -> Array:
@@ -201,31 +173,20 @@ def _subtract_outer(K: Array, V: Array, Q: Array) -> Array:
     return K
 
 
-def _anchors(Q: Array) -> np.ndarray:
-    """Choose samples on which the polynomials are well determined."""
-    n, r = Q.shape
-    chosen = np.random.default_rng(0).permutation(n)[: max(_ANCHORS, 10 * r)]
-    if r:
-        smallest = np.linalg.svd(Q[chosen], compute_uv=False)
-        if smallest.size < r or smallest[-1] < 1e-3 * smallest[0]:
-            # Rare directions, such as an indicator column: pivoting finds their rows.
-            _, pivots = scipy.linalg.qr(Q.T, mode="r", pivoting=True)[-2:]
-            chosen = np.union1d(chosen, pivots[:r])
-    return np.sort(chosen)
-
-
-def subspace(phi: Blocks, polynomials: Polynomials, *, definite: bool = False) -> Space:
+def subspace(
+    phi: Similarities, polynomials: Polynomials, *, definite: bool = False
+) -> Space:
     """Functions ``Phi a`` with ``P'a = 0`` and no polynomial (the paper's beta = 0).
 
     The whole kernel matrix and one Cholesky factor of its size are needed, for all
-    classes and all values of lam. Parameters are those of `centred_space`.
+    classes and all values of lam. Parameters are those of `free_space`.
     """
     Q = polynomials.Q
     n = Q.shape[0]
     everything = np.arange(n)
-    K = phi(everything, everything)
+    K = phi.block(everything, everything)
     if Q.shape[1] == 0:
-        return Space(DenseColumns(K, definite), Q, lambda c, b: (c, polynomials.zero))
+        return free_space(Similarities(K), polynomials, definite=definite)
     image = K @ Q
     B = Q.T @ image
     G = image - Q @ B
@@ -241,8 +202,8 @@ def subspace(phi: Blocks, polynomials: Polynomials, *, definite: bool = False) -
         a -= Q @ (Q.T @ a)
         return a, polynomials.zero
 
-    core = Core(everything, Q, factor)
-    return Space(DenseColumns(K, definite), np.empty((n, 0)), expand, core)
+    columns = KernelColumns(Similarities(K), definite=definite)
+    return Space(columns, np.empty((n, 0)), expand, Core(everything, Q, factor))
 
 
 def _definite_factor(K: Array, Q: Array) -> Array:
@@ -267,23 +228,15 @@ def _definite_factor(K: Array, Q: Array) -> Array:
     raise ValueError(NOT_CPD)
 
 
-NOT_CPD = (
-    "the kernel is not conditionally positive definite with respect to these "
-    "polynomials: the centred matrix has clearly negative eigenvalues. Check the sign "
-    "(-r and r^3, not r and -r^3), raise degree, or use an estimator for indefinite "
-    "kernels such as krein.KreinSVC"
-)
-
-
 def basis_space(
-    phi: Blocks, polynomials: Polynomials, basis: np.ndarray, *, free: bool
+    phi: Similarities, polynomials: Polynomials, basis: np.ndarray, *, free: bool
 ) -> Space:
     """Functions ``Phi[:, J] a`` (+ polynomials if free) with ``P_J'a = 0``.
 
     Parameters
     ----------
-    phi : callable
-        The raw kernel by blocks.
+    phi : Similarities
+        The raw kernel.
     polynomials : Polynomials
         At the training items.
     basis : ndarray of int
@@ -300,9 +253,8 @@ def basis_space(
             "that nothing is left for the kernel: raise n_basis, or use exponent=1 "
             "(polynomials of degree 0) or a smaller degree"
         )
-    core = phi(basis, basis)
-    factor = _definite_factor(core, QJ)
-    raw = phi(np.arange(n), basis)
+    factor = _definite_factor(phi.block(basis, basis), QJ)
+    raw = phi.block(np.arange(n), basis)
     raw -= (raw @ QJ) @ QJ.T
     # F = Phi_J Z A^-1/2: the triangular root of the inverse, on the complement.
     F = scipy.linalg.solve_triangular(factor, raw.T, lower=True, check_finite=False).T
@@ -317,18 +269,4 @@ def basis_space(
         a[basis] = inner - QJ @ (QJ.T @ inner)
         return a, polynomials.G @ b if free else polynomials.zero
 
-    return Space(FeatureColumns(F), Q, expand, Core(basis, QJ, factor))
-
-
-def leverage(space: Space) -> Array:
-    """Ridge leverage of each sample in a space of features.
-
-    ``F_i (F'F + mu I)^-1 F_i'`` with mu the mean eigenvalue of F'F: how much a sample
-    is needed to determine a function of the space.
-    """
-    F = space.columns.F  # type: ignore[attr-defined]
-    gram = F.T @ F
-    mu = float(np.trace(gram)) / gram.shape[0]
-    factor = np.linalg.cholesky(gram + mu * np.eye(gram.shape[0]))
-    half = scipy.linalg.solve_triangular(factor, F.T, lower=True, check_finite=False)
-    return np.einsum("ij,ij->j", half, half)
+    return Space(Features(F), Q, expand, Core(basis, QJ, factor))

@@ -23,20 +23,20 @@ the quotient of both sides.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+from scipy.optimize import brentq
 from scipy.special import expit, logsumexp, softmax
 
 from krein.arrays import Array, product_and_error
 from krein.result import Certificate
-from krein.similarity.matrix import FeatureKernel
 
 _INTERCEPT_STEPS = 200
+_NEWTON_STEPS = 10  # for one column, before bisection
+_FINE = {"xtol": 1e-15, "rtol": 1e-15, "maxiter": 500}
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -179,41 +179,25 @@ class IndefiniteLogistic:
         """Return the b that minimises the loss of H + b, i.e. 1'W(T - P(H + b)) = 0."""
         if not self.fit_intercept:
             return np.zeros(self.n_columns)
-        if self.n_columns == 1:
-            return self._scalar_intercept(H, start)
-        return self._softmax_intercept(H, start)
-
-    def _scalar_intercept(self, H: Array, start: Array | None) -> Array:
-        """Newton's method kept inside a bracket of the decreasing function."""
-        odds = self._log_odds()
-        low, high = odds - float(H.max()), odds - float(H.min())
-        b = 0.5 * (low + high) if start is None else min(max(start[0], low), high)
-        h, w = H[:, 0], self.column_weight[:, 0]
-        positive = self.targets[:, 0] > 0
-        for _ in range(_INTERCEPT_STEPS):
-            p, rest = expit(h + b), expit(-h - b)
-            excess = float(w @ np.where(positive, rest, -p))
-            if abs(excess) <= 2e-16 * self.total:
-                break
-            low, high = (b, high) if excess > 0 else (low, b)
-            slope = float(w @ (p * rest))
-            step = excess / slope if slope > 0 else np.inf
-            new = b + step
-            if not low <= new <= high:
-                new = 0.5 * (low + high)
-            if abs(new - b) <= 1e-15 * max(1.0, abs(b)):
-                break
-            b = new
+        counts = np.sum(self.column_weight * self.targets, axis=0)
+        if self.n_columns > 1:
+            return self._softmax_intercept(H, counts, start)
+        odds = float(np.log(counts[0]) - np.log(self.total - counts[0]))
+        slack = 1.0 + 8.0 * _EPS * float(np.abs(H).max())
+        low, high = odds - float(H.max()) - slack, odds - float(H.min()) + slack
+        b, w = odds if start is None else float(start[0]), self.column_weight[:, 0]
+        for _ in range(_NEWTON_STEPS):
+            P, G = self.probabilities(H + b)[:, 0], self.scores(H + b)[:, 0]
+            excess, slope = float(w @ G), float(w @ (P * (1.0 - P)))
+            b = min(max(b + excess / max(slope, 1e-9 * self.total), low), high)
+            if abs(excess) <= 2 * _EPS * self.total:
+                return np.array([b])
+        b = brentq(lambda b: w @ self.scores(H + b)[:, 0], low, high, **_FINE)
         return np.array([b])
 
-    def _log_odds(self) -> float:
-        positive = float(np.sum(self.column_weight * self.targets))
-        return float(np.log(positive) - np.log(self.total - positive))
-
-    def _softmax_intercept(self, H: Array, start: Array | None) -> Array:
+    def _softmax_intercept(self, H: Array, counts: Array, start: Array | None) -> Array:
         """Newton's method, shortened by a Levenberg term where it does not descend."""
         w = self.column_weight
-        counts = np.sum(w * self.targets, axis=0)
         b = np.zeros(self.n_columns) if start is None else start
         value = float(w[:, 0] @ self.losses(H + b))
         # No optimum lies further away: outputs would outweigh all shares of classes.
@@ -305,76 +289,3 @@ def uniqueness_ratio(smallest: float, alpha: float, total: float, n_cols: int) -
         Columns of the problem, 1 for two classes.
     """
     return max(0.0, -smallest) / uniqueness_threshold(alpha, total, n_cols)
-
-
-# --------------------------------------------------------------------------------------
-# Signed features: systems of size r, not n.
-#
-# With K = F diag(s) F' the matrix S = I + L'KL of the Newton step has the inverse
-# I - L'F M^-1 F'L with M = diag(s) + F'LL'F (r x r, or rk x rk for k columns), and S is
-# positive definite exactly when M has as many positive eigenvalues as s has (times k):
-# the inertia of the bordered matrix counted both ways. A step costs O(n r^2).
-
-_ROWS = 8192  # of features at a time, so that no second copy of F is made
-
-
-def solve_by_features(
-    problem: IndefiniteLogistic, curvature: Curvature, defect: Array
-) -> tuple[Array, float] | None:
-    """Newton step by the r x r system; None if S is not positive definite."""
-    kernel: FeatureKernel = problem.K
-    k = problem.n_columns
-    values, E = scipy.linalg.eigh(_core(kernel, curvature), overwrite_a=True)
-    if int(np.sum(values > 0)) != k * int(np.sum(kernel.signature > 0)):
-        return None
-    # A zero eigenvalue would make S singular; the count excludes it but for rounding.
-    inverse = 1.0 / np.where(values == 0.0, np.inf, values)
-
-    def solve(right: Array) -> Array:
-        inner = kernel.features.T @ curvature.left(right)
-        inner = E @ (inverse * (E.T @ inner.T.ravel()))
-        return right - curvature.right(kernel.features @ inner.reshape(k, -1).T)
-
-    right = curvature.right(defect)
-    U = solve(-right)
-    if problem.fit_intercept:
-        U = _balance(U, solve, curvature)
-    return -defect - kernel @ curvature.left(U), -float(np.sum(right * U))
-
-
-def _core(kernel: FeatureKernel, curvature: Curvature) -> Array:
-    """M = diag(signature) + F'LL'F, class by class, in blocks of rows."""
-    F, P = kernel.features, curvature.P
-    k, r = P.shape[1], F.shape[1]
-    scale = curvature.scale[:, 0] ** 2
-    M = np.zeros((k, r, k, r))
-    for first in range(0, F.shape[0], _ROWS):
-        rows = slice(first, first + _ROWS)
-        block, w = F[rows], scale[rows]
-        for c in range(k):
-            for d in range(c, k):
-                bend = w * P[rows, c] * (float(c == d) - P[rows, d])
-                if c == d:
-                    scaled = np.sqrt(bend)[:, None] * block
-                    M[c, :, c] += scaled.T @ scaled
-                else:
-                    M[c, :, d] += block.T @ (bend[:, None] * block)
-    for c in range(k):
-        M[c, np.arange(r), c, np.arange(r)] += kernel.signature
-        for d in range(c):
-            M[c, :, d] = M[d, :, c].T
-    return M.reshape(k * r, k * r)
-
-
-def _balance(U: Array, solve: Callable[[Array], Array], curvature: Curvature) -> Array:
-    """Move U within S^-1 span(L'1) so that it is orthogonal to L'1."""
-    n, k = U.shape
-    ones = np.ones((n, 1))
-    borders = [curvature.right(ones * row) for row in np.eye(k)]
-    solved = [solve(border) for border in borders]
-    matrix = np.array([[np.sum(b * x) for x in solved] for b in borders])
-    excess = np.array([np.sum(b * U) for b in borders])
-    amounts = np.linalg.lstsq(matrix, excess, rcond=1e-13)[0]
-    for amount, x in zip(amounts, solved, strict=True):
-        U = U - amount * x
-    return U

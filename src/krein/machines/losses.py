@@ -61,34 +61,26 @@ class Loss(ABC):
     def conjugate(self, a: Array, lam: float) -> float:
         """Dual part: ``conjugate - lam a'K a`` bounds the objective if ``Q'a = 0``."""
 
-    def clip(self, a: Array, lam: float) -> Array:
-        """Move dual variables into the domain."""
-        return np.clip(a, *self.bounds(lam))
-
     def system(self, f: Array, lam: float) -> tuple[np.ndarray, Array, Array]:
         """Active samples s and the model ``(diag(shift) + K_ss) c + Q_s b = target``.
 
         Minimising the second-order model of the objective at f leads to this system.
-        The largest slopes come first: they leave the set last.
         """
         slope, bend = self.slopes(f)
         s = np.flatnonzero(bend > 0.0)
-        s = s[np.argsort(-np.abs(slope[s]), kind="stable")]
         return s, 2 * lam / (self.weight * bend)[s], f[s] - slope[s] / bend[s]
 
-    def search(
-        self, f: Array, df: Array, linear: float, square: float, farthest: float
-    ) -> float:
-        """Best t in [0, farthest] for ``linear t + square t^2 + value(f + t df)``."""
+    def search(self, f: Array, df: Array, linear: float, square: float) -> float:
+        """Best t in [0, 1] for ``linear t + square t^2 + value(f + t df)``."""
 
         def rises(t: float) -> float:
             inner = self.weight @ (df * self.slopes(f + t * df)[0])
             return float(linear + 2 * square * t + inner)
 
         # Where the objective is flat to rounding the best length is any.
-        if not rises(farthest) > 0.0:
-            return farthest
-        return 0.0 if rises(0.0) >= 0.0 else brentq(rises, 0.0, farthest)
+        if not rises(1.0) > 0.0:
+            return 1.0
+        return 0.0 if rises(0.0) >= 0.0 else brentq(rises, 0.0, 1.0)
 
 
 @dataclass(frozen=True)

@@ -15,31 +15,18 @@ the matrix of the Laplace approximation of Gaussian processes (Rasmussen and Wil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
-import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate, run
-from krein.machines.logistic import (
-    Curvature,
-    IndefiniteLogistic,
-    Point,
-    solve_by_features,
-)
+from krein.machines.logistic import Curvature, IndefiniteLogistic, Point
 from krein.result import Result
-from krein.similarity.matrix import FeatureKernel
 
-_CHOLESKY_SIZE = 300
-_EITHER_SIZE, _FEW = 1000, 6  # up to this size gradients have n / 6 steps
 _DAMPING = (1.0, 0.5, 0.2, 0.05, 0.01, 0.001, 0.0)
 _ARMIJO = 1e-4
 _SINGULAR = 1e8  # a step so much longer than the defect is no step
-
-NewtonStep = Callable[
-    [IndefiniteLogistic, Curvature, Array], tuple[Array, float] | None
-]
 
 
 def newton_logistic(
@@ -51,9 +38,7 @@ def newton_logistic(
 ) -> Result:
     """Solve the stationarity equation to the tolerance.
 
-    Systems are solved by conjugate gradients and, for two classes, by Cholesky's
-    factors up to 300 samples, or up to 1000 where gradients need many steps; features
-    have their own.
+    Systems are solved by conjugate gradients, as far as a step is worth it.
 
     Parameters
     ----------
@@ -77,30 +62,17 @@ def newton_logistic(
     procedure", eq. (5), for the model; the algorithm is krein's.
     """
     A = np.zeros(problem.targets.shape) if start is None else start
-    start_at = problem.point(problem.K @ A)
-    iterates = _newton(problem, start_at, _linear_solver(problem))
+    iterates = _newton(problem, problem.point(problem.K @ A))
     return run(iterates, tol=tol, max_iter=max_iter)
 
 
-def _linear_solver(problem: IndefiniteLogistic) -> NewtonStep:
-    if isinstance(problem.K, FeatureKernel):
-        return solve_by_features
-    n = problem.targets.shape[0]
-    dense = problem.n_columns == 1 and isinstance(problem.K, np.ndarray)
-    if dense and n <= _CHOLESKY_SIZE:
-        return _by_cholesky
-    return _by_either if dense and n <= _EITHER_SIZE else _by_conjugate_gradients
-
-
-def _newton(
-    problem: IndefiniteLogistic, point: Point, solve: NewtonStep
-) -> Iterator[Iterate]:
+def _newton(problem: IndefiniteLogistic, point: Point) -> Iterator[Iterate]:
     facts: dict[str, float] = {}
     while True:
         yield _iterate(problem, point, facts)
         curvature = problem.curvature(point.outputs + point.intercept)
         for factor in _DAMPING:
-            direction, slope = _direction(problem, point, curvature, factor, solve)
+            direction, slope = _direction(problem, point, curvature, factor)
             if direction is None:
                 continue
             new, length = _line_search(problem, point, direction, slope)
@@ -117,7 +89,6 @@ def _direction(
     point: Point,
     curvature: Curvature,
     factor: float,
-    solve: NewtonStep,
 ) -> tuple[Array | None, float]:
     """Direction of descent on the dual with damped curvature, and its slope.
 
@@ -128,13 +99,11 @@ def _direction(
     if factor == 0.0:  # the fixed-point step, a descent direction always
         slope = float(np.sum(curvature.right(point.defect) ** 2))
         return -point.defect, slope
-    step = solve(problem, curvature.damped(factor), point.defect)
-    if step is None:
+    most = _SINGULAR * float(np.abs(point.defect).max())
+    step = _step(problem, curvature.damped(factor), point.defect)
+    if step is None or np.abs(step[0]).max() > most:
         return None, 0.0
-    direction, slope = step
-    if np.abs(direction).max() > _SINGULAR * float(np.abs(point.defect).max()):
-        return None, 0.0
-    return direction, slope / factor
+    return step[0], step[1] / factor
 
 
 def _iterate(
@@ -171,61 +140,24 @@ def _line_search(
     return None, 0.0
 
 
-def _by_cholesky(
-    problem: IndefiniteLogistic, curvature: Curvature, defect: Array
-) -> tuple[Array, float] | None:
-    """One column: factor S; None if it is not positive definite."""
-    s = curvature.diagonal
-    S = problem.K * s
-    S *= s[:, None]
-    S[np.diag_indices_from(S)] += 1.0
-    if problem.fit_intercept:
-        # U is kept orthogonal to s: what S does along s must not decide if it is
-        # definite, and is lifted.
-        along = s / max(float(np.linalg.norm(s)), 1e-300)
-        S += (1.0 + 2.0 * float(np.linalg.norm(S @ along))) * np.outer(along, along)
-    try:
-        factor = scipy.linalg.cho_factor(
-            S, lower=True, overwrite_a=True, check_finite=False
-        )
-    except np.linalg.LinAlgError:
-        return None
-    right = curvature.right(defect)
-    columns = np.hstack([-right, s[:, None]])
-    u, border = scipy.linalg.cho_solve(factor, columns, check_finite=False).T
-    if problem.fit_intercept:
-        inner = float(s @ border)
-        if inner > 0:
-            u = u - float(s @ u) / inner * border
-    direction = -defect - problem.K @ (s * u)[:, None]
-    return direction, -float(right[:, 0] @ u)
-
-
-def _by_either(
-    problem: IndefiniteLogistic, curvature: Curvature, defect: Array
-) -> tuple[Array, float] | None:
-    """Conjugate gradients where few steps are enough, else factor S."""
-    few = defect.shape[0] // _FEW
-    step = _by_conjugate_gradients(problem, curvature, defect, few)
-    return _by_cholesky(problem, curvature, defect) if step is None else step
-
-
 @np.errstate(over="ignore", invalid="ignore")  # the sum of products is looked at
-def _by_conjugate_gradients(
-    problem: IndefiniteLogistic,
-    curvature: Curvature,
-    defect: Array,
-    most: int | None = None,
+def _step(
+    problem: IndefiniteLogistic, curvature: Curvature, defect: Array
 ) -> tuple[Array, float] | None:
-    """Conjugate gradients on S, stopped by the error of dH.
+    """Conjugate gradients on S, stopped by the error of dH; None if not definite.
 
-    None if S is not definite, or if `most` steps are not enough.
+    Returned are the step and its slope on the dual.
 
     With the residual r of S U = -L'R the step dH misses its equation by K L r. The
     recursion is arranged around the product K L r (that with the search direction
     follows from it), so that the error is known at one product a step.
     """
-    project = _projector(problem, curvature)
+    basis = _constants(problem, curvature)
+
+    def project(V: Array) -> Array:
+        flat = V.ravel()
+        return (flat - basis @ (basis.T @ flat)).reshape(V.shape)
+
     right = curvature.right(defect)
     residual = project(-right)
     size = float(np.abs(defect).max())
@@ -234,7 +166,7 @@ def _by_conjugate_gradients(
     KLU = np.zeros_like(residual)
     P, SP, KLP = U, U, U
     energy, beta = float(np.sum(residual**2)), 0.0
-    for _ in range(residual.size + 50 if most is None else most):
+    for _ in range(residual.size + 50):
         KLr = problem.K @ curvature.left(residual)
         if energy == 0.0 or float(np.abs(KLr).max()) <= max(goal, 1e-15):
             break
@@ -248,31 +180,18 @@ def _by_conjugate_gradients(
         residual = residual - length * SP
         new = float(np.sum(residual**2))
         energy, beta = new, new / energy
-    else:
-        if most is not None:
-            return None
     return -defect - KLU, -float(np.sum(right * U))
 
 
-def _projector(
-    problem: IndefiniteLogistic, curvature: Curvature
-) -> Callable[[Array], Array]:
-    """Orthogonal projection off L'(1 x I_k): steps that keep 1'A = 0."""
+def _constants(problem: IndefiniteLogistic, curvature: Curvature) -> Array:
+    """Orthonormal basis of L'(1 x I_k): steps off it keep 1'A = 0."""
+    n, k = problem.targets.shape
     if not problem.fit_intercept:
-        return lambda U: U
-    k = problem.n_columns
-    ones = np.ones((problem.targets.shape[0], 1))
-    columns = np.column_stack(
-        [curvature.right(ones * row).ravel() for row in np.eye(k)]
-    )
-    left, values, _ = np.linalg.svd(columns, full_matrices=False)
-    basis = left[:, values > 1e-12 * max(float(values[0]), 1e-300)]
-
-    def project(U: Array) -> Array:
-        flat = U.ravel()
-        return (flat - basis @ (basis.T @ flat)).reshape(U.shape)
-
-    return project
+        return np.empty((n * k, 0))
+    ones = np.ones((n, 1))
+    columns = [curvature.right(ones * row).ravel() for row in np.eye(k)]
+    left, values, _ = np.linalg.svd(np.column_stack(columns), full_matrices=False)
+    return left[:, values > 1e-12 * max(float(values[0]), 1e-300)]
 
 
 # --------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ variant without polynomials (section 6.2), whose (18) has a minus sign too many,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -106,7 +106,7 @@ class CPDMatrices:
 
 
 def as_printed(
-    problem: CPDProblem, *, tol: float, max_iter: int, start: Sequence[Any] = ()
+    problem: CPDProblem, *, tol: float, max_iter: int, start: Any = None
 ) -> Result:
     """Run Algorithm 1 on the problem of an estimator, in place of `cpd_newton`.
 
@@ -119,12 +119,12 @@ def as_printed(
             "solver='published' is for loss='squared_hinge', eq. (14); use "
             "solver='newton' for other losses"
         )
-    rows, loss = np.arange(problem.n), problem.loss
-    K = problem.columns.block(rows, rows)
+    loss = problem.loss
+    K = problem.K.dense()
     matrices = CPDMatrices(K, problem.null, loss.y, problem.lam, loss.weight)
     result = algorithm_1(matrices, max_iter=max_iter)
     c, b = result.x, result.info["beta"]
-    info = {"c": c, "b": b, "f": matrices.outputs(c, b)}
+    info = {"c": c, "b": b, "image": K @ c}
     return result.certified(result.certificate, tol, x=np.append(c, b), info=info)
 
 
