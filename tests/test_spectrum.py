@@ -152,13 +152,6 @@ def test_spectrum_acts_as_the_matrix(with_spectrum, rng):
     assert Spectrum.exact(K).signature == (3, 3, 1)
 
 
-def test_low_rank_spectrum_is_that_of_the_signed_product(rng):
-    F, signature = rng.standard_normal((9, 4)), np.array([1, -1, 1, -1])
-    spectrum = Spectrum.low_rank(F, signature)
-    np.testing.assert_allclose(spectrum.matrix(), (F * signature) @ F.T, atol=1e-12)
-    assert spectrum.signature == (2, 2, 5)
-
-
 @given(st.integers(-150, 150), st.integers(2, 8))
 @settings(max_examples=40, deadline=None)
 def test_extreme_scales_do_not_overflow(exponent, n):

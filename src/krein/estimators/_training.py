@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
@@ -90,13 +90,6 @@ class Training:
         full = np.zeros((rows.shape[0], self.n))
         full[:, positions] = rows
         return full
-
-
-class Target(Protocol):
-    """What the samples of a fit are to be mapped to."""
-
-    def subset(self, rows: np.ndarray) -> Self:
-        """Return the targets of some of the samples."""
 
 
 @dataclass(frozen=True)

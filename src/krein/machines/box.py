@@ -263,7 +263,6 @@ class QuadraticModel:
         self.y, self.upper = y, upper
         self.mean = float(np.abs(np.diagonal(H)).mean()) if y.size else 0.0
         self.ridge = 0.0
-        self.n_factorizations = 0
         self._free: np.ndarray | None = None
         self._factor: Array = H[:0, :0]
         self._border: Array = y[:0]
@@ -378,7 +377,6 @@ class QuadraticModel:
                 rows = self.H[index[i : i + _ROWS]]
                 rows.take(index, axis=1, out=part[i : i + _ROWS], mode="clip")
             factor, info = dpotrf(part.T, lower=1, clean=0, overwrite_a=1)
-            self.n_factorizations += 1
             if info == 0:
                 break
             self.set_ridge(max(10.0 * self.ridge, 1e-12 * self.mean, 1e-300))

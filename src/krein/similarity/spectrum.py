@@ -43,8 +43,6 @@ class Spectrum:
         Orthonormal columns; r < n for a matrix of low rank.
     sqrt_weight : ndarray of shape (n,) or None
         Square roots of the sample weights; None means all weights are 1.
-    truncation : float
-        Bound on the spectral norm of a part left out; 0, but in old files.
 
     Examples
     --------
@@ -61,7 +59,6 @@ class Spectrum:
     eigenvalues: Array
     eigenvectors: Array
     sqrt_weight: Array | None = None
-    truncation: float = 0.0
 
     @classmethod
     def exact(cls, K: Array, weight: Array | None = None) -> Spectrum:
@@ -94,14 +91,6 @@ class Spectrum:
             A.T, driver="evd", overwrite_a=True, check_finite=False
         )
         return cls(values * scale, vectors, root)
-
-    @classmethod
-    def low_rank(cls, features: Array, signature: Array) -> Spectrum:
-        """Spectrum of ``F diag(signature) F'`` in O(n r^2), e.g. of landmarks."""
-        Q, R = np.linalg.qr(features)
-        core = (R * signature) @ R.T
-        values, B = scipy.linalg.eigh(0.5 * (core + core.T))
-        return cls(values, Q @ B)
 
     @property
     def n(self) -> int:
