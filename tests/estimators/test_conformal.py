@@ -16,7 +16,7 @@ from krein import (
     save_model,
     sigmoid_kernel,
 )
-from krein.estimators.conformal import conformity, thresholds
+from krein.estimators._probability import conformity, thresholds
 
 
 def problem(seed=0, n=150, classes=3):

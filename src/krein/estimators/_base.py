@@ -266,17 +266,14 @@ class KernelModel(Sparsifiable, Documented):
             f"{type(self).__name__} did not reach tol={self.tol:g}: status "
             f"{worst.status!r} after {worst.n_iter} iterations, relative "
             f"{worst.certificate.kind} {worst.certificate.relative:.2g}. Raise "
-            f"max_iter (now {self.max_iter}) or tol"
+            "max_iter or tol"
         ]
 
     def _decision_rows(self, X: Any, **further: Any) -> Array:
         """Decision values (n_new, n_rows): the one predict of the library."""
         check_is_fitted(self, "dual_coef_")
         self._refuse_diverged()
-        return self._with_constants(self._outputs(X, **further), X, **further)
-
-    def _with_constants(self, values: Array, X: Any, **further: Any) -> Array:
-        """Add in place what does not depend on similarities."""
+        values = self._outputs(X, **further)
         values += self.intercept_
         return self._add_polynomial(values, X, **further)
 

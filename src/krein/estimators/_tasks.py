@@ -12,7 +12,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from krein.arrays import Array
 from krein.estimators._base import KernelModel
 from krein.estimators._parameters import available_when, declares_parameters
-from krein.estimators._probability import sigmoid_calibration, sigmoid_probabilities
+from krein.estimators._probability import (
+    PredictionSets,
+    sigmoid_calibration,
+    sigmoid_probabilities,
+)
 from krein.estimators._training import (
     Classes,
     FittedRows,
@@ -22,7 +26,6 @@ from krein.estimators._training import (
     ravel_rows,
     votes_of_pairs,
 )
-from krein.estimators.conformal import PredictionSets
 from krein.items import check_classes, check_classes_weigh, check_weights, class_weights
 from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 from krein.validation import check_order

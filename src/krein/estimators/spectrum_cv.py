@@ -18,6 +18,7 @@ from krein.estimators._landscape import (
     with_threshold,
 )
 from krein.estimators._parameters import declares_parameters
+from krein.estimators._probability import conformity
 from krein.estimators._svm_rows import (
     loose_machines,
     loosely,
@@ -32,7 +33,6 @@ from krein.estimators._training import (
     Values,
     cv_folds,
 )
-from krein.estimators.conformal import conformity
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.similarity.treated import TreatedKernel
 from krein.store.state import Fitted, State, replaces_state
