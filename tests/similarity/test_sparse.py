@@ -64,13 +64,11 @@ def test_scale_does_not_matter(scale, monkeypatch):
     np.testing.assert_allclose(other.eigenvalues, scale * one.eigenvalues, rtol=1e-9)
 
 
-def test_larger_matrices_by_an_envelope(monkeypatch):
+def test_larger_components_are_not_proven(monkeypatch):
     monkeypatch.setattr(module, "_WHOLE", 2)
     monkeypatch.setattr(module, "_LARGE", 10)
-    K = similarity(300, link=0.005, shift=3.0)
-    check(K, nonpositive_part(scipy.sparse.csr_array(K)))
-    monkeypatch.setattr(module, "_FILL", 10)
     monkeypatch.setattr(module, "_DENSE", 10)
+    K = similarity(300, link=0.005, shift=3.0)
     part = nonpositive_part(scipy.sparse.csr_array(K))
     assert (part.proven, part.chance) == (False, 1e-9)
     values = np.linalg.eigvalsh(K)
@@ -98,8 +96,8 @@ def test_a_missed_eigenvalue_is_not_proven(monkeypatch):
     K = scipy.sparse.csr_array(similarity(100, link=0.05, shift=3.0))
     found = module._smallest
 
-    def forgetful(A, count, permutation):
-        values, vectors, residual = found(A, count + 1, permutation)
+    def forgetful(A, count, factorise):
+        values, vectors, residual = found(A, count + 1, factorise)
         return values[1:], vectors[:, 1:], residual[1:]
 
     monkeypatch.setattr(module, "_smallest", forgetful)
@@ -115,7 +113,6 @@ def test_many_negative_eigenvalues_are_said_before_the_work(monkeypatch):
         nonpositive_part(K, max_rank=5)
     # The same without a factorisation: by an estimate, before any eigenpair.
     monkeypatch.setattr(module, "_LARGE", 10)
-    monkeypatch.setattr(module, "_FILL", 10)
     monkeypatch.setattr(module, "_smallest", None)
     with pytest.raises(ValueError, match="the negative part is not of low rank"):
         nonpositive_part(K, max_rank=5)

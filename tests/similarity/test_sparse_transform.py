@@ -74,7 +74,6 @@ def test_what_is_not_proven_is_said(monkeypatch):
     monkeypatch.setattr(module, "_WHOLE", 10)
     monkeypatch.setattr(module, "_LARGE", 10)
     monkeypatch.setattr(module, "_DENSE", 10)
-    monkeypatch.setattr(module, "_FILL", 10)
     K = SparseSimilarity(scipy.sparse.csr_array(similarity(120, link=0.01, shift=2.5)))
     with pytest.warns(UserWarning, match=r"holds with a probability of 1 - 1e-09"):
         trained = K.treated("clip")

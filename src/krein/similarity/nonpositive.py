@@ -32,14 +32,13 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
-from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+from scipy.sparse.csgraph import connected_components
 
 from krein.arrays import Array, compressed_rows, require_memory
 
 _WHOLE = 400  # components of at most this size are decomposed whole
-_LARGE = 10_000  # components up to this size are factorised whatever the fill
+_LARGE = 10_000  # components up to this size are factorised
 _DENSE = 4000  # components up to this size are decomposed whole if need be
-_FILL = 50_000_000  # entries of a factor that is still computed for larger ones
 _BATCH = 4_000_000  # entries of small components that are decomposed in one go
 _CHANCE, _STEPS, _PROBES = 1e-9, 1000, 5  # of Lanczos' method where factors are large
 _NODES = 60  # of a quadrature
@@ -171,18 +170,16 @@ def _large(
 ) -> _Pairs:
     """Return the eigenpairs of one large component, with a proof where there can be."""
     n = A.shape[0]
-    permutation = _elimination_order(A)
-    for relative in _SHIFTS if permutation is not None else ():
+    for relative in _SHIFTS if n <= _LARGE else ():
         shift = max(relative * norm, zero)
-        below = _inertia(A, shift, permutation)
-        above = _inertia(A, -shift, permutation)
+        below, above = _inertia(A, shift), _inertia(A, -shift)
         if below is None or above is None or max(below[1], above[1]) > shift:
             continue
         (negative, error), (count, _) = below, above
         if count > n // 5 and n <= _DENSE:
             break
         _refuse_many(count, n, max_rank)
-        values, vectors, residual = _smallest(A, count, permutation)
+        values, vectors, residual = _smallest(A, count, factorise=True)
         surely = values[:negative] + residual[:negative] < -(shift + error)
         if surely.all():
             return _chosen(values, vectors, items, zero, shift + error)
@@ -216,29 +213,13 @@ def _repeated(items: np.ndarray, count: int) -> np.ndarray:
     return np.broadcast_to(items, (count, items.size))
 
 
-def _elimination_order(A: Any) -> np.ndarray | str | None:
-    """How to factorise without filling memory; None where nothing is sure to fit."""
-    n = A.shape[0]
-    if n <= _LARGE:
-        return "MMD_AT_PLUS_A"
-    order = reverse_cuthill_mckee(A, symmetric_mode=True)
-    ranked = A[order][:, order].tocsr()
-    ranked.sort_indices()
-    first = ranked.indices[ranked.indptr[:-1]]
-    envelope = int(np.maximum(np.arange(n) - first, 0).sum())  # holds all fill
-    return order if envelope <= _FILL else None
-
-
-def _factor(A: Any, shift: float, permutation: Any) -> Any:
+def _factor(A: Any, shift: float) -> Any:
     """L U of A + shift I without pivoting, or None where a pivot is zero."""
-    natural = not isinstance(permutation, str)
-    if natural:
-        A = A[permutation][:, permutation]
     shifted = scipy.sparse.csc_array(A + shift * scipy.sparse.eye_array(A.shape[0]))
     try:
         factor = scipy.sparse.linalg.splu(
             shifted,
-            permc_spec="NATURAL" if natural else permutation,
+            permc_spec="MMD_AT_PLUS_A",
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         )
@@ -247,9 +228,9 @@ def _factor(A: Any, shift: float, permutation: Any) -> Any:
     return factor if np.array_equal(factor.perm_r, factor.perm_c) else None
 
 
-def _inertia(A: Any, shift: float, permutation: Any) -> tuple[int, float] | None:
+def _inertia(A: Any, shift: float) -> tuple[int, float] | None:
     """Number of negative entries of D, and a bound on the norm of E."""
-    factor = _factor(A, shift, permutation)
+    factor = _factor(A, shift)
     if factor is None:
         return None
     L, U = factor.L, factor.U
@@ -267,7 +248,7 @@ def _inertia(A: Any, shift: float, permutation: Any) -> tuple[int, float] | None
     return int(np.sum(D < 0)), 2.0 * (backward + uneven)
 
 
-def _smallest(A: Any, count: int, permutation: Any) -> tuple[Array, Array, Array]:
+def _smallest(A: Any, count: int, factorise: bool) -> tuple[Array, Array, Array]:
     """The `count` smallest eigenpairs, with the norms of their residuals."""
     n = A.shape[0]
     if count == 0:
@@ -278,12 +259,12 @@ def _smallest(A: Any, count: int, permutation: Any) -> tuple[Array, Array, Array
         A, 1, which="SA", v0=start, tol=1e-2, return_eigenvectors=False
     )[0]
     sigma = min(1.2 * lowest, -1e-8)
-    factor = None if permutation is None else _factor(A, -sigma, permutation)
+    factor = _factor(A, -sigma) if factorise else None
     if factor is None:
         values, vectors = scipy.sparse.linalg.eigsh(A, which="SA", **options)
     else:
         inverse = scipy.sparse.linalg.LinearOperator(
-            (n, n), matvec=_solver(factor, permutation), dtype=np.float64
+            (n, n), matvec=factor.solve, dtype=np.float64
         )
         values, vectors = scipy.sparse.linalg.eigsh(
             A, sigma=sigma, OPinv=inverse, **options
@@ -294,13 +275,6 @@ def _smallest(A: Any, count: int, permutation: Any) -> tuple[Array, Array, Array
     return values, vectors, residual
 
 
-def _solver(factor: Any, permutation: Any) -> Any:
-    if isinstance(permutation, str):
-        return factor.solve
-    back = np.argsort(permutation)
-    return lambda v: factor.solve(np.ravel(v)[permutation])[back]
-
-
 def _unproven(
     A: Any, items: np.ndarray, norm: float, zero: float, max_rank: int
 ) -> _Pairs:
@@ -309,7 +283,7 @@ def _unproven(
     _refuse_many(_about_so_many(A, norm), n, 2 * max_rank, "about ")
     count = 8
     while True:
-        values, vectors, residual = _smallest(A, min(count, n - 1), None)
+        values, vectors, residual = _smallest(A, min(count, n - 1), factorise=False)
         if values[-1] - residual[-1] > zero or count >= n - 1:
             break
         _refuse_many(count, n, max_rank)
