@@ -120,7 +120,7 @@ def test_unknown_options_are_refused_with_landmarks_too(rng):
             approximation=KreinNystroem(5, random_state=0),
             solver_options={"cash_size": 1},
         )
-        with pytest.raises(ValueError, match="no option 'cash_size'"):
+        with pytest.raises(ValueError, match="has 'cash_size', but"):
             model.fit(X, X[:, 0] > 0)
 
 

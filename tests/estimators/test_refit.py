@@ -44,7 +44,6 @@ REFITS = [
     (KreinRidge(), {"method": "clip"}, {"method": "none"}),
     (SpectrumSVCCV(), {"combine": "best"}, {"combine": "average"}),
     (SpectrumSVRCV(), {"combine": "best"}, {"combine": "average"}),
-    (KreinSVC(), {"sparse": True}, {"sparse": False}),
     (ProxySVC(), {"new_points": "luss"}, {"new_points": "clip"}),
     (DCSVC(), {"solver": "tdca"}, {"solver": "dc-primal"}),
     (KreinLogisticRegression(), {"multi_class": "ovr"}, {"indefinite": "flip"}),

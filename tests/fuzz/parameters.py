@@ -26,7 +26,6 @@ NUMBERS = {
     "MKLSVC": {"C": 2, "rho": 0.5},
     "PseudoEuclideanEmbedding": {"n_components": 2},
     "PCoA": {"n_components": 2},
-    "HitSimilarity": {"floor": 0.5},
     "KreinNystroem": {"n_components": 3, "oversampling": 2},
     "SpectrumTransformer": {"t": 0.5},
 }

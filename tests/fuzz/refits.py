@@ -59,7 +59,7 @@ OPTIONS = {
     "SpectrumTransformer": {"method": METHODS},
     "PseudoEuclideanEmbedding": {"n_components": [None, 2]},
     "PCoA": {"correction": ["none", "lingoes", "cailliez"], "n_components": [2, 3]},
-    "HitSimilarity": {"floor": [0.0, 0.5], "normalize": FLAG},
+    "HitSimilarity": {"normalize": FLAG},
     "KreinNystroem": {
         "n_components": [3, 6], "core": ["oversampled", "textbook"],
         "landmarks": ["random", "leverage"], "random_state": [0],

@@ -218,6 +218,7 @@ def _search(point: _Point, direction: Array) -> tuple[_Point | None, bool]:
     return (new, False) if risen else (None, False)
 
 
+_FLAT = 1e-8  # least curvature, in units where K and the coefficients are near 1
 _CHECK = 10
 _SINGLE_LIMIT = 3e-6  # gap, relative, below which single precision says nothing
 
@@ -344,5 +345,5 @@ def largest_curvature(part: RankOnePositivePart, z: Array) -> float:
     jacobian = part.jacobian(z)
     x = np.abs(jacobian.diagonal) + np.abs(z)
     for _ in range(8):
-        x = jacobian @ (x / np.linalg.norm(x))
-    return float(np.linalg.norm(x))
+        x = jacobian @ (x / max(float(np.linalg.norm(x)), 1e-300))
+    return max(float(np.linalg.norm(x)), _FLAT)  # 0 where no eigenvalue is positive
