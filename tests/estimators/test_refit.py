@@ -17,7 +17,6 @@ from krein import (
     KreinLogisticRegressionCV,
     KreinNystroem,
     KreinRidge,
-    KreinSVC,
     ProxySVC,
     ProxySVCCV,
     PseudoEuclideanEmbedding,
