@@ -35,7 +35,6 @@ from krein.similarity.spectrum import Spectrum, add_outer, most_common_factor, r
 from krein.similarity.tiles import TiledMatrix
 from krein.store.sharing import digest, fingerprint, once
 
-_ROWS = 512  # of a dense kernel that sparse eigenpairs are added to at once
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -176,10 +175,10 @@ class TreatedKernel:
             M[np.diag_indices_from(M)] += (
                 self.shift if self.weight is None else self.shift / self.weight
             )
-        if scipy.sparse.issparse(self.vectors):
-            _add_sparse(M, self.vectors, self.added, self._root)
-        elif self.added.size:
-            add_outer(M, self.vectors, self.added, self._root)
+        if self.added.size:
+            sparse = scipy.sparse.issparse(self.vectors)
+            U = self.vectors.toarray() if sparse else self.vectors
+            add_outer(M, U, self.added, self._root)
         return M
 
     def diagonal(self) -> Array:
@@ -220,20 +219,6 @@ class TreatedKernel:
     def stored(self) -> TreatedKernel:
         """Return the map alone, as a fitted transformer keeps it."""
         return replace(self, source=None, ready=None, added=_nothing())
-
-
-def _add_sparse(M: Array, N: Any, d: Array, root: Array | None) -> None:
-    """Add ``R^-1 N diag(d) N' R^-1``, some rows at a time: no second n x n array."""
-    rows = np.flatnonzero(np.diff(N.indptr))
-    U = N[rows].toarray()
-    if root is not None:
-        U /= root[rows][:, None]
-    for sign in (1.0, -1.0):
-        side = sign * d > 0
-        B = U[:, side] * np.sqrt(np.abs(d[side]))
-        for i in range(0, rows.size, _ROWS):
-            some = slice(i, i + _ROWS)
-            M[np.ix_(rows[some], rows)] += sign * (B[some] @ B.T)
 
 
 def by_spectrum(
