@@ -16,7 +16,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 from scipy.linalg import blas
 
-from krein.arrays import Array, require_for
+from krein.arrays import MATRICES, Array, require_memory
 from krein.store.sharing import (
     digest,
     fingerprint,
@@ -78,8 +78,11 @@ class Spectrum:
 
     @classmethod
     def _decompose(cls, K: Array, weight: Array | None) -> Spectrum:
-        instead = "Use landmarks (krein.KreinNystroem)."
-        require_for("the eigendecomposition", K.shape[0], instead)
+        work = "the eigendecomposition"
+        about = f"{work} of {K.shape[0]} items"
+        require_memory(
+            MATRICES[work] * K.nbytes, about, "Use landmarks (KreinNystroem)."
+        )
         scale = safe_scale(K)
         A = K / scale if scale != 1.0 else K.copy()
         root = None if weight is None else np.sqrt(weight)
