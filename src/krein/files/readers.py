@@ -229,16 +229,11 @@ def _hint(path: Path, matrix: bool) -> str:
         first, *others = cells.read_rows(path, cells.find_separator(path))
     except (FormatError, ValueError):
         return ""
-    texts = first.texts()
-    titles = ", ".join([text for text in texts if text][:8])
-    if matrix and len(texts) > 1 and abs(len(others) + 1 - len(texts)) > 1:
-        name = "--items COLUMN --kernel NAME (read_items(path, column=COLUMN))"
-        return f". Is it a table of items? Name their column: {name}; it has {titles}"
-    if matrix or all(map(cells.is_number_or_missing, texts)):
+    titles = [x for x in first.texts() if not cells.is_number_or_missing(x)][:8]
+    if not titles or (matrix and abs(len(others) + 1 - len(first.fields)) < 2):
         return ""
-    if len(texts) == 1:
-        return ". For items that are text, one per line: format='lines'"
-    return f". For items that are text: column= (--items), one of {titles}"
+    how = f"column= (--items COLUMN --kernel NAME), one of {', '.join(titles)}"
+    return f". For items that are text: {how}; or format='lines', one per line"
 
 
 def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
@@ -284,14 +279,10 @@ def _by_content(head: bytes) -> Format | None:
 def _needs_kernel(found: Format) -> str:
     from krein.kernels import KERNELS
 
-    kind = found.holds
-    fitting = [name for name, facts in KERNELS.items() if facts.input == kind]
-    what = "sequences (FASTA)" if found.name == "fasta" else f"{kind} ({found.name})"
-    return (
-        f"holds {what}, not similarities; compare them by a kernel for {kind} "
-        f"({', '.join(sorted(fitting))}): --kernel NAME on the command line, "
-        "krein.read_items and kernel=NAME in Python"
-    )
+    fitting = sorted(k for k, facts in KERNELS.items() if facts.input == found.holds)
+    how = "on the command line --kernel NAME, in Python krein.read_items and kernel="
+    what = f"holds {found.holds} ({found.name}), not similarities; compare them by"
+    return f"{what} a kernel ({', '.join(fitting)}): {how}"
 
 
 def _text_or_unknown(path: Path, matrix: bool) -> str:
