@@ -51,8 +51,8 @@ def data_folder() -> Path:
 
 def _loaders() -> dict[str, tuple[str, Callable[[], Bunch]]]:
     """Where each set comes from, and what loads it."""
-    shaped = {"digit_shapes": digit_shapes, "digit_strokes": digit_strokes}
-    loaders = shaped | {name: partial(_from_sklearn, name) for name in _SKLEARN}
+    loaders: dict[str, Any] = {name: partial(_from_sklearn, name) for name in _SKLEARN}
+    loaders |= {"digit_shapes": digit_shapes, "digit_strokes": digit_strokes}
     return {
         **_files("folder", data_folder()),
         **{name: ("scikit-learn", load) for name, load in loaders.items()},
