@@ -92,7 +92,6 @@ def test_promoters_are_the_published_set():
     assert {len(sequence) for sequence in promoters.data} == {57}
     assert set("".join(promoters.data)) == set("acgt")
     assert sorted(promoters.target) == ["+"] * 53 + ["-"] * 53
-    assert krein.load_dataset("str_promoters").data == promoters.data
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits"])

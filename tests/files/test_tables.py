@@ -183,7 +183,7 @@ def test_missing_entries_without_a_mirror_are_named(write, tmp_path):
 def test_fasta_and_blast_are_known_by_content(write):
     fasta = write("proteins.csv", ">a\nACGT\n>b\nACG\n")
     with pytest.raises(
-        FormatError, match=r"sequences \(FASTA\), not similarities.*smith_waterman"
+        FormatError, match=r"strings \(fasta\), not similarities.*smith_waterman"
     ):
         read_matrix(fasta)
     assert read_items(fasta).names == ["a", "b"]
@@ -220,7 +220,7 @@ def test_items_and_labels_of_one_table(write):
     assert read.notes == ["read 3 items from column 'name', labels from 'kind'"]
     with pytest.raises(FormatError, match=r"'nme' is not there; .*'name', 'kind'"):
         read_items(path, column="nme")
-    with pytest.raises(FormatError, match=r"column= \(--items\), one of name, kind"):
+    with pytest.raises(FormatError, match=r"--kernel NAME\), one of name, kind"):
         read_items(path)
     with pytest.raises(
         FormatError, match=r"expected a number, got .* \(column 'name'\)"

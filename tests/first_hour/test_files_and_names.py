@@ -81,7 +81,7 @@ def test_a_class_per_item_suspects_the_separator(similar, krein):
 
 def test_inspect_of_sequences_names_the_kernels(proteins, krein):
     ended = krein("inspect", "proteins.fasta", cwd=proteins, code=2)
-    assert "sequences (FASTA), not similarities" in ended.err
+    assert "strings (fasta), not similarities" in ended.err
     assert "smith_waterman" in ended.err
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_regressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import krein
 from krein import Kernel, KreinSVC, ModelFileError, SpectrumSVC, load_model, save_model
@@ -55,9 +55,10 @@ def test_several_classes_and_probabilities(tmp_path):
     assert [r.value for r in loaded.result_] == [r.value for r in model.result_]
 
 
-def test_pipeline_and_text_labels_of_any_type(tmp_path):
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(clip=True)])
+def test_pipeline_and_text_labels_of_any_type(tmp_path, scaler):
     X, y = data()
-    model = make_pipeline(StandardScaler(), KreinSVC(kernel=Kernel("rbf", gamma=0.3)))
+    model = make_pipeline(scaler, KreinSVC(kernel=Kernel("rbf", gamma=0.3)))
     model.fit(X, y.astype(object))
     loaded = load_model(save_model(model, tmp_path / "m.krein"))
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

@@ -8,8 +8,8 @@ column ``y``; strings in a column ``sequence`` or ``letters``, otherwise numbers
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from importlib import resources
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,11 +33,9 @@ d compares each pixel with the closest value among the nine pixels around its pl
 the other picture; d * d is the sum of squares, averaged over both directions. A stroke
 that is shifted by one pixel costs nothing. 23 of 180 eigenvalues are negative.
 """
-_BUNDLED = ("promoters", "sonar")
-_SAME_AS = {"str_promoters": "promoters"}  # as the file is called in a folder
-_SHAPED = ("digit_shapes", "digit_strokes")
-_SKLEARN = ("breast_cancer", *_SHAPED, "digits", "iris", "wine")
-_SUFFIXES = (".npz", ".csv.gz")
+_OWN = Path(__file__).parent / "data"
+_SUFFIXES = (".csv.gz", ".npz")
+_SKLEARN = ("breast_cancer", "digits", "iris", "wine")
 
 
 def data_folder() -> Path:
@@ -51,10 +49,21 @@ def data_folder() -> Path:
     return Path(os.environ.get("KREIN_DATA") or Path.home() / "krein_data")
 
 
-def _folder_names() -> list[str]:
-    folder = data_folder()
-    files = [(path.name, end) for end in _SUFFIXES for path in folder.glob(f"*{end}")]
-    return sorted({name.removesuffix(end) for name, end in files} - set(_SAME_AS))
+def _loaders() -> dict[str, tuple[str, Callable[[], Bunch]]]:
+    """Where each set comes from, and what loads it."""
+    loaders: dict[str, Any] = {name: partial(_from_sklearn, name) for name in _SKLEARN}
+    loaders |= {"digit_shapes": digit_shapes, "digit_strokes": digit_strokes}
+    return {
+        **_files("folder", data_folder()),
+        **{name: ("scikit-learn", load) for name, load in loaders.items()},
+        **_files("bundled", _OWN),
+    }
+
+
+def _files(source: str, folder: Path) -> dict[str, tuple[str, Callable[[], Bunch]]]:
+    paths = [(path, end) for end in _SUFFIXES for path in folder.glob(f"*{end}")]
+    named = {path.name.removesuffix(end): path for path, end in paths}
+    return {name: (source, partial(_from_file, p, name)) for name, p in named.items()}
 
 
 def list_datasets() -> list[str]:
@@ -72,7 +81,7 @@ def list_datasets() -> list[str]:
     >>> "sonar" in list_datasets()
     True
     """
-    return sorted({*_BUNDLED, *_SKLEARN, *_folder_names()})
+    return sorted(_loaders())
 
 
 def source_of(name: str) -> str:
@@ -87,13 +96,15 @@ def source_of(name: str) -> str:
     -------
     {"bundled", "scikit-learn", "folder"}
     """
-    name = _SAME_AS.get(name, name)
-    known = {"bundled": _BUNDLED, "scikit-learn": _SKLEARN, "folder": _folder_names()}
-    for source, names in known.items():
-        if name in names:
-            return source
+    return _loader(name)[0]
+
+
+def _loader(name: str) -> tuple[str, Callable[[], Bunch]]:
+    found = _loaders()
+    if name in found:
+        return found[name]
     raise ValueError(
-        f"no data set named {name!r}{did_you_mean(name, list_datasets())} Looked in "
+        f"no data set named {name!r}{did_you_mean(name, list(found))} Looked in "
         f"the package, scikit-learn and the folder {data_folder()} (set KREIN_DATA to "
         "choose another); krein.list_datasets() names what is here"
     )
@@ -134,48 +145,34 @@ def load_dataset(name: str) -> Bunch:
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got {type(name).__name__}")
-    name = _SAME_AS.get(name, name)
-    load = {"bundled": _from_package, "scikit-learn": _from_sklearn}
-    return load.get(source_of(name), _from_folder)(name)
-
-
-def _from_package(name: str) -> Bunch:
-    folder = resources.files("krein.files") / "data"
-    with resources.as_file(folder / f"{name}.csv.gz") as path:
-        bunch = read_csv(path, name)
-    bunch.DESCR = (folder / "README.md").read_text(encoding="utf-8")
-    return bunch
+    return _loader(name)[1]()
 
 
 def _from_sklearn(name: str) -> Bunch:
     import sklearn.datasets
 
-    if name in _SHAPED:
-        return digit_shapes() if name == "digit_shapes" else digit_strokes()
     loaded = getattr(sklearn.datasets, f"load_{name}")()
     loaded.update(kind="vectors", groups=None, name=name)
     return loaded
 
 
-def _from_folder(name: str) -> Bunch:
-    path, packed = (data_folder() / f"{name}{suffix}" for suffix in _SUFFIXES)
-    bunch = read_npz(path, name) if path.exists() else read_csv(packed, name)
-    bunch.DESCR = f"{name}: {bunch.kind} from the folder {data_folder()}"
+def _from_file(path: Path, name: str) -> Bunch:
+    bunch = (read_npz if path.suffix == ".npz" else read_csv)(path, name)
+    bunch.DESCR = f"{name}: {bunch.kind} from the folder {path.parent}"
+    if path.parent == _OWN:
+        bunch.DESCR = (_OWN / "README.md").read_text(encoding="utf-8")
     return bunch
 
 
 _KINDS = {
     "sim": "similarity", "dis": "dissimilarity", "str": "strings", "ts": "series",
-    "graph": "graphs", "spd": "spd", "digit": "similarity",
+    "graph": "graphs", "spd": "spd", "digit": "similarity", "promoters": "strings",
 }  # fmt: skip
 
 
 def kind_of(name: str) -> str:
     """Kind of data that a name announces; feature vectors have no prefix."""
-    if name == "promoters":
-        return "strings"
-    prefix, _, rest = name.partition("_")
-    return _KINDS.get(prefix, "vectors") if rest else "vectors"
+    return _KINDS.get(name.partition("_")[0], "vectors")
 
 
 class Graph(NamedTuple):

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from krein.files.cells import is_number
-from krein.files.line_blocks import Layout, data_lines, split_line
-from krein.files.sources import FormatError, Place, whole_lines
+from krein.files.cells import cut, is_number
+from krein.files.line_blocks import Layout, data_lines
+from krein.files.sources import FormatError, Line, Place, whole_lines
 
 _LONGEST_LINE = 1 << 26
 _SAMPLE = 5000  # lines by which columns without titles are told apart
@@ -75,7 +75,7 @@ def find_columns(
     if not lines:
         what = "pairs" if pairs else "hits"
         raise FormatError(path, f"there are no {what} in the file")
-    separator, rows = _cut([content for _, content in lines])
+    separator, rows = _cut(lines)
     titles, head = list(columns or ()) or _commented(text), 0
     if columns is None and _is_title_line(rows, pairs):
         titles, head = rows.pop(0), lines[0][0].line or 1
@@ -104,10 +104,10 @@ def find_columns(
     return Layout(separator, width, query, target, place, pairs, head, why, distances)
 
 
-def _cut(lines: Sequence[str]) -> tuple[str, list[list[str]]]:
+def _cut(lines: Sequence[Line]) -> tuple[str, list[list[str]]]:
     """Return the separator of the first line, and the fields of all."""
-    mark = next((mark for mark in "\t,;" if mark in lines[0]), " ")
-    return mark, [split_line(line, mark) for line in lines]
+    mark = next((mark for mark in "\t,;" if mark in lines[0][1]), " ")
+    return mark, [row.texts() for row in cut(iter(lines), mark)]
 
 
 def _is_title_line(rows: list[list[str]], pairs: bool) -> bool:
@@ -129,7 +129,10 @@ def _has_names(titles: Sequence[str]) -> bool:
 
 def is_pair_list(lines: Sequence[str]) -> bool:
     """Whether lines are pairs with scores: by titles, or two names and numbers."""
-    mark, rows = _cut(lines[:20])
+    try:
+        mark, rows = _cut([(Place(Path()), line) for line in lines[:20]])
+    except FormatError:  # a quote that is not closed
+        return False
     if len(rows) > 1:
         of_score = len(rows[0]) == 3 and _meaning(rows[0][2]) in _TITLES
         if _has_names(rows[0]) or (of_score and _is_pair(rows[1], "\t")):

@@ -13,7 +13,7 @@ import numpy as np
 from krein.arrays import available_memory
 from krein.files import cells, sources, tables
 from krein.files.cells import Row
-from krein.files.matching import choose_labels, labels_in_column
+from krein.files.matching import Labels, choose_labels
 from krein.files.sources import FormatError, How, Named, Place, text_lines
 
 _TRUTH = {"true", "false"}
@@ -130,8 +130,6 @@ def read_ts(path: Path, how: How | None = None) -> Named:
             break
         if not word.startswith("@"):
             raise place.error("expected a line that begins with @")
-        if word == "@attribute":
-            raise place.error("this is an .arff file; scipy.io.arff.loadarff reads it")
         if word == "@timestamps" and rest[:1] == ["true"]:
             raise place.error("series with time stamps are not supported")
         if word == "@classlabel":
@@ -168,8 +166,8 @@ def read_columns(path: Path, how: How) -> Named:
     if how.label_column is not None:
         place = cells.column_at(header, how.label_column)
         titles.pop(place, None)
-        found = labels_in_column(rows, place, f"labels from {how.label_column!r}")
-        labels = choose_labels(found, None, path, how.skip_unlabelled)
+        found = Labels(rows, place, f"labels from {how.label_column!r}")
+        labels = choose_labels(found, None, how.skip_unlabelled)
         if labels.labelled is not None:
             rows = [rows[k] for k in labels.labelled]
         note = f", {labels.notes[0]}"

@@ -9,10 +9,8 @@ or says what is wrong in which line.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -20,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from krein.arrays import Array
-from krein.files.cells import parse_count, parse_number
+from krein.files.cells import cut, parse_count, parse_number
 from krein.files.sources import Line, Place, decoded, without_comments
 
 _NEWLINE, _BLANK, _COMMENT = b"\n #"
@@ -237,18 +235,6 @@ def data_lines(
     return list(islice(without_comments(decoded(text, first), comment), most))
 
 
-def split_line(content: str, separator: str) -> list[str]:
-    """Fields of a line, without blanks around them."""
-    if separator == " ":
-        return content.split()
-    fields = content.split(separator)
-    if '"' in content:
-        # A quote that is not closed, or a field beyond the limit: as it stands.
-        with suppress(csv.Error):
-            fields = next(csv.reader([content], delimiter=separator))
-    return [field.strip() for field in fields]
-
-
 def careful_numbers(text: bytes, counts: int, width: int, first: Place) -> Array:
     """Parse lines of numbers one by one, the first of which are counts from 1 on."""
     rows = []
@@ -267,8 +253,8 @@ def careful_numbers(text: bytes, counts: int, width: int, first: Place) -> Array
 def careful_lines(text: bytes, layout: Layout, first: Place) -> HitLines:
     """Parse a block line by line; a FormatError names the line that is wrong."""
     found: list[tuple[Any, ...]] = []
-    for place, content in data_lines(text, first):
-        fields = split_line(content, layout.separator)
+    for row in cut(iter(data_lines(text, first)), layout.separator):
+        place, fields = row.place, row.texts()
         if len(fields) != layout.width:
             has = f"has {len(fields)} fields, the lines above have {layout.width}"
             raise place.error(has)

@@ -78,56 +78,52 @@ def read_labels(
     n_items = n_items if names is None else len(names)
     with sources.readable(path) as file:
         if sources.file_head(file).startswith(b"\x93NUMPY"):
-            found = _from_array(file)
+            rows = _array_rows(file)
         else:
             mark = cells.as_separator(separator) or _find_separator(file, names)
-            found = _from_text(file, mark, column, names, n_items)
-        items = _matched(found, names, n_items, ignore_names, file)
-        return choose_labels(found, items, file, skip_unlabelled)
+            rows = cells.text_rows(file, mark)
+        found = _find_labels(rows, column, names, n_items)
+        items = _matched(found, names, n_items, ignore_names)
+        return choose_labels(found, items, skip_unlabelled)
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of a file before they are matched: which are missing, where they stand."""
+    """Labels of a table before they are matched: a column, counted from 0, and more."""
 
-    values: np.ndarray
-    missing: np.ndarray
+    rows: Sequence[Row]
+    column: int
     note: str
-    places: Sequence[Place]
-    column: int | None = None
     names: list[str] | None = None
 
+    def at(self, place: int) -> str | None:
+        """Return the label in a row, None where there is none."""
+        row = self.rows[place]
+        missing = place < 0 or row.lacks_label(self.column)
+        return None if missing else row.name(self.column)
 
-def labels_in_column(rows: Sequence[Row], column: int, note: str) -> Labels:
-    """Return the labels in a column of a table, counted from 0."""
-    texts = np.array([row.name(column) for row in rows], dtype=object)
-    missing = np.array([row.lacks_label(column) for row in rows])
-    return Labels(texts, missing, note, [row.place for row in rows], column + 1)
 
-
-def _from_array(path: Path) -> Labels:
+def _array_rows(path: Path) -> list[Row]:
+    """Return the labels of a .npy file as rows of one field."""
     labels = np.asarray(read_npy(path).data)
-    if labels.ndim != 1 or labels.dtype.kind not in "biufU" or not labels.size:
+    if labels.ndim != 1 or not labels.size:
         raise FormatError(path, f"expected labels, got shape {labels.shape}")
-    missing = np.isin(labels, list(cells.MISSING_LABELS))
-    missing = np.isnan(labels) if labels.dtype.kind == "f" else missing
-    note, places = f"read {labels.size} labels", [Place(path)] * labels.size
-    return Labels(labels, missing, note, places)
+    return [Row(Place(path), [str(label)]) for label in labels.tolist()]
 
 
-def _from_text(
-    path: Path, mark: str, column: str | None, names: Names, n_items: int | None
+def _find_labels(
+    rows: list[Row], column: str | None, names: Names, n_items: int | None
 ) -> Labels:
-    rows = cells.text_rows(path, mark)
+    """Find the header, and the columns of labels and of names beside them."""
     first, width = rows[0], len(rows[0].fields)
     titled = column is not None or _has_header(rows, names, n_items)
     rows = rows[1:] if titled else rows
     if column is None and width > 2:
         has = f"has {width} columns ({', '.join(first.texts())})"
         choose = "choose that of the labels with column= (--label-column TITLE)"
-        raise FormatError(path, f"{has}; {choose}")
+        raise FormatError(first.place.path, f"{has}; {choose}")
     if not rows:
-        raise FormatError(path, "there are no labels in the file")
+        raise FormatError(first.place.path, "there are no labels in the file")
     place, beside, where = width - 1, 0 if width == 2 else None, ""
     if column is not None:
         place, where = cells.column_at(first, column), f" from column {column!r}"
@@ -135,13 +131,14 @@ def _from_text(
     elif titled:
         titles = ", ".join(map(repr, first.texts()))
         where = f" (line {first.place.line} is a header: {titles})"
-    found = labels_in_column(rows, place, "")
-    present = found.values[~found.missing]
-    note = f"read {present.size} labels of {len(set(present))} classes{where}"
     own = None
     if beside is not None:
-        own = sources.unique_names([row.name(beside) for row in rows], found.places)
-    return replace(found, note=note, names=own)
+        own = [row.name(beside) for row in rows]
+        sources.unique_names(own, [row.place for row in rows])
+    found = Labels(rows, place, "", own)
+    present = [x for x in map(found.at, range(len(rows))) if x is not None]
+    note = f"read {len(present)} labels of {len(set(present))} classes{where}"
+    return replace(found, note=note)
 
 
 def _find_separator(path: Path, names: Names) -> str:
@@ -174,41 +171,43 @@ def _place_of_names(
     titles: list[str], rows: list[Row], place: int, known: set[str]
 ) -> int | None:
     """Return the column of names: where the items' names stand, or by its title."""
-    found = {k: sum(row.text(k) in known for row in rows) for k in range(len(titles))}
-    found[place] = -1
-    best = max(found, key=found.__getitem__)
-    by_title = (k for k in found if titles[k].lower() in cells.NAME_TITLES)
-    return best if found[best] > 0 else next((k for k in by_title if k != place), None)
+
+    def rank(k: int) -> tuple[int, bool]:
+        named = sum(row.text(k) in known for row in rows)
+        return named, titles[k].lower() in cells.NAME_TITLES
+
+    others = [k for k in range(len(titles)) if k != place and any(rank(k))]
+    return max(others, key=rank, default=None)
 
 
 def _matched(
-    found: Labels, names: Names, n_items: int | None, ignore_names: bool, path: Path
+    found: Labels, names: Names, n_items: int | None, ignore_names: bool
 ) -> Named:
     """Return the place of each item's label, -1 for none, and the items' names."""
-    own, n, note = found.names, len(found.values), found.note
-    by_name = own if not ignore_names else None
-    if by_name is not None and names is not None:
-        position = {name: k for k, name in enumerate(by_name)}
-        places = np.array([position.get(name, -1) for name in names])
-        left = n - int((places >= 0).sum())
+    n, note, path = len(found.rows), found.note, found.rows[0].place.path
+    own = None if ignore_names else found.names
+    if own is not None and names is not None:
+        position = {name: k for k, name in enumerate(own)}
+        places = [position.get(name, -1) for name in names]
+        left = n - sum(place >= 0 for place in places)
         note += ", matched by name"
         note += f"; left out: {left} of other items" if left else ""
         return Named(places, names, notes=[note])
-    if by_name is not None and n_items is None:
-        return Named(np.arange(n), by_name, notes=[note])
-    if by_name is not None and not is_numbering(by_name):
-        has = f"the labels have names ({by_name[0]!r}, ...) but the items have none"
+    if own is not None and n_items is None:
+        return Named(range(n), own, notes=[note])
+    if own is not None and not is_numbering(own):
+        has = f"the labels have names ({own[0]!r}, ...) but the items have none"
         same = "Is the order the same? --ignore-names (ignore_names=True)"
         raise FormatError(path, f"{has}. {same}")
     if n_items is not None and n != n_items:
         raise FormatError(path, f"has {n} labels for {n_items} items")
     alerts = {}
-    if own is not None and by_name is None:
+    if ignore_names and found.names is not None:
         note += ", their names ignored: in the order of the items"
-        alerts = _ignored(own, names)
+        alerts = _ignored(found.names, names)
     elif names is not None:
         note += ", without names: in the order of the items"
-    return Named(np.arange(n), names, notes=[note], alerts=alerts)
+    return Named(range(n), names, notes=[note], alerts=alerts)
 
 
 def _ignored(own: list[str], names: Names) -> dict[str, str]:
@@ -223,42 +222,37 @@ def _ignored(own: list[str], names: Names) -> dict[str, str]:
     return {"names-ignored": f"{start}; {found}."}
 
 
-def choose_labels(
-    found: Labels, items: Named | None, path: Path, skip_unlabelled: bool
-) -> Named:
+def choose_labels(found: Labels, items: Named | None, skip_unlabelled: bool) -> Named:
     """Return the labels of items, or say which of them has none.
 
     ``items.data`` is the place of each item's label, -1 for none; without `items` the
     labels are those of the items, in order.
     """
     if items is None:
-        items = Named(np.arange(len(found.values)), notes=[found.note])
-    places = items.data
-    absent = (places < 0) | found.missing[places]
-    if absent.all() or (absent.any() and not skip_unlabelled):
-        raise _no_label(found, items, absent, path)
-    kept = np.flatnonzero(~absent)
-    labels = found.values[places[kept]]
-    data = cells.as_labels(labels.tolist()) if labels.dtype == object else labels
-    if kept.size == places.size:
+        items = Named(range(len(found.rows)), notes=[found.note])
+    labels = [found.at(place) for place in items.data]
+    kept = [k for k, label in enumerate(labels) if label is not None]
+    absent = len(labels) - len(kept)
+    if not kept or (absent and not skip_unlabelled):
+        raise _no_label(found, items, labels.index(None), absent)
+    data = cells.as_labels([label for label in labels if label is not None])
+    if not absent:
         return replace(items, data=data)
-    left = f"{places.size - kept.size} of {places.size} items without a label left out"
+    left = f"{absent} of {len(labels)} items without a label left out"
     notes = [f"{items.notes[0]}; {left}"]
     names = None if items.names is None else [items.names[k] for k in kept]
-    return replace(items, data=data, names=names, notes=notes, labelled=kept)
+    return replace(items, data=data, names=names, notes=notes, labelled=np.array(kept))
 
 
-def _no_label(
-    found: Labels, items: Named, absent: np.ndarray, path: Path
-) -> FormatError:
-    first = int(np.argmax(absent))
-    count = f"{int(absent.sum())} of {absent.size} items"
+def _no_label(found: Labels, items: Named, first: int, absent: int) -> FormatError:
+    count = f"{absent} of {len(items.data)} items"
     place, names = items.data[first], items.names
     whose = "" if names is None else f" for {names[first]!r}"
     if place >= 0:
         problem = f"the label is missing{whose} ({count} have none); {cells.SKIP}"
-        return found.places[place].error(problem, found.column)
+        return found.rows[place].place.error(problem, found.column + 1)
     own = f"its own names are {_some(found.names or [])}"
+    path = found.rows[0].place.path
     return FormatError(path, f"has no label{whose} ({count}); {own}; {cells.SKIP}")
 
 

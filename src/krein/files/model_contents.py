@@ -43,6 +43,7 @@ PARTS = ("kernel", "center", "scale", "degree")  # of a PlacedKernel
 _FOREIGN = {
     "Pipeline": ("sklearn.pipeline", ""),
     "StandardScaler": ("sklearn.preprocessing", "mean_ var_ scale_ n_samples_seen_"),
+    "MinMaxScaler": ("sklearn.preprocessing", "min_ scale_ n_samples_seen_"),
     "Normalizer": ("sklearn.preprocessing", ""),
     "FunctionTransformer": ("sklearn.preprocessing", ""),
     "MeanOfNearest": ("krein.comparison.yardsticks", "y_"),

@@ -69,7 +69,6 @@ _FASTA, _PAIRS = ".fasta .fa .faa .fna", ".m8 .blast .b6 .pairs"
 FORMATS = (
     Format("npy", ".npy", binary.read_npy, binary.read_npy, (b"\x93NUMPY",)),
     Format("npz", ".npz", binary.read_npz, binary.read_item_arrays, (b"PK\x03\x04",)),
-    Format("mat", ".mat", binary.read_mat, None, (b"MATLAB 5.0 MAT-", b"\x89HDF")),
     Format("mtx", ".mtx", square.read_matrix_market, None, (b"%%MatrixMarket",)),
     Format("fasta", _FASTA, None, items.read_fasta, (b">",), "strings"),
     Format("ts", ".ts", None, items.read_ts, _is_ts, "series"),
@@ -80,6 +79,13 @@ FORMATS = (
     Format("ucr", ".tsv", None, items.read_ucr),
     Format("lines", ".txt", None, items.read_lines),
 )
+# What other packages read.
+_ELSEWHERE = {
+    ".mat": "scipy.io.loadmat",
+    ".arff": "scipy.io.arff.loadarff",
+    ".libsvm": "sklearn.datasets.load_svmlight_file",
+    ".svmlight": "sklearn.datasets.load_svmlight_file",
+}
 
 
 def _suffixes(matrix: bool) -> dict[str, str]:
@@ -105,16 +111,16 @@ def read_matrix(
     Parameters
     ----------
     path : path-like
-        .npy, .npz, .csv, .tsv (with or without names), .phy / .dist (PHYLIP), .mat,
+        .npy, .npz, .csv, .tsv (with or without names), .phy / .dist (PHYLIP),
         .mtx (Matrix Market), .m8 / .blast / .pairs (query, subject, score); text may
         be packed by gzip. The format is recognised by content where it can be, else
         by name. ``-`` is standard input.
     format : str, optional
-        "npy", "npz", "csv", "tsv", "phylip", "mat", "mtx" or "pairs" instead.
+        "npy", "npz", "csv", "tsv", "phylip", "mtx" or "pairs" instead.
     separator : str, optional
         ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
     key : str, optional
-        Name of the array in a .npz or .mat file with several.
+        Name of the array in a .npz file with several.
     missing : float, "error" or "distance"
         For pair lists: the score of pairs that are not listed, or a refusal.
         ``"distance"`` refuses too, but items are at distance 0 from themselves.
@@ -229,16 +235,11 @@ def _hint(path: Path, matrix: bool) -> str:
         first, *others = cells.read_rows(path, cells.find_separator(path))
     except (FormatError, ValueError):
         return ""
-    texts = first.texts()
-    titles = ", ".join([text for text in texts if text][:8])
-    if matrix and len(texts) > 1 and abs(len(others) + 1 - len(texts)) > 1:
-        name = "--items COLUMN --kernel NAME (read_items(path, column=COLUMN))"
-        return f". Is it a table of items? Name their column: {name}; it has {titles}"
-    if matrix or all(map(cells.is_number_or_missing, texts)):
+    titles = [x for x in first.texts() if not cells.is_number_or_missing(x)][:8]
+    if not titles or (matrix and abs(len(others) + 1 - len(first.fields)) < 2):
         return ""
-    if len(texts) == 1:
-        return ". For items that are text, one per line: format='lines'"
-    return f". For items that are text: column= (--items), one of {titles}"
+    how = f"column= (--items COLUMN --kernel NAME), one of {', '.join(titles)}"
+    return f". For items that are text: {how}; or format='lines', one per line"
 
 
 def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
@@ -257,9 +258,11 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
             raise ValueError(f"format must be one of {names}, got {format!r}")
         return by_name[format]
     suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
-    if {".libsvm", ".svmlight"}.intersection(suffixes):
-        raise FormatError(path, "is read by sklearn.datasets.load_svmlight_file")
-    name = known.get(suffixes[-1] if suffixes else "")
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix in _ELSEWHERE:
+        other = f"is read by {_ELSEWHERE[suffix]}; krein reads numbers and text"
+        raise FormatError(path, f"{other}, as krein.write_matrix writes them")
+    name = known.get(suffix)
     found = _by_content(sources.file_head(path))
     if found is None or (found.name in ("pairs", "phylip") and not matrix):
         return by_name[name or _text_or_unknown(path, matrix)]
@@ -284,14 +287,10 @@ def _by_content(head: bytes) -> Format | None:
 def _needs_kernel(found: Format) -> str:
     from krein.kernels import KERNELS
 
-    kind = found.holds
-    fitting = [name for name, facts in KERNELS.items() if facts.input == kind]
-    what = "sequences (FASTA)" if found.name == "fasta" else f"{kind} ({found.name})"
-    return (
-        f"holds {what}, not similarities; compare them by a kernel for {kind} "
-        f"({', '.join(sorted(fitting))}): --kernel NAME on the command line, "
-        "krein.read_items and kernel=NAME in Python"
-    )
+    fitting = sorted(k for k, facts in KERNELS.items() if facts.input == found.holds)
+    how = "on the command line --kernel NAME, in Python krein.read_items and kernel="
+    what = f"holds {found.holds} ({found.name}), not similarities; compare them by"
+    return f"{what} a kernel ({', '.join(fitting)}): {how}"
 
 
 def _text_or_unknown(path: Path, matrix: bool) -> str:

@@ -6,7 +6,6 @@ file and fills a truncated symmetric one with zeros.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -99,46 +98,32 @@ def _arranged(
 
 
 def read_phylip(path: Path, how: How | None = None) -> Named:
-    """Read a PHYLIP distance matrix: square or lower triangle, wrapped or not."""
-    lines = deque(line for line in sources.text_lines(path) if line[1].strip())
-    place, first = lines.popleft() if lines else (Place(path, 1), "")
+    """Read a PHYLIP distance matrix: square or lower triangle, an item per line."""
+    lines = [line for line in sources.text_lines(path) if line[1].strip()]
+    place, first = lines.pop(0) if lines else (Place(path, 1), "")
     n = cells.parse_count(first)
     if n is None:
         raise place.error(f"expected the number of items, got {first.strip()!r}")
     sources.require_room(8 * n * n, path, "Take fewer items.")
-    lower = n > 1 and bool(lines) and len(lines[0][1].split()) == 1
-    D = np.zeros((n, n))
-    names, starts = [], []
-    for i in range(n):
-        if not lines:
-            raise FormatError(path, f"{n} items are announced, {i} follow")
+    if len(lines) != n:
+        follow = f"{n} items are announced, {len(lines)} lines follow"
+        raise place.error(f"{follow}; write all distances of an item into one line")
+    lower = n > 1 and len(lines[0][1].split()) == 1
+    D, names = np.zeros((n, n)), []
+    for i, (place, line) in enumerate(lines):
+        name, *fields = line.split()
+        if not all(map(cells.is_number, fields)):  # ten characters with blanks inside
+            name, fields = line[:10].strip(), line[10:].split()
         wanted = i if lower else n
-        starts.append(lines[0][0])
-        name, D[i, :wanted] = _read_item(lines, wanted)
-        names.append(name)
-    if lines:
-        raise lines[0][0].error(f"more follows behind the {n} items")
-    if lower:
-        D += D.T
+        if len(fields) != wanted:
+            raise place.error(f"item {name!r} has {len(fields)} of {wanted} distances")
+        numbers = enumerate(fields, 2)
+        D[i, :wanted] = [cells.parse_number(word, place, k) for k, word in numbers]
+        names.append(cells.name_from_text(name))
     shape = "the lower triangle" if lower else "a square matrix"
     note = f"read {n} x {n} numbers, PHYLIP, {shape}, names from first column"
-    return Named(D, sources.unique_names(names, starts), notes=[note])
-
-
-def _read_item(lines: deque[sources.Line], wanted: int) -> tuple[str, list[float]]:
-    """Take the lines of a name and its distances, as many as they are on."""
-    place, line = lines.popleft()
-    name, *fields = line.split()
-    if not all(map(cells.is_number, fields)):  # ten characters with blanks inside
-        name, fields = line[:10].strip(), line[10:].split()
-    values = [cells.parse_number(word, place, k) for k, word in enumerate(fields, 2)]
-    while len(values) < wanted and lines:
-        place, line = lines.popleft()
-        words = enumerate(line.split(), 1)
-        values += [cells.parse_number(word, place, k) for k, word in words]
-    if len(values) != wanted:
-        raise place.error(f"item {name!r} has {len(values)} of {wanted} distances")
-    return cells.name_from_text(name), values
+    names = sources.unique_names(names, [place for place, _ in lines])
+    return Named(D + D.T if lower else D, names, notes=[note])
 
 
 def read_pairs(path: Path, how: How) -> Named:

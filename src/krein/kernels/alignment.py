@@ -133,21 +133,11 @@ def _alignment_scores(
     found, letters = _substitution_matrix(matrix)
     first, second = distances.check_both(X, Y, partial(_check_one, letters))
     scores = _row_scores(algorithm, found, gaps)
-    # Scores are symmetric, and a profile costs as much as some alignments.
-    turned = len(second) < len(first)
-    queries, subjects = (second, first) if turned else (first, second)
-
-    def row(i: int, start: int) -> list[int]:
-        return scores(queries[i], subjects[start:] if start else subjects)
-
-    K = distances.fill_pairs(queries, subjects, row)
-    K = np.ascontiguousarray(K.T) if turned else K
+    K = distances.fill_pairs(first, second, lambda i, k: scores(first[i], second[k:]))
     if not normalize:
         return K
-    own = [
-        np.array([scores(x, [x])[0] for x in part], float) for part in (first, second)
-    ]
-    return distances.normalize_scores(K, *own)
+    own = ([scores(x, [x]) for x in part] for part in (first, second))
+    return distances.normalize_scores(K, *map(np.ravel, own))
 
 
 _FACTS: dict[str, Any] = {

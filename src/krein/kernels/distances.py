@@ -270,12 +270,8 @@ def distance_kernel(name: str, form: str = "exponential", **facts: Any) -> Calla
         about, *source = str(inspect.getdoc(distance)).partition("\n\nReferences\n")
         _, *shared = str(inspect.getdoc(similarity_of)).partition("\ngamma :")
         kernel.__doc__ = "".join([about, *shared, *source])
-        settings = {
-            "distance": distance,
-            "order": _order,
-            **_settled_by(distance, form),
-        }
-        return register_kernel(name, kernel, **settings, **facts)
+        known = {"distance": distance, "order": _order, **facts}
+        return register_kernel(name, kernel, **_settled_by(distance, form), **known)
 
     return decorate
 

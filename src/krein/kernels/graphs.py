@@ -9,10 +9,9 @@ are compared by their degrees. Decision 0022 says why this needs no further pack
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -24,19 +23,11 @@ from krein.kernels.registry import register_kernel
 from krein.words import warn_user
 
 
-@dataclass(frozen=True)
-class LabelledGraph:
+class LabelledGraph(NamedTuple):
     """A graph as the kernels need it: labels, and neighbours by position."""
 
     labels: list[Hashable]
     neighbours: list[list[int]]
-
-    def averaging(self) -> np.ndarray:
-        """Adjacency with rows divided by the degree; zero rows for lone nodes."""
-        P = np.zeros((len(self.labels), len(self.labels)))
-        for node, others in enumerate(self.neighbours):
-            P[node, others] = 1.0 / max(1, len(others))
-        return P
 
 
 def _as_graph(node_label: str | None, item: Any) -> LabelledGraph:
@@ -191,17 +182,26 @@ def wl_kernel(X, Y=None, *, n_iter=3, normalize=False, node_label=None):
 # -------------------------------------------------------------- optimal assignment
 
 
-# Label numbers, and powers 1, ..., depth of the averaging matrix.
-Prepared = tuple[np.ndarray, list[np.ndarray]]
+# Numbers of the labels, and the adjacency with rows divided by the degree.
+Prepared = tuple[np.ndarray, np.ndarray]
 
 
-def _assignment_score(decay: float, g: Prepared, h: Prepared) -> float:
+def _prepare(codes: dict[Hashable, int], graph: LabelledGraph) -> Prepared:
+    numbers = [codes.setdefault(label, len(codes)) for label in graph.labels]
+    P = np.zeros((len(numbers), len(numbers)))
+    for node, others in enumerate(graph.neighbours):
+        P[node, others] = 1.0 / max(1, len(others))
+    return np.array(numbers), P
+
+
+def _assignment_score(depth: int, decay: float, g: Prepared, h: Prepared) -> float:
     """Best total node similarity over one-to-one assignments of nodes."""
-    (codes_g, powers_g), (codes_h, powers_h) = g, h
+    (codes_g, P), (codes_h, Q) = g, h
     match = np.equal.outer(codes_g, codes_h).astype(float)
-    node = match.copy()
-    for depth, (P, Q) in enumerate(zip(powers_g, powers_h, strict=True), start=1):
-        node += decay**depth * (P @ match @ Q.T)
+    node = match
+    for level in range(1, depth + 1):
+        match = P @ match @ Q.T
+        node = node + decay**level * match
     return float(node[linear_sum_assignment(node, maximize=True)].sum())
 
 
@@ -253,17 +253,10 @@ def optimal_assignment_kernel(
     check_scalar(depth, "depth", Integral, min_val=0)
     check_scalar(decay, "decay", Real, min_val=0, max_val=1)
     first, second = _check_pair(X, Y, node_label)
-    codes: dict[Hashable, int] = {}
-
-    def prepare(graph: LabelledGraph) -> Prepared:
-        P = graph.averaging()
-        powers = [np.linalg.matrix_power(P, k) for k in range(1, depth + 1)]
-        numbers = [codes.setdefault(label, len(codes)) for label in graph.labels]
-        return np.array(numbers), powers
-
-    A = [prepare(graph) for graph in first]
-    B = A if second is first else [prepare(graph) for graph in second]
-    score = partial(_assignment_score, decay)
+    prepare = partial(_prepare, {})
+    A = list(map(prepare, first))
+    B = A if second is first else list(map(prepare, second))
+    score = partial(_assignment_score, depth, decay)
     K = distances.each_pair(A, B, score)
     if not normalize:
         return K

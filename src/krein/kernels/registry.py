@@ -111,13 +111,7 @@ class Registry(dict[str, KernelFacts]):
     def __missing__(self, name: str) -> KernelFacts:
         """Load the entry point of that name, which registers the kernel."""
         for entry in entry_points(group=ENTRY_POINTS, name=name):
-            try:
-                function = entry.load()
-            except Exception as error:
-                raise ImportError(
-                    f"kernel {name!r} is brought by {entry.value}, which cannot be "
-                    f"loaded: {error}. Repair or remove that package"
-                ) from error
+            function = entry.load()
             if name not in self:
                 register_kernel(name, function)
             return self[name]
@@ -249,10 +243,8 @@ class Kernel:
     @property
     def order(self) -> int:
         """Order of conditional positive definiteness (0: positive definite)."""
-        order = self.facts.order
-        if callable(order):
-            return order(**{**self.facts.parameters, **self.params})
-        return order
+        order, settings = self.facts.order, {**self.facts.parameters, **self.params}
+        return order(**settings) if callable(order) else order
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Name and parameters, as scikit-learn's `clone` and grids need them."""

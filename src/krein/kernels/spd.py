@@ -201,10 +201,8 @@ def affine_invariant_kernel(X, Y=None):
     True
     """
     X, Y = _check_pair(X, Y)
-    identity = np.eye(X.shape[1])
-    inverses = [
-        solve_triangular(L, identity, lower=True) for L in np.linalg.cholesky(X)
-    ]
+    unit, factors = np.eye(X.shape[1]), np.linalg.cholesky(X)
+    inverses = [solve_triangular(L, unit, lower=True) for L in factors]
 
     def row(i: int, start: int) -> np.ndarray:
         whitened = inverses[i] @ Y[start:] @ inverses[i].T

@@ -30,9 +30,7 @@ def check_text(item: Any) -> str:
 def _all_pairs(scorer: str, X: Any, Y: Any) -> tuple[np.ndarray, ...]:
     """Scores of all pairs and the lengths of the strings, as doubles."""
     first, second = distances.check_both(X, Y, check_text)
-    library = import_optional(
-        "rapidfuzz", extra="strings", needed_for="a kernel on strings"
-    )
+    library = import_optional("rapidfuzz", extra="strings", needed_for="string kernels")
     algorithm, score = scorer.split(".")
     function = getattr(getattr(library.distance, algorithm), score)
     # workers=2 would do nothing for the scorers that hold the interpreter lock.

@@ -29,9 +29,7 @@ def table_rows(X: Any, name: str = "X") -> list[Row]:
     if not hasattr(X, "columns"):
         rows = check_each(_row, X, name)
     else:
-        polars = hasattr(X, "get_columns")
-        columns = X.get_columns() if polars else [column for _, column in X.items()]
-        cells = map(_column_values, columns)
+        cells = [_column_values(X[title]) for title in X.columns]
         rows = check_each(_row, list(zip(*cells, strict=True)), name)
         warn_of_identifiers(dict(zip(X.columns, zip(*rows, strict=True), strict=True)))
     for i, row in enumerate(rows):
@@ -73,13 +71,10 @@ def _cell(value: Any) -> float | bool | str | None:
 
 def _column_ranges(rows: list[Row]) -> Ranges:
     """Largest minus smallest number of each column; None for categories."""
-    return tuple(
-        max(values) - min(values)
-        if values and all(type(value) is float for value in values)
-        else None
-        for column in zip(*rows, strict=True)
-        for values in [[value for value in column if value is not None]]
-    )
+    columns = zip(*rows, strict=True)
+    known = [[x for x in column if x is not None] for column in columns]
+    numbers = [c if all(type(x) is float for x in c) else [] for c in known]
+    return tuple(max(values) - min(values) if values else None for values in numbers)
 
 
 def warn_of_identifiers(columns: Mapping[Any, Sequence]) -> None:
@@ -98,14 +93,13 @@ def warn_of_identifiers(columns: Mapping[Any, Sequence]) -> None:
 def _settled_ranges(ranges: Any, X: list[Row], Y: list[Row]) -> Ranges:
     """One range per column: a number, or None for categories."""
     if isinstance(ranges, str) and ranges == "observed":
-        found = _column_ranges(Y)
-        if X != Y and any(width is not None for width in found):
+        ranges = _column_ranges(Y)
+        if X != Y and any(width is not None for width in ranges):
             raise ValueError(
                 "ranges of numbers are needed to compare two tables: call "
                 'krein.Kernel("gower").fit(training_table) (estimators do), or give '
                 "ranges=[...] with one entry per column, None for categories"
             )
-        return found
     try:
         widths = [None if width is None else float(width) for width in ranges]
     except (TypeError, ValueError):
@@ -120,15 +114,12 @@ def _settled_ranges(ranges: Any, X: list[Row], Y: list[Row]) -> Ranges:
 
 def _column_similarity(x: Sequence, y: Sequence, width: float | None) -> np.ndarray:
     """Similarities of the entries of one column; NaN where one is missing."""
+    both = [*x, *y]
     if width is None:
         codes: dict[str | None, float] = {None: np.nan}
-        a, b = (
-            np.array([codes.setdefault(_as_text(v), len(codes)) for v in values])
-            for values in (x, y)
-        )
-    else:
-        a, b = (np.array(values, dtype=float) for values in (x, y))
-    apart = np.abs(a[:, None] - b[None, :])
+        both = [codes.setdefault(_as_text(value), len(codes)) for value in both]
+    numbers = np.array(both, dtype=float)
+    apart = np.abs(numbers[: len(x), None] - numbers[None, len(x) :])
     if not width:  # equal or not: categories, and numbers that are all the same
         return np.where(np.isnan(apart), np.nan, apart == 0)
     return np.maximum(0.0, 1.0 - apart / width)

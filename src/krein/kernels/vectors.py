@@ -27,7 +27,7 @@ def _same_or(X: Any, Y: Any) -> Any:
     BLAS multiplies a matrix with itself by another routine than with a copy, and
     scikit-learn sets the diagonal of distances for the same object only.
     """
-    if Y is None or Y is X:
+    if Y is None or Y is X or scipy.sparse.issparse(X) or scipy.sparse.issparse(Y):
         return Y
     return X if same_items(np.asarray(X), np.asarray(Y)) else Y
 
@@ -288,10 +288,8 @@ def tanimoto_kernel(X, Y=None):
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
-    sparse = scipy.sparse.issparse(X) or scipy.sparse.issparse(Y)
-    X, Y = pairwise.check_pairwise_arrays(
-        X, Y if sparse else _same_or(X, Y), dtype=np.float64, accept_sparse="csr"
-    )
+    how: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr"}
+    X, Y = pairwise.check_pairwise_arrays(X, _same_or(X, Y), **how)
     K = np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
     squares_X, squares_Y = (row_norms(part, squared=True) for part in (X, Y))
     union = squares_X[:, None] + squares_Y[None, :] - K
