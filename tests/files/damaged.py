@@ -66,6 +66,16 @@ def _market(rng):
     return handle.getvalue()
 
 
+def _matlab(rng):
+    K = _matrix(rng)
+    handle = io.BytesIO()
+    variables = {"K": scipy.sparse.csc_array(K) if rng.integers(2) else K}
+    if rng.integers(2):
+        variables["names"] = np.array([f"n{i}" for i in range(len(K))], dtype=object)
+    scipy.io.savemat(handle, variables, do_compression=bool(rng.integers(2)))
+    return handle.getvalue()
+
+
 def _text(text):
     return lambda rng: text.encode()
 
@@ -81,6 +91,7 @@ KINDS = {
     "npz": ("K.npz", _krein(".npz"), read_matrix),
     "phylip": ("K.phy", _text("2\nann 0 1.5\nbob 1.5 0\n"), read_matrix),
     "mtx": ("K.mtx", _market, read_matrix),
+    "mat": ("K.mat", _matlab, read_matrix),
     "pairs": ("hits.m8", _text(_BLAST * 2 + "x y 3\n"), read_matrix),
     "gzip": ("K.csv.gz", lambda rng: gzip.compress(_table(rng)), read_matrix),
     "fasta": ("s.fasta", _text(">a b\nACGT\n>c\nAC\nGT*\n"), read_items),

@@ -1,8 +1,9 @@
-"""Matrix Market and numpy files: against SciPy, and when they are damaged."""
+"""Matrix Market, MATLAB and numpy files: against SciPy, and when they are damaged."""
 
 import gzip
 import io
 import os
+import struct
 import subprocess
 import sys
 
@@ -63,11 +64,76 @@ def test_damaged_matrix_market(write, text, message):
         read_matrix(write("a.mtx", f"%%MatrixMarket matrix {text}"))
 
 
+# ----------------------------------------------------------------------------- MATLAB
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u8", "?"])
+def test_matlab_equals_scipy(tmp_path, rng, packed, dtype):
+    A = (100 * rng.random((4, 5))).astype(dtype)
+    path = tmp_path / "K.mat"
+    scipy.io.savemat(path, {"K": A, "note": "ä text"}, do_compression=packed)
+    read = read_matrix(path)
+    np.testing.assert_array_equal(read.data, scipy.io.loadmat(path)["K"])
+    np.testing.assert_array_equal(read.data, A)
+
+
+def test_matlab_sparse_cells_and_other_variables(tmp_path, rng):
+    A = rng.random((5, 5)) * (rng.random((5, 5)) > 0.5)
+    names = np.array(["a", "bb", "ü", "日本", "x" * 40], dtype=object)
+    path = tmp_path / "K.mat"
+    variables = {
+        "K": scipy.sparse.csc_array(A),
+        "names": names,
+        "y": [1, 0, 1, 0, 1],
+        "s": {"field": 1},
+        "empty": np.zeros((0, 0)),
+        "cube": np.ones((2, 2, 2)),
+        "names2": np.array(["ab", "c"]),
+    }
+    scipy.io.savemat(path, variables)
+    read = read_matrix(path)
+    np.testing.assert_array_equal(read.data, A)
+    assert read.names == names.tolist()
+    assert read.target.tolist() == [1, 0, 1, 0, 1]
+    scipy.io.savemat(path, {"K": A + 1j})
+    with pytest.raises(FormatError, match="complex128"):
+        read_matrix(path)
+
+
+def test_matlab_of_other_versions_is_named(tmp_path, write):
+    scipy.io.savemat(tmp_path / "K.mat", {"K": np.eye(2)}, format="4")
+    with pytest.raises(FormatError, match="save it with -v7"):
+        read_matrix(tmp_path / "K.mat")
+    head = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
+    for content in (head, b"\x89HDF\r\n\x1a\n"):
+        with pytest.raises(FormatError, match=r"7\.3 \(HDF5\) file; save it with -v7"):
+            read_matrix(write("K.mat", content))
+
+
+def test_big_endian_matlab(write):
+    def element(kind, data):
+        tag = struct.pack(">II", kind, len(data))
+        return tag + data.ljust(-(-len(data) // 8) * 8, b"\0")
+
+    parts = [
+        element(6, struct.pack(">II", 6, 0)),
+        element(5, struct.pack(">ii", 2, 1)),
+        element(1, b"K"),
+        element(9, struct.pack(">dd", 1.5, -2.0)),
+    ]
+    head = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI"
+    read = read_matrix(write("K.mat", head + element(14, b"".join(parts))))
+    assert read.data.tolist() == [[1.5], [-2.0]]
+
+
 # ------------------------------------------------------------------------------ memory
 
 
 def _bombs():
     """Small files that hold 60 to 100 MB."""
+    mat = io.BytesIO()
+    scipy.io.savemat(mat, {"K": np.zeros((3000, 3000))}, do_compression=True)
     npz = io.BytesIO()
     np.savez_compressed(npz, K=np.zeros((3000, 3000)))
     row = b",".join([b"0"] * 3000) + b"\n"
@@ -78,6 +144,7 @@ def _bombs():
     yield "s.txt.gz", gzip.compress(b"a\n" * 5_000_000), read_items
     yield "l.csv.gz", gzip.compress(b"a\n" * 5_000_000), read_labels
     yield "s.tsv.gz", gzip.compress(row.replace(b",", b"\t") * 3000), read_items
+    yield "K.mat", mat.getvalue(), read_matrix
     yield "K.npz", npz.getvalue(), read_matrix
     yield "K.phy", b"9000\n" + b"a\n" * 9001, read_matrix
     yield (

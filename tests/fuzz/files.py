@@ -42,6 +42,13 @@ def _market(rng, folder):
     return path, krein.read_matrix
 
 
+def _matlab(rng, folder):
+    path = folder / "matrix.mat"
+    compressed = bool(rng.integers(2))
+    scipy.io.savemat(path, {"K": _matrix(rng)}, do_compression=compressed)
+    return path, krein.read_matrix
+
+
 def _text(name, text, read):
     def write(rng, folder):
         path = folder / name
@@ -72,6 +79,7 @@ KINDS = {
     ".npz": _matrix_file(".npz"),
     ".npy": _matrix_file(".npy"),
     ".mtx": _market,
+    ".mat": _matlab,
     "fasta": _text("items.fasta", FASTA, krein.read_items),
     "labels": _text("labels.csv", LABELS, krein.read_labels),
     "hits": _text("hits.tsv", HITS, lambda path: krein.read_hits(path)),

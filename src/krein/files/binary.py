@@ -1,31 +1,49 @@
-"""Binary arrays: .npy and .npz, and the choice among several arrays.
+"""Binary arrays: .npy, .npz and .mat, and the choice among several arrays.
 
 A header of 128 bytes can declare any size: it is compared with the file and with the
 free memory before anything is allocated. Nothing is unpickled. In a .npy file names
 follow the matrix as a second array (and those of the columns as a third): `numpy.load`
 reads the matrix alone, whoever saves it anew drops the names.
+
+MATLAB files (5 to 7.2; Octave writes them too) are not read by SciPy, whose reader can
+end the process on a damaged file. The layout is that of "MAT-File Format" (MathWorks),
+level 5: elements of a tag (type, number of bytes) and data, padded to 8 bytes; a matrix
+is an element of elements: flags, dimensions, name, then what its class says.
 """
 
 from __future__ import annotations
 
 import math
+import struct
 import tokenize
 import warnings
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import scipy.sparse
 
-from krein.files.sources import FormatError, How, Named, require_room
+from krein.arrays import available_memory
+from krein.files.sources import FormatError, How, Named, TooLargeError, require_room
 
 _MATRIX_KEYS = ("K", "X", "S", "D", "data")
 _DAMAGED = (
     ValueError, EOFError, tokenize.TokenError, SyntaxError, TypeError, RecursionError,
     MemoryError, OverflowError, zipfile.BadZipFile, zlib.error, OSError,
 )  # fmt: skip
+
+# MATLAB: type number of an element -> numpy code; 16 to 18 are text in UTF-8, 16, 32.
+_CODES = "i1 u1 i2 u2 i4 u4 f4 f8 i8 u8 u1 u2 u4".split()
+_TYPES = dict(zip((*range(1, 8), 9, 12, 13, 16, 17, 18), _CODES, strict=True))
+_MATRIX, _PACKED, _UTF8 = 14, 15, 16
+_CELL, _CHAR, _SPARSE = 1, 4, 5
+_NUMBERS = range(6, 16)  # double, single, then integers of 8 to 64 bits
+_COMPLEX = 0x0800
+_Element = tuple[int, memoryview]
 
 
 def load_array(handle: IO[bytes], size: int) -> np.ndarray:
@@ -82,11 +100,13 @@ def read_npy(path: Path, how: How | None = None) -> Named:
             raise FormatError(path, f"cannot be read: {error}") from None
         if handle.tell() < size or any(x.dtype.kind != "U" for x in arrays[1:]):
             raise FormatError(path, "more follows behind the array; is it one file?")
-    names, columns, *_ = [*(_strings(x) for x in arrays[1:]), None, None]
+    names, columns, *_ = [*(_strings(x, path) for x in arrays[1:]), None, None]
     return Named(arrays[0], names, columns)
 
 
-def _strings(names: Any) -> list[str] | None:
+def _strings(names: Any, path: Path) -> list[str] | None:
+    if isinstance(names, list) and not all(isinstance(name, str) for name in names):
+        raise FormatError(path, "the names are not text")
     return None if names is None else [str(name) for name in np.ravel(names)]
 
 
@@ -111,6 +131,16 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise FormatError(path, f"{name} cannot be read: {error}") from None
 
 
+def read_npz(path: Path, how: How) -> Named:
+    """Read a matrix, with names and labels, from a .npz file."""
+    return _matrix_among(read_arrays(path), path, how.key)
+
+
+def read_mat(path: Path, how: How) -> Named:
+    """Read a matrix, with names and labels, from a MATLAB file."""
+    return _matrix_among(_variables(path), path, how.key)
+
+
 def read_item_arrays(path: Path, how: How) -> Named:
     """Read items, with names and labels, from a .npz file."""
     arrays = read_arrays(path)
@@ -118,12 +148,10 @@ def read_item_arrays(path: Path, how: How) -> Named:
     return replace(_array_called(key, arrays, path), columns=None)
 
 
-def read_npz(path: Path, how: How) -> Named:
-    """Read a matrix, with names and labels beside it, from a .npz file."""
-    arrays, key = read_arrays(path), how.key
+def _matrix_among(arrays: dict[str, Any], path: Path, key: str | None) -> Named:
+    """Choose the matrix among several arrays, with names and labels beside it."""
     if key is None:
-        two = {name: array for name, array in arrays.items() if array.ndim == 2}
-        numeric = [name for name, array in two.items() if array.dtype.kind in "biufc"]
+        numeric = [name for name, array in arrays.items() if _is_matrix(array)]
         likely = [name for name in _MATRIX_KEYS if name in numeric] or numeric
         if not likely or (len(likely) > 1 and likely[0] not in _MATRIX_KEYS):
             found = ", ".join(sorted(arrays)) or "nothing"
@@ -137,10 +165,115 @@ def read_npz(path: Path, how: How) -> Named:
     return replace(read, target=target, notes=[note])
 
 
+def _is_matrix(array: Any) -> bool:
+    return getattr(array, "ndim", 0) == 2 and array.dtype.kind in "biufc"
+
+
 def _array_called(key: str, arrays: dict[str, Any], path: Path) -> Named:
     """Return an array by its name, with the names and labels that stand beside it."""
     if key not in arrays:
         has = f"has no array {key!r}; it has {', '.join(sorted(arrays))}"
         raise FormatError(path, has)
-    names, columns = (_strings(arrays.get(part)) for part in ("names", "columns"))
+    names, columns = (_strings(arrays.get(part), path) for part in ("names", "columns"))
     return Named(arrays[key], names, columns, arrays.get("y"))
+
+
+def _variables(path: Path) -> dict[str, Any]:
+    """Return the variables of a MATLAB file: arrays of numbers, text, lists of text."""
+    require_room(path.stat().st_size, path, "Save it in parts.")
+    content = memoryview(path.read_bytes())
+    head = bytes(content[:128])
+    order = {b"IM": "<", b"MI": ">"}.get(head[126:128], "")
+    if head[:4] == b"\x89HDF" or (order and head[125 if order == "<" else 124] == 2):
+        raise FormatError(path, "is a MATLAB 7.3 (HDF5) file; save it with -v7")
+    try:
+        if not order:
+            raise ValueError("expected MATLAB 5; save it with -v7")
+        return dict(_unpacked(content[128:], order, path))
+    except FormatError:
+        raise
+    except (*_DAMAGED, struct.error, LookupError) as error:
+        raise FormatError(path, f"the .mat file cannot be read: {error}") from None
+
+
+def _unpacked(content: memoryview, order: str, path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield names and values; what is packed is unpacked as far as memory goes."""
+    left = available_memory() or 2**62
+    for kind, data in _elements(content, order):
+        if kind == _PACKED:
+            worker = zlib.decompressobj()
+            plain = worker.decompress(data, left)
+            left -= len(plain)
+            if worker.unconsumed_tail or left <= 0:
+                raise TooLargeError(path, "it does not fit into the memory, unpacked")
+            kind, data = next(_elements(memoryview(plain), order), (0, data))
+        if kind != _MATRIX:
+            raise ValueError(f"an element of type {kind} where a matrix is expected")
+        yield _variable(data, order, path)
+
+
+def _elements(data: memoryview, order: str) -> Iterator[_Element]:
+    """Yield type and data of each element."""
+    position = 0
+    while position < len(data):
+        kind, size = struct.unpack_from(f"{order}II", data, position)
+        start, step = position + 8, size if kind == _PACKED else -(-size // 8) * 8
+        if kind >> 16:  # a small element: type, size and data in 8 bytes
+            kind, size = kind & 0xFFFF, kind >> 16
+            start, step = position + 4, 4
+        if size > min(step, len(data) - start):
+            raise ValueError("it ends inside an element; is it complete?")
+        yield kind, data[start : start + size]
+        position = start + step
+
+
+def _numbers(element: _Element, order: str) -> np.ndarray:
+    kind, data = element
+    return np.frombuffer(data, np.dtype(order + _TYPES[kind]))
+
+
+def _variable(data: memoryview, order: str, path: Path) -> tuple[str, Any]:
+    """Return name and value of a matrix; None for kinds without numbers or text."""
+    head, sizes, (_, title), *parts = _elements(data, order)
+    flags = int(_numbers(head, order)[0])
+    shape = tuple(map(int, _numbers(sizes, order)))
+    kind = flags & 0xFF
+    value: Any = None
+    if min(shape) < 0:
+        raise ValueError(f"a matrix of shape {shape}")
+    if kind == _CELL:
+        value = [_variable(part, order, path)[1] for _, part in parts]
+    elif flags & _COMPLEX:
+        value = np.zeros((1, 1), dtype=complex)  # to be refused if it is wanted
+    elif kind == _SPARSE:
+        value = _sparse([_numbers(part, order) for part in parts], shape, path)
+    elif kind == _CHAR:
+        value = _text(parts[0], order, shape)
+    elif kind in _NUMBERS:
+        numbers = _numbers(parts[0], order)
+        require_room(8 * numbers.size, path, "Save it in parts.")
+        value = numbers.astype(np.float64).reshape(shape, order="F")
+    return bytes(title).decode("latin-1"), value
+
+
+def _text(element: _Element, order: str, shape: tuple[int, ...]) -> list[str] | str:
+    """One string per row of a character matrix; a string for one row."""
+    if element[0] == _UTF8:
+        letters = list(bytes(element[1]).decode())
+    else:
+        letters = [chr(code) for code in _numbers(element, order)]
+    table = np.array(letters, dtype=np.str_).reshape(shape, order="F")
+    lines = ["".join(row) for row in table.reshape(shape[0], -1)] if letters else [""]
+    return lines[0] if len(lines) == 1 else [line.rstrip() for line in lines]
+
+
+def _sparse(parts: list[np.ndarray], shape: tuple[int, ...], path: Path) -> np.ndarray:
+    rows, starts, values = parts
+    rows, starts = (x.astype(np.int64, casting="safe") for x in (rows, starts))
+    filled = slice(max(0, int(starts[-1])))
+    n, m = shape
+    packed = (values[filled].astype(np.float64), rows[filled], starts)
+    matrix = scipy.sparse.csc_array(packed, shape=(n, m))
+    matrix.check_format(full_check=True)
+    require_room(8 * n * m, path, "Take fewer items.")
+    return matrix.toarray()

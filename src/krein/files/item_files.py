@@ -130,6 +130,8 @@ def read_ts(path: Path, how: How | None = None) -> Named:
             break
         if not word.startswith("@"):
             raise place.error("expected a line that begins with @")
+        if word == "@attribute":
+            raise place.error("this is an .arff file; scipy.io.arff.loadarff reads it")
         if word == "@timestamps" and rest[:1] == ["true"]:
             raise place.error("series with time stamps are not supported")
         if word == "@classlabel":

@@ -69,6 +69,7 @@ _FASTA, _PAIRS = ".fasta .fa .faa .fna", ".m8 .blast .b6 .pairs"
 FORMATS = (
     Format("npy", ".npy", binary.read_npy, binary.read_npy, (b"\x93NUMPY",)),
     Format("npz", ".npz", binary.read_npz, binary.read_item_arrays, (b"PK\x03\x04",)),
+    Format("mat", ".mat", binary.read_mat, None, (b"MATLAB 5.0 MAT-", b"\x89HDF")),
     Format("mtx", ".mtx", square.read_matrix_market, None, (b"%%MatrixMarket",)),
     Format("fasta", _FASTA, None, items.read_fasta, (b">",), "strings"),
     Format("ts", ".ts", None, items.read_ts, _is_ts, "series"),
@@ -79,13 +80,6 @@ FORMATS = (
     Format("ucr", ".tsv", None, items.read_ucr),
     Format("lines", ".txt", None, items.read_lines),
 )
-# What other packages read.
-_ELSEWHERE = {
-    ".mat": "scipy.io.loadmat",
-    ".arff": "scipy.io.arff.loadarff",
-    ".libsvm": "sklearn.datasets.load_svmlight_file",
-    ".svmlight": "sklearn.datasets.load_svmlight_file",
-}
 
 
 def _suffixes(matrix: bool) -> dict[str, str]:
@@ -111,16 +105,16 @@ def read_matrix(
     Parameters
     ----------
     path : path-like
-        .npy, .npz, .csv, .tsv (with or without names), .phy / .dist (PHYLIP),
+        .npy, .npz, .csv, .tsv (with or without names), .phy / .dist (PHYLIP), .mat,
         .mtx (Matrix Market), .m8 / .blast / .pairs (query, subject, score); text may
         be packed by gzip. The format is recognised by content where it can be, else
         by name. ``-`` is standard input.
     format : str, optional
-        "npy", "npz", "csv", "tsv", "phylip", "mtx" or "pairs" instead.
+        "npy", "npz", "csv", "tsv", "phylip", "mat", "mtx" or "pairs" instead.
     separator : str, optional
         ``","``, ``";"``, ``"tab"`` or ``"space"`` instead of what is found.
     key : str, optional
-        Name of the array in a .npz file with several.
+        Name of the array in a .npz or .mat file with several.
     missing : float, "error" or "distance"
         For pair lists: the score of pairs that are not listed, or a refusal.
         ``"distance"`` refuses too, but items are at distance 0 from themselves.
@@ -258,11 +252,9 @@ def choose_format(path: Path, format: str | None, *, matrix: bool) -> Format:
             raise ValueError(f"format must be one of {names}, got {format!r}")
         return by_name[format]
     suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
-    suffix = suffixes[-1] if suffixes else ""
-    if suffix in _ELSEWHERE:
-        other = f"is read by {_ELSEWHERE[suffix]}; krein reads numbers and text"
-        raise FormatError(path, f"{other}, as krein.write_matrix writes them")
-    name = known.get(suffix)
+    if {".libsvm", ".svmlight"}.intersection(suffixes):
+        raise FormatError(path, "is read by sklearn.datasets.load_svmlight_file")
+    name = known.get(suffixes[-1] if suffixes else "")
     found = _by_content(sources.file_head(path))
     if found is None or (found.name in ("pairs", "phylip") and not matrix):
         return by_name[name or _text_or_unknown(path, matrix)]
