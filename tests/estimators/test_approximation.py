@@ -96,7 +96,8 @@ def test_interior_point_agrees_with_libsvm(C, rng):
     y = np.where(F[:, 0] + rng.standard_normal(150) > 0, 1.0, -1.0)
     domain = BalancedBox(C * rng.uniform(0.5, 2.0, 150), y)
     reference, b_reference = svm_dual(F @ F.T, domain, tol=1e-10)
-    result, w, b = linear_svm(DenseTiles(F), domain, tol=1e-12)
+    result, b = linear_svm(DenseTiles(F), domain, tol=1e-12)
+    w = result.info["w"]
     assert result.value == pytest.approx(reference.value, rel=1e-9)
     assert domain.contains(result.x, tol=1e-9)
     np.testing.assert_allclose(
@@ -127,7 +128,8 @@ def test_interior_point_certificate_is_a_bound(rng):
     domain = BalancedBox(np.full(400, 1.0), y)
     best, *_ = linear_svm(DenseTiles(F), domain, tol=1e-11)
     for steps in (3, 6, 9):
-        rough, w, b = linear_svm(DenseTiles(F), domain, tol=1e-11, max_iter=steps)
+        rough, b = linear_svm(DenseTiles(F), domain, tol=1e-11, max_iter=steps)
+        w = rough.info["w"]
         hinge = np.maximum(0.0, 1.0 - y * (F @ w + b)).sum()
         primal = 0.5 * w @ w + hinge
         assert rough.value - 1e-9 <= best.value <= primal + 1e-9

@@ -29,7 +29,7 @@ from krein.estimators._search import (
 )
 from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import FittedRows, Row, Training
-from krein.methods import Method, as_method, power
+from krein.methods import METHODS, Method, as_method, power
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel, by_spectrum
 from krein.store.state import RESULTS, Fitted, State
@@ -328,18 +328,12 @@ def members(
         for s, unit_C in chosen:  # from the smallest C up: beyond some nothing changes
             params, rows = fit(trained, unit_C / scale, starts)
             starts = [result.x for result in rows.results]
-            name = _by_name(settings.methods[m])
-            found[s] = {"method": name, **params, "results": rows.results}, rows
+            method = settings.methods[m]
+            # A name can be kept in files; a record of the user's cannot.
+            known = method.name in METHODS or method.name.startswith("power(")
+            named = {"method": method.name if known else method, **params}
+            found[s] = {**named, "results": rows.results}, rows
     return [found[s] for s in best]
-
-
-def _by_name(method: Method) -> str | Method:
-    """The name of a method where it stands for it: a name can be kept in files."""
-    try:
-        as_method(method.name)
-    except ValueError:
-        return method
-    return method.name
 
 
 def mean_rows(models: Sequence[FittedRows]) -> FittedRows:

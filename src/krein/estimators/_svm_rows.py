@@ -23,9 +23,6 @@ from krein.machines.svm_dual import SVMDual, svm_path
 from krein.result import Result
 from krein.similarity.treated import TreatedKernel
 
-# The interior-point method stops by the relative gap, LIBSVM by the violation of the
-# KKT conditions; decision values err like the root of the gap at worst.
-_GAP_PER_VIOLATION = 1e-2
 # Up to this many items a sparse kernel is formed and solved to rounding, so that
 # results do not depend on whether the similarity was given as a sparse array.
 _DENSE_ITEMS = 2000
@@ -166,17 +163,7 @@ def _solver(
     if trained.features is None or trained.ready is not None:
         problem = SVMDual.classification(trained.kernel(), domain, psd=trained.psd)
         return partial(solve_dual, problem, **options)
-    return partial(_on_features, trained.features, domain)
-
-
-def _on_features(
-    features: Any, domain: BalancedBox, *, tol: float, max_iter: int
-) -> tuple[Result, float]:
-    gap = tol * _GAP_PER_VIOLATION
-    result, _, intercept = linear_svm(features, domain, tol=gap, max_iter=max_iter)
-    if result.certificate.relative <= tol:  # rounding may leave no more
-        result = replace(result, status="converged")
-    return result, intercept
+    return partial(linear_svm, trained.features, domain)
 
 
 def solved_row(

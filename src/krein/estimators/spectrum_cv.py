@@ -172,7 +172,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         spectrum = training.K.spectrum(training.weight)
         signs = np.column_stack(list(target.signs()))
         settings = self._settings(spectrum, signs, screen, groups)
-        path = partial(_classification_path, pairs=self.multi_class == "ovo")
+        path = partial(loose_machines, pairs=self.multi_class == "ovo")
         values = self._out_of_fold(path, settings, training, target, folds)
         tests = [test for _, test in folds]
         by_class = [[self.class_values(v, target.n) for v in part] for part in values]
@@ -219,13 +219,6 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         """
         values = self.class_values(self._decision_rows(X), self.classes_.size)
         return probabilities(values, self.temperature_)
-
-
-def _classification_path(
-    K: Array, target: Classes, Cs: Array, weight: Array | None, *, pairs: bool
-) -> tuple[Array, Array]:
-    """Machines of all rows and C."""
-    return loose_machines(K, target, Cs, weight, pairs)
 
 
 @declares_parameters
