@@ -26,6 +26,7 @@ import krein
 from krein.arrays import Array
 from krein.comparison.yardsticks import MeanOfNearest
 from krein.estimators.hits import HitSimilarity
+from krein.words import seconds_in_words
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class Column:
     title : str
         Its name for people.
     format : str
-        How a value is shown.
+        How a value is shown; "seconds": in words.
     scoring : str
         Name as a `scoring`, where larger is always better; "" if it is no score.
     shown : bool
@@ -154,6 +155,8 @@ class Column:
 
     def show(self, row: Mapping[str, Any]) -> str:
         """The value of this column as people read it."""
+        if self.format == "seconds":
+            return seconds_in_words(row[self.key])
         return format(row[self.key], self.format)
 
     @property
@@ -171,9 +174,9 @@ class Column:
 
 _BESIDE = (
     Column("p_value", "p", ".2g"),
-    Column("fit_seconds", "fit s", ".2g"),
-    Column("predict_seconds", "predict s", ".2g"),
-    Column("search_seconds", "search s", ".2g", shown=False),
+    Column("fit_seconds", "fit", "seconds"),
+    Column("predict_seconds", "predict", "seconds"),
+    Column("search_seconds", "search", "seconds", shown=False),
     Column("converged", "converged", ".0%", shown=False),
 )
 COLUMNS = (

@@ -122,8 +122,7 @@ def _ranks(count: int, left: float, step: float, height: float) -> str:
 
 def interval_chart(
     rows: Sequence[dict[str, Any]],
-    score: str,
-    label: str,
+    column: Any,
     marked: str,
     levels: Sequence[tuple[str, float]] = (),
 ) -> str:
@@ -133,13 +132,14 @@ def interval_chart(
     ----------
     rows : sequence of dict
         Of `Comparison.table`.
-    score, label : str
-        Key of the score and what to call it.
+    column : Column
+        The score.
     marked : str
         The recommended method.
     levels : sequence of (str, float)
         Scores that cost nothing, drawn as lines: chance, the largest class.
     """
+    score, label = column.key, column.title
     # Long names leave half to the chart.
     left = min(_LETTER * max(len(row["title"]) for row in rows) + 8.0, 0.5 * _WIDTH)
     right, line = _WIDTH - 58.0, 26.0
@@ -305,7 +305,7 @@ def _colour_range(means: Array) -> tuple[float, float]:
     return (low, high) if high > low else (low, low + (abs(low) or 1.0))
 
 
-def heat_chart(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
+def heat_chart(heat: dict[str, Any], labels: Sequence[str]) -> str:
     """The heat map with the names of the classes at its edges."""
     lines = "".join(
         f'<i style="left:{100 * b:.2f}%;top:0;width:1px;height:100%"></i>'
@@ -314,14 +314,13 @@ def heat_chart(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
     )
     ends = [0.0, *heat["boundaries"], 1.0]
     names = ""
-    for c, start, end in zip(classes, ends, ends[1:], strict=False):
+    for label, start, end in zip(labels, ends, ends[1:], strict=False):
         if end - start >= 0.04:  # else there is no room
             place = f"{100 * start:.2f}%;{{}}:{100 * (end - start):.2f}%"
-            text = escape(c["label"])
+            text = escape(label)
             names += f'<b class="row" style="top:{place.format("height")}">{text}</b>'
             names += f'<b class="col" style="left:{place.format("width")}">{text}</b>'
-    order = ", ".join(c["label"] for c in classes)
-    alt = f"Similarities as colours, items ordered by class: {order}"
+    alt = f"Similarities as colours, items ordered by class: {', '.join(labels)}"
     return (
         f'<figure><div class="heat"><img alt="{escape(alt)}" '
         f'src="{heat_png(heat["cells"])}">{lines}{names}</div>'

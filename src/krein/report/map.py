@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import krein
 from krein.report.charts import legend, scatter, spectrum_chart
 from krein.report.render import facts_table, fill, page
 
@@ -46,8 +45,8 @@ def render_map(found: dict[str, Any]) -> str:
     }
     texts = {"hidden_items": hidden, "below": below}
     body = fill("map.html", found | texts, **parts)
-    title, footer = f"krein: {found['title']}", f"Made by krein {krein.__version__}."
-    return page({**found, "title": title, "intro": intro, "footer": footer}, body)
+    title = f"krein: {found['title']}"
+    return page(body, title=title, headline=found["finding"], intro=intro)
 
 
 def map_chart(items: list[dict[str, Any]], labels: list[str], shares: Any) -> str:
