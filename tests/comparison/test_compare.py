@@ -28,7 +28,6 @@ from krein.comparison.methods import (
     SCORES,
     Method,
     select_methods,
-    shown_columns,
 )
 from krein.comparison.problem import Problem, outer_splits
 from krein.comparison.recommendation import (
@@ -247,7 +246,7 @@ def test_on_a_definite_similarity_nothing_is_treated(rng):
     scores = {"svc": plain, "clip": plain, "average": plain + 0.01 * noise}
     found = made_up(scores, smallest=0.0).recommendation
     assert found.method == "average"
-    assert "nothing to fix, and SVM on raw matrix is right as well" in found.text
+    assert found.text.endswith("there is nothing to fix.")
     del scores["average"]
     found = made_up(scores, smallest=0.0).recommendation
     assert found.method == "svc"
@@ -256,7 +255,7 @@ def test_on_a_definite_similarity_nothing_is_treated(rng):
     better = {**scores, "features": plain + 0.06 + 0.1 * noise}
     found = made_up(better, smallest=0.0).recommendation
     assert found.method == "features"
-    assert "the gain over SVM on raw matrix has other reasons" in found.text
+    assert found.text.endswith("there is nothing to fix.")
 
 
 def test_every_table_has_the_columns_that_are_described(rng):
@@ -268,9 +267,9 @@ def test_every_table_has_the_columns_that_are_described(rng):
     assert keys <= set(comparison.to_frame().columns)
     first = comparison.table()[0]
     lines = str(comparison).splitlines()
-    for column in shown_columns(5):
+    for column in comparison.columns:
         assert column.title in lines[0]
-        assert column.show(first) in lines[1].split()
+        assert f" {column.show(first)} " in f"{lines[1]} "
 
 
 def test_a_clear_winner_is_named(rng):

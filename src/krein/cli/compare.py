@@ -13,7 +13,7 @@ from krein import diagnose
 from krein.cli import Options, console, learning, repeated
 from krein.cli.console import TWINS, Inputs, check_output, print_note, print_table
 from krein.cli.fit import save_fitted
-from krein.comparison.methods import TASKS, shown_columns
+from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem
 from krein.comparison.run import KernelComparison, compare_problem
 from krein.diagnostics.diagnosis import find_in
@@ -195,6 +195,7 @@ def _account(several: Any, comparison: Any, args: Options) -> dict[str, Any]:
         "useful": comparison.recommendation.useful,
         "recommendation": several.recommendation.text,
         "table": several.table(),
+        "columns": [column.key for column in comparison.columns],
         "failed": failed,
     }
 
@@ -235,9 +236,8 @@ def show_compare(payload: dict[str, Any], args: Options) -> None:
     """Print alerts, the recommendation and the table."""
     console.print_alerts(payload["findings"])
     print(payload["recommendation"])
-    columns = shown_columns(
-        payload["splits"], TASKS[payload["task"]].columns, by_items=payload["by_items"]
-    )
+    columns = TASKS[payload["task"]].columns
+    columns = tuple(c for c in columns if c.key in payload["columns"])
     first = ["kernel", "method"] if len(payload["kernels"]) > 1 else ["method"]
     head = [*first, *(column.title for column in columns)]
     rows = [

@@ -12,10 +12,9 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array
-from krein.comparison import methods as known
 from krein.comparison import recommendation as measures
 from krein.comparison.evaluation import fit_method
-from krein.comparison.methods import TASKS, Column, Method
+from krein.comparison.methods import FEWEST_SPLITS, TASKS, Column, Method
 from krein.comparison.problem import Problem, Split
 from krein.comparison.recommendation import Recommendation, free_scores, recommend
 from krein.words import import_optional
@@ -86,7 +85,14 @@ class Comparison:
     @property
     def about_p(self) -> str:
         """What the p-values mean, or why there are none."""
-        return known.about_p(len(self.splits), by_items=self.by_items)
+        if not self.can_differ:
+            return "Few splits cannot prove any difference: p-values are left out."
+        units = {True: "items, paired,", False: "splits (corrected resampled t-test)"}
+        return (
+            f"p: how often the choice of {units[self.by_items]} alone would make a "
+            "difference to the best as large as this. Adjusted by Holm for the number "
+            "of methods; above 0.05 the two cannot be told apart."
+        )
 
     @property
     def of_hits(self) -> bool:
@@ -199,6 +205,11 @@ class Comparison:
         """Whether the test over items decides."""
         return self.item_scores(self.best) is not None
 
+    @property
+    def can_differ(self) -> bool:
+        """Whether p-values can be small: not over a few splits."""
+        return self.by_items or len(self.splits) >= FEWEST_SPLITS
+
     def _weights(self) -> Array:
         """What an item counts in the score."""
         if self.scoring != "balanced_accuracy":
@@ -287,8 +298,9 @@ class Comparison:
     @property
     def columns(self) -> list[Column]:
         """Columns of a table for people."""
+        hidden = () if self.can_differ else ("p_value",)
         columns = TASKS[self.task].columns
-        return known.shown_columns(len(self.splits), columns, by_items=self.by_items)
+        return [c for c in columns if c.shown and c.key not in hidden]
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by method.

@@ -196,26 +196,6 @@ FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
 SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
 
 
-def shown_columns(
-    n_splits: int, columns: tuple[Column, ...] = COLUMNS, *, by_items: bool = False
-) -> list[Column]:
-    """Columns of a table for people; p-values only where they can be small."""
-    hidden = not by_items and n_splits < FEWEST_SPLITS
-    return [c for c in columns if c.shown and not (hidden and c.key == "p_value")]
-
-
-def about_p(n_splits: int, *, by_items: bool) -> str:
-    """What the p-values of a table mean, or why there are none."""
-    if not by_items and n_splits < FEWEST_SPLITS:
-        return "With so few splits no difference can be proven: p-values are left out."
-    unit = "items, paired," if by_items else "splits (corrected resampled t-test)"
-    return (
-        f"p: how often the choice of {unit} alone would make a difference to the best "
-        "as large as this. Adjusted by Holm for the number of methods; above 0.05 the "
-        "two cannot be told apart."
-    )
-
-
 @dataclass(frozen=True)
 class Task:
     """What can be learnt: its methods by name, and the columns of its tables."""
