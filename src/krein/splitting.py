@@ -130,30 +130,6 @@ def similarity_groups(K: Any, threshold: float) -> np.ndarray:
     return connected_components(near, directed=False)[1]
 
 
-def check_splits(
-    splits: Any, n: int, groups: Any = None
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return pairs of positions that were given, or say what is wrong with them."""
-    found = []
-    for i, pair in enumerate(splits):
-        try:
-            train, test = (np.arange(n)[np.asarray(part)] for part in pair)
-        except (TypeError, ValueError, IndexError) as error:
-            raise ValueError(
-                f"split {i} of cv is no pair (train, test) of positions (or masks) of "
-                f"{n} items: {error}"
-            ) from None
-        unit = np.arange(n) if groups is None else groups
-        if np.intersect1d(unit[train], unit[test]).size:
-            what = "items" if groups is None else "items of a group"
-            raise ValueError(
-                f"split {i} of cv has {what} both to train and to test on; a cv that "
-                "keeps groups together is sklearn.model_selection.StratifiedGroupKFold"
-            )
-        found.append((train, test))
-    return found
-
-
 def duplicate_groups(K: Array) -> np.ndarray:
     """Group number of each item; equal rows (to nine digits) are one group."""
     scale = float(np.abs(K).max()) or 1.0

@@ -21,6 +21,7 @@ from krein.report.charts import (
     heat_map,
     heat_png,
     interval_chart,
+    scatter_chart,
     spectrum_chart,
     ticks,
 )
@@ -51,35 +52,35 @@ def test_heat_map_keeps_block_means(rng):
     K = rng.standard_normal((300, 300))
     K = K + K.T
     codes = np.repeat([0, 1, 2], 100)
-    heat = heat_map(K, codes)
-    assert np.shape(heat["cells"]) == (160, 160)
-    assert heat["boundaries"] == pytest.approx([1 / 3, 2 / 3])
-    small = heat_map(np.diag([1.0, -1.0, 1.0]), np.array([0, 0, 1]))
-    assert sorted(np.diag(small["cells"]).tolist()) == [-100, 100, 100]
+    cells, _, boundaries = heat_map(K, codes)
+    assert cells.shape == (160, 160)
+    assert boundaries == pytest.approx([1 / 3, 2 / 3])
+    cells, _, _ = heat_map(np.diag([1.0, -1.0, 1.0]), np.array([0, 0, 1]))
+    assert sorted(np.diag(cells).tolist()) == [-100, 100, 100]
 
 
 def test_embedding_agrees_with_the_transformer(with_spectrum):
     K = with_spectrum([5.0, 3.0, 1.0, 0.0, -2.0, -0.1])
-    found = embedding(Spectrum.exact(K), np.zeros(6, dtype=int), list("abcdef"))
-    assert found["signature"] == [1, -1]
-    assert found["eigenvalues"] == pytest.approx([5.0, -2.0])
+    eigenvalues, points = embedding(Spectrum.exact(K))
+    assert eigenvalues == pytest.approx([5.0, -2.0])
     transformer = PseudoEuclideanEmbedding().fit(K)
     expected = transformer.transform(K)
     column = int(np.argmin(transformer.eigenvalues_))
     for i, j in ((0, 0), (1, column)):
-        ours = np.array(found["points"])[:, i]
+        ours = points[:, i]
         assert abs(ours @ expected[:, j]) == pytest.approx(ours @ ours, abs=1e-4)
 
 
-def test_large_embeddings_are_thinned():
-    spectrum = Spectrum(np.array([1.0, 2.0]), np.ones((2000, 2)) / 2000**0.5)
-    found = embedding(spectrum, np.zeros(2000, dtype=int), list(map(str, range(2000))))
-    assert len(found["points"]) == 1500
-    assert found["hidden"] == 500
+def test_large_embeddings_are_thinned(rng):
+    codes, names = np.zeros(2000, dtype=int), list(map(str, range(2000)))
+    values, points = np.array([2.0, -1.0]), rng.standard_normal((2000, 2))
+    chart = scatter_chart(values, points, codes, names, ["all"])
+    assert chart.count("<use") == 1500
+    assert "1500 items" in chart
 
 
 def test_png_holds_the_cells():
-    cells = [[-100, 0], [50, 100]]
+    cells = np.array([[-100, 0], [50, 100]])
     kind, _, content = heat_png(cells).partition(",")
     assert kind == "data:image/png;base64"
     raw = b64decode(content)
@@ -213,12 +214,10 @@ def test_p_values_are_left_out_where_they_cannot_be_small(comparison):
 
 def test_heat_map_uses_all_its_colours(rng):
     K = 0.9 + 0.1 * rng.random((40, 40))
-    cells = np.array(heat_map(K + K.T, np.repeat([0, 1], 20))["cells"])
+    cells, _, _ = heat_map(K + K.T, np.repeat([0, 1], 20))
     assert cells.min() == 0
     assert cells.max() == 100
-    signed = np.array(
-        heat_map(rng.standard_normal((40, 40)), np.zeros(40, int))["cells"]
-    )
+    signed, _, _ = heat_map(rng.standard_normal((40, 40)), np.zeros(40, int))
     assert signed.min() == -100
     assert signed.max() == 100
 
@@ -292,7 +291,7 @@ def test_the_spectrum_has_ranks(found):
 
 
 def test_class_names_stand_at_the_heat_map(found):
-    text = heat_chart(heat_map(found.K, found.codes), found.labels)
+    text = heat_chart(found.K, found.codes, found.labels)
     assert text.count('class="row"') == text.count('class="col"') == 2
 
 

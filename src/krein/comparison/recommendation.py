@@ -353,10 +353,8 @@ def score_interval(
 
 def holm(p_values: list[float]) -> list[float]:
     """Holm's step-down adjustment for several comparisons."""
-    order = np.argsort(p_values)
-    adjusted = [1.0] * len(p_values)
-    worst = 0.0
-    for rank, index in enumerate(order):
-        worst = max(worst, (len(p_values) - rank) * p_values[index])
-        adjusted[index] = min(1.0, worst)
-    return adjusted
+    order, count = np.argsort(p_values), len(p_values)
+    larger = np.maximum.accumulate((count - np.arange(count)) * np.sort(p_values))
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(larger, 1.0)
+    return adjusted.tolist()

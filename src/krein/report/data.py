@@ -177,8 +177,11 @@ def recipe(comparison: Any, source: Mapping[str, Any] | None) -> dict[str, str]:
     new, column = _new_file(source), ""
     if source.get("items"):
         column = f" --items {shlex.quote(source['items'])}"
-    fit = f"krein fit {shlex.quote(str(source['file']))} {source['options']}"
-    fit = f"{fit} --method {name}{_typed_settings(settings)} -o model.krein"
+    options = f"{source['options']} --method {name}"
+    for key, value in settings.items():
+        shown = value if isinstance(value, str) else repr(value).replace("'", '"')
+        options += f" --set {shlex.quote(f'{key}={shown}')}"
+    fit = f"krein fit {shlex.quote(str(source['file']))} {options} -o model.krein"
     shell = f"{fit}\nkrein predict model.krein {new}{column}"
     return {"python": _loaded(comparison, source, new), "shell": shell}
 
@@ -187,14 +190,6 @@ def most_chosen(comparison: Any, name: str) -> dict[str, Any]:
     """The hyperparameters that most splits chose; of equals the first."""
     seen = [record["params"] for record in comparison.of(name)]
     return max(seen, key=seen.count)
-
-
-def _typed_settings(settings: dict[str, Any]) -> str:
-    text = ""
-    for key, value in settings.items():
-        shown = value if isinstance(value, str) else repr(value).replace("'", '"')
-        text += f" --set {shlex.quote(f'{key}={shown}')}"
-    return text
 
 
 def _new_file(source: Mapping[str, Any]) -> str:

@@ -50,14 +50,7 @@ def write_demo(folder: str | Path, *, show: bool = True) -> dict[str, Any]:
         for (title, about), (K, y) in zip(said["about"].items(), matrices, strict=True)
     ]
     headline = f"{cases[0].title}: {cases[0].headline}"
-    footer = f"krein {krein.__version__}. {said['footer']}"
-    text = render(
-        cases,
-        title=said["title"],
-        headline=headline,
-        intro=said["intro"],
-        footer=footer,
-    )
+    text = render(cases, headline=headline, **said["page"])
     path = folder / "index.html"
     with atomic_write(path, overwrite=True, text=True) as file:
         file.write(text)
@@ -96,11 +89,6 @@ def _in_numbers(comparison: Any) -> str:
             f"the similarity is positive semidefinite, {raw}, and no method is "
             "clearly better. Nothing has to be done here."
         )
-    others = ", ".join(
-        f"{comparison.title(name)} on {wrong[name]:.1f} %"
-        for name in ("neighbors", "features")
-    )
-    return (
-        f"{raw}, {others}, and what krein recommends ({comparison.title(chosen)}) on "
-        f"{wrong[chosen]:.1f} %."
-    )
+    rest = ("neighbors", "features", chosen)
+    said = [f"{comparison.title(name)} on {wrong[name]:.1f} %" for name in rest]
+    return f"{raw}, {said[0]}, {said[1]}, and what krein recommends, {said[2]}."

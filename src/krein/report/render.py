@@ -11,7 +11,6 @@ from functools import cache
 from html import escape
 from importlib import resources
 from pathlib import Path
-from string import Formatter, Template
 from typing import Any
 
 import numpy as np
@@ -78,44 +77,26 @@ def render(cases: Sequence[Case], **texts: str) -> str:
     return page("\n".join(sections), contents, **(first | texts))
 
 
-def page(
-    body: str,
-    contents: str = "",
-    *,
-    title: str,
-    headline: str,
-    intro: str = "",
-    footer: str = f"Made by krein {krein.__version__}.",
-) -> str:
-    """Put HTML into the frame of a page: title, finding as headline, footer."""
-    return Template(_file("template.html")).substitute(
-        title=escape(title),
-        headline=escape(_capital(headline)),
-        intro=escape(intro),
-        footer=escape(footer),
-        style=_file("style.css"),
-        script=_file("script.js"),
-        contents=contents,
-        body=body,
-    )
+def page(body: str, contents: str = "", **texts: str) -> str:
+    """Put HTML into the frame of a page.
 
-
-class _Filled(Formatter):
-    """Puts values into a template; those that are no Html are escaped."""
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        text = format(value, format_spec)
-        return text if isinstance(value, Html) else escape(text)
-
-
-class Html(str):
-    """Text that is HTML already."""
+    Parameters
+    ----------
+    body, contents : str
+        HTML.
+    **texts
+        ``title``, ``headline`` and where there are any ``intro`` and ``footer``.
+    """
+    about = {"version": krein.__version__, "intro": "", "footer": ""} | texts
+    about["headline"] = _capital(about["headline"])
+    files = {"style": _file("style.css"), "script": _file("script.js")}
+    return fill("template.html", about, body=body, contents=contents, **files)
 
 
 def fill(name: str, texts: dict[str, Any], **html: str) -> str:
     """Return a template with texts, which are escaped, and HTML in it."""
-    parts = {key: Html(part) for key, part in html.items()}
-    return _Filled().vformat(_file(name), (), {**texts, **parts})
+    escaped = {key: escape(str(text)) for key, text in texts.items()}
+    return _file(name).format_map(escaped | html)
 
 
 def _file(name: str) -> str:
@@ -167,7 +148,7 @@ def _section(case: Case, index: int, cases: int) -> str:
         ),
         wrong=_mistakes(case),
         options="".join(_option(comparison, name) for name in ranking),
-        methods="".join(_method(comparison, name, case.labels) for name in ranking),
+        each="".join(_method(comparison, name, case.labels) for name in ranking),
         facts=facts_table(case.diagnosis.facts()),
         advice=_advice(case),
         cut_short=_cut_short(comparison),
@@ -180,17 +161,18 @@ def _pictures(case: Case) -> dict[str, str]:
     comparison, diagnosis, labels = case.comparison, case.diagnosis, case.labels
     column, chosen = comparison.deciding, comparison.recommendation.method
     edge, spectrum = diagnosis.negative_part.noise_edge, Spectrum.exact(case.K)
-    drawn = charts.embedding(spectrum, case.codes, case.names)
+    values, points = charts.embedding(spectrum)
+    hidden = max(0, len(points) - charts.POINTS)
     return {
         "scores": charts.interval_chart(
             comparison.table(), column, chosen, comparison.levels
         ),
         "spectrum_chart": charts.spectrum_chart(diagnosis.eigenvalues.tolist(), edge),
-        "heat_chart": charts.heat_chart(charts.heat_map(case.K, case.codes), labels),
+        "heat_chart": charts.heat_chart(case.K, case.codes, labels),
         "legend": charts.legend(labels),
-        "scatter": charts.scatter_chart(drawn, labels),
-        "axes": escape("{:.3g} and {:.3g}".format(*drawn["eigenvalues"])),
-        "hidden": f"{drawn['hidden']} items are not drawn." if drawn["hidden"] else "",
+        "scatter": charts.scatter_chart(values, points, case.codes, case.names, labels),
+        "axes": f"{values[0]:.3g} and {values[1]:.3g}",
+        "hidden": f"{hidden} items are not drawn." if hidden else "",
     }
 
 
@@ -203,24 +185,35 @@ def _texts(case: Case, index: int) -> dict[str, Any]:
     if edge is not None:
         band = f"; the grey band (up to {edge:.3g}) is what noise alone would fill"
     free = (f"{name} {value:.3g}" for name, value in comparison.levels)
-    sizes = np.median([(a.size, b.size) for a, b in comparison.splits], axis=0)
-    times = ("search_seconds", "fit_seconds")
-    seconds = sum(r.get(time, 0.0) for r in comparison.records for time in times)
     return {
-        "case": case,
-        "comparison": comparison,
         "index": index,
         "about_data": f"{case.about} {case.codes.size} items; {classes}.".strip(),
         "answer": _SAID.sub("", case.found.recommendation.text),
         "useful": "" if comparison.recommendation.useful else "bad",
         "free": ", ".join(free),
         "band": band,
-        "words": words()[comparison.task],
+        "label": comparison.deciding.title,
+        "about_p": comparison.about_p,
+        "positive": case.diagnosis.signature[0],
+        "negative": case.diagnosis.signature[1],
+        **words()[comparison.task],
+        **_run(comparison),
+    }
+
+
+def _run(comparison: Any) -> dict[str, Any]:
+    """Texts on what was run, and by which versions."""
+    sizes = np.median([(a.size, b.size) for a, b in comparison.splits], axis=0)
+    times = ("search_seconds", "fit_seconds")
+    seconds = sum(r.get(time, 0.0) for r in comparison.records for time in times)
+    return {
         "splits": len(comparison.splits),
-        "sizes": sizes.astype(int),
+        "train": int(sizes[0]),
+        "test": int(sizes[1]),
+        "seed": comparison.random_state,
         "kind": "random" if comparison.problem.groups is None else "grouped",
         "time": seconds_in_words(seconds),
-        "machine": machine(),
+        **machine(),
     }
 
 
