@@ -25,7 +25,7 @@ from krein.comparison.evaluation import score
 from krein.comparison.methods import (
     COLUMNS,
     METHODS,
-    SCORES,
+    TASKS,
     Method,
     select_methods,
 )
@@ -39,6 +39,8 @@ from krein.comparison.recommendation import (
 )
 from krein.estimators._training import inner_folds
 from krein.kernels import KERNELS
+
+SCORINGS = TASKS["classification"].scorings
 
 
 @pytest.fixture
@@ -139,7 +141,7 @@ def test_corrected_test_against_scipy(rng):
 
 def test_interval_and_test_agree(rng):
     difference = rng.standard_normal(12) + 0.4
-    low, high = score_interval(difference, 0.25)
+    low, high = score_interval(difference, 0.25, (-np.inf, np.inf))
     _, p = corrected_test(difference, np.zeros(12), 0.25)
     assert (low > 0 or high < 0) == (p < 0.05)
 
@@ -198,7 +200,7 @@ def made_up(scores, smallest=-1.0):
             "method": method,
             "split": s,
             "params": {},
-            "scores": {**dict.fromkeys(SCORES, 0.5), "accuracy": float(values[s])},
+            "scores": {**dict.fromkeys(SCORINGS, 0.5), "accuracy": float(values[s])},
             "fit_seconds": 0.1,
             "predict_seconds": 0.01,
             "search_seconds": 1.0,
@@ -261,7 +263,9 @@ def test_on_a_definite_similarity_nothing_is_treated(rng):
 def test_every_table_has_the_columns_that_are_described(rng):
     comparison = made_up({"svc": rng.random(10), "flip": rng.random(10)})
     keys = {column.key for column in COLUMNS}
-    intervals = {f"{column.key}_interval" for column in SCORES.values()}
+    intervals = {
+        f"{column.key}_interval" for column in comparison.score_columns.values()
+    }
     for row in comparison.table():
         assert set(row) == {"method", "title"} | keys | intervals
     assert keys <= set(comparison.to_frame().columns)

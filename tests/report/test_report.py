@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein import PseudoEuclideanEmbedding
-from krein.comparison.methods import SCORES
 from krein.comparison.recommendation import free_scores as levels
 from krein.report.charts import (
     embedding,
@@ -43,7 +42,7 @@ def test_scores_and_confusion_agree(comparison):
         counts = comparison.confusion(row["method"])
         assert counts.sum() == 60
         assert np.trace(counts) / 60 == pytest.approx(row["accuracy"], abs=0.01)
-        for key in (column.key for column in SCORES.values()):
+        for key in (column.key for column in comparison.score_columns.values()):
             low, high = row[f"{key}_interval"]
             assert low <= row[key] <= high
 

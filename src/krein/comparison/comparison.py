@@ -148,11 +148,8 @@ class Comparison:
     @cached_property
     def ranking(self) -> list[str]:
         """Completed methods, the highest mean score first; of equals the simplest."""
-        order = {
-            m: (-round(self.mean(m), 12), self.registry[m].simplicity)
-            for m in self.completed
-        }
-        return sorted(order, key=lambda m: order[m])
+        simple = {m: self.registry[m].simplicity for m in self.completed}
+        return sorted(simple, key=lambda m: (-round(self.mean(m), 12), simple[m]))
 
     @property
     def best(self) -> str:

@@ -193,7 +193,6 @@ REGRESSION = (
     *_BESIDE,
 )
 FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
-SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
 
 
 @dataclass(frozen=True)
@@ -260,7 +259,6 @@ def select_methods(
         raise ValueError("methods is empty; give names of krein.list_methods() or None")
     for name in names:
         if name not in known:
-            of = "" if task == "classification" else f" of a {task} comparison"
-            among = ", ".join(known)
-            raise ValueError(f"methods{of} must be among {among}, got {name!r}")
+            among = f"{', '.join(known)} for {task}"
+            raise ValueError(f"methods must be among {among}, got {name!r}")
     return [known[name] for name in dict.fromkeys(names)]

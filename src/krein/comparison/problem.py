@@ -240,16 +240,15 @@ def _is_classes(codes: np.ndarray) -> bool:
 
 def _single_items(codes: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
     """Items of classes that cannot be on both sides of a split, with a warning."""
-    rare = (
-        folding.rare_classes(codes, groups) if _is_classes(codes) else np.zeros(1, bool)
-    )
-    if not rare.any():
+    if not _is_classes(codes):
         return np.array([], dtype=int)
-    unit = "item" if groups is None else "group"
-    warn_user(
-        f"compare: {int(rare.sum())} of {rare.size} classes have one {unit}; they are "
-        "trained on, but no split tests them"
-    )
+    rare = folding.rare_classes(codes, groups)
+    if rare.any():
+        unit = "item" if groups is None else "group"
+        warn_user(
+            f"compare: {int(rare.sum())} of {rare.size} classes have one {unit}; they "
+            "are trained on, but no split tests them"
+        )
     return np.flatnonzero(rare[codes])
 
 
@@ -292,7 +291,7 @@ def check_splits(
     The items `single` are trained on in every split.
     """
     found, items = [], np.arange(codes.size)
-    classes = np.unique(codes) if _is_classes(codes) else []
+    classes = np.unique(codes if _is_classes(codes) else codes[:0])
     unit, what = (items, "") if groups is None else (groups, " of a group")
     for i, pair in enumerate(splits):
         try:

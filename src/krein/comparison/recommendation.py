@@ -337,9 +337,7 @@ def item_test(
 
 
 def score_interval(
-    values: Array,
-    test_share: float,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
+    values: Array, test_share: float, bounds: tuple[float, float]
 ) -> tuple[float, float]:
     """95 % interval of a mean score, with the same correction, inside bounds."""
     values = np.asarray(values, dtype=float)

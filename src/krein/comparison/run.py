@@ -107,11 +107,10 @@ def compare(
         if name not in _OF_DATA + _OF_RUN:
             near = did_you_mean(name, _OF_DATA + _OF_RUN)
             raise TypeError(f"compare has no argument {name!r}{near}")
-    settings = {name: options[name] for name in _OF_RUN if name in options}
-    settings |= {"cv": cv, "scoring": scoring, "n_jobs": n_jobs}
-    data = {name: options[name] for name in _OF_DATA if name in options}
-    data["groups"] = groups
-    data["task"] = "regression" if is_continuous(y) else "classification"
+    data = {name: options.pop(name) for name in _OF_DATA if name in options}
+    settings = options | {"cv": cv, "scoring": scoring, "n_jobs": n_jobs}
+    task = "regression" if is_continuous(y) else "classification"
+    data |= {"groups": groups, "task": task}
     params = data.get("kernel_params")
     if not isinstance(kernel, list | tuple) and not isinstance(params, list | tuple):
         return compare_problem(make_problem(X, y, kernel, **data), methods, **settings)
@@ -168,8 +167,7 @@ def compare_problem(
     )
     similarities = None if problem.conversion is not None else problem.K
     splits = outer_splits(problem.codes, cv, problem.groups, random_state, similarities)
-    how = {"scoring": scoring, "cache": cache, "n_jobs": n_jobs, "progress": progress}
-    records = _run(problem, chosen, splits, **how)
+    records = _run(problem, chosen, splits, scoring, cache, n_jobs, progress)
     names = tuple(method.name for method in chosen)
     return Comparison(
         tuple(records), names, scoring, problem, tuple(splits), random_state
@@ -183,7 +181,6 @@ def _run(
     problem: Problem,
     methods: Sequence[Method],
     splits: Sequence[Split],
-    *,
     scoring: str,
     cache: str | Path | None,
     n_jobs: int | None,
@@ -194,17 +191,17 @@ def _run(
     Those of an earlier run are taken from the cache, where there is one.
     """
     pairs = [(s, method) for s in range(len(splits)) for method in methods]
-    found: dict[tuple[int, str], Any] = {(s, m.name): None for s, m in pairs}
+    found: dict[tuple[int, str], dict[str, Any]] = {}
     if cache is not None:
         store, data = RecordStore(cache), _fingerprint(problem, scoring)
         keys = {(s, m.name): fingerprint(data, m, *splits[s]) for s, m in pairs}
-        found = {at: store.read(f"{at[1]}-{key}", key) for at, key in keys.items()}
+        kept = {at: store.read(f"{at[1]}-{key}", key) for at, key in keys.items()}
+        found = {at: record for at, record in kept.items() if record is not None}
     # One split is one task: its eigendecompositions serve all of its methods.
     missing: dict[int, list[Method]] = {}
     for s, method in pairs:
-        if found[s, method.name] is None:
+        if (s, method.name) not in found:
             missing.setdefault(s, []).append(method)
-    done = len(pairs) - sum(map(len, missing.values()))
     tasks = (
         joblib.delayed(evaluate_split)(problem, some, splits[s], scoring)
         for s, some in missing.items()
@@ -216,9 +213,8 @@ def _run(
             if cache is not None:
                 key = keys[s, method.name]
                 store.write(f"{method.name}-{key}", key, record)
-        done += len(some)
         if progress is not None:
-            progress(done, len(pairs), f"{s + 1} of {len(splits)} splits done")
+            progress(len(found), len(pairs), f"{s + 1} of {len(splits)} splits done")
     return [{**found[s, m.name], "split": s} for s, m in pairs]
 
 
@@ -302,9 +298,8 @@ class KernelComparison:
             f"against {against}."
         )
         equals = [other for other in others if p_values[other] > LEVEL]
-        text += (
-            f" These data cannot tell it from {', '.join(equals)}." if equals else ""
-        )
+        if equals:
+            text += f" These data cannot tell it from {', '.join(equals)}."
         return Recommendation(method, not equals, (kernel, *equals), text)
 
     def fit_best(self) -> Any:

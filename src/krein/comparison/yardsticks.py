@@ -28,9 +28,7 @@ _TILE = 4_000_000  # numbers of a sparse similarity that are made dense at once
 class _Yardstick(KernelClassifier):
     """What both share: no solver, so no tolerance to set."""
 
-    _fitted_state: ClassVar[State] = (
-        *(replace(part, needed=False) for part in RESULTS),
-    )
+    _fitted_state: ClassVar[State] = tuple(replace(p, needed=False) for p in RESULTS)
 
     def _probabilities(self, values: Array) -> Array:
         return sigmoid_probabilities(values, np.ones(1), np.zeros(1))

@@ -91,13 +91,12 @@ def _drawn_classes(comparison: Any) -> tuple[list[str], np.ndarray]:
 def headline(comparison: Any, kernel: str) -> str:
     """The answer in at most fifteen words: what does not fit is left to the text."""
     answer, column = comparison.recommendation, comparison.deciding
-    means = {row["method"]: row[column.key] for row in comparison.table()}
-    name, free = comparison.levels[-1]
-    mine, beside = f"{column.title} {means[answer.method]:.3f}", f"{name} {free:.3f}"
+    mine, (name, free) = comparison.shown(answer.method), comparison.levels[-1]
+    mine, beside = f"{column.title} {mine}", f"{name} {free:.3f}"
     if not answer.useful:
         return f"Nothing was learnt: {mine}, {beside}"
-    if "svc" in means and answer.method != "svc":
-        beside = f"{comparison.title('svc')} {means['svc']:.3f}"
+    if "svc" in comparison.ranking and answer.method != "svc":
+        beside = f"{comparison.title('svc')} {comparison.shown('svc')}"
     using = f"{kernel} with " if kernel else ""
     text = f"Use {using}{comparison.title(answer.method)}: {mine}"
     for more in ("" if answer.decided else " (no clear winner)", f", {beside}"):
@@ -174,9 +173,8 @@ def recipe(comparison: Any, source: Mapping[str, Any] | None) -> dict[str, str]:
     settings = most_chosen(comparison, name)
     if source is None:
         return {"python": _python(comparison, name, settings), "shell": ""}
-    new, column = _new_file(source), ""
-    if source.get("items"):
-        column = f" --items {shlex.quote(source['items'])}"
+    new = _new_file(source)
+    column = f" --items {shlex.quote(source['items'])}" if source.get("items") else ""
     options = f"{source['options']} --method {name}"
     for key, value in settings.items():
         shown = value if isinstance(value, str) else repr(value).replace("'", '"')
@@ -210,7 +208,7 @@ def _python(comparison: Any, name: str, settings: dict[str, Any]) -> str:
     text, imports = _typed(model)
     data, new = ("items", "new_items") if on_items else ("K", "K_new")
     what = "" if on_items else "  # new items x training items, in their order"
-    names = sorted((m, ", ".join(sorted(n))) for m, n in imports.items() if n)
+    names = sorted((m, ", ".join(sorted(n))) for m, n in imports.items())
     head = [f"from {module} import {some}" for module, some in reversed(names)]
     fit = [f"model = {text}", f"model.fit({data}, y)"]
     return "\n".join([*head, "", *fit, f"print(model.predict({new})){what}"])
@@ -236,13 +234,13 @@ def _typed(model: Any) -> tuple[str, dict[str, set[str]]]:
     steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
     with config_context(print_changed_only=True):
         text = " ".join(", ".join(map(repr, steps)).split())
-    imports: dict[str, set[str]] = {"krein": set()}
-    for part in (p for step in steps for p in (step, *step.get_params().values())):
-        name = type(part).__name__
+    kinds = [type(p) for step in steps for p in (step, *step.get_params().values())]
+    if len(steps) > 1:
+        text, kinds = f"make_pipeline({text})", [*kinds, make_pipeline]
+    imports: dict[str, set[str]] = {}
+    for kind in kinds:
+        name = kind.__name__
         if f"{name}(" in text:
-            public = "krein" if hasattr(krein, name) else type(part).__module__
+            public = "krein" if hasattr(krein, name) else kind.__module__
             imports.setdefault(public.split("._")[0], set()).add(name)
-    if len(steps) == 1:
-        return text, imports
-    imports.setdefault("sklearn.pipeline", set()).add("make_pipeline")
-    return f"make_pipeline({text})", imports
+    return text, imports

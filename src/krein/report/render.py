@@ -160,13 +160,11 @@ def _section(case: Case, index: int, cases: int) -> str:
 def _pictures(case: Case) -> dict[str, str]:
     comparison, diagnosis, labels = case.comparison, case.diagnosis, case.labels
     column, chosen = comparison.deciding, comparison.recommendation.method
-    edge, spectrum = diagnosis.negative_part.noise_edge, Spectrum.exact(case.K)
-    values, points = charts.embedding(spectrum)
+    rows, edge = comparison.table(), diagnosis.negative_part.noise_edge
+    values, points = charts.embedding(Spectrum.exact(case.K))
     hidden = max(0, len(points) - charts.POINTS)
     return {
-        "scores": charts.interval_chart(
-            comparison.table(), column, chosen, comparison.levels
-        ),
+        "scores": charts.interval_chart(rows, column, chosen, comparison.levels),
         "spectrum_chart": charts.spectrum_chart(diagnosis.eigenvalues.tolist(), edge),
         "heat_chart": charts.heat_chart(case.K, case.codes, labels),
         "legend": charts.legend(labels),
