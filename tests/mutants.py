@@ -106,7 +106,7 @@ MUTANTS = [
     # comparison, diagnosis, splitting
     Mutant("comparison/recommendation.py", "(1.0 / values.size + test_share)",
            "(1.0 / values.size)", "tests/comparison"),
-    Mutant("comparison/recommendation.py", "(len(p_values) - rank)", "len(p_values)",
+    Mutant("comparison/recommendation.py", "(count - np.arange(count))", "count",
            "tests/comparison"),
     Mutant("splitting.py", "_safe_indexing(columns, part) for part in (train, test)",
            "_safe_indexing(columns, part) for part in (train, train)",

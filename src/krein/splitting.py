@@ -58,17 +58,14 @@ def split_kernel(
     >>> K_train.shape, K_test.shape
     ((6, 6), (2, 6))
     """
-    hint = "; for feature vectors use sklearn.model_selection.train_test_split"
-    shape = _square(K, hint)
-    if _num_samples(y) != shape[0]:
-        raise ValueError(
-            f"y has {_num_samples(y)} labels for {shape[0]} items; they must agree"
-        )
+    n, n_labels = _square(K), _num_samples(y)
+    if n_labels != n:
+        raise ValueError(f"y has {n_labels} labels for {n} items; they must agree")
     check_order(K, y)
     refuse_missing_targets(y)
     labels = column_or_1d(y)
     train, test = train_test_split(
-        np.arange(shape[0]),
+        np.arange(n),
         test_size=test_size,
         stratify=labels if stratify else None,
         random_state=random_state,
@@ -83,13 +80,14 @@ def split_kernel(
     return (*parts, _safe_indexing(y, train), _safe_indexing(y, test))
 
 
-def _square(K: Any, hint: str) -> tuple[int, ...]:
+def _square(K: Any) -> int:
     shape = np.shape(K)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
-            f"K must be a square matrix of similarities, got shape {shape}{hint}"
+            f"K must be a square matrix of similarities, got shape {shape}; feature "
+            "vectors are split by sklearn.model_selection.train_test_split"
         )
-    return shape
+    return shape[0]
 
 
 def similarity_groups(K: Any, threshold: float) -> np.ndarray:
@@ -113,45 +111,19 @@ def similarity_groups(K: Any, threshold: float) -> np.ndarray:
     >>> similarity_groups([[1, 0.9, 0], [0.9, 1, 0.1], [0, 0.1, 1]], 0.5).tolist()
     [0, 0, 1]
     """
-    shape = _square(K, ": groups are made among all items, before they are split")
+    _square(K)
     if not scipy.sparse.issparse(K):
         refuse_odd_arrays(K, "K")
-        near = scipy.sparse.coo_array(np.asarray(K) >= threshold)
+        K = np.asarray(K)
     elif threshold <= 0:
         raise ValueError(
             f"threshold={threshold!r} must be above 0 for a sparse array: absent pairs "
             "are 0, and all items would belong together"
         )
     else:
-        stored = scipy.sparse.coo_array(check_sparse_rows(K, "K"))
-        kept = stored.data >= threshold
-        pairs = (stored.row[kept], stored.col[kept])
-        near = scipy.sparse.coo_array((kept[kept], pairs), shape=shape)
+        K = check_sparse_rows(K, "K")
+    near = scipy.sparse.csr_array(K >= threshold)
     return connected_components(near, directed=False)[1]
-
-
-def check_splits(
-    splits: Any, n: int, groups: Any = None
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return pairs of positions that were given, or say what is wrong with them."""
-    found = []
-    for i, pair in enumerate(splits):
-        try:
-            train, test = (np.arange(n)[np.asarray(part)] for part in pair)
-        except (TypeError, ValueError, IndexError) as error:
-            raise ValueError(
-                f"split {i} of cv is no pair (train, test) of positions (or masks) of "
-                f"{n} items: {error}"
-            ) from None
-        unit = np.arange(n) if groups is None else groups
-        if np.intersect1d(unit[train], unit[test]).size:
-            what = "items" if groups is None else "items of a group"
-            raise ValueError(
-                f"split {i} of cv has {what} both to train and to test on; a cv that "
-                "keeps groups together is sklearn.model_selection.StratifiedGroupKFold"
-            )
-        found.append((train, test))
-    return found
 
 
 def duplicate_groups(K: Array) -> np.ndarray:

@@ -20,7 +20,7 @@ from krein import (
 from krein.cli import main
 from krein.cli.console import Inputs, read_if_hits
 from krein.cli.learning import leave_out_rare
-from krein.report.data import _nearest
+from krein.report.data import nearest
 
 SIZES = (60, 60, 60, 60, 3)
 
@@ -61,10 +61,9 @@ def test_one_command(table, tmp_path, capsys):
 def test_absent_items_are_not_near():
     K = np.eye(6)
     K[0, 3] = K[3, 0] = 0.4
-    y = np.array(list("aabbcc"))
-    assert _nearest(K, 0, y, list("012345")) == [{"item": "3", "label": "b"}]
-    assert _nearest(K, 1, y, list("012345")) == []
-    assert len(_nearest(K - 0.1, 1, y, list("012345"))) == 3
+    assert nearest(K[0], 0) == [3]
+    assert nearest(K[1], 1) == []
+    assert len(nearest(K[1] - 0.1, 1)) == 3
 
 
 def test_relatives_stay_together(table, capsys):

@@ -1,6 +1,7 @@
 """The data of the report, and the page as text."""
 
-import json
+import html
+import re
 import zlib
 from base64 import b64decode
 from dataclasses import replace
@@ -12,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krein import PseudoEuclideanEmbedding
-from krein.comparison.methods import SCORES
 from krein.comparison.recommendation import free_scores as levels
 from krein.report.charts import (
     embedding,
@@ -20,10 +20,11 @@ from krein.report.charts import (
     heat_map,
     heat_png,
     interval_chart,
+    scatter_chart,
     spectrum_chart,
     ticks,
 )
-from krein.report.data import _headline, case
+from krein.report.data import Case, headline, mistakes
 from krein.report.render import _classes, glossary, render, score_table
 from krein.similarity.spectrum import Spectrum
 from krein.words import seconds_in_words
@@ -32,25 +33,16 @@ from tests.report.conftest import HOSTILE
 
 @pytest.fixture(scope="module")
 def found(comparison):
-    return case(comparison, title="made up")
+    return Case(comparison, title="made up")
 
 
-def test_the_data_are_plain_and_complete(found):
-    assert json.loads(json.dumps(found)) == found
-    assert found["items"] == 60
-    assert [c["count"] for c in found["classes"]] == [30, 30]
-    assert len(found["spectrum"]["eigenvalues"]) == 60
-    assert found["run"]["splits"] == 4
-    assert found["run"]["krein"]
-
-
-def test_scores_and_confusion_agree(found, comparison):
-    for row in found["comparison"]["table"]:
+def test_scores_and_confusion_agree(comparison):
+    for row in comparison.table():
         assert row["accuracy"] == comparison.scores(row["method"]).mean()
-        counts = np.array(found["comparison"]["methods"][row["method"]]["confusion"])
+        counts = comparison.confusion(row["method"])
         assert counts.sum() == 60
         assert np.trace(counts) / 60 == pytest.approx(row["accuracy"], abs=0.01)
-        for key in (column.key for column in SCORES.values()):
+        for key in (column.key for column in comparison.score_columns.values()):
             low, high = row[f"{key}_interval"]
             assert low <= row[key] <= high
 
@@ -59,35 +51,35 @@ def test_heat_map_keeps_block_means(rng):
     K = rng.standard_normal((300, 300))
     K = K + K.T
     codes = np.repeat([0, 1, 2], 100)
-    heat = heat_map(K, codes)
-    assert np.shape(heat["cells"]) == (160, 160)
-    assert heat["boundaries"] == pytest.approx([1 / 3, 2 / 3])
-    small = heat_map(np.diag([1.0, -1.0, 1.0]), np.array([0, 0, 1]))
-    assert sorted(np.diag(small["cells"]).tolist()) == [-100, 100, 100]
+    cells, _, boundaries = heat_map(K, codes)
+    assert cells.shape == (160, 160)
+    assert boundaries == pytest.approx([1 / 3, 2 / 3])
+    cells, _, _ = heat_map(np.diag([1.0, -1.0, 1.0]), np.array([0, 0, 1]))
+    assert sorted(np.diag(cells).tolist()) == [-100, 100, 100]
 
 
 def test_embedding_agrees_with_the_transformer(with_spectrum):
     K = with_spectrum([5.0, 3.0, 1.0, 0.0, -2.0, -0.1])
-    found = embedding(Spectrum.exact(K), np.zeros(6, dtype=int), list("abcdef"))
-    assert found["signature"] == [1, -1]
-    assert found["eigenvalues"] == pytest.approx([5.0, -2.0])
+    eigenvalues, points = embedding(Spectrum.exact(K))
+    assert eigenvalues == pytest.approx([5.0, -2.0])
     transformer = PseudoEuclideanEmbedding().fit(K)
     expected = transformer.transform(K)
     column = int(np.argmin(transformer.eigenvalues_))
     for i, j in ((0, 0), (1, column)):
-        ours = np.array(found["points"])[:, i]
+        ours = points[:, i]
         assert abs(ours @ expected[:, j]) == pytest.approx(ours @ ours, abs=1e-4)
 
 
-def test_large_embeddings_are_thinned():
-    spectrum = Spectrum(np.array([1.0, 2.0]), np.ones((2000, 2)) / 2000**0.5)
-    found = embedding(spectrum, np.zeros(2000, dtype=int), list(map(str, range(2000))))
-    assert len(found["points"]) == 1500
-    assert found["hidden"] == 500
+def test_large_embeddings_are_thinned(rng):
+    codes, names = np.zeros(2000, dtype=int), list(map(str, range(2000)))
+    values, points = np.array([2.0, -1.0]), rng.standard_normal((2000, 2))
+    chart = scatter_chart(values, points, codes, names, ["all"])
+    assert chart.count("<use") == 1500
+    assert "1500 items" in chart
 
 
 def test_png_holds_the_cells():
-    cells = [[-100, 0], [50, 100]]
+    cells = np.array([[-100, 0], [50, 100]])
     kind, _, content = heat_png(cells).partition(",")
     assert kind == "data:image/png;base64"
     raw = b64decode(content)
@@ -155,8 +147,10 @@ def test_the_page_has_everything(page, found):
     assert "https:" not in text
     for word, _ in glossary():
         assert f"<dt>{word}</dt>" in text
-    for method in found["comparison"]["methods"].values():
-        assert method["title"] in text
+    for method in found.comparison.methods:
+        assert found.comparison.title(method) in text
+    assert f"{found.codes.size} items; classes" in text
+    assert "4 random splits, 45 items\nto train and 15 to test on" in text
     assert text.count('role="img"') == 3
     assert "Signature (" in text
 
@@ -170,8 +164,7 @@ def test_a_report_is_not_overwritten(page, comparison):
 
 def test_alerts_come_before_the_verdict_and_the_pictures(comparison):
     alert = {"severity": "error", "key": "x", "text": "<b>look</b>", "command": "krein"}
-    found = case(comparison, findings=[alert])
-    page = render({"title": "t", "intro": "", "footer": "", "cases": [found]})
+    page = render([Case(comparison, findings=[alert])])
     order = [
         page.index(mark) for mark in ("&lt;b&gt;look", 'class="answer ', "<svg role")
     ]
@@ -180,16 +173,17 @@ def test_alerts_come_before_the_verdict_and_the_pictures(comparison):
 
 
 def test_mistakes_are_named_with_their_neighbours(comparison, found):
-    rows = found["mistakes"]
-    method = comparison.recommendation.method
-    wrong = 60 - np.trace(comparison.confusion(method))
+    K, labels = comparison.problem.K, comparison.problem.labels
+    rows = mistakes(comparison, K, found.names)
+    wrong = 60 - np.trace(comparison.confusion(comparison.recommendation.method))
     assert len(rows) == min(wrong, 20)
-    K, labels = comparison.problem.K, comparison.problem.classes
-    for row in rows:
-        i = int(row["item"])
-        assert row["label"] == labels[comparison.problem.codes[i]] != row["predicted"]
-        assert 0.3 < row["probability"] <= 1
-        nearest = [int(n["item"]) for n in row["nearest"]]
+    for name, label, predicted, sure, counted, near in rows:
+        i = int(name)
+        assert label == labels[i] != predicted
+        assert 30 < int(sure.removesuffix("%")) <= 100
+        assert counted == "1 of 1"
+        nearest = [int(j) for j in re.findall(r"(\d+) \(", near)]
+        assert near.startswith(f"{nearest[0]} ({labels[nearest[0]]})")
         others = np.delete(K[i], [i, *nearest])
         assert min(K[i, nearest]) >= others.max()
 
@@ -204,27 +198,25 @@ def test_levels_that_cost_nothing():
     )
 
 
-def test_only_the_deciding_column_is_bold(found):
-    table = score_table(found["comparison"])
-    assert table.count("deciding") == len(found["comparison"]["table"])
+def test_only_the_deciding_column_is_bold(comparison):
+    table = score_table(comparison)
+    assert table.count("deciding") == len(comparison.table())
     assert '<th scope="col" class="number">p</th>' in table
 
 
 def test_p_values_are_left_out_where_they_cannot_be_small(comparison):
-    few = case(replace(comparison, scoring="roc_auc"))
-    assert "p-values are left out" in few["comparison"]["about_p"]
-    table = score_table(few["comparison"])
+    few = replace(comparison, scoring="roc_auc")
+    assert "p-values are left out" in few.about_p
+    table = score_table(few)
     assert '<th scope="col" class="number">p</th>' not in table
 
 
 def test_heat_map_uses_all_its_colours(rng):
     K = 0.9 + 0.1 * rng.random((40, 40))
-    cells = np.array(heat_map(K + K.T, np.repeat([0, 1], 20))["cells"])
+    cells, _, _ = heat_map(K + K.T, np.repeat([0, 1], 20))
     assert cells.min() == 0
     assert cells.max() == 100
-    signed = np.array(
-        heat_map(rng.standard_normal((40, 40)), np.zeros(40, int))["cells"]
-    )
+    signed, _, _ = heat_map(rng.standard_normal((40, 40)), np.zeros(40, int))
     assert signed.min() == -100
     assert signed.max() == 100
 
@@ -255,24 +247,25 @@ def test_seconds_as_people_write_them(seconds, words):
 
 
 def test_many_classes_are_counted_not_listed():
-    many = [{"label": f"c{i}", "count": i + 3} for i in range(20)]
-    assert _classes(many) == "20 classes of 3 to 22 items"
-    assert _classes(many[:2]) == "classes c0: 3, c1: 4"
+    labels, counts = [f"c{i}" for i in range(20)], list(range(3, 23))
+    assert _classes(labels, counts) == "20 classes of 3 to 22 items"
+    assert _classes(labels[:2], counts[:2]) == "classes c0: 3, c1: 4"
 
 
 def test_the_headline_is_short(found, comparison):
-    assert found["headline"].startswith("Use ")
+    assert found.headline.startswith("Use ")
     balanced = replace(comparison, scoring="balanced_accuracy")
-    headlines = [found["headline"], _headline(comparison, "jaro_winkler")]
-    headlines += [_headline(balanced, ""), _headline(balanced, "Kernel(a, b=1)")]
-    assert max(len(headline.split()) for headline in headlines) <= 15
+    texts = [found.headline, headline(comparison, "jaro_winkler")]
+    texts += [headline(balanced, ""), headline(balanced, "Kernel(a, b=1)")]
+    assert max(len(text.split()) for text in texts) <= 15
 
 
 def test_the_page_says_nothing_twice(found, comparison):
     """What the headline says is left out of the text below it."""
     text = comparison.recommendation.text
     assert text.startswith(("Use ", "No clear winner"))
-    said = found["comparison"]["recommendation"]
+    page = render([found]).split('class="answer')[1]
+    said = html.unescape(page.split("<p>")[1].split("</p>")[0])
     assert text.endswith(said)
     assert not said.startswith("Use ") or ", which" in said or "clearly" in said
 
@@ -281,22 +274,23 @@ def test_a_score_outside_the_axis_is_a_mark(comparison):
     """The axis is for the methods: it is not stretched to the largest class."""
     rows = comparison.table()
     low = min(row["accuracy_interval"][0] for row in rows)
-    chart = interval_chart(rows, "accuracy", "accuracy", "clip", [("chance", low / 2)])
+    column = comparison.deciding
+    chart = interval_chart(rows, column, "clip", [("chance", low / 2)])
     assert 'class="edge"' in chart
     assert 'class="level"' not in chart
-    inside = interval_chart(rows, "accuracy", "accuracy", "clip", [("x", low)])
+    inside = interval_chart(rows, column, "clip", [("x", low)])
     assert 'class="level"' in inside
     assert ">accuracy</text>" in chart  # the title of the axis
 
 
 def test_the_spectrum_has_ranks(found):
-    chart = spectrum_chart(found["spectrum"]["eigenvalues"], None)
+    chart = spectrum_chart(found.diagnosis.eigenvalues.tolist(), None)
     assert ">rank</text>" in chart
     assert ">1</text>" in chart
 
 
 def test_class_names_stand_at_the_heat_map(found):
-    text = heat_chart(found["heat"], found["classes"])
+    text = heat_chart(found.K, found.codes, found.labels)
     assert text.count('class="row"') == text.count('class="col"') == 2
 
 

@@ -13,7 +13,7 @@ from krein import diagnose
 from krein.cli import Options, console, learning, repeated
 from krein.cli.console import TWINS, Inputs, check_output, print_note, print_table
 from krein.cli.fit import save_fitted
-from krein.comparison.methods import TASKS, shown_columns
+from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem
 from krein.comparison.run import KernelComparison, compare_problem
 from krein.diagnostics.diagnosis import find_in
@@ -23,7 +23,7 @@ from krein.kernels import kernel_matrix
 from krein.report import write_report
 from krein.similarity import sparse
 from krein.store.sharing import shared_work
-from krein.words import percent_bar, seconds_in_words
+from krein.words import percent_bar
 
 _DIAGNOSED = 3000  # items of a table of hits that is too large for a dense matrix
 
@@ -195,6 +195,7 @@ def _account(several: Any, comparison: Any, args: Options) -> dict[str, Any]:
         "useful": comparison.recommendation.useful,
         "recommendation": several.recommendation.text,
         "table": several.table(),
+        "columns": [column.key for column in comparison.columns],
         "failed": failed,
     }
 
@@ -235,13 +236,12 @@ def show_compare(payload: dict[str, Any], args: Options) -> None:
     """Print alerts, the recommendation and the table."""
     console.print_alerts(payload["findings"])
     print(payload["recommendation"])
-    columns = shown_columns(
-        payload["splits"], TASKS[payload["task"]].columns, by_items=payload["by_items"]
-    )
+    columns = TASKS[payload["task"]].columns
+    columns = tuple(c for c in columns if c.key in payload["columns"])
     first = ["kernel", "method"] if len(payload["kernels"]) > 1 else ["method"]
-    head = [*first, *(column.title.removesuffix(" s") for column in columns)]
+    head = [*first, *(column.title for column in columns)]
     rows = [
-        [*(row[key] for key in first), *(_cell(column, row) for column in columns)]
+        [*(row[key] for key in first), *(column.show(row) for column in columns)]
         for row in payload["table"]
     ]
     print_table(head, rows)
@@ -254,9 +254,3 @@ def show_compare(payload: dict[str, Any], args: Options) -> None:
             print(f"{kind}: {payload[kind]}")
     if "model" in payload and not payload["useful"]:
         print("warning: the saved model is no better than an answer that costs nothing")
-
-
-def _cell(column: Any, row: dict[str, Any]) -> str:
-    if column.key.endswith("_seconds"):
-        return seconds_in_words(row[column.key])
-    return column.show(row)

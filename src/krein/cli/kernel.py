@@ -107,8 +107,8 @@ def show_demo(payload: dict[str, Any], args: Options) -> None:
     """Print the findings, the advice, and where the report is."""
     for case in payload["cases"]:
         print(f"{case['title']}: {case['finding']}")
-        print(case["spectrum"]["advice"][0])
-        print(case["comparison"]["recommendation"] + "\n")
+        print(case["diagnosis"]["advice"][0])
+        print(case["recommendation"] + "\n")
     print(f"report: {payload['report']}")
 
 

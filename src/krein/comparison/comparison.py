@@ -12,10 +12,9 @@ import numpy as np
 import scipy.sparse
 
 from krein.arrays import Array
-from krein.comparison import methods as known
 from krein.comparison import recommendation as measures
 from krein.comparison.evaluation import fit_method
-from krein.comparison.methods import TASKS, Column, Method
+from krein.comparison.methods import FEWEST_SPLITS, TASKS, Column, Method
 from krein.comparison.problem import Problem, Split
 from krein.comparison.recommendation import Recommendation, free_scores, recommend
 from krein.words import import_optional
@@ -86,7 +85,14 @@ class Comparison:
     @property
     def about_p(self) -> str:
         """What the p-values mean, or why there are none."""
-        return known.about_p(len(self.splits), by_items=self.by_items)
+        if not self.can_differ:
+            return "Few splits cannot prove any difference: p-values are left out."
+        units = {True: "items, paired,", False: "splits (corrected resampled t-test)"}
+        return (
+            f"p: how often the choice of {units[self.by_items]} alone would make a "
+            "difference to the best as large as this. Adjusted by Holm for the number "
+            "of methods; above 0.05 the two cannot be told apart."
+        )
 
     @property
     def of_hits(self) -> bool:
@@ -142,11 +148,8 @@ class Comparison:
     @cached_property
     def ranking(self) -> list[str]:
         """Completed methods, the highest mean score first; of equals the simplest."""
-        order = {
-            m: (-round(self.mean(m), 12), self.registry[m].simplicity)
-            for m in self.completed
-        }
-        return sorted(order, key=lambda m: order[m])
+        simple = {m: self.registry[m].simplicity for m in self.completed}
+        return sorted(simple, key=lambda m: (-round(self.mean(m), 12), simple[m]))
 
     @property
     def best(self) -> str:
@@ -198,6 +201,11 @@ class Comparison:
     def by_items(self) -> bool:
         """Whether the test over items decides."""
         return self.item_scores(self.best) is not None
+
+    @property
+    def can_differ(self) -> bool:
+        """Whether p-values can be small: not over a few splits."""
+        return self.by_items or len(self.splits) >= FEWEST_SPLITS
 
     def _weights(self) -> Array:
         """What an item counts in the score."""
@@ -287,8 +295,9 @@ class Comparison:
     @property
     def columns(self) -> list[Column]:
         """Columns of a table for people."""
+        hidden = () if self.can_differ else ("p_value",)
         columns = TASKS[self.task].columns
-        return known.shown_columns(len(self.splits), columns, by_items=self.by_items)
+        return [c for c in columns if c.shown and c.key not in hidden]
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, indexed by method.

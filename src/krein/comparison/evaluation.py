@@ -264,7 +264,7 @@ def _final_fit(
             model = state.method.build(**record["params"])
             if state.method.searches:
                 model.set_params(**_folds_of_its_own(problem, state.folds))
-            record |= _answer(state, model, K, new, problem, test)
+            record |= _answer(state, model, K, new, problem.codes[test])
     if state.error:
         return {"method": state.method.name, "error": state.error}
     slow = any(issubclass(w.category, ConvergenceWarning) for w in caught)
@@ -272,14 +272,9 @@ def _final_fit(
 
 
 def _answer(
-    state: MethodSearch,
-    model: Any,
-    K: Any,
-    new: Any,
-    problem: Problem,
-    test: np.ndarray,
+    state: MethodSearch, model: Any, K: Any, new: Any, y: Array
 ) -> dict[str, Any]:
-    """Fit a model and score what it says of the test part."""
+    """Fit a model and score what it says of the test part, whose truth is y."""
     start = alone_clock()
     model.fit(K, state.y)
     fitted = alone_clock()
@@ -288,15 +283,15 @@ def _answer(
     record = {**seconds, "predicted": predicted.tolist()}
     values = proba = predicted
     if state.of_classes:
-        values = np.asarray(model.decision_function(new), float).reshape(test.size, -1)
+        values = np.asarray(model.decision_function(new), float).reshape(y.size, -1)
         if hasattr(model, "class_values"):  # of one machine per pair of classes
-            values = model.class_values(values, problem.classes.size)
+            values = model.class_values(values, state.target.n)
         proba = state.calibrated(model, new, values)
-        sure = proba[np.arange(test.size), predicted]
+        sure = proba[np.arange(y.size), predicted]
         record["probability"] = [round(float(p), 4) for p in sure]
-    said = problem.codes[test], predicted, values, proba
-    known = TASKS[problem.task].scorings
-    return record | {"scores": {key: score(key, *said) for key in known}}
+    known = TASKS["classification" if state.of_classes else "regression"].scorings
+    said = predicted, values, proba
+    return record | {"scores": {key: score(key, y, *said) for key in known}}
 
 
 # scikit-learn's functions give the same scores (tested), but on the small test parts of

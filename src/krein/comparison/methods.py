@@ -26,6 +26,7 @@ import krein
 from krein.arrays import Array
 from krein.comparison.yardsticks import MeanOfNearest
 from krein.estimators.hits import HitSimilarity
+from krein.words import seconds_in_words
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class Column:
     title : str
         Its name for people.
     format : str
-        How a value is shown.
+        How a value is shown; "seconds": in words.
     scoring : str
         Name as a `scoring`, where larger is always better; "" if it is no score.
     shown : bool
@@ -154,6 +155,8 @@ class Column:
 
     def show(self, row: Mapping[str, Any]) -> str:
         """The value of this column as people read it."""
+        if self.format == "seconds":
+            return seconds_in_words(row[self.key])
         return format(row[self.key], self.format)
 
     @property
@@ -171,9 +174,9 @@ class Column:
 
 _BESIDE = (
     Column("p_value", "p", ".2g"),
-    Column("fit_seconds", "fit s", ".2g"),
-    Column("predict_seconds", "predict s", ".2g"),
-    Column("search_seconds", "search s", ".2g", shown=False),
+    Column("fit_seconds", "fit", "seconds"),
+    Column("predict_seconds", "predict", "seconds"),
+    Column("search_seconds", "search", "seconds", shown=False),
     Column("converged", "converged", ".0%", shown=False),
 )
 COLUMNS = (
@@ -190,27 +193,6 @@ REGRESSION = (
     *_BESIDE,
 )
 FEWEST_SPLITS = 5  # with fewer no p-value over splits can be small
-SCORES = {column.scoring: column for column in COLUMNS if column.scoring}
-
-
-def shown_columns(
-    n_splits: int, columns: tuple[Column, ...] = COLUMNS, *, by_items: bool = False
-) -> list[Column]:
-    """Columns of a table for people; p-values only where they can be small."""
-    hidden = not by_items and n_splits < FEWEST_SPLITS
-    return [c for c in columns if c.shown and not (hidden and c.key == "p_value")]
-
-
-def about_p(n_splits: int, *, by_items: bool) -> str:
-    """What the p-values of a table mean, or why there are none."""
-    if not by_items and n_splits < FEWEST_SPLITS:
-        return "With so few splits no difference can be proven: p-values are left out."
-    unit = "items, paired," if by_items else "splits (corrected resampled t-test)"
-    return (
-        f"p: how often the choice of {unit} alone would make a difference to the best "
-        "as large as this. Adjusted by Holm for the number of methods; above 0.05 the "
-        "two cannot be told apart."
-    )
 
 
 @dataclass(frozen=True)
@@ -277,7 +259,6 @@ def select_methods(
         raise ValueError("methods is empty; give names of krein.list_methods() or None")
     for name in names:
         if name not in known:
-            of = "" if task == "classification" else f" of a {task} comparison"
-            among = ", ".join(known)
-            raise ValueError(f"methods{of} must be among {among}, got {name!r}")
+            among = f"{', '.join(known)} for {task}"
+            raise ValueError(f"methods must be among {among}, got {name!r}")
     return [known[name] for name in dict.fromkeys(names)]

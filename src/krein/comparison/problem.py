@@ -19,7 +19,6 @@ from krein.estimators.distances import DistanceTransformer
 from krein.items import check_labels, refuse_missing_targets, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
-from krein.splitting import check_splits
 from krein.store.sharing import once
 from krein.words import warn_user
 
@@ -228,15 +227,11 @@ def outer_splits(
         often = np.setdiff1d(np.arange(codes.size), single)
         some = None if groups is None else groups[often]
         pairs = _repeated_folds(codes[often], cv, seed, some)
-        splits = [(often[train], often[test]) for train, test in pairs]
+        pairs = [(often[train], often[test]) for train, test in pairs]
     else:
         seen = np.zeros((codes.size, 1)) if X is None else X
         pairs = check_cv(cv).split(seen, codes, groups)
-        splits = check_splits(pairs, codes.size, groups)
-    if single.size:
-        splits = [(np.union1d(a, single), np.setdiff1d(b, single)) for a, b in splits]
-    _check_parts(splits, codes)
-    return splits
+    return check_splits(pairs, codes, groups, single)
 
 
 def _is_classes(codes: np.ndarray) -> bool:
@@ -245,16 +240,15 @@ def _is_classes(codes: np.ndarray) -> bool:
 
 def _single_items(codes: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
     """Items of classes that cannot be on both sides of a split, with a warning."""
-    rare = (
-        folding.rare_classes(codes, groups) if _is_classes(codes) else np.zeros(1, bool)
-    )
-    if not rare.any():
+    if not _is_classes(codes):
         return np.array([], dtype=int)
-    unit = "item" if groups is None else "group"
-    warn_user(
-        f"compare: {int(rare.sum())} of {rare.size} classes have one {unit}; they are "
-        "trained on, but no split tests them"
-    )
+    rare = folding.rare_classes(codes, groups)
+    if rare.any():
+        unit = "item" if groups is None else "group"
+        warn_user(
+            f"compare: {int(rare.sum())} of {rare.size} classes have one {unit}; they "
+            "are trained on, but no split tests them"
+        )
     return np.flatnonzero(rare[codes])
 
 
@@ -289,13 +283,35 @@ def _folds(
     return list(KFold(n_folds, shuffle=True, random_state=seed).split(codes))
 
 
-def _check_parts(splits: list[Split], codes: np.ndarray) -> None:
-    if not splits:
-        raise ValueError("cv gives no split")
-    classes = np.unique(codes) if _is_classes(codes) else np.array([])
-    for i, (train, test) in enumerate(splits):
-        if np.setdiff1d(classes, codes[train]).size or test.size == 0:
+def check_splits(
+    splits: Any, codes: np.ndarray, groups: Any = None, single: Any = ()
+) -> list[Split]:
+    """Return pairs of positions, or say what is wrong with them.
+
+    The items `single` are trained on in every split.
+    """
+    found, items = [], np.arange(codes.size)
+    classes = np.unique(codes if _is_classes(codes) else codes[:0])
+    unit, what = (items, "") if groups is None else (groups, " of a group")
+    for i, pair in enumerate(splits):
+        try:
+            train, test = (items[np.asarray(part)] for part in pair)
+        except (TypeError, ValueError, IndexError) as error:
             raise ValueError(
-                f"split {i} of cv has no training items of some class, or no test "
-                "items; use stratified splits"
-            )
+                f"split {i} of cv is no pair (train, test) of positions (or masks) of "
+                f"{codes.size} items: {error}"
+            ) from None
+        if len(single):
+            train, test = np.union1d(train, single), np.setdiff1d(test, single)
+        why = ""
+        if np.intersect1d(unit[train], unit[test]).size:
+            splitter = "sklearn.model_selection.StratifiedGroupKFold"
+            why = f"items{what} both to train and to test on; groups need {splitter}"
+        elif np.setdiff1d(classes, codes[train]).size or test.size == 0:
+            why = "no training items of some class, or no test items; stratify"
+        if why:
+            raise ValueError(f"split {i} of cv has {why}")
+        found.append((train, test))
+    if not found:
+        raise ValueError("cv gives no split")
+    return found

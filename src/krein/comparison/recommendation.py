@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from krein.arrays import Array
-from krein.comparison.methods import FEWEST_SPLITS, METHODS
+from krein.comparison.methods import METHODS
 
 LEVEL = 0.05
 _BEATEN = 1.5  # standard errors of a difference; see docs/decisions/0017
@@ -76,12 +76,13 @@ def recommend(comparison: Any) -> Recommendation:
     decided = len(equals) < len(scores) or not lower
     near = [m for m in equals if m not in (chosen, *lower) and comparison.skill(m) > 0]
     warning = _nothing_learnt(comparison, chosen)
-    text = warning
-    if warning and "svc" in scores and not indefinite:
+    text = warning or _words(
+        comparison, chosen, default, equals, near if decided else None
+    )
+    if not indefinite:
         text += " The similarity is positive semidefinite: there is nothing to fix."
-    if not warning:
-        text = _words(comparison, chosen, default, equals, near if decided else None)
-        text += _about_raw(comparison, chosen, said="svc" in near and decided)
+    elif not warning:
+        text += _about_raw(comparison, scores)
     return Recommendation(chosen, len(equals) == 1, equals, text, not warning, decided)
 
 
@@ -183,70 +184,54 @@ def _words(
         better = "is clearly better than that of every other method"
         return f"Use {title(chosen)}: its {mean} {better}."
     use = f"Use {title(chosen)}{_reason(chosen, default, best)}"
-    few = len(comparison.splits) < FEWEST_SPLITS and not comparison.by_items
-    top = f"{comparison.shown_mean(best)} over {splits}"
+    few = not comparison.can_differ
     if few or near is None:
         start = f"{splits} are too few to decide" if few else "No clear winner"
-        others = _listed(comparison, [m for m in equals if m != best], "any other")
-        highest = f"{title(best)} is highest ({top})"
-        return f"{start}: {highest} but not clearly better than {others}. {use}."
-    text = f"{use}: {mean}."
-    if near:
-        do = "does" if len(near) == 1 else "do"
-        text += f" {_listed(comparison, near, 'All other methods')} {do} as well."
+        top = f"{title(best)} is highest ({comparison.shown_mean(best)} over {splits})"
+        return f"{start}: {top} but not clearly better than any other. {use}."
+    text = f"{use}: {mean}.{_as_well([title(m) for m in near], comparison)}"
     if best != chosen:
         top = f"{comparison.shown(best)}, p = {comparison.p_value(best, chosen):.2g}"
         text += f" The highest is {title(best)} ({top})."
     return text
 
 
-def _listed(comparison: Any, methods: list[str], all_of_them: str) -> str:
-    """Three titles, and how many more; all others are not listed."""
-    if len(methods) == len(comparison.ranking) - 1 > 1:
-        return all_of_them
-    titles = [comparison.title(m) for m in methods]
-    titles[3:] = [f"{len(titles) - 3} more"] if len(titles) > 3 else []
-    return " and ".join([", ".join(titles[:-1]), titles[-1]] if titles[1:] else titles)
-
-
 def _reason(chosen: str, default: str | None, best: str) -> str:
     """Why a method is recommended that is not the highest."""
-    if chosen == best:
-        return ""
+    other = ", which clearly beats the usual default"
     if default is None:
-        return ", the simplest of those near the highest"
-    if chosen != default:
-        return ", which clearly beats the usual default"
-    return ", which does well on most data and is not beaten here"
+        other = ", the simplest of those near the highest"
+    usual = ", which does well on most data and is not beaten here"
+    return {default: usual, best: ""}.get(chosen, other)
 
 
-def _about_raw(comparison: Any, chosen: str, said: bool) -> str:
-    """Say whether the fix matters; `said`: that the raw matrix does as well."""
-    treated = [m for m in comparison.ranking if m not in _UNTREATED]
-    if "svc" not in comparison.ranking or not treated:
+def _as_well(titles: list[str], comparison: Any) -> str:
+    """Say which methods do as well: three, and how many more, or all others."""
+    if len(titles) == len(comparison.ranking) - 1 > 1:
+        return " All other methods do as well."
+    if len(titles) < 2:
+        return f" {titles[0]} does as well." if titles else ""
+    titles[3:] = [f"{len(titles) - 3} more"] if len(titles) > 3 else []
+    return f" {', '.join(titles[:-1])} and {titles[-1]} do as well."
+
+
+def _about_raw(comparison: Any, scores: Mapping[str, Array]) -> str:
+    """Say whether it matters how negative eigenvalues are treated."""
+    treated = next((m for m in scores if m not in _UNTREATED), None)
+    if "svc" not in scores or treated is None:
         return ""
-    raw = comparison.title("svc")
-    best = treated[0] if comparison.indefinite else chosen
-    gain = comparison.mean(best) - comparison.mean("svc")
-    p_value = comparison.p_value(best, "svc") if gain > 0.0 else 1.0
-    if not comparison.indefinite:
-        text = " The similarity is positive semidefinite: there is nothing to fix"
-        if chosen == "svc":
-            return f"{text}."
-        if p_value <= LEVEL:
-            return f"{text}; the gain over {raw} has other reasons."
-        return f"{text}, and {raw} is right as well."
-    highest, plain = comparison.scores(comparison.best), comparison.scores("svc")
-    if gain <= 0.0 or not beats(highest, plain, comparison.test_share):
-        start = "" if said else f" {raw} is as good."
+    if not beats(scores[treated], scores["svc"], comparison.test_share):
         return (
-            f"{start} How negative eigenvalues are treated makes no difference that "
-            "these data can show."
+            " How negative eigenvalues are treated makes no difference that these data "
+            "can show."
         )
-    behind = f" {raw} is behind {comparison.title(best)} by {gain:.3f}"
+    gain = comparison.mean(treated) - comparison.mean("svc")
+    p_value = comparison.p_value(treated, "svc")
+    sure = f" (p = {p_value:.2g}): the spectrum fix matters."
     if p_value > LEVEL:
-        return f"{behind}; the data are too few to be sure that the fix matters."
-    return f"{behind} (p = {p_value:.2g}): the spectrum fix matters."
+        sure = "; the data are too few to be sure that the fix matters."
+    titles = comparison.title("svc"), comparison.title(treated)
+    return " {} is behind {} by {:.3f}{}".format(*titles, gain, sure)
 
 
 # ------------------------------------------------------------------------------- tests
@@ -352,9 +337,7 @@ def item_test(
 
 
 def score_interval(
-    values: Array,
-    test_share: float,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
+    values: Array, test_share: float, bounds: tuple[float, float]
 ) -> tuple[float, float]:
     """95 % interval of a mean score, with the same correction, inside bounds."""
     values = np.asarray(values, dtype=float)
@@ -368,10 +351,8 @@ def score_interval(
 
 def holm(p_values: list[float]) -> list[float]:
     """Holm's step-down adjustment for several comparisons."""
-    order = np.argsort(p_values)
-    adjusted = [1.0] * len(p_values)
-    worst = 0.0
-    for rank, index in enumerate(order):
-        worst = max(worst, (len(p_values) - rank) * p_values[index])
-        adjusted[index] = min(1.0, worst)
-    return adjusted
+    order, count = np.argsort(p_values), len(p_values)
+    larger = np.maximum.accumulate((count - np.arange(count)) * np.sort(p_values))
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(larger, 1.0)
+    return adjusted.tolist()

@@ -17,7 +17,6 @@ import numpy as np
 import scipy.sparse
 
 import krein
-from krein.arrays import Array
 from krein.comparison.comparison import Comparison
 from krein.comparison.evaluation import evaluate_split
 from krein.comparison.methods import SPARSE, TASKS, Method, select_methods
@@ -108,11 +107,10 @@ def compare(
         if name not in _OF_DATA + _OF_RUN:
             near = did_you_mean(name, _OF_DATA + _OF_RUN)
             raise TypeError(f"compare has no argument {name!r}{near}")
-    settings = {name: options[name] for name in _OF_RUN if name in options}
-    settings |= {"cv": cv, "scoring": scoring, "n_jobs": n_jobs}
-    data = {name: options[name] for name in _OF_DATA if name in options}
-    data["groups"] = groups
-    data["task"] = "regression" if is_continuous(y) else "classification"
+    data = {name: options.pop(name) for name in _OF_DATA if name in options}
+    settings = options | {"cv": cv, "scoring": scoring, "n_jobs": n_jobs}
+    task = "regression" if is_continuous(y) else "classification"
+    data |= {"groups": groups, "task": task}
     params = data.get("kernel_params")
     if not isinstance(kernel, list | tuple) and not isinstance(params, list | tuple):
         return compare_problem(make_problem(X, y, kernel, **data), methods, **settings)
@@ -169,8 +167,7 @@ def compare_problem(
     )
     similarities = None if problem.conversion is not None else problem.K
     splits = outer_splits(problem.codes, cv, problem.groups, random_state, similarities)
-    kept = _Cache(cache, problem, scoring)
-    records = _run(problem, chosen, splits, kept, n_jobs, progress)
+    records = _run(problem, chosen, splits, scoring, cache, n_jobs, progress)
     names = tuple(method.name for method in chosen)
     return Comparison(
         tuple(records), names, scoring, problem, tuple(splits), random_state
@@ -184,71 +181,50 @@ def _run(
     problem: Problem,
     methods: Sequence[Method],
     splits: Sequence[Split],
-    kept: _Cache,
+    scoring: str,
+    cache: str | Path | None,
     n_jobs: int | None,
     progress: Progress | None,
 ) -> list[dict[str, Any]]:
-    """Return all records, in the order of splits and methods."""
+    """Return all records, in the order of splits and methods.
+
+    Those of an earlier run are taken from the cache, where there is one.
+    """
     pairs = [(s, method) for s in range(len(splits)) for method in methods]
-    found = {(s, m.name): kept.read(m, splits[s]) for s, m in pairs}
+    found: dict[tuple[int, str], dict[str, Any]] = {}
+    if cache is not None:
+        store, data = RecordStore(cache), _fingerprint(problem, scoring)
+        keys = {(s, m.name): fingerprint(data, m, *splits[s]) for s, m in pairs}
+        kept = {at: store.read(f"{at[1]}-{key}", key) for at, key in keys.items()}
+        found = {at: record for at, record in kept.items() if record is not None}
     # One split is one task: its eigendecompositions serve all of its methods.
     missing: dict[int, list[Method]] = {}
     for s, method in pairs:
-        if found[s, method.name] is None:
+        if (s, method.name) not in found:
             missing.setdefault(s, []).append(method)
-    done = len(pairs) - sum(map(len, missing.values()))
     tasks = (
-        joblib.delayed(evaluate_split)(problem, some, splits[s], kept.scoring)
+        joblib.delayed(evaluate_split)(problem, some, splits[s], scoring)
         for s, some in missing.items()
     )
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     for (s, some), records in zip(missing.items(), parallel(tasks), strict=True):
         for method, record in zip(some, records, strict=True):
-            found[s, method.name] = kept.write(method, splits[s], record)
-        done += len(some)
+            found[s, method.name] = record
+            if cache is not None:
+                key = keys[s, method.name]
+                store.write(f"{method.name}-{key}", key, record)
         if progress is not None:
-            progress(done, len(pairs), f"{s + 1} of {len(splits)} splits done")
-    return [{**(found[s, m.name] or {}), "split": s} for s, m in pairs]
+            progress(len(found), len(pairs), f"{s + 1} of {len(splits)} splits done")
+    return [{**found[s, m.name], "split": s} for s, m in pairs]
 
 
-class _Cache:
-    """Finished records on disk, one per method and split, or nowhere.
-
-    The key of a record has all that it was computed from: the version, the data, the
-    split and the method.
-    """
-
-    def __init__(
-        self, folder: str | Path | None, problem: Problem, scoring: str
-    ) -> None:
-        self.scoring = scoring
-        self._store = None if folder is None else RecordStore(folder)
-        if self._store is None:
-            return
-        matrix = problem.K
-        if matrix is None:
-            matrix = problem.on(problem.everything)
-        groups = None if problem.groups is None else [str(g) for g in problem.groups]
-        kernel = repr(problem.kernel) if isinstance(problem.kernel, Kernel) else None
-        about = (krein.__version__, problem.task, scoring, groups, kernel)
-        data = (matrix, problem.codes, repr(problem.conversion))
-        self._data = fingerprint(*about, *data)
-
-    def read(self, method: Method, split: Split) -> dict[str, Any] | None:
-        """Return the record, or None if it is not there, not whole or edited."""
-        if self._store is None:
-            return None
-        return self._store.read(*self._name(method, split))
-
-    def _name(self, method: Method, split: Split) -> tuple[str, str]:
-        key = fingerprint(self._data, method, *split)
-        return f"{method.name}-{key}", key
-
-    def write(self, method: Method, split: Split, record: dict[str, Any]) -> dict:
-        """Keep the record and return it."""
-        if self._store is not None:
-            self._store.write(*self._name(method, split), record)
-        return record
+def _fingerprint(problem: Problem, scoring: str) -> str:
+    """Of all that a record is computed from, beside the method and the split."""
+    matrix = problem.on(problem.everything) if problem.K is None else problem.K
+    groups = None if problem.groups is None else [str(g) for g in problem.groups]
+    kernel = repr(problem.kernel) if isinstance(problem.kernel, Kernel) else None
+    about = (krein.__version__, problem.task, scoring, groups, kernel)
+    return fingerprint(*about, matrix, problem.codes, repr(problem.conversion))
 
 
 # ---------------------------------------------------------------------- several kernels
@@ -276,24 +252,20 @@ class KernelComparison:
     comparisons: dict[str, Comparison]
 
     @cached_property
+    def chosen(self) -> dict[str, str]:
+        """The method that is recommended for each kernel."""
+        return {k: found.recommendation.method for k, found in self.comparisons.items()}
+
+    @cached_property
     def ranking(self) -> list[str]:
         """Kernels, the highest mean of their recommended methods first."""
-        return sorted(self.comparisons, key=lambda name: -float(self._of(name).mean()))
+        mean = {k: self.comparisons[k].mean(m) for k, m in self.chosen.items()}
+        return sorted(mean, key=lambda kernel: -mean[kernel])
 
     @property
     def best(self) -> tuple[str, str]:
         """Kernel and method of the highest mean among the recommended ones."""
-        kernel = self.ranking[0]
-        return kernel, self.comparisons[kernel].recommendation.method
-
-    def _of(self, kernel: str) -> Array:
-        """Scores of the method that is recommended for a kernel."""
-        comparison = self.comparisons[kernel]
-        return comparison.scores(comparison.recommendation.method)
-
-    def _shown(self, kernel: str) -> str:
-        comparison = self.comparisons[kernel]
-        return comparison.shown(comparison.recommendation.method)
+        return self.ranking[0], self.chosen[self.ranking[0]]
 
     def table(self) -> list[dict[str, Any]]:
         """Return the rows of all comparisons, each with its kernel, best first."""
@@ -313,14 +285,12 @@ class KernelComparison:
         comparison, others = self.comparisons[kernel], self.ranking[1:]
         if not others:
             return comparison.recommendation
-        tests = ((self.comparisons[o].recommendation.method, o) for o in others)
-        adjusted = holm(
-            [comparison.p_value(method, m, self.comparisons[o]) for m, o in tests]
-        )
+        compared = {o: (self.chosen[o], self.comparisons[o]) for o in others}
+        adjusted = holm([comparison.p_value(method, *o) for o in compared.values()])
         p_values = dict(zip(others, adjusted, strict=True))
         against = ", ".join(
-            f"{other} {self._shown(other)} (p = {p:.2g})"
-            for other, p in p_values.items()
+            f"{other} {found.shown(m)} (p = {p_values[other]:.2g})"
+            for other, (m, found) in compared.items()
         )
         text = (
             f"Use {kernel} with {comparison.title(method)}: "
@@ -328,9 +298,8 @@ class KernelComparison:
             f"against {against}."
         )
         equals = [other for other in others if p_values[other] > LEVEL]
-        text += (
-            f" These data cannot tell it from {', '.join(equals)}." if equals else ""
-        )
+        if equals:
+            text += f" These data cannot tell it from {', '.join(equals)}."
         return Recommendation(method, not equals, (kernel, *equals), text)
 
     def fit_best(self) -> Any:

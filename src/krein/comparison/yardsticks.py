@@ -28,9 +28,7 @@ _TILE = 4_000_000  # numbers of a sparse similarity that are made dense at once
 class _Yardstick(KernelClassifier):
     """What both share: no solver, so no tolerance to set."""
 
-    _fitted_state: ClassVar[State] = (
-        *(replace(part, needed=False) for part in RESULTS),
-    )
+    _fitted_state: ClassVar[State] = tuple(replace(p, needed=False) for p in RESULTS)
 
     def _probabilities(self, values: Array) -> Array:
         return sigmoid_probabilities(values, np.ones(1), np.zeros(1))
@@ -241,7 +239,7 @@ def _largest(tile: Array, k: int) -> np.ndarray:
 
 
 class MeanOfNearest(RegressorMixin, BaseEstimator):
-    """Mean target of the most similar training items, or their mean similarity.
+    """Mean target of the most similar training items.
 
     Parameters
     ----------
@@ -254,18 +252,12 @@ class MeanOfNearest(RegressorMixin, BaseEstimator):
     def __init__(self, n_neighbors=5):
         self.n_neighbors = n_neighbors
 
-    def fit(self, X: Any, y: Any = None) -> MeanOfNearest:
-        """Keep the targets; there are none where novelty is learnt."""
-        self.y_ = np.ones(len(X)) if y is None else np.asarray(y, dtype=float)
+    def fit(self, X: Any, y: Any) -> MeanOfNearest:
+        """Keep the targets."""
+        self.y_ = np.asarray(y, dtype=float)
         return self
 
-    def _nearest(self, X: Any) -> np.ndarray:
-        return most_similar(X, min(self.n_neighbors, X.shape[1]))
-
     def predict(self, X: Any) -> Array:
-        """Mean target of the nearest; without targets every item is normal (1)."""
-        return self.y_[self._nearest(X)].mean(axis=1)
-
-    def decision_function(self, X: Any) -> Array:
-        """Mean similarity to the nearest items."""
-        return np.take_along_axis(np.asarray(X), self._nearest(X), axis=1).mean(axis=1)
+        """Mean target of the nearest."""
+        nearest = most_similar(X, min(self.n_neighbors, X.shape[1]))
+        return self.y_[nearest].mean(axis=1)

@@ -93,29 +93,25 @@ class Diagnosis:
         """The findings as words, in the order they are shown."""
         p, q, z = self.signature
         about = "" if self.exact else "about "
+        broken, part = self.triangle_violations, self.negative_part
+        uneven = f"no: relative asymmetry {self.asymmetry:.2g}"
         rows = {
             "items": f"{self.n} ({self.kind})",
-            "symmetric": f"no: relative asymmetry {self.asymmetry:.2g}",
+            "symmetric": "yes" if self.symmetric else uneven,
             "signature": f"{about}{p} positive, {q} negative, {z} zero",
             "eigenvalues": f"{self.eigenvalues[0]:.4g} to {self.eigenvalues[-1]:.4g}",
             "negative mass": f"{about}{self.negative_mass:.2g}",
+            "conditionally PSD": f"order {self.cpd_order}" if self.cpd_order else "",
+            "negative part": "" if self.verdict == "psd" else _describe(part),
         }
-        if self.symmetric:
-            rows["symmetric"] = "yes"
-        if self.cpd_order:
-            rows["conditionally PSD"] = f"order {self.cpd_order}"
-        if self.verdict != "psd":
-            rows["negative part"] = _describe(self.negative_part)
-        if self.triangle_violations is not None:
-            broken = f"broken by {self.triangle_violations:.2%} of the triples"
-            holds = not self.triangle_violations
-            rows["triangle inequality"] = "holds" if holds else broken
-        return rows
+        if broken is not None:
+            share = f"broken by {broken:.2%} of the triples"
+            rows["triangle inequality"] = share if broken else "holds"
+        return {name: fact for name, fact in rows.items() if fact}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
         plain = asdict(self)
-        plain["signature"] = list(self.signature)
         values = plain.pop("eigenvalues")
         ends = {"smallest_eigenvalue": values[0], "largest_eigenvalue": values[-1]}
         return plain | {name: float(value) for name, value in ends.items()}

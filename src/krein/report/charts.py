@@ -22,7 +22,7 @@ from krein.similarity.spectrum import Spectrum
 _WIDTH = 520
 _LETTER = 10.4  # units a letter of a method's name, at the size of a phone
 _HEAT_CELLS = 160
-_POINTS = 1500  # items that are drawn
+POINTS = 1500  # items that are drawn
 _SHAPES = 6  # in template.html
 
 
@@ -98,22 +98,25 @@ def spectrum_chart(eigenvalues: Sequence[float], noise_edge: float | None) -> st
     for tick in shown:
         if not tick or abs(y(tick) - y(0.0)) >= 12:
             body += _text(left - 6, y(tick), f"{tick:.3g}", "tick", "end")
-    body += _line(left, y(0), _WIDTH, y(0)) + _ranks(len(ordered), left, step, height)
+    ranks = dict.fromkeys([1, *map(round, ticks(1, len(ordered), 5))])
+    at = {str(k): left + (k - 0.5) * step for k in ranks if 0 < k <= len(ordered)}
+    foot = height - 48
+    body += _axis("rank", (left + _WIDTH) / 2, foot, at, foot - 4, "axis")
+    body += _line(left, y(0), _WIDTH, y(0))
     ends = f"eigenvalues from {top:.3g} to {bottom:.3g}"
     below = sum(value < 0 for value in ordered)
     label = f"Spectrum: {len(ordered)} {ends}, {below} below zero"
     return _svg(label, body, height)
 
 
-def _ranks(count: int, left: float, step: float, height: float) -> str:
-    """Ticks of the ranks, and the title of their axis."""
-    foot = height - 48
-    body = _text((left + _WIDTH) / 2, height - 10, "rank", "tick", "middle")
-    for rank in dict.fromkeys([1, *map(round, ticks(1, count, 5))]):
-        if 0 < rank <= count:
-            at = left + (rank - 0.5) * step
-            body += _line(at, foot - 4, at, foot)
-            body += _text(at, foot + 14, str(rank), "tick", "middle")
+def _axis(
+    title: str, middle: float, foot: float, at: dict[str, float], top: float, kind: str
+) -> str:
+    """Ticks of a horizontal axis, as lines from `top`, and its title."""
+    body = _text(middle, foot + 40, title, "tick", "middle")
+    for text, x in at.items():
+        body += _line(x, top, x, foot, kind)
+        body += _text(x, foot + 16, text, "tick", "middle")
     return body
 
 
@@ -122,8 +125,7 @@ def _ranks(count: int, left: float, step: float, height: float) -> str:
 
 def interval_chart(
     rows: Sequence[dict[str, Any]],
-    score: str,
-    label: str,
+    column: Any,
     marked: str,
     levels: Sequence[tuple[str, float]] = (),
 ) -> str:
@@ -133,13 +135,14 @@ def interval_chart(
     ----------
     rows : sequence of dict
         Of `Comparison.table`.
-    score, label : str
-        Key of the score and what to call it.
+    column : Column
+        The score.
     marked : str
         The recommended method.
     levels : sequence of (str, float)
         Scores that cost nothing, drawn as lines: chance, the largest class.
     """
+    score, label = column.key, column.title
     # Long names leave half to the chart.
     left = min(_LETTER * max(len(row["title"]) for row in rows) + 8.0, 0.5 * _WIDTH)
     right, line = _WIDTH - 58.0, 26.0
@@ -152,11 +155,9 @@ def interval_chart(
         return left + (min(max(value, low), high) - low) * unit
 
     bottom = 12 + line * len(rows)
-    body = _line(left, bottom, right, bottom)
-    for tick in ticks(low, high, 4):
-        body += _line(x(tick), 4, x(tick), bottom, "grid")
-        body += _text(x(tick), bottom + 16, f"{tick:g}", "tick", "middle")
-    body += _text((left + right) / 2, bottom + 40, label, "tick", "middle")
+    at = {f"{tick:g}": x(tick) for tick in ticks(low, high, 4)}
+    body = _axis(label, (left + right) / 2, bottom, at, 4, "grid")
+    body += _line(left, bottom, right, bottom)
     for i, row in enumerate(rows):
         y, kind = 18 + line * i, "plus" if row["method"] == marked else "other"
         body += _text(0, y, row["title"])
@@ -186,25 +187,36 @@ def _interval(
 # --------------------------------------------------------------------------- the items
 
 
-def scatter_chart(points: dict[str, Any], labels: Sequence[str]) -> str:
-    """Items in two pseudo-Euclidean coordinates (of `embedding`)."""
-    signs = ["positive" if s > 0 else "negative" for s in points["signature"]]
-    count, of = len(points["points"]), f"of a {signs[0]} and a {signs[1]} eigenvalue"
-    label = f"{count} items in two pseudo-Euclidean coordinates, {of}"
-    axes = [f"axis {k + 1} ({sign} eigenvalue)" for k, sign in enumerate(signs)]
-    return scatter(points, labels, axes, label)
+def scatter_chart(
+    eigenvalues: Array, points: Array, codes: Array, names: Any, labels: Sequence[str]
+) -> str:
+    """Items in two pseudo-Euclidean coordinates (of `embedding`), some of them."""
+    shown = np.sort(np.random.default_rng(0).permutation(codes.size)[:POINTS])
+    signs = ["positive" if value > 0 else "negative" for value in eigenvalues]
+    of = f"of a {signs[0]} and a {signs[1]} eigenvalue"
+    return scatter(
+        points[shown].tolist(),
+        codes[shown].tolist(),
+        [str(names[i]) for i in shown],
+        labels,
+        axes=[f"axis {k + 1} ({sign} eigenvalue)" for k, sign in enumerate(signs)],
+        label=f"{shown.size} items in two pseudo-Euclidean coordinates, {of}",
+    )
 
 
 def scatter(
-    points: dict[str, Any],
+    points: Sequence[Sequence[float]],
+    classes: Sequence[int],
+    names: Sequence[str],
     labels: Sequence[str],
+    *,
     axes: Sequence[str],
     label: str,
     equal: bool = False,
 ) -> str:
     """One shape and colour per class; `equal`: both axes have the same unit."""
     margin = 36.0
-    xs, ys = zip(*points["points"], strict=True)
+    xs, ys = zip(*points, strict=True)
     sizes = ((448, xs), (400 if equal else 288, ys))
     units = [size / (max(v) - min(v) or 1.0) for size, v in sizes]
     units = [min(units)] * 2 if equal else units
@@ -215,7 +227,7 @@ def scatter(
     body += _line(margin / 2, foot, margin / 2, 8)
     body += _text(_WIDTH - 8, height - 9, axes[0], "tick", "end")
     body += _text(margin / 2 + 6, 12, axes[1], "tick")
-    for px, py, k, name in zip(xs, ys, points["classes"], points["names"], strict=True):
+    for px, py, k, name in zip(xs, ys, classes, names, strict=True):
         x = 0.5 * _WIDTH + (px - middle[0]) * units[0]
         y = 0.5 * height - (py - middle[1]) * units[1]
         tip = f"{name}: {labels[k]}" if labels else name
@@ -237,14 +249,12 @@ def legend(labels: Sequence[str]) -> str:
     return f'<ul class="legend">{marks}</ul>'
 
 
-def embedding(
-    spectrum: Spectrum, codes: np.ndarray, names: Sequence[str]
-) -> dict[str, Any]:
+def embedding(spectrum: Spectrum) -> tuple[Array, Array]:
     """Return the two pseudo-Euclidean coordinates of largest magnitude.
 
     Coordinates are U |l|^1/2; where l is negative, distances along that axis count
     negatively. One negative axis is shown as the second when there is one worth 1 %
-    of the largest eigenvalue: it is what the page is about.
+    of the largest eigenvalue: it is what the page is about. The eigenvalues come first.
     """
     values = spectrum.eigenvalues
     first, *rest = np.argsort(-np.abs(values), kind="stable")
@@ -253,22 +263,19 @@ def embedding(
     second = lowest if worth else (rest[0] if rest else first)
     axes = np.array([first, second])
     points = spectrum.eigenvectors[:, axes] * np.sqrt(np.abs(values[axes]))
-    shown = np.sort(np.random.default_rng(0).permutation(codes.size)[:_POINTS])
-    return {
-        "eigenvalues": values[axes].tolist(),
-        "signature": np.sign(values[axes]).astype(int).tolist(),
-        "points": np.round(points[shown], 6).tolist(),
-        "classes": codes[shown].tolist(),
-        "names": [str(names[int(i)]) for i in shown],
-        "hidden": int(codes.size - shown.size),
-    }
+    return values[axes], points
 
 
 # ------------------------------------------------------------------------ the heat map
 
 
-def heat_map(K: Array, codes: np.ndarray) -> dict[str, Any]:
+def heat_map(
+    K: Array, codes: np.ndarray
+) -> tuple[np.ndarray, tuple[float, float], list[float]]:
     """Return the matrix ordered by class, as at most 160 x 160 block means.
+
+    Beside the means in units of the colours, return the range of the colours and where
+    one class ends and another begins, between 0 and 1.
 
     Colours span the 1st to the 99th percentile of what is drawn beside the diagonal,
     so that a few large entries do not wash out the rest: from white (-100 .. 100 is
@@ -286,12 +293,7 @@ def heat_map(K: Array, codes: np.ndarray) -> dict[str, Any]:
     scaled = np.round(100 * (means - start) / (high - start))
     scaled = np.clip(scaled, -100 if low < 0 or start == 0 else 0, 100)
     boundaries = np.flatnonzero(np.diff(codes[order])) + 1
-    return {
-        "cells": scaled.astype(int).tolist(),
-        "low": low,
-        "high": high,
-        "boundaries": (boundaries / codes.size).tolist(),
-    }
+    return scaled.astype(int), (low, high), (boundaries / codes.size).tolist()
 
 
 def _colour_range(means: Array) -> tuple[float, float]:
@@ -305,36 +307,35 @@ def _colour_range(means: Array) -> tuple[float, float]:
     return (low, high) if high > low else (low, low + (abs(low) or 1.0))
 
 
-def heat_chart(heat: dict[str, Any], classes: list[dict[str, Any]]) -> str:
+def heat_chart(K: Array, codes: np.ndarray, labels: Sequence[str]) -> str:
     """The heat map with the names of the classes at its edges."""
+    cells, (low, high), boundaries = heat_map(K, codes)
     lines = "".join(
         f'<i style="left:{100 * b:.2f}%;top:0;width:1px;height:100%"></i>'
         f'<i style="top:{100 * b:.2f}%;left:0;height:1px;width:100%"></i>'
-        for b in heat["boundaries"]
+        for b in boundaries
     )
-    ends = [0.0, *heat["boundaries"], 1.0]
-    names = ""
-    for c, start, end in zip(classes, ends, ends[1:], strict=False):
+    ends, names = [0.0, *boundaries, 1.0], ""
+    for label, start, end in zip(labels, ends, ends[1:], strict=False):
         if end - start >= 0.04:  # else there is no room
             place = f"{100 * start:.2f}%;{{}}:{100 * (end - start):.2f}%"
-            text = escape(c["label"])
+            text = escape(label)
             names += f'<b class="row" style="top:{place.format("height")}">{text}</b>'
             names += f'<b class="col" style="left:{place.format("width")}">{text}</b>'
-    order = ", ".join(c["label"] for c in classes)
-    alt = f"Similarities as colours, items ordered by class: {order}"
+    alt = f"Similarities as colours, items ordered by class: {', '.join(labels)}"
     return (
         f'<figure><div class="heat"><img alt="{escape(alt)}" '
-        f'src="{heat_png(heat["cells"])}">{lines}{names}</div>'
-        f'<span class="scale{" positive" if heat["low"] >= 0 else ""}"></span>'
-        f'<div class="ends"><span>{heat["low"]:.3g} and less</span>'
-        f"<span>{0.5 * (heat['low'] + heat['high']):.3g}</span>"
-        f"<span>{heat['high']:.3g} and more</span></div></figure>"
+        f'src="{heat_png(cells)}">{lines}{names}</div>'
+        f'<span class="scale{" positive" if low >= 0 else ""}"></span>'
+        f'<div class="ends"><span>{low:.3g} and less</span>'
+        f"<span>{0.5 * (low + high):.3g}</span>"
+        f"<span>{high:.3g} and more</span></div></figure>"
     )
 
 
-def heat_png(cells: list[list[int]]) -> str:
+def heat_png(cells: np.ndarray) -> str:
     """Return a data URI: red for -100, white for 0, blue for 100."""
-    indices = (np.asarray(cells) + 100).astype(np.uint8)
+    indices = (cells + 100).astype(np.uint8)
     height, width = indices.shape
     rows = np.hstack([np.zeros((height, 1), dtype=np.uint8), indices])
     ends = [(178, 247, 33), (24, 247, 102), (43, 247, 172)]  # red, white, blue

@@ -14,7 +14,7 @@ import numpy as np
 
 import krein
 from krein.arrays import Array
-from krein.report.data import case
+from krein.report.data import Case
 from krein.report.render import render, words
 from krein.store.files import atomic_write
 from krein.words import percent_bar
@@ -36,19 +36,10 @@ def write_demo(folder: str | Path, *, show: bool = True) -> dict[str, Any]:
     Returns
     -------
     dict
-        The report's data, and ``report``, the path of the file.
+        What was found, and ``report``, the path of the file.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    report = demo_report(show=show)
-    path = folder / "index.html"
-    with atomic_write(path, overwrite=True, text=True) as page:
-        page.write(render(report))
-    return {**report, "report": str(path)}
-
-
-def demo_report(*, show: bool = False) -> dict[str, Any]:
-    """Return the demo's data: strokes of digits, and promoter sequences."""
     strokes, promoters = map(krein.load_dataset, ("digit_strokes", "promoters"))
     letters = np.array([list(sequence) for sequence in promoters.data])
     equal = (letters[:, None, :] == letters[None, :, :]).mean(axis=2)
@@ -58,26 +49,34 @@ def demo_report(*, show: bool = False) -> dict[str, Any]:
         _case(title, about, K, y, show)
         for (title, about), (K, y) in zip(said["about"].items(), matrices, strict=True)
     ]
+    headline = f"{cases[0].title}: {cases[0].headline}"
+    text = render(cases, headline=headline, **said["page"])
+    path = folder / "index.html"
+    with atomic_write(path, overwrite=True, text=True) as file:
+        file.write(text)
+    return {"cases": [_account(case) for case in cases], "report": str(path)}
+
+
+def _account(case: Case) -> dict[str, Any]:
+    """What was found, as plain values."""
     return {
-        "title": said["title"],
-        "headline": f"{cases[0]['title']}: {cases[0]['headline']}",
-        "intro": said["intro"],
-        "footer": f"krein {krein.__version__}. {said['footer']}",
-        "cases": cases,
+        "title": case.title,
+        "finding": case.finding,
+        "recommended": case.comparison.recommendation.method,
+        "recommendation": case.comparison.recommendation.text,
+        "table": case.comparison.table(),
+        "diagnosis": case.diagnosis.to_dict(),
     }
 
 
-def _case(
-    title: str, about: str, K: Array, y: np.ndarray, show: bool
-) -> dict[str, Any]:
+def _case(title: str, about: str, K: Array, y: np.ndarray, show: bool) -> Case:
     jobs = min(2, os.cpu_count() or 1)
     how: dict[str, Any] = {"methods": _METHODS, "cv": 5, "n_jobs": jobs}
     with percent_bar(title, show=show) as progress:
         comparison = krein.compare(K, y, **how, progress=progress)
     names = [f"no. {i + 1}" for i in range(len(y))]
-    context: dict[str, Any] = {"names": names, "command": "krein demo"}
-    found = case(comparison, title=title, about=about, **context)
-    return {**found, "finding": _in_numbers(comparison)}
+    said = _in_numbers(comparison)
+    return Case(comparison, title, about, "krein demo", names, finding=said)
 
 
 def _in_numbers(comparison: Any) -> str:
@@ -90,11 +89,6 @@ def _in_numbers(comparison: Any) -> str:
             f"the similarity is positive semidefinite, {raw}, and no method is "
             "clearly better. Nothing has to be done here."
         )
-    others = ", ".join(
-        f"{comparison.title(name)} on {wrong[name]:.1f} %"
-        for name in ("neighbors", "features")
-    )
-    return (
-        f"{raw}, {others}, and what krein recommends ({comparison.title(chosen)}) on "
-        f"{wrong[chosen]:.1f} %."
-    )
+    rest = ("neighbors", "features", chosen)
+    said = [f"{comparison.title(name)} on {wrong[name]:.1f} %" for name in rest]
+    return f"{raw}, {said[0]}, {said[1]}, and what krein recommends, {said[2]}."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import krein
 from krein.report.charts import legend, scatter, spectrum_chart
 from krein.report.render import facts_table, fill, page
 
@@ -46,16 +45,18 @@ def render_map(found: dict[str, Any]) -> str:
     }
     texts = {"hidden_items": hidden, "below": below}
     body = fill("map.html", found | texts, **parts)
-    title, footer = f"krein: {found['title']}", f"Made by krein {krein.__version__}."
-    return page({**found, "title": title, "intro": intro, "footer": footer}, body)
+    title = f"krein: {found['title']}"
+    return page(body, title=title, headline=found["finding"], intro=intro)
 
 
 def map_chart(items: list[dict[str, Any]], labels: list[str], shares: Any) -> str:
     """Items in two coordinates of equal units; `shares` is what each axis explains."""
-    points: dict[str, Any] = {
-        "points": [(row["axis1"], row.get("axis2", 0.0)) for row in items],
-        "classes": [labels.index(row["label"]) if labels else 0 for row in items],
-        "names": [row["item"] for row in items],
-    }
-    axes = [f"axis {k + 1}: {share:.1%}" for k, share in enumerate([*shares, 0.0])]
-    return scatter(points, labels, axes, f"Map of {len(items)} items", equal=True)
+    return scatter(
+        [(row["axis1"], row.get("axis2", 0.0)) for row in items],
+        [labels.index(row["label"]) if labels else 0 for row in items],
+        [row["item"] for row in items],
+        labels,
+        axes=[f"axis {k + 1}: {share:.1%}" for k, share in enumerate([*shares, 0.0])],
+        label=f"Map of {len(items)} items",
+        equal=True,
+    )

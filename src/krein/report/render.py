@@ -1,24 +1,30 @@
-"""Dict -> one HTML file without network access. Every text is escaped."""
+"""Cases -> one HTML file without network access. Every text is escaped."""
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from functools import cache
 from html import escape
 from importlib import resources
 from pathlib import Path
-from string import Formatter, Template
 from typing import Any
 
+import numpy as np
+
+import krein
 from krein.report import charts
-from krein.report.data import case
+from krein.report.data import Case, machine, mistakes, recipe
+from krein.similarity.spectrum import Spectrum
 from krein.store.files import atomic_write, check_writable
 from krein.store.sharing import is_sharing, shared_work
-from krein.words import seconds_in_words
+from krein.words import digits, seconds_in_words
 
 _FEW_CLASSES = 12
+_SAID = re.compile(r"^Use [^:,]*: mean [^:]* over \d+ splits\. ")  # by the headline
 
 
 def write_report(
@@ -35,7 +41,7 @@ def write_report(
     force : bool
         Replace an existing file.
     **context
-        Of `krein.report.data.case`.
+        Of `krein.report.data.Case`.
 
     Returns
     -------
@@ -43,66 +49,54 @@ def write_report(
     """
     path = check_writable(path, overwrite=force)
     with nullcontext() if is_sharing() else shared_work():
-        found = case(comparison, **context)
-    footer = f"Made by krein {found['run']['krein']}."
-    report = {"title": f"krein: {found['title']}", "intro": "", "footer": footer}
+        text = render([Case(comparison, **context)])
     with atomic_write(path, overwrite=force, text=True) as file:
-        file.write(render({**report, "cases": [found]}))
+        file.write(text)
     return path
 
 
-def render(report: dict[str, Any]) -> str:
-    """Return the HTML page of a report.
+def render(cases: Sequence[Case], **texts: str) -> str:
+    """Return the HTML page of some cases.
 
     Parameters
     ----------
-    report : dict
-        ``title``, ``intro``, ``footer`` and ``cases``, a list of
-        `krein.report.data.case`; ``headline`` if it is not that of the first case.
+    cases : sequence of Case
+        What was found.
+    **texts
+        Of `page`, where they are not those of the first case.
     """
-    cases = report["cases"]
     sections = [_section(c, i, len(cases)) for i, c in enumerate(cases)]
-    headline = report.get("headline") or cases[0]["headline"]
-    links = [(f"case{i}", c["title"]) for i, c in enumerate(cases)]
+    links = [(f"case{i}", c.title) for i, c in enumerate(cases)]
     links = [*(links if len(cases) > 1 else []), ("glossary", "Glossary")]
     items = [f'<li><a href="#{at}">{escape(title)}</a></li>' for at, title in links]
     contents = f'<nav aria-label="Contents"><ul>{"".join(items)}</ul></nav>'
     words = [f"<dt>{escape(w)}</dt><dd>{escape(text)}</dd>" for w, text in glossary()]
     meanings = f"<h2>Glossary</h2><dl>{''.join(words)}</dl>"
     sections.append(f'<section id="glossary">{meanings}</section>')
-    return page({**report, "finding": headline}, "\n".join(sections), contents)
+    first = {"title": f"krein: {cases[0].title}", "headline": cases[0].headline}
+    return page("\n".join(sections), contents, **(first | texts))
 
 
-def page(report: dict[str, Any], body: str, contents: str = "") -> str:
-    """Put HTML into the frame of a page: title, finding as headline, footer."""
-    return Template(_file("template.html")).substitute(
-        title=escape(report["title"]),
-        headline=escape(_capital(report["finding"])),
-        intro=escape(report["intro"]),
-        footer=escape(report["footer"]),
-        style=_file("style.css"),
-        script=_file("script.js"),
-        contents=contents,
-        body=body,
-    )
+def page(body: str, contents: str = "", **texts: str) -> str:
+    """Put HTML into the frame of a page.
 
-
-class _Filled(Formatter):
-    """Puts values into a template; those that are no Html are escaped."""
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        text = format(value, format_spec)
-        return text if isinstance(value, Html) else escape(text)
-
-
-class Html(str):
-    """Text that is HTML already."""
+    Parameters
+    ----------
+    body, contents : str
+        HTML.
+    **texts
+        ``title``, ``headline`` and where there are any ``intro`` and ``footer``.
+    """
+    about = {"version": krein.__version__, "intro": "", "footer": ""} | texts
+    about["headline"] = _capital(about["headline"])
+    files = {"style": _file("style.css"), "script": _file("script.js")}
+    return fill("template.html", about, body=body, contents=contents, **files)
 
 
 def fill(name: str, texts: dict[str, Any], **html: str) -> str:
     """Return a template with texts, which are escaped, and HTML in it."""
-    parts = {key: Html(part) for key, part in html.items()}
-    return _Filled().vformat(_file(name), (), {**texts, **parts})
+    escaped = {key: escape(str(text)) for key, text in texts.items()}
+    return _file(name).format_map(escaped | html)
 
 
 def _file(name: str) -> str:
@@ -125,82 +119,105 @@ def glossary() -> list[tuple[str, str]]:
     return [(word, text) for word, _, text in (line.partition(": ") for line in lines)]
 
 
-def _classes(classes: list[dict[str, Any]]) -> str:
+def _classes(labels: Sequence[str], counts: Sequence[int]) -> str:
     """Say how many items each class has, or of many classes the range."""
-    if len(classes) <= _FEW_CLASSES:
-        return "classes " + ", ".join(f"{c['label']}: {c['count']}" for c in classes)
-    counts = [c["count"] for c in classes]
-    return f"{len(counts)} classes of {min(counts)} to {max(counts)} items"
+    if len(labels) <= _FEW_CLASSES:
+        pairs = zip(labels, counts, strict=True)
+        return "classes " + ", ".join(f"{label}: {count}" for label, count in pairs)
+    return f"{len(labels)} classes of {min(counts)} to {max(counts)} items"
 
 
 # ------------------------------------------------------------------------- the section
 
 
-def _section(case: dict[str, Any], index: int, cases: int) -> str:
+def _section(case: Case, index: int, cases: int) -> str:
     """One similarity, the answer first."""
-    comparison, run = case["comparison"], case["run"]
-    methods = comparison["methods"]
-    labels = [c["label"] for c in case["classes"]]
-    cut = "the solver was cut short on {:.0%} of the splits"
-    slow = {methods[m]["title"]: cut.format(s) for m, s in run["not_converged"].items()}
+    comparison = case.comparison
+    ranking, copied = comparison.ranking, recipe(comparison, case.source)
     return fill(
         "section.html",
-        case | _texts(case, index),
+        _texts(case, index),
         heading=_heading(case) if cases > 1 else "",
-        alerts=_alerts(case["findings"]),
-        lines=_pre(case["copy"]["shell"]) + _pre(case["copy"]["python"]),
+        alerts=_alerts(case.findings),
+        lines=_pre(copied["shell"]) + _pre(copied["python"]),
         several=_kernels(case),
         table=score_table(comparison),
         failed="".join(
             _note(f"{name} was left out, it failed: {why}")
-            for name, why in comparison["failed"].items()
+            for name, why in comparison.failed.items()
         ),
         wrong=_mistakes(case),
-        options="".join(_option(comparison, name) for name in methods),
-        methods="".join(_method(name, m, labels) for name, m in methods.items()),
-        facts=facts_table(case["spectrum"]["facts"]),
+        options="".join(_option(comparison, name) for name in ranking),
+        each="".join(_method(comparison, name, case.labels) for name in ranking),
+        facts=facts_table(case.diagnosis.facts()),
         advice=_advice(case),
-        cut_short=_facts(slow),
-        command=_pre(run["command"]),
-        **_pictures(case, labels),
+        cut_short=_cut_short(comparison),
+        command=_pre(case.command),
+        **_pictures(case),
     )
 
 
-def _pictures(case: dict[str, Any], labels: list[str]) -> dict[str, str]:
-    comparison, spectrum = case["comparison"], case["spectrum"]
-    rows, chosen = comparison["table"], comparison["recommended"]
-    score = comparison["scoring"], comparison["label"]
-    edge = spectrum["noise_edge"]
+def _pictures(case: Case) -> dict[str, str]:
+    comparison, diagnosis, labels = case.comparison, case.diagnosis, case.labels
+    column, chosen = comparison.deciding, comparison.recommendation.method
+    rows, edge = comparison.table(), diagnosis.negative_part.noise_edge
+    values, points = charts.embedding(Spectrum.exact(case.K))
+    hidden = max(0, len(points) - charts.POINTS)
     return {
-        "scores": charts.interval_chart(rows, *score, chosen, comparison["levels"]),
-        "spectrum_chart": charts.spectrum_chart(spectrum["eigenvalues"], edge),
-        "heat_chart": charts.heat_chart(case["heat"], case["classes"]),
+        "scores": charts.interval_chart(rows, column, chosen, comparison.levels),
+        "spectrum_chart": charts.spectrum_chart(diagnosis.eigenvalues.tolist(), edge),
+        "heat_chart": charts.heat_chart(case.K, case.codes, labels),
         "legend": charts.legend(labels),
-        "scatter": charts.scatter_chart(case["embedding"], labels),
+        "scatter": charts.scatter_chart(values, points, case.codes, case.names, labels),
+        "axes": f"{values[0]:.3g} and {values[1]:.3g}",
+        "hidden": f"{hidden} items are not drawn." if hidden else "",
     }
 
 
-def _texts(case: dict[str, Any], index: int) -> dict[str, Any]:
+def _texts(case: Case, index: int) -> dict[str, Any]:
     """Texts of a section that depend on the task or on what was found."""
-    edge, hidden = case["spectrum"]["noise_edge"], case["embedding"]["hidden"]
-    classes, band = _classes(case["classes"]), ""
-    if case["task"] == "regression":
+    comparison, edge = case.comparison, case.diagnosis.negative_part.noise_edge
+    classes, band = _classes(case.labels, np.bincount(case.codes).tolist()), ""
+    if comparison.task == "regression":
         classes = "numbers to be predicted, drawn in fifths"
     if edge is not None:
         band = f"; the grey band (up to {edge:.3g}) is what noise alone would fill"
+    free = (f"{name} {value:.3g}" for name, value in comparison.levels)
     return {
         "index": index,
-        "about_data": f"{case['about']} {case['items']} items; {classes}.".strip(),
-        "useful": "" if case["comparison"]["useful"] else "bad",
+        "about_data": f"{case.about} {case.codes.size} items; {classes}.".strip(),
+        "answer": _SAID.sub("", case.found.recommendation.text),
+        "useful": "" if comparison.recommendation.useful else "bad",
+        "free": ", ".join(free),
         "band": band,
-        "hidden": f"{hidden} items are not drawn." if hidden else "",
-        "words": words()[case["task"]],
+        "label": comparison.deciding.title,
+        "about_p": comparison.about_p,
+        "positive": case.diagnosis.signature[0],
+        "negative": case.diagnosis.signature[1],
+        **words()[comparison.task],
+        **_run(comparison),
     }
 
 
-def _heading(case: dict[str, Any]) -> str:
-    said = escape(_capital(case.get("finding") or case["headline"]))
-    return f'<h2>{escape(case["title"])}</h2><p class="finding">{said}</p>'
+def _run(comparison: Any) -> dict[str, Any]:
+    """Texts on what was run, and by which versions."""
+    sizes = np.median([(a.size, b.size) for a, b in comparison.splits], axis=0)
+    times = ("search_seconds", "fit_seconds")
+    seconds = sum(r.get(time, 0.0) for r in comparison.records for time in times)
+    return {
+        "splits": len(comparison.splits),
+        "train": int(sizes[0]),
+        "test": int(sizes[1]),
+        "seed": comparison.random_state,
+        "kind": "random" if comparison.problem.groups is None else "grouped",
+        "time": seconds_in_words(seconds),
+        **machine(),
+    }
+
+
+def _heading(case: Case) -> str:
+    said = escape(_capital(case.finding or case.headline))
+    return f'<h2>{escape(case.title)}</h2><p class="finding">{said}</p>'
 
 
 def _alerts(findings: list[dict[str, Any]]) -> str:
@@ -219,39 +236,39 @@ def _pre(text: str) -> str:
     return f"<pre>{escape(text)}</pre>" if text else ""
 
 
-def _kernels(case: dict[str, Any]) -> str:
+def _kernels(case: Case) -> str:
     """Several kernels, each with the method that is recommended for it."""
-    rows, comparison = case["kernels"], case["comparison"]
-    if not rows:
+    if not case.kernel:
         return ""
-    label, best = comparison["label"], rows[0]["method"]
-    chart = charts.interval_chart(rows, comparison["scoring"], label, best)
+    rows = []
+    for kernel in case.found.ranking:
+        found = case.found.comparisons[kernel]
+        row = {row["method"]: row for row in found.table()}[found.recommendation.method]
+        rows.append({**row, "title": kernel, "method": kernel, "by": row["title"]})
+    column = case.comparison.deciding
+    chart = charts.interval_chart(rows, column, case.kernel)
     by = "; ".join(f"{row['title']} by {row['by']}" for row in rows)
-    caption = f"Mean {label} with 95 % intervals, {by}. What follows is about {best}."
+    caption = f"Mean {column.title} with 95 % intervals, {by}."
+    caption += f" What follows is about {case.kernel}."
     said = f"<figcaption>{escape(caption)}</figcaption>"
     return f"<h3>Kernels</h3><figure>{chart}{said}</figure>"
 
 
-def score_table(comparison: dict[str, Any]) -> str:
+def score_table(comparison: Any) -> str:
     """All methods; the column that decides is bold for the recommended one."""
-    columns = comparison["columns"]
-    titles = [c["title"].removesuffix(" s") for c in columns]
+    columns = comparison.columns
     rows = []
-    for row in comparison["table"]:
-        cells = (_cell(c, row, c["key"] == comparison["scoring"]) for c in columns)
-        chosen = row["method"] == comparison["recommended"]
+    for row in comparison.table():
+        cells = (_cell(c, row, c is comparison.deciding) for c in columns)
+        chosen = row["method"] == comparison.recommendation.method
         rows.append(_row(row["title"], cells, ' class="chosen"' if chosen else ""))
-    head = _heads(["Method"]) + _heads(titles, ' class="number"')
+    head = _heads(["Method"]) + _heads((c.title for c in columns), ' class="number"')
     return _wide("Table of scores", "sortable", head, rows)
 
 
-def _cell(column: dict[str, Any], row: dict[str, Any], deciding: bool) -> str:
-    value = row[column["key"]]
-    text = format(value, column["format"])
-    if column["key"].endswith("_seconds"):
-        text = seconds_in_words(value)
-    kind = "number deciding" if deciding else "number"
-    return f'<td class="{kind}" data-value="{value!r}">{escape(text)}</td>'
+def _cell(column: Any, row: dict[str, Any], deciding: bool) -> str:
+    kind, value = "number deciding" if deciding else "number", row[column.key]
+    return f'<td class="{kind}" data-value="{value!r}">{escape(column.show(row))}</td>'
 
 
 # ------------------------------------------------------------------------------ tables
@@ -291,41 +308,49 @@ def _note(text: str) -> str:
     return f'<p class="note">{escape(text)}</p>'
 
 
-def _mistakes(case: dict[str, Any]) -> str:
+def _mistakes(case: Case) -> str:
     """Items the recommended method got wrong, with their neighbours."""
-    comparison, about = case["comparison"], words()[case["task"]]
-    title = comparison["methods"][comparison["recommended"]]["title"]
-    if not case["mistakes"]:
+    comparison, about = case.comparison, words()[case.comparison.task]
+    title = comparison.title(comparison.recommendation.method)
+    rows = mistakes(comparison, case.K, case.names)
+    if not rows:
         return f"<p>{escape(title)} was right on every test item.</p>"
-    body = []
-    for row in case["mistakes"]:
-        sure = f"{row['probability']:.0%}" if row["probability"] else ""
-        counted = [sure, f"{row['wrong']} of {row['tests']}"]
-        near = ", ".join(f"{n['item']} ({n['label']})" for n in row["nearest"])
-        counted = counted if case["task"] == "classification" else []
-        body.append(
-            _words(row["item"], [row["label"], row["predicted"], *counted, near])
-        )
+    body = [_words(name, cells) for name, *cells in rows]
     table = _wide("Mistakes", "mistakes", _heads(about["columns"]), body)
     return _note(f"By {title}, {about['surest']}.") + table
 
 
-def _option(comparison: dict[str, Any], name: str) -> str:
-    selected = " selected" if name == comparison["recommended"] else ""
-    title = escape(comparison["methods"][name]["title"])
+def _option(comparison: Any, name: str) -> str:
+    selected = " selected" if name == comparison.recommendation.method else ""
+    title = escape(comparison.title(name))
     return f'<option value="{escape(name)}"{selected}>{title}</option>'
 
 
-def _method(name: str, method: dict[str, Any], labels: list[str]) -> str:
+def _method(comparison: Any, name: str, labels: list[str]) -> str:
     """What a method is, which settings it chose, and what it got wrong."""
-    about = method["about"]
-    if method["chosen"]:
-        about += f" Chosen most often: {'; '.join(method['chosen'])}."
+    about = comparison.registry[name].about
+    settings = Counter(_settings(record["params"]) for record in comparison.of(name))
+    chosen = [f"{some} (splits: {n})" for some, n in settings.most_common(3) if some]
+    if chosen:
+        about += f" Chosen most often: {'; '.join(chosen)}."
     return (
         f'<div class="pick" data-method="{escape(name)}">'
-        f"<h4>{escape(method['title'])}</h4><p>{escape(about)}</p>"
-        f"{_confusion(method['confusion'], labels)}</div>"
+        f"<h4>{escape(comparison.title(name))}</h4><p>{escape(about)}</p>"
+        f"{_confusion(comparison.confusion(name).tolist(), labels)}</div>"
     )
+
+
+def _settings(params: dict[str, Any]) -> str:
+    return ", ".join(
+        _settings(value) if isinstance(value, dict) else f"{name} = {digits(value)}"
+        for name, value in params.items()
+    )
+
+
+def _cut_short(comparison: Any) -> str:
+    cut = "the solver was cut short on {:.0%} of the splits"
+    shares = {row["title"]: 1.0 - row["converged"] for row in comparison.table()}
+    return _facts({name: cut.format(share) for name, share in shares.items() if share})
 
 
 def _confusion(counts: Sequence[Sequence[int]], labels: list[str]) -> str:
@@ -344,10 +369,10 @@ def _confusion(counts: Sequence[Sequence[int]], labels: list[str]) -> str:
     return _wide("Confusion", "confusion", head, rows)
 
 
-def _advice(case: dict[str, Any]) -> str:
+def _advice(case: Case) -> str:
     """What to do about classes, unless the alerts said it."""
-    said = [finding["text"] for finding in case["findings"]]
-    advice = [] if case["task"] == "regression" else case["spectrum"]["advice"]
+    said = [finding["text"] for finding in case.findings]
+    advice = [] if case.comparison.task == "regression" else case.diagnosis.advice
     new = [text for text in advice if not any(known in text for known in said)]
     items = "".join(f"<li>{escape(text)}</li>" for text in new)
     return f"<ul>{items}</ul>" if items else ""
