@@ -13,6 +13,7 @@ from krein.machines import libsvm
 from krein.machines.box import BalancedBox
 from krein.machines.svm_dual import SVMDual, box_gap
 from tests.machines import one_class_dual, svm_dual, svr_dual
+from tests.reference.boxes import contains
 from tests.reference.rational import dual_value, exact, exact_optimum
 
 
@@ -48,7 +49,7 @@ def test_value_and_certificate_against_clarabel(seed, n, rank, C):
     K, domain = random_problem(seed, n, rank, C)
     result, intercept = svm_dual(K, domain)
     best = by_clarabel(K, domain)
-    assert domain.contains(result.x, tol=1e-8)
+    assert contains(domain, result.x, tol=1e-8)
     assert result.value == pytest.approx(best, rel=1e-6, abs=1e-8)
     # The certificate is a true bound, and tight.
     assert result.value + result.certificate.value >= best * (1 - 1e-7) - 1e-9

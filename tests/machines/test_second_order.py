@@ -11,6 +11,7 @@ from krein.machines.proxy import ProxySVM
 from krein.machines.second_order import second_order
 from krein.similarity.spectrum import Spectrum
 from tests.machines.test_proxy import naive
+from tests.reference.boxes import contains
 
 
 def random_matrix(rng, kind, n):
@@ -110,7 +111,7 @@ def check_random_problem(seed, n, kind, log_C, log_rho, log_scale, weighted):
     result = second_order(problem)
     assert np.isfinite(result.x).all()
     assert np.isfinite(result.value)
-    assert box.contains(result.x)
+    assert contains(box, result.x)
     rise = result.value - problem.constant
     # Where f(0) is a million times the rest, the function is a plane that ends in a
     # wall: the method may end before the tolerance, but must say so.
@@ -228,4 +229,4 @@ def test_callback_stops_with_the_best_point(rng, with_spectrum):
     problem = ProxySVM(Spectrum.exact(K), BalancedBox(np.full(60, 2.0), y), 1.0)
     result = second_order(problem, callback=lambda iterate: True)
     assert result.status == "interrupted"
-    assert problem.box.contains(result.x)
+    assert contains(problem.box, result.x)

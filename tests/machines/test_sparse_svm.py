@@ -12,6 +12,7 @@ from krein.machines.sparse_svm import (
     sparse_svm_path,
 )
 from tests.machines import svm_dual
+from tests.reference.boxes import contains
 
 
 def problem(n=150, k=5, seed=0, singular=False):
@@ -35,7 +36,7 @@ def test_same_solutions(C, singular):
         assert result.certificate.relative <= 1e-9
         assert_allclose(result.value, exact.value, rtol=1e-8)
         assert result.value <= exact.value * (1 + 1e-12)
-        assert BalancedBox(upper, y).contains(result.x)
+        assert contains(BalancedBox(upper, y), result.x)
         f, g = K @ (y * result.x) + b, K @ (y * exact.x) + intercept
         assert_allclose(f, g, atol=1e-3)
 

@@ -26,6 +26,7 @@ from krein.estimators._search import (
     cv_results,
     defined_folds,
     in_folds,
+    store_results,
 )
 from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import FittedRows, Row, Training
@@ -168,24 +169,19 @@ class SpectrumSearch:
         found = members(fit, settings, best, Kernels(training, spectrum))
         model._store(mean_rows([rows for _, rows in found]), training)
         model.members_ = [member for member, _ in found]
-        model.best_params_ = {
-            name: value for name, value in found[0][0].items() if name != "results"
-        }
+        weight = np.zeros(order.size)
+        weight[best] = 1.0 / best.size
+        store_results(model, {**table, "weight": weight}, int(best[0]))
+        chosen = found[0][0]  # in units of the similarity, as its own C is
+        model.best_params_ = {k: v for k, v in chosen.items() if k != "results"}
         results = [one["results"] for one in model.members_]
-        model.duality_gap_ = np.max(
-            [[result.certificate.value for result in rows] for rows in results], axis=0
-        )
-        model.n_iter_ = np.max(
-            [[result.n_iter for result in rows] for rows in results], axis=0
-        )
+        gaps = [[result.certificate.value for result in rows] for rows in results]
+        steps = [[result.n_iter for result in rows] for rows in results]
+        model.duality_gap_ = np.max(gaps, axis=0)
+        model.n_iter_ = np.max(steps, axis=0)
         if len(found) > 1:
             for message in model._complaints([r for rows in results for r in rows]):
                 warn_user(message, ConvergenceWarning)
-        weight = np.zeros(len(table["params"]))
-        weight[best] = 1.0 / best.size
-        model.cv_results_ = {**table, "weight": weight}
-        model.best_index_ = int(best[0])
-        model.best_score_ = float(table["mean_test_score"][best[0]])
         return best
 
 

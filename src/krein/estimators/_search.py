@@ -201,12 +201,9 @@ def check_grid(grid: Any, name: str) -> Array:
 # --------------------------------------------------------------------------- results
 
 
-def store_results(
-    model: Any, grid: Sequence[Candidate], scores: Array, best: int
-) -> None:
+def store_results(model: Any, table: dict[str, Any], best: int) -> None:
     """Set the fitted attributes that every search has."""
-    table = cv_results(grid, scores)
-    model.best_params_ = dict(grid[best])
+    model.best_params_ = dict(table["params"][best])
     model.best_index_ = best
     model.best_score_ = float(table["mean_test_score"][best])
     model.cv_results_ = table
@@ -305,7 +302,7 @@ class Searched:
         height = float(np.nanmax(np.abs(scores), initial=0.0))
         best = best_candidates(scores, 1e-12 + rtol * height)
         chosen = best[0] if first is None else min(best, key=lambda i: first(grid[i]))
-        store_results(own, grid, scores, int(chosen))
+        store_results(own, cv_results(grid, scores), int(chosen))
         return model.candidate(grid[chosen])
 
     def _candidates(self, grid: list[Candidate]) -> list[Candidate]:

@@ -239,13 +239,6 @@ class BalancedBox:
         upper = float(above.min()) if above.size else lower
         return lower + 0.5 * (upper - lower)
 
-    def contains(self, a: Array, tol: float = 1e-10) -> bool:
-        """True if `a` is feasible to the relative tolerance."""
-        scale = float(self.upper.max())
-        inside = np.all(a >= -tol * scale) and np.all(a <= self.upper + tol * scale)
-        excess = abs(float(self.y @ a) - self.balance)
-        return bool(inside) and excess <= tol * max(float(a.sum()), scale)
-
 
 _JUMPS, _CLIMBS = 12, 100
 _ROWS = 256  # of H that are copied at once

@@ -69,8 +69,8 @@ class ProxySVM:
     >>> K = np.array([[1.0, 2.0], [2.0, 1.0]])
     >>> box = BalancedBox(np.ones(2), np.array([1.0, -1.0]))
     >>> problem = ProxySVM(Spectrum.exact(K), box, rho=1.0)
-    >>> value, gradient = problem.value_grad(np.zeros(2))
-    >>> print(f"{value:.6f}", gradient)
+    >>> rise, gradient = problem.rise_grad(np.zeros(2))
+    >>> print(f"{problem.constant + rise:.6f}", gradient)
     1.000000 [1. 1.]
     """
 
@@ -173,11 +173,6 @@ class ProxySVM:
         rise = float(a.sum()) - self.rho * value
         outputs = self.from_coordinates(p, direction)
         return rise, 1.0 - self.spread * self.scale * outputs
-
-    def value_grad(self, a: Array) -> tuple[float, Array]:
-        """Return f(a) and its gradient."""
-        rise, gradient = self.rise_grad(a)
-        return self.constant + rise, gradient
 
     @cached_property
     def _weighted(self) -> Array:
