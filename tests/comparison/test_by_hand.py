@@ -139,12 +139,12 @@ def test_several_classes(shared_data):
 
 
 # A decision value within LIBSVM's tolerance of zero may fall on either side: hence one
-# item per split may differ.
+# item per split may differ, and where that makes inner folds choose another C, two.
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sim_aural_sonar", "sim_voting", "sim_protein"])
 def test_similarities_all_methods(shared_data, name):
     data = shared_data(name)
-    check(data["X"], data["y"], ALL, cv=5, slack=1)
+    check(data["X"], data["y"], ALL, cv=5, slack=2)
 
 
 @pytest.mark.slow
