@@ -257,7 +257,8 @@ class ProxySVM:
     ) -> Array:
         """Block of the Hessian as two symmetric products, of what is added and not."""
         n, dtype = self.box.n, U.dtype
-        size = float(jacobian.diagonal.max()) or 1.0  # single precision has no range
+        # Single precision has no range, and rounding may leave nothing positive.
+        size = max(float(jacobian.diagonal.max()), 0.0) or 1.0
         unit = 1.0 / np.sqrt(size)
         B = np.empty((n + jacobian.plus.shape[0], rows.size), dtype)
         U.T.take(rows, axis=1, out=B[:n], mode="clip")
