@@ -52,7 +52,7 @@ MUTANTS = [
     Mutant("similarity/treated.py", "if fits and whole and base", "if whole and base",
            "tests/test_spectrum.py"),
     # states, searches, tie-breaks
-    Mutant("store/state.py", "fresh.__dict__ = without_state(self)",
+    Mutant("declarations.py", "fresh.__dict__ = without_state(self)",
            "fresh.__dict__ = dict(vars(self))", "tests/estimators/test_refit.py"),
     Mutant("estimators/_training.py", "votes + total / (3.0", "votes - total / (3.0",
            "tests/estimators/test_cv_results.py"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,30 +59,6 @@ def numbers_that_fit(name: str) -> Iterator[None]:
             f"{name} holds an integer beyond the range of float64 (about 1e308); "
             "divide it by a common factor first"
         ) from None
-
-
-def check_parameters(parameters: dict[str, Any]) -> None:
-    """Refuse numbers that cannot be computed with, or not in float64."""
-    for name, value in parameters.items():
-        if isinstance(value, dict):
-            check_parameters({f"{name}[{key!r}]": v for key, v in value.items()})
-        for number in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(number, Real):
-                _check_parameter(name, number)
-
-
-def _check_parameter(name: str, value: Any) -> None:
-    plain = isinstance(value, bool | int | float | np.integer | np.floating)
-    plain = plain and not isinstance(value, np.longdouble)
-    huge = isinstance(value, int) and abs(value) > LARGEST  # beyond float64, perhaps
-    size = abs(float(value)) if plain and not huge else 0.0
-    tiny = name != "tol" and 0.0 < size < 1.0 / LARGEST
-    if not plain or huge or tiny or LARGEST < size < np.inf:
-        shown = f"an integer of {value.bit_length()} bits" if huge else repr(value)
-        raise ValueError(
-            f"{name} is {shown}, of type {type(value).__name__}; expected an int or a "
-            f"float from {1.0 / LARGEST:g} to {LARGEST:g} in size: pass float({name})"
-        )
 
 
 def _refuse_missing(X: Any, name: str) -> None:

@@ -11,14 +11,13 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from krein.arrays import Array
-from krein.estimators._parameters import CONSTRAINTS, COUNT
+from krein.declarations import CONSTRAINTS, COUNT, RESULTS, State
 from krein.estimators._probability import sigmoid_probabilities
 from krein.estimators._search import RANKED
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.machines.logistic import IndefiniteLogistic
 from krein.machines.newton_logistic import newton_logistic
-from krein.store.state import RESULTS, State
 
 __all__ = ["SimilarityFeaturesClassifier", "SimilarityNeighborsClassifier"]
 

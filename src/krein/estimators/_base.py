@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -25,7 +25,13 @@ from sklearn.utils.validation import (
 )
 
 from krein.arrays import Array, require_for_spectral_fit
-from krein.estimators._parameters import Documented, declares_parameters
+from krein.declarations import (
+    Documented,
+    Fitted,
+    declares_parameters,
+    state,
+    without_state,
+)
 from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
 from krein.items import LazyRows, check_targets, columns_of_rows, plain_items, take
@@ -34,7 +40,6 @@ from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.result import DivergedError, Result
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.sparse import SparseSimilarity
-from krein.store.state import Fitted, State, without_state
 from krein.validation import (
     check_similarity,
     check_sparse_rows,
@@ -64,7 +69,7 @@ class KernelModel(Sparsifiable, Documented):
     random_state: Any = None
     verbose: int = 0
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("n_features_in_", "integer", needed=False),
         Fitted("feature_names_in_", "labels", needed=False),
         Fitted("kernel_", "kernel", needed=lambda model: not model._precomputed),

@@ -5,15 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_array
 
 from krein.arrays import Array, product_and_error, require_for
+from krein.declarations import COEFFICIENTS, RESULTS, Fitted, declares_parameters, state
 from krein.estimators._base import KernelModel
-from krein.estimators._parameters import declares_parameters
 from krein.estimators._training import FittedRows, Row, Training, positive_part
 from krein.items import take
 from krein.kernels.registry import Kernel, as_kernel
@@ -32,7 +32,6 @@ from krein.machines.losses import Loss
 from krein.published.algorithm_1 import as_printed
 from krein.result import Result
 from krein.similarity.matrix import Similarities
-from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State
 from krein.validation import check_similarity
 
 # Name of a solver -> solver(problem, *, tol, max_iter, start).
@@ -129,7 +128,7 @@ class CPDModel(KernelModel):
     tol: float = 1e-8
     max_iter: Any = 100
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         *COEFFICIENTS,
         *RESULTS,
         Fitted("n_polynomials_", "integer", needed=False),

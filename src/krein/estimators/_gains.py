@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from krein.arrays import Array
-from krein.estimators._parameters import declares_parameters
+from krein.declarations import RESULTS, Fitted, declares_parameters, state
 from krein.estimators._search import (
     CS,
     SEARCHED,
@@ -33,7 +33,6 @@ from krein.estimators._training import FittedRows, Row, Training
 from krein.methods import METHODS, Method, as_method, power
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel, by_spectrum
-from krein.store.state import RESULTS, Fitted, State
 from krein.words import warn_user
 
 GAINS = tuple(power(w, p) for w in (0.0, 0.3, 1.0) for p in (0.5, 1.0, 1.5, 2.0))
@@ -59,7 +58,7 @@ def _is_one(model: Any) -> bool:
     return model.combine == "best"
 
 
-SPECTRUM_SEARCHED: State = (
+SPECTRUM_SEARCHED = state(
     # An average has the certificates of its members.
     *(replace(entry, needed=_is_one) for entry in RESULTS if entry.needed is True),
     *SEARCHED,

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from krein.arrays import Array
+from krein.declarations import Fitted, state
 from krein.estimators._training import Row, Training, starting_rows
 from krein.machines.logistic import uniqueness_ratio
 from krein.published.concave_convex import CCCPSettings
@@ -16,7 +17,6 @@ from krein.result import Result
 from krein.similarity.matrix import Matrix
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel
-from krein.store.state import Fitted, State
 from krein.words import warn_user
 
 PAPER = ("cccp-gd", "ccicp-gd", "ccicp-sgd")
@@ -30,7 +30,7 @@ _MARGIN = 1.05  # above the floor of alpha, so that the solution is safely uniqu
 
 
 # What a fitted model says about its plan.
-PLAN_STATE: State = (
+PLAN_STATE = state(
     Fitted("alpha_used_", "number"),
     Fitted("unique_", "flag"),
     Fitted("flipped_", "flag"),

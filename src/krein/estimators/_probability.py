@@ -20,7 +20,7 @@ from sklearn.calibration import _sigmoid_calibration
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._parameters import available_when
+from krein.declarations import available_when
 from krein.estimators._search import out_of_fold
 from krein.estimators._training import Classes, Training, inner_folds
 

@@ -19,11 +19,10 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from krein.arrays import Array, blas_threads
+from krein.declarations import Fitted, State, declares_parameters, state
 from krein.estimators._landscape import Score, scorer
-from krein.estimators._parameters import declares_parameters
 from krein.estimators._training import Classes, Fold, Training, cv_folds
 from krein.store.sharing import shared_work
-from krein.store.state import Fitted, State
 from krein.words import warn_user
 
 Candidate = dict[str, Any]
@@ -234,7 +233,7 @@ def _mean(scores: Array) -> float:
     return float(known.mean()) if known.size else float("nan")
 
 
-SEARCHED: State = (
+SEARCHED = state(
     Fitted("best_params_", "table"),
     Fitted("best_score_", "number", needed=False),
     Fitted("best_index_", "integer", needed=False),

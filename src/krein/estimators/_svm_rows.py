@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from krein.arrays import Array
-from krein.estimators._parameters import declares_parameters
+from krein.declarations import declares_parameters
 from krein.estimators._search import CS, along
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training, pairs_of

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
+from krein.declarations import (
+    COEFFICIENTS,
+    RESULTS,
+    Fitted,
+    available_when,
+    declares_parameters,
+    replaces_state,
+    state,
+)
 from krein.estimators._base import KernelModel
-from krein.estimators._parameters import available_when, declares_parameters
 from krein.estimators._probability import (
     PredictionSets,
     sigmoid_calibration,
@@ -27,7 +35,6 @@ from krein.estimators._training import (
     votes_of_pairs,
 )
 from krein.items import check_classes, check_classes_weigh, check_weights, class_weights
-from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 from krein.validation import check_order
 
 
@@ -38,7 +45,7 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
     _: KW_ONLY
     class_weight: Any = None
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         *COEFFICIENTS,
         *RESULTS,
         Fitted("classes_", "labels", "c"),
@@ -184,7 +191,7 @@ class KernelClassifier(ClassifierMixin, PredictionSets, KernelModel):
 class KernelRegressor(RegressorMixin, KernelModel):
     """Regression with one row; a subclass implements `fit_rows`."""
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         *COEFFICIENTS,
         *RESULTS,
     )

@@ -12,12 +12,15 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
-from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
-from krein.estimators._parameters import (
+from krein.declarations import (
     CONSTRAINTS,
+    Fitted,
     available_when,
     declares_parameters,
+    replaces_state,
+    state,
 )
+from krein.estimators._cpd_model import CPDModel, CPDTraining, cpd_row, solve_path
 from krein.estimators._probability import calibrated
 from krein.estimators._search import along, check_grid, out_of_fold
 from krein.estimators._tasks import KernelClassifier
@@ -30,7 +33,6 @@ from krein.estimators._training import (
     ravel_rows,
 )
 from krein.machines.losses import LOSSES
-from krein.store.state import Fitted, State, replaces_state
 
 # Models that only score a fold are solved to this relative gap.
 _FOLD_TOL = 1e-6
@@ -48,7 +50,7 @@ class CPDClassifier(CPDModel, KernelClassifier):
     loss: str = "squared_hinge"
     probability: bool = False
 
-    _fitted_state: ClassVar[State] = (Fitted("polynomial_", "text"),)
+    _fitted_state = state(Fitted("polynomial_", "text"))
     _parameter_constraints = CONSTRAINTS | {
         "loss": [StrOptions(LOSSES.keys())],  # a view: losses may be added
         "solver": [StrOptions({"newton", "published"})],

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
-from krein.estimators._parameters import CONSTRAINTS, POSITIVE, declares_parameters
+from krein.declarations import (
+    CONSTRAINTS,
+    POSITIVE,
+    Fitted,
+    declares_parameters,
+    replaces_state,
+    state,
+)
 from krein.estimators.transformers import SquareInput
 from krein.kernels.distances import FITTED, POINTWISE, median_gamma
-from krein.store.state import Fitted, State, replaces_state
 
 
 @declares_parameters
@@ -65,7 +71,7 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
     gamma: Any = "median"
 
     _kind = "distance"
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("gamma_", "number"),
         Fitted("squared_means_", "numbers", "n"),
         Fitted("largest_", "number"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -13,15 +13,17 @@ from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from krein.estimators._parameters import (
+from krein.declarations import (
     CONSTRAINTS,
     Documented,
+    Fitted,
     available_when,
     declares_parameters,
+    replaces_state,
+    state,
 )
 from krein.estimators.hits import HitSimilarity
 from krein.items import check_classes
-from krein.store.state import Fitted, State, replaces_state
 
 
 def _has_probabilities(model: HitClassifier) -> bool:
@@ -87,7 +89,7 @@ class HitClassifier(ClassifierMixin, Documented):
     similarity: Any = None
     no_hit_label: Any = None
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("similarity_", "model"),
         Fitted("estimator_", "model"),
         Fitted("classes_", "labels", "c"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -12,14 +12,16 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from krein.arrays import Array, compressed_rows
-from krein.estimators._parameters import (
+from krein.declarations import (
     CONSTRAINTS,
     Documented,
+    Fitted,
     declares_parameters,
+    replaces_state,
+    state,
 )
 from krein.files.hit_table import checked_scores
 from krein.files.sources import Named
-from krein.store.state import Fitted, State, replaces_state
 
 _RULES = ("max", "mean", "min")
 
@@ -69,7 +71,7 @@ class HitSimilarity(TransformerMixin, Documented):
     _: KW_ONLY
     normalize: bool = True
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("n_features_in_", "integer"),
         Fitted("names_", "names", needed=False),
         Fitted("typical_score_", "number", needed=lambda model: model.normalize),

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array, product_and_error
-from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
+from krein.declarations import CONSTRAINTS, COUNT, Fitted, declares_parameters, state
 from krein.estimators._search import CS
 from krein.estimators._svm_rows import TreatedSVC, svm_candidates, svm_grid, unit_of
 from krein.estimators._tasks import KernelClassifier
@@ -32,7 +32,6 @@ from krein.published.difference_of_convex import (
 )
 from krein.result import Certificate, Result
 from krein.similarity.treated import TreatedKernel
-from krein.store.state import Fitted, State
 
 _RATIOS = (1.0, 10.0)  # of the two penalties in a search
 
@@ -176,7 +175,7 @@ class DCSVC(KernelClassifier):
     solver_options: dict | None = None
     max_iter: Any = None
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("kkt_gap_", "numbers", "r"),
         Fitted("unbounded_", "flags", "r"),
     )

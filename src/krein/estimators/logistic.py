@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
+from krein.declarations import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._logistic_plan import (
     MAX_ITER,
     PAPER,
@@ -23,7 +24,6 @@ from krein.estimators._logistic_plan import (
     penalty,
     split_rows,
 )
-from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
 from krein.estimators._svm_rows import unit_of
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
@@ -33,7 +33,6 @@ from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.result import Result
 from krein.similarity.matrix import Similarities
 from krein.similarity.spectrum import norm_bound
-from krein.store.state import State
 
 # Of a search, for a similarity whose mean diagonal entry is one.
 _ALPHAS = tuple(float(alpha) for alpha in np.logspace(1, -4, 6))
@@ -54,7 +53,7 @@ class LogisticModel(KernelClassifier):
     tol: float = 1e-10
     max_iter: Any = None
 
-    _fitted_state: ClassVar[State] = PLAN_STATE
+    _fitted_state = PLAN_STATE
     _parameter_constraints = CONSTRAINTS | {
         "solver": [StrOptions(set(MAX_ITER))],
         "multi_class": [StrOptions({"multinomial", "ovr"})],

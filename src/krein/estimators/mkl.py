@@ -9,7 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from krein.arrays import Array
-from krein.estimators._parameters import CONSTRAINTS, NOT_NEGATIVE, declares_parameters
+from krein.declarations import (
+    CONSTRAINTS,
+    NOT_NEGATIVE,
+    Fitted,
+    declares_parameters,
+    state,
+)
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training, positive_part
 from krein.kernels.registry import Kernel, as_kernel
@@ -17,7 +23,6 @@ from krein.machines.box import BalancedBox
 from krein.machines.mkl import MKLWeights, kernel_weights, svm_at
 from krein.similarity.matrix import Views, as_views
 from krein.similarity.spectrum import Spectrum
-from krein.store.state import Fitted, State
 from krein.validation import check_similarity
 
 
@@ -104,7 +109,7 @@ class MKLSVC(KernelClassifier):
     tol: float = 1e-5
     max_iter: Any = 500
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("support_", "integers", "s"),
         Fitted("kernel_", "kernel", needed=False),
         Fitted("weights_", "numbers", "rk"),

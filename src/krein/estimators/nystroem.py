@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
+from krein.declarations import CONSTRAINTS, Fitted, replaces_state, state
 from krein.estimators._base import KernelModel, landmark_columns
-from krein.estimators._parameters import CONSTRAINTS
 from krein.items import take
 from krein.similarity.landmarks import (
     LANDMARKS,
@@ -25,7 +25,6 @@ from krein.similarity.landmarks import (
 from krein.similarity.low_rank import LowRank, Range, Sample
 from krein.similarity.matrix import Matrix, Similarities, evaluate
 from krein.similarity.tiles import TiledMatrix
-from krein.store.state import Fitted, State, replaces_state
 from krein.validation import check_similarity
 from krein.words import warn_user
 
@@ -102,7 +101,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMod
     (True, True)
     """
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("landmarks_", "integers", "m"),
         Fitted("landmark_items_", "items"),
         Fitted("approximation_error_", "number"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
@@ -11,10 +11,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils._param_validation import StrOptions
 
 from krein.arrays import Array
-from krein.estimators._parameters import CONSTRAINTS, COUNT, declares_parameters
+from krein.declarations import (
+    CONSTRAINTS,
+    COUNT,
+    Fitted,
+    declares_parameters,
+    replaces_state,
+    state,
+)
 from krein.estimators.transformers import SquareInput
 from krein.similarity.spectrum import Spectrum
-from krein.store.state import Fitted, State, replaces_state
 from krein.validation import ROUNDING, looks_like_similarities
 
 
@@ -96,7 +102,7 @@ class PCoA(ClassNamePrefixFeaturesOutMixin, SquareInput):
     correction: str = "none"
 
     _kind, _warns = "distance", False
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("eigenvalues_", "numbers", "n"),
         Fitted("proportion_explained_", "numbers", "k"),
         Fitted("negative_mass_", "number"),

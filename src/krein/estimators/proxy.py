@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._parameters import CONSTRAINTS, declares_parameters
+from krein.declarations import CONSTRAINTS, Fitted, declares_parameters, state
 from krein.estimators._proxy_options import SOLVERS, default_grid, split_options
 from krein.estimators._search import RANKED
 from krein.estimators._tasks import KernelClassifier
@@ -27,7 +27,6 @@ from krein.machines._loop import report
 from krein.machines.box import BalancedBox
 from krein.machines.new_points import RULES, Proxy, checked_batch, linear_coef
 from krein.machines.proxy import ProxySVM
-from krein.store.state import Fitted, State
 
 
 @declares_parameters
@@ -148,7 +147,7 @@ class ProxySVC(KernelClassifier):
     solver_options: dict | None = None
     max_iter: Any = 10_000
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("spectrum_", "spectrum"),
         Fitted("proxy_", "proxy"),
     )

@@ -16,7 +16,7 @@ more (k~ cannot be less in a positive semidefinite kernel).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -25,7 +25,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
-from krein.estimators._parameters import CONSTRAINTS, POSITIVE, declares_parameters
+from krein.declarations import CONSTRAINTS, POSITIVE, Fitted, declares_parameters, state
 from krein.estimators._tasks import KernelRegressor
 from krein.estimators._training import FittedRows, Row, Training, Values
 from krein.items import take
@@ -34,7 +34,6 @@ from krein.machines.ridge import spectral_ridge
 from krein.methods import METHODS, Method, as_method
 from krein.similarity.spectrum import Spectrum, rescale
 from krein.similarity.treated import by_spectrum
-from krein.store.state import Fitted, State
 
 
 @declares_parameters
@@ -121,7 +120,7 @@ class KreinRidge(KernelRegressor):
     t: float = 1.0
     max_iter: Any = 10_000_000
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("alpha_used_", "number", needed=False),
         Fitted("noise_variance_", "number", needed=False),
         Fitted("variance_", "table", needed=False),

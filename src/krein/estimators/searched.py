@@ -12,8 +12,15 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from krein.arrays import Array
+from krein.declarations import (
+    CONSTRAINTS,
+    Fitted,
+    declared_state,
+    declares_parameters,
+    replaces_state,
+    state,
+)
 from krein.estimators._landscape import Score, scorer
-from krein.estimators._parameters import CONSTRAINTS, declares_parameters
 from krein.estimators._search import Searched, deprecated, split_scores
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes
@@ -22,7 +29,6 @@ from krein.estimators.logistic import KreinLogisticRegression, LogisticModel
 from krein.estimators.proxy import ProxySVC
 from krein.machines.new_points import RULES
 from krein.store.sharing import shared_work
-from krein.store.state import Fitted, State, declared_state, replaces_state
 
 
 class SearchedAlpha(Searched):
@@ -292,7 +298,7 @@ solver_options, tol, max_iter, random_state
 
     _model = ProxySVC
     _searched: ClassVar[dict[str, str]] = {"Cs": "C", "rhos": "rho"}
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("spectrum_", "spectrum"),
         Fitted("proxy_", "proxy"),
         Fitted("best_estimator_", "model"),

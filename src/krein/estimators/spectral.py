@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
 from krein.arrays import Array, product_and_error
+from krein.declarations import (
+    COEFFICIENTS,
+    RESULTS,
+    Fitted,
+    declares_parameters,
+    replaces_state,
+    state,
+)
 from krein.estimators._base import KernelModel
-from krein.estimators._parameters import declares_parameters
 from krein.estimators._svm_rows import TreatedSVC, solved_row
 from krein.estimators._tasks import KernelRegressor
 from krein.estimators._training import FittedRows, Training, Values
 from krein.items import check_weights
 from krein.machines.svm_dual import SVMDual
 from krein.similarity.treated import TreatedKernel
-from krein.store.state import COEFFICIENTS, RESULTS, Fitted, State, replaces_state
 
 
 @declares_parameters
@@ -245,7 +251,7 @@ class SpectrumOneClassSVM(OutlierMixin, KernelModel):
     nu: float = 0.5
     t: float = 1.0
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         *COEFFICIENTS,
         *RESULTS,
         Fitted("offset_", "number"),

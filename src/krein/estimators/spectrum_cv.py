@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from krein.arrays import Array
+from krein.declarations import Fitted, declares_parameters, replaces_state, state
 from krein.estimators._gains import SPECTRUM_SEARCHED, SpectrumSearch
 from krein.estimators._landscape import (
     probabilities,
@@ -17,25 +18,12 @@ from krein.estimators._landscape import (
     temperatures,
     with_threshold,
 )
-from krein.estimators._parameters import declares_parameters
 from krein.estimators._probability import conformity
-from krein.estimators._svm_rows import (
-    loose_machines,
-    loosely,
-    solved_row,
-    svm_rows,
-)
+from krein.estimators._svm_rows import loose_machines, loosely, solved_row, svm_rows
 from krein.estimators._tasks import KernelClassifier, KernelRegressor
-from krein.estimators._training import (
-    Classes,
-    FittedRows,
-    Training,
-    Values,
-    cv_folds,
-)
+from krein.estimators._training import Classes, FittedRows, Training, Values, cv_folds
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.similarity.treated import TreatedKernel
-from krein.store.state import Fitted, State, replaces_state
 
 
 @declares_parameters
@@ -124,7 +112,7 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
     scoring: Any = None
     multi_class: str = "ovr"
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         *SPECTRUM_SEARCHED,
         Fitted("temperature_", "number"),
     )
@@ -281,7 +269,7 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
     _: KW_ONLY
     epsilon: float = 0.1
 
-    _fitted_state: ClassVar[State] = SPECTRUM_SEARCHED
+    _fitted_state = SPECTRUM_SEARCHED
 
     @replaces_state
     def fit(

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from krein.arrays import Array
-from krein.estimators._parameters import (
+from krein.declarations import (
     CONSTRAINTS,
     COUNT,
     Documented,
+    Fitted,
     declares_parameters,
+    replaces_state,
+    state,
 )
 from krein.items import columns_of_rows
 from krein.methods import as_method
 from krein.similarity.matrix import Similarities
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel
-from krein.store.state import Fitted, State, replaces_state
 from krein.validation import (
     check_similarity,
     numbers_that_fit,
@@ -40,7 +42,7 @@ class SquareInput(TransformerMixin, Documented):
     _kind = "similarity"  # what the numbers are; or "distance"
     _warns = True  # of numbers of the wrong direction; `PCoA` refuses them
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("n_features_in_", "integer", needed=False),
         Fitted("feature_names_in_", "labels", needed=False),
         Fitted("n_features_out", "integer", attribute="_n_features_out"),
@@ -131,7 +133,7 @@ class SpectrumTransformer(ClassNamePrefixFeaturesOutMixin, SquareInput):
     _: KW_ONLY
     t: float = 1.0
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("transform_", "transform"),
         Fitted("eigenvalues_", "numbers", "n", needed=False),
     )
@@ -238,7 +240,7 @@ class PseudoEuclideanEmbedding(ClassNamePrefixFeaturesOutMixin, SquareInput):
 
     n_components: int | None = None
 
-    _fitted_state: ClassVar[State] = (
+    _fitted_state = state(
         Fitted("eigenvalues_", "numbers", "k"),
         Fitted("signature_", "integers", "k"),
         Fitted("projection_", "numbers", "nk"),

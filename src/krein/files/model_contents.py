@@ -1,7 +1,7 @@
 """What may stand in a model file: classes of krein, and a few of scikit-learn.
 
 A file names classes; which of them are loaded, and what a fitted one consists of, is
-settled here and by the declarations of the classes (`krein.store.state`).
+settled here and by the declarations of the classes (`krein.declarations`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils.validation import check_is_fitted
 
 import krein
+from krein.declarations import Fitted, declared_state
+from krein.files.model_state import state_faults
 from krein.items import plain_items
 from krein.kernels.registry import Kernel
 from krein.machines.new_points import Proxy
 from krein.result import Certificate, History, Result
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel
-from krein.store.state import Fitted, declared_state, faults_of
 
 TAG = "~"  # says what kind of value a JSON object stands for
 ARRAY_KINDS = "biufU"
@@ -213,7 +214,7 @@ class Writer:
         entries = state_of(type(value))
         there = [entry for entry in entries.values() if hasattr(value, entry.place)]
         state = {e.name: plain_items(getattr(value, e.place)) for e in there}
-        faults = faults_of(value, state, entries) if state else []
+        faults = state_faults(value, state, entries) if state else []
         if faults:
             raise TypeError(f"{where} cannot be saved: {'; '.join(sorted(faults))}")
         name = type(value).__name__

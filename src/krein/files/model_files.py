@@ -28,10 +28,10 @@ from krein.arrays import require_memory
 from krein.files import model_contents as known
 from krein.files.binary import load_array
 from krein.files.model_contents import ARRAY_KINDS, TAG
+from krein.files.model_state import state_faults
 from krein.files.sources import readable
 from krein.kernels.registry import Kernel
 from krein.store.files import atomic_write
-from krein.store.state import faults_of
 
 _FORMAT = 3
 _TREE = "model.json"
@@ -303,7 +303,7 @@ class _Reader:
     def _set_state(self, estimator: Any, state: dict[str, Any]) -> None:
         cls = type(estimator)
         entries = known.state_of(cls)
-        faults = faults_of(estimator, state, entries)
+        faults = state_faults(estimator, state, entries)
         if faults:
             text = "; ".join(sorted(faults))
             raise ModelFileError(f"not a whole {cls.__name__}: {text}")

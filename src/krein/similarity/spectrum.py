@@ -17,13 +17,7 @@ import scipy.sparse.linalg
 from scipy.linalg import blas
 
 from krein.arrays import MATRICES, Array, require_memory
-from krein.store.sharing import (
-    digest,
-    fingerprint,
-    for_all_folds,
-    is_sharing,
-    once,
-)
+from krein.store.sharing import digest, fingerprint, for_all_folds, is_sharing, once
 
 _EPS = float(np.finfo(np.float64).eps)
 _DENSE_EIGENVALUES = 1000

@@ -1,0 +1,123 @@
+"""Whether the state of a fitted estimator is as its class declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from krein.declarations import Fitted
+
+
+def _array(kinds: str) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, np.ndarray) and value.dtype.kind in kinds
+
+
+def _named(*names: str) -> Callable[[Any], bool]:
+    """Test of the class by its name: this module imports no class of krein."""
+    return lambda value: type(value).__name__ in names
+
+
+def _is_number(value: Any) -> bool:
+    numeric = isinstance(value, int | float | np.integer | np.floating)
+    return numeric and not isinstance(value, bool)
+
+
+def _is_result(value: Any) -> bool:
+    rows = value if isinstance(value, list) else [value]
+    return bool(rows) and all(map(_named("Result"), rows))
+
+
+def _is_pair_of_arrays(value: Any) -> bool:
+    floats = _array("f")
+    return isinstance(value, tuple) and len(value) == 2 and all(map(floats, value))
+
+
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "numbers": _array("fiu"),
+    "integers": _array("iu"),
+    "flags": _array("b"),
+    "labels": _array("biufUOST"),
+    "number": _is_number,
+    "integer": lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool),
+    "flag": lambda v: isinstance(v, bool | np.bool_),
+    "text": lambda v: isinstance(v, str),
+    "items": lambda v: v is None or isinstance(v, list | tuple | np.ndarray),
+    "kernel": lambda v: callable(v) or _named("PlacedKernel")(v),
+    "kernels": lambda v: isinstance(v, list) and all(map(callable, v)),
+    "result": _is_result,
+    "names": lambda v: isinstance(v, list) and all(isinstance(n, str) for n in v),
+    "sigmoids": _is_pair_of_arrays,
+    "table": lambda v: isinstance(v, dict),
+    "spectrum": _named("Spectrum"),
+    "transform": _named("TreatedKernel"),
+    "proxy": _named("Proxy"),
+    "model": lambda v: hasattr(v, "get_params"),
+    "anything": lambda v: True,
+}
+
+
+def state_faults(
+    estimator: Any, state: Mapping[str, Any], entries: Mapping[str, Fitted]
+) -> list[str]:
+    """Say what of a state is not as it is declared.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With its parameters set.
+    state : mapping
+        Values by name.
+    entries : mapping
+        The declaration.
+
+    Returns
+    -------
+    list of str
+        Empty for a sound state.
+    """
+    faults = [f"{name!r} is not a fitted attribute" for name in state.keys() - entries]
+    sizes: dict[str, int] = {}
+    for entry in entries.values():
+        value = state.get(entry.name)
+        if value is None and not (entry.kind == "items" and entry.name in state):
+            needed = entry.needed
+            if needed(estimator) if callable(needed) else needed:
+                faults.append(f"{entry.name!r} is missing")
+            continue
+        if not KINDS[entry.kind](value):
+            faults.append(f"{entry.name!r} is no {entry.kind}")
+        elif entry.shape is not None:
+            faults.extend(_misfits(entry, value, sizes))
+    return faults or _contradictions(state)
+
+
+def _contradictions(state: Mapping[str, Any]) -> list[str]:
+    """Say where parts that are sound by themselves do not belong together."""
+    coef, support = state.get("dual_coef_"), state.get("support_")
+    if coef is None or support is None:
+        return []
+    n = coef.shape[1]
+    if support.size and not 0 <= support.min() <= support.max() < n:
+        return [f"'support_' names items beyond the {n} training items"]
+    outside = np.setdiff1d(np.arange(n), support)
+    if np.any(coef[:, outside]):
+        return ["'support_' leaves out items that have a coefficient"]
+    items = state.get("X_fit_")
+    if items is not None and len(items) not in (n, support.size):
+        return [f"'X_fit_' has {len(items)} items for {n} coefficients"]
+    return []
+
+
+def _misfits(entry: Fitted, value: Any, sizes: dict[str, int]) -> list[str]:
+    shape = np.shape(value)
+    letters = entry.shape or ""
+    fits = len(shape) == len(letters) and all(
+        sizes.setdefault(letter, size) == size
+        for letter, size in zip(letters, shape, strict=True)
+    )
+    if fits:
+        return []
+    expected = ", ".join(str(sizes.get(letter, letter)) for letter in letters)
+    return [f"{entry.name!r} has shape {shape}, expected ({expected})"]
