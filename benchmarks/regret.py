@@ -33,7 +33,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 import krein.comparison.evaluation
-import krein.store.sharing
+import krein.similarity.spectrum
 from krein import SpectrumSVCCV
 from krein.comparison.evaluation import evaluate_split
 from krein.comparison.methods import METHODS, Method
@@ -41,7 +41,7 @@ from krein.comparison.problem import Problem
 from krein.comparison.recommendation import choose, default_method
 from krein.comparison.run import compare_problem
 
-krein.store.sharing.perf_counter = time.process_time
+krein.similarity.spectrum.perf_counter = time.process_time
 
 CANDIDATES = ("svc", "clip", "flip", "square", "neighbors", "features", "average")
 FOLDS = 5

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from krein.arrays import Array
-from krein.store.sharing import shared_work
+from krein.similarity.spectrum import shared_work
 from papers.claims import Measured, lookup
 from papers.experiments import (
     accuracy,

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from krein.store.files import RecordStore, atomic_write, read_record
-from krein.store.sharing import fingerprint
+from krein.store.fingerprint import fingerprint
 
 __all__ = [
     "DivergedError",

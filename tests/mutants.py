@@ -101,7 +101,7 @@ MUTANTS = [
     Mutant("estimators/mkl.py", "w @ (K - views.target) ** 2 @ w for",
            "np.sum((K - views.target) ** 2) for",
            "tests/referee tests/estimators/test_mkl.py"),
-    Mutant("items.py", "not 1e-290 < total < 1e300", "False",
+    Mutant("validation.py", "not 1e-290 < total < 1e300", "False",
            "tests/fuzz/test_corpus.py"),
     # comparison, diagnosis, splitting
     Mutant("comparison/recommendation.py", "(1.0 / values.size + test_share)",
@@ -129,7 +129,7 @@ MUTANTS = [
            "__import__('shutil').copyfile(temporary, path)", "tests/store"),
     Mutant("validation.py", "if worst > rtol * largest:", "if worst > 0.1 * largest:",
            "tests/estimators/test_bad_input.py tests/test_validation.py"),
-    Mutant("items.py", "if is_missing(value):", "if False:",
+    Mutant("validation.py", "if is_missing(value):", "if False:",
            "tests/fuzz/test_corpus.py"),
     # the referee itself
     Mutant("referee/report.py", "measure <= bound * (1 + 1e-9) + rounding",

@@ -28,8 +28,9 @@ from krein.diagnostics.diagnosis import find_in
 from krein.estimators import _svm_rows
 from krein.machines import box, cpd_columns, libsvm
 from krein.machines.proxy import ProxySVM
-from krein.store import sharing
-from krein.store.sharing import fingerprint, shared_work
+from krein.similarity import spectrum as sharing
+from krein.similarity.spectrum import shared_work
+from krein.store.fingerprint import fingerprint
 
 N = 120
 RECORDED = {

@@ -13,8 +13,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from krein.arrays import Array, compressed_rows
-from krein.items import refuse_missing_targets
-from krein.validation import check_order, check_sparse_rows, refuse_odd_arrays
+from krein.similarity.sparse import check_sparse_rows
+from krein.validation import check_order, refuse_missing_targets, refuse_odd_arrays
 
 
 def split_kernel(

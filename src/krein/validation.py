@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _check_y,
+    check_array,
+    validate_data,
+)
 
-from krein.arrays import compressed_rows
 from krein.words import warn_user
 
 _BLOCK = 128  # rows compared at once: their differences stay in the cache
@@ -127,40 +132,6 @@ def check_similarity(
         return 0.5 * (K + K.T)
     worst = check_symmetric(K, name=name, rtol=1e-5 if single else ROUNDING)
     return K if worst <= _FAITHFUL else 0.5 * (K + K.T)
-
-
-def check_sparse_rows(X: Any, name: str = "X") -> scipy.sparse.csr_array:
-    """Return compressed rows of finite numbers; the input is not changed."""
-    if X.dtype.kind not in "biuf":
-        raise TypeError(f"{name} has dtype {X.dtype}; expected real numbers")
-    rows = compressed_rows(X)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    if not np.isfinite(rows.data).all():
-        raise ValueError(f"{name} is sparse and holds NaN or infinity")
-    return rows
-
-
-def check_sparse_similarity(
-    X: Any, *, name: str = "X", symmetrize: bool = False
-) -> scipy.sparse.csr_array:
-    """Return a square, finite, symmetric sparse matrix; the input is not changed."""
-    K = check_sparse_rows(X, name)
-    check_square(K, name)
-    largest = float(abs(K).max()) if K.nnz else 0.0
-    check_size(largest, name)
-    if symmetrize:
-        return compressed_rows(0.5 * (K + K.T))
-    worst = float(abs(K - K.T).max()) if K.nnz else 0.0
-    if worst > ROUNDING * largest:
-        raise ValueError(
-            f"{name} is not symmetric: the largest |{name}[i, j] - {name}[j, i]| is "
-            f"{worst:.3g}, with entries up to {largest:.3g}. Hits have a direction: "
-            "HitSimilarity makes a symmetric similarity of them; symmetrize=True takes "
-            "the mean of both, an absent one counted as 0"
-        )
-    return K if worst == 0.0 else compressed_rows(0.5 * (K + K.T))
 
 
 def check_square(K: np.ndarray, name: str) -> None:
@@ -341,6 +312,73 @@ def _in_other_order(names: Any, others: Any) -> bool:
     if len(names) != len(others) or not all(isinstance(name, str) for name in names):
         return False
     return names != others and set(names) == set(others)
+
+
+def check_targets(y: Any, estimator: Any, *, numeric: bool = False) -> np.ndarray:
+    """Return targets as an array of one dimension, without missing ones."""
+    if y is None:
+        validate_data(estimator, X="no_validation", y=None, reset=False)
+    refuse_mask(y, "y")
+    refuse_missing_targets(y)
+    with numbers_that_fit("y"):
+        return _check_y(y, y_numeric=numeric, estimator=estimator)
+
+
+def refuse_missing_targets(y: Any) -> None:
+    """Refuse None, NaN and pandas.NA, which are no targets, by their position."""
+    # NumPy would turn ["a", nan] into text.
+    values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    if values.dtype.kind not in "fO":
+        return
+    for i, value in enumerate(values.ravel()):
+        if is_missing(value):
+            raise ValueError(
+                f"y contains NaN or another missing value: y[{i}] is {value}. Leave "
+                "out items without a label or target"
+            )
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, and what pandas has for missing entries."""
+    if isinstance(value, float | np.floating):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def check_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted classes and the code of each label; two or more classes."""
+    if y.size == 0:
+        raise ValueError("y is empty; one label per item is expected")
+    classes, codes = np.unique(y, return_inverse=True)
+    if classes.size < 2:
+        raise ValueError(
+            f"y must contain samples of at least two classes, got one class: "
+            f"{classes.tolist()[0]!r}; for one class alone use SpectrumOneClassSVM"
+        )
+    return classes, codes
+
+
+def check_weights(
+    n: int, sample_weight: Any, class_weight: np.ndarray | None = None
+) -> np.ndarray | None:
+    """Sample weight times class weight of n samples; None when all are 1."""
+    weight = class_weight
+    if sample_weight is not None:
+        refuse_odd_arrays(sample_weight, "sample_weight")
+        weight = _check_sample_weight(
+            sample_weight, np.empty((n, 1)), dtype=float, ensure_non_negative=True
+        )
+        weight = weight if class_weight is None else weight * class_weight
+    if weight is None or np.all(weight == 1.0):
+        return None
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not 1e-290 < total < 1e300:
+        raise ValueError(
+            f"sample_weight sums to {total:g}; divide the weights by a common factor "
+            "(and multiply C by it), and leave some of them above zero"
+        )
+    return weight
 
 
 def is_continuous(y: Any) -> bool:

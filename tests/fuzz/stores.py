@@ -20,7 +20,7 @@ import numpy as np
 import pandas
 import scipy.sparse
 
-from krein.store.sharing import fingerprint
+from krein.store.fingerprint import fingerprint
 
 from . import TrialError
 

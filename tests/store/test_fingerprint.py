@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import StandardScaler
 
 from krein import Kernel, KreinNystroem, SpectrumSVC, kernel_matrix, scale
-from krein.store.sharing import fingerprint
+from krein.store.fingerprint import fingerprint
 
 
 def dot(X, Y, scale=1.0):

@@ -22,7 +22,7 @@ from krein.items import called
 from krein.kernels import kernel_matrix
 from krein.report import write_report
 from krein.similarity import sparse
-from krein.store.sharing import shared_work
+from krein.similarity.spectrum import shared_work
 from krein.words import percent_bar
 
 _DIAGNOSED = 3000  # items of a table of hits that is too large for a dense matrix

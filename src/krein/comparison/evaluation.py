@@ -30,7 +30,7 @@ from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
 from krein.estimators._search import best_candidates, held_out, in_folds
 from krein.estimators._training import Classes, Training, as_labels
 from krein.similarity.sparse import as_matrix
-from krein.store.sharing import alone_clock, shared_work
+from krein.similarity.spectrum import alone_clock, shared_work
 from krein.words import say
 
 # What a method may raise on a split without ending the comparison.
@@ -56,7 +56,7 @@ def evaluate_split(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rare classes the outer splits warned
         folds = problem.inner_folds(train)
-    with shared_work():
+    with shared_work(folds=True):
         states = search(K, problem.target(train), methods, folds, scoring)
         return [_final_fit(state, K, new, problem, test) for state in states]
 

@@ -16,10 +16,12 @@ from krein.arrays import Array
 from krein.estimators import _training as folding
 from krein.estimators._training import Classes, Values
 from krein.estimators.distances import DistanceTransformer
-from krein.items import check_labels, refuse_missing_targets, take
+from krein.items import take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
-from krein.store.sharing import once
+from krein.similarity.sparse import check_sparse_similarity
+from krein.similarity.spectrum import once
+from krein.validation import check_labels, refuse_missing_targets
 from krein.words import warn_user
 
 Split = tuple[np.ndarray, np.ndarray]
@@ -149,9 +151,7 @@ def _targets(X: Any, y: Any, n: int, task: str) -> tuple[np.ndarray, np.ndarray]
 
 def _on_matrix(X: Any, symmetrize: bool, conversion: Any, about: dict) -> Problem:
     if scipy.sparse.issparse(X):
-        return Problem(
-            validation.check_sparse_similarity(X, symmetrize=symmetrize), **about
-        )
+        return Problem(check_sparse_similarity(X, symmetrize=symmetrize), **about)
     K = validation.check_similarity(X, name="X", symmetrize=symmetrize)
     kind = "similarity" if conversion is None else "distance"
     classes = about["codes"] if about["task"] == "classification" else None

@@ -23,8 +23,9 @@ from krein.comparison.methods import SPARSE, TASKS, Method, select_methods
 from krein.comparison.problem import Problem, Split, make_problem, outer_splits
 from krein.comparison.recommendation import LEVEL, Recommendation, holm
 from krein.kernels.registry import Kernel, as_kernel
+from krein.similarity.spectrum import shared_work
 from krein.store.files import RecordStore
-from krein.store.sharing import fingerprint, shared_work
+from krein.store.fingerprint import fingerprint
 from krein.validation import is_continuous
 from krein.words import did_you_mean, import_optional
 

@@ -17,9 +17,9 @@ from krein.arrays import Array, require_for
 from krein.diagnostics import facts as looks
 from krein.diagnostics.facts import NegativePart
 from krein.diagnostics.findings import Evidence, Finding, advise, find
-from krein.items import refuse_missing_targets
 from krein.kernels.distances import median_distance
-from krein.similarity.sparse import SparseSimilarity
+from krein.similarity.sparse import SparseSimilarity, check_sparse_rows
+from krein.validation import refuse_missing_targets
 
 _EXACT_UP_TO = 5000
 _NEARLY_PSD = 0.01
@@ -257,7 +257,7 @@ def _verdict(facts: Any) -> Verdict:
 def _check_matrix(K: Any) -> tuple[Array, int]:
     """Return finite numbers and how many missing ones were taken from the mirror."""
     if scipy.sparse.issparse(K):
-        rows = validation.check_sparse_rows(K, "K")
+        rows = check_sparse_rows(K, "K")
         K = SparseSimilarity(rows).dense("the diagnosis")
     validation.refuse_odd_arrays(K, "K", missing=True)
     with validation.numbers_that_fit("K"):

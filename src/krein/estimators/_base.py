@@ -34,16 +34,19 @@ from krein.declarations import (
 )
 from krein.estimators._sparse import Sparsifiable
 from krein.estimators._training import FittedRows, Training, positive_part
-from krein.items import LazyRows, check_targets, columns_of_rows, plain_items, take
+from krein.items import LazyRows, columns_of_rows, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.result import DivergedError, Result
 from krein.similarity.matrix import Matrix, Similarities
-from krein.similarity.sparse import SparseSimilarity
-from krein.validation import (
-    check_similarity,
+from krein.similarity.sparse import (
+    SparseSimilarity,
     check_sparse_rows,
     check_sparse_similarity,
+)
+from krein.validation import (
+    check_similarity,
+    check_targets,
     numbers_that_fit,
     refuse_odd_arrays,
     warn_if_distances,
@@ -108,13 +111,13 @@ class KernelModel(Sparsifiable, Documented):
         if isinstance(X, LazyRows):  # checked where they are computed
             _check_n_features(self, X, reset=reset)
             return X
-        given, kernel = X, getattr(self, "kernel", "precomputed")
-        X = plain_items(X) if self._precomputed else items_for(kernel, X)
+        given = X
+        X = X if self._precomputed else items_for(self.kernel, X)
         if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
             _check_feature_names(self, given, reset=reset)
         if scipy.sparse.issparse(X) and self._precomputed:
             return self._check_sparse(X, reset=reset)
-        if self._precomputed:
+        if self._precomputed and hasattr(X, "columns"):
             known = None if reset else getattr(self, "feature_names_in_", ())
             X = columns_of_rows(X, known)
         refuse_odd_arrays(X)

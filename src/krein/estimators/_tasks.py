@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from krein.arrays import Array
@@ -34,8 +37,50 @@ from krein.estimators._training import (
     ravel_rows,
     votes_of_pairs,
 )
-from krein.items import check_classes, check_classes_weigh, check_weights, class_weights
-from krein.validation import check_order
+from krein.validation import check_labels, check_order, check_targets, check_weights
+
+
+def check_classes(y: Any, n: int, estimator: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted classes and the codes of n labels."""
+    y = check_targets(y, estimator)
+    check_classification_targets(y)
+    if y.shape[0] != n:
+        raise ValueError(f"y has {y.shape[0]} labels for {n} samples; they must agree")
+    return check_labels(y)
+
+
+def check_classes_weigh(
+    classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
+) -> None:
+    """Refuse weights that leave a class without samples.
+
+    Weights of zero equal removal of the samples; without a class the model would have
+    other rows, and `classes_` another length, than the labels say.
+    """
+    if weight is None:
+        return
+    left = np.bincount(codes[weight > 0.0], minlength=classes.size)
+    if not left.all():
+        empty = classes[left == 0].tolist()[0]
+        raise ValueError(
+            "every class must have a sample of positive weight, but sample_weight "
+            f"(times class_weight) is zero for all of class {empty!r}; leave these "
+            "samples out of X and y"
+        )
+
+
+def class_weights(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray
+) -> np.ndarray | None:
+    """Weight of each sample by its class; None where all classes weigh the same."""
+    if class_weight is None:
+        return None
+    given = class_weight if isinstance(class_weight, dict) else {}
+    for label, weight in given.items():
+        if not (isinstance(weight, Real) and 0.0 <= float(weight) < np.inf):
+            words = f"class_weight[{label!r}] is {weight!r}; expected a finite number"
+            raise ValueError(f"{words} of 0 or more")
+    return compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
 
 
 @declares_parameters

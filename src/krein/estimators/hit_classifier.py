@@ -22,8 +22,8 @@ from krein.declarations import (
     replaces_state,
     state,
 )
+from krein.estimators._tasks import check_classes
 from krein.estimators.hits import HitSimilarity
-from krein.items import check_classes
 
 
 def _has_probabilities(model: HitClassifier) -> bool:

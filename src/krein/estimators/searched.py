@@ -28,7 +28,7 @@ from krein.estimators.cpd import CPDSVC, CPDClassifier
 from krein.estimators.logistic import KreinLogisticRegression, LogisticModel
 from krein.estimators.proxy import ProxySVC
 from krein.machines.new_points import RULES
-from krein.store.sharing import shared_work
+from krein.similarity.spectrum import shared_work
 
 
 class SearchedAlpha(Searched):

@@ -22,9 +22,9 @@ from krein.estimators._base import KernelModel
 from krein.estimators._svm_rows import TreatedSVC, solved_row
 from krein.estimators._tasks import KernelRegressor
 from krein.estimators._training import FittedRows, Training, Values
-from krein.items import check_weights
 from krein.machines.svm_dual import SVMDual
 from krein.similarity.treated import TreatedKernel
+from krein.validation import check_weights
 
 
 @declares_parameters

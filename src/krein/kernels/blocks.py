@@ -27,7 +27,7 @@ from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.similarity.matrix import evaluate
 from krein.store.blocks import BlockStore, Tiling
 from krein.store.files import check_writable, locked
-from krein.store.sharing import fingerprint
+from krein.store.fingerprint import fingerprint
 from krein.words import progress_bar
 
 # Per job: one block in work with temporaries of the kernel, two waiting to be written.

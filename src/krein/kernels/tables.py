@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from krein.items import is_missing
 from krein.kernels.distances import check_each, same_items
 from krein.kernels.registry import register_kernel
+from krein.validation import is_missing
 from krein.words import warn_user
 
 Row = tuple[float | bool | str | None, ...]

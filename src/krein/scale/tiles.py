@@ -23,7 +23,7 @@ from krein.scale.client import gathered, map_in_order
 from krein.similarity.matrix import Similarities, evaluate
 from krein.similarity.tiles import TiledMatrix, row_slices
 from krein.store.blocks import BlockStore, Tiling
-from krein.store.sharing import fingerprint
+from krein.store.fingerprint import fingerprint
 
 # Doubles held at a time: per row of a tile the tile itself, its mapped or scaled copy
 # and what a kernel needs; per item the vectors of the interior-point method; per pair

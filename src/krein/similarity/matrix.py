@@ -13,9 +13,9 @@ from sklearn.utils.validation import _num_samples
 from krein.arrays import Array, real_numbers
 from krein.items import take
 from krein.methods import as_method
-from krein.similarity.spectrum import Spectrum, lowest_eigenvalue
+from krein.similarity.extremes import lowest_eigenvalue
+from krein.similarity.spectrum import Spectrum, can_change, digest, once
 from krein.similarity.treated import TreatedKernel, by_spectrum
-from krein.store.sharing import can_change, digest, once
 
 
 class Matrix(ABC):

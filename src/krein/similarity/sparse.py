@@ -18,9 +18,10 @@ from krein.arrays import Array, compressed_rows, require_memory
 from krein.methods import as_method
 from krein.similarity.matrix import Matrix, Similarities
 from krein.similarity.nonpositive import NonPositivePart, nonpositive_part
-from krein.similarity.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum, once
 from krein.similarity.treated import TreatedKernel
-from krein.store.sharing import fingerprint, once
+from krein.store.fingerprint import fingerprint
+from krein.validation import ROUNDING, check_size, check_square
 from krein.words import warn_user
 
 LARGEST_DENSE = 10_000  # items; more are never made dense
@@ -147,3 +148,37 @@ class SparseSimilarity(Matrix):
 def as_matrix(K: Any) -> Matrix:
     """Return a checked similarity, sparse or not, in the form a fit works on."""
     return SparseSimilarity(K) if scipy.sparse.issparse(K) else Similarities(K)
+
+
+def check_sparse_rows(X: Any, name: str = "X") -> scipy.sparse.csr_array:
+    """Return compressed rows of finite numbers; the input is not changed."""
+    if X.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {X.dtype}; expected real numbers")
+    rows = compressed_rows(X)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    if not np.isfinite(rows.data).all():
+        raise ValueError(f"{name} is sparse and holds NaN or infinity")
+    return rows
+
+
+def check_sparse_similarity(
+    X: Any, *, name: str = "X", symmetrize: bool = False
+) -> scipy.sparse.csr_array:
+    """Return a square, finite, symmetric sparse matrix; the input is not changed."""
+    K = check_sparse_rows(X, name)
+    check_square(K, name)
+    largest = float(abs(K).max()) if K.nnz else 0.0
+    check_size(largest, name)
+    if symmetrize:
+        return compressed_rows(0.5 * (K + K.T))
+    worst = float(abs(K - K.T).max()) if K.nnz else 0.0
+    if worst > ROUNDING * largest:
+        raise ValueError(
+            f"{name} is not symmetric: the largest |{name}[i, j] - {name}[j, i]| is "
+            f"{worst:.3g}, with entries up to {largest:.3g}. Hits have a direction: "
+            "HitSimilarity makes a symmetric similarity of them; symmetrize=True takes "
+            "the mean of both, an absent one counted as 0"
+        )
+    return K if worst == 0.0 else compressed_rows(0.5 * (K + K.T))

@@ -2,27 +2,145 @@
 
 ``W^1/2 K0 W^1/2 = V diag(l) V'`` with the raw training similarity K0 and the diagonal
 matrix W of sample weights (the identity when there are none).
+
+Inside ``with shared_work():`` an eigendecomposition (and a matrix built from it) that
+was computed before is used again, whichever estimator asks. Matrices that cannot change
+are known by themselves, others by a fingerprint of their contents, which costs O(n^2)
+against the O(n^3) saved. Outside of the block nothing is kept. See docs/decisions/0014.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from time import perf_counter
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse.linalg
 from scipy.linalg import blas
 
 from krein.arrays import MATRICES, Array, require_memory
-from krein.store.sharing import digest, fingerprint, for_all_folds, is_sharing, once
+from krein.store.fingerprint import fingerprint
 
 _EPS = float(np.finfo(np.float64).eps)
-_DENSE_EIGENVALUES = 1000
 _KEPT_BYTES = 32e6  # of a fold, 2000 items: those of five take 160 MB
 _COLUMNS = 256  # of eigenvectors that are multiplied at once, rows that are mirrored
+T = TypeVar("T")
+
+
+class SharedWork:
+    """What was computed inside of one block, and the seconds that reuse saved.
+
+    Attributes
+    ----------
+    saved : float
+        Seconds that reused results took when they were computed; a fit that found
+        its eigendecomposition made took its own time plus these.
+    around : SharedWork or None
+        That of the block around this one.
+    folds : bool
+        Whether several searches on the same folds follow one another inside.
+    """
+
+    def __init__(self, around: SharedWork | None = None, folds: bool = False) -> None:
+        self.around, self.folds = around, folds
+        self.saved = 0.0
+        self._done: dict[Hashable, tuple[Any, float]] = {}
+        # Arrays that cannot change, by number: kept, so no other one gets it.
+        self._fixed: dict[int, np.ndarray] = {}
+
+    def get(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return ``compute()``, or what it returned before for this key."""
+        if key in self._done:
+            result, seconds = self._done[key]
+            self.saved += seconds
+            return result
+        start = perf_counter()
+        result = compute()
+        if isinstance(result, np.ndarray):
+            result.flags.writeable = False  # it has several readers now
+        self._done[key] = (result, perf_counter() - start)
+        return result
+
+    def name(self, array: np.ndarray) -> str:
+        """Return what tells an array that cannot change from others."""
+        self._fixed[id(array)] = array
+        return f"array {id(array)}"
+
+
+_ACTIVE: ContextVar[SharedWork | None] = ContextVar("active", default=None)
+
+
+@contextmanager
+def shared_work(folds: bool = False) -> Iterator[SharedWork]:
+    """Keep what `once` computes until the block ends (this thread only).
+
+    With `folds` also what `for_all_folds` computes in the blocks of single folds.
+    """
+    work = SharedWork(_ACTIVE.get(), folds)
+    token = _ACTIVE.set(work)
+    try:
+        yield work
+    finally:
+        _ACTIVE.reset(token)
+
+
+def alone_clock() -> float:
+    """Seconds; a difference is what the work takes where nothing is shared."""
+    work = _ACTIVE.get()
+    return perf_counter() + (0.0 if work is None else work.saved)
+
+
+def is_sharing() -> bool:
+    """True inside of `shared_work`."""
+    return _ACTIVE.get() is not None
+
+
+def once(key: Callable[[], Hashable], compute: Callable[[], T]) -> T:
+    """Compute, or inside of `shared_work` reuse what was computed for the same key.
+
+    Parameters
+    ----------
+    key : callable
+        Makes the key; not called outside of `shared_work`.
+    compute : callable
+        Does the work; its result is shared and must not be changed.
+    """
+    work = _ACTIVE.get()
+    return compute() if work is None else work.get(key(), compute)
+
+
+def for_all_folds(key: Callable[[], Hashable], compute: Callable[[], T]) -> T:
+    """Compute, or reuse what another search computed on the same fold.
+
+    Kept until the block around the searches ends: for small results only. The key must be one of
+    contents; see `once`.
+    """
+    work = _ACTIVE.get()
+    if work is None or work.around is None or not work.around.folds:
+        return compute()
+    return work.around.get(key(), compute)
+
+
+def digest(array: Array | None) -> str:
+    """What tells an array from others, for the key of `once`.
+
+    One that owns its numbers and is read-only is known by itself inside of
+    `shared_work`, any other by its contents: it may have been changed since.
+    """
+    work = _ACTIVE.get()
+    if work is None or array is None or can_change(array):
+        return fingerprint(array)
+    return work.name(array)
+
+
+def can_change(array: Array) -> bool:
+    """False for an array that owns its numbers and is read-only."""
+    return array.base is not None or array.flags.writeable
 
 
 @dataclass(frozen=True)
@@ -58,7 +176,7 @@ class Spectrum:
     def exact(cls, K: Array, weight: Array | None = None) -> Spectrum:
         """All eigenpairs by LAPACK's divide and conquer; K is not changed.
 
-        Computed once per matrix inside of `krein.store.sharing.shared_work`. Searches
+        Computed once per matrix inside of `shared_work`. Searches
         on the same folds share their spectra too, unless these are large.
         """
 
@@ -124,7 +242,7 @@ class Spectrum:
         return once(self.key, self.formed)
 
     def key(self) -> str:
-        """Return what tells the matrix from others, for `krein.store.sharing.once`."""
+        """Return what tells the matrix from others, for `once`."""
         return fingerprint(self.eigenvectors, self.eigenvalues, self.sqrt_weight)
 
     def formed(self) -> Array:
@@ -185,79 +303,3 @@ def safe_scale(K: Array) -> float:
     if largest == 0.0 or 1e-100 < largest < 1e100:
         return 1.0
     return float(2.0 ** np.floor(np.log2(largest)))
-
-
-def lowest_eigenvalue(
-    K: Array, weight: Array | None = None, *, atol: float = 0.0
-) -> float:
-    """Smallest eigenvalue of ``W^1/2 K W^1/2``, or 0 if none is negative.
-
-    Exact, or to `atol` by Lanczos where the matrix is large: only products with K are
-    needed then.
-    """
-    if K.shape[0] > _DENSE_EIGENVALUES and atol > 0.0:
-        found = _lanczos_lowest(K, weight, atol)
-        if found is not None:
-            return found
-    if is_sharing():  # other methods need all eigenvalues anyway
-        return min(0.0, float(Spectrum.exact(K, weight).eigenvalues[0]))
-    scale = safe_scale(K)
-    A = K / scale
-    if weight is not None:
-        root = np.sqrt(weight)
-        A *= root
-        A *= root[:, None]
-    smallest = scipy.linalg.eigh(
-        A,
-        eigvals_only=True,
-        subset_by_index=[0, 0],
-        overwrite_a=True,
-        check_finite=False,
-    )
-    return min(0.0, float(smallest[0])) * scale
-
-
-def _lanczos_lowest(K: Array, weight: Array | None, atol: float) -> float | None:
-    n = K.shape[0]
-    product = weighted_product(K, weight)
-    start = np.random.default_rng(0).standard_normal(n)
-    # Moving the spectrum below zero makes the relative tolerance of ARPACK absolute.
-    size = norm_bound(K, weight)
-    if size <= atol:
-        return 0.0
-    operator = scipy.sparse.linalg.LinearOperator(
-        (n, n), matvec=lambda v: product(v.ravel()) - size * v.ravel(), dtype=float
-    )
-    try:
-        values = scipy.sparse.linalg.eigsh(
-            operator,
-            1,
-            which="LM",
-            v0=start,
-            tol=max(0.1 * atol / size, 1e-14),
-            return_eigenvectors=False,
-        )
-    except scipy.sparse.linalg.ArpackError:
-        return None
-    return min(0.0, float(values[0]) + size)
-
-
-def norm_bound(K: Any, weight: Array | None = None, steps: int = 20) -> float:
-    """Spectral norm of ``W^1/2 K W^1/2`` by power steps, ten per cent up."""
-    product = weighted_product(K, weight)
-    v, size = np.random.default_rng(0).standard_normal(K.shape[0]), 0.0
-    for _ in range(steps):
-        norm = float(np.linalg.norm(v))
-        if norm == 0.0:
-            return 0.0
-        v = product(v / norm)
-        size = float(np.linalg.norm(v))
-    return 1.1 * size
-
-
-def weighted_product(K: Any, weight: Array | None) -> Callable[[Array], Array]:
-    """Return v -> ``W^1/2 K W^1/2 v``, for a vector or a block of columns."""
-    if weight is None:
-        return lambda v: K @ v
-    root = np.sqrt(weight)
-    return lambda v: rescale(K @ rescale(v, root), root)

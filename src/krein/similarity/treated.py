@@ -31,9 +31,16 @@ import scipy.sparse.linalg
 
 from krein.arrays import Array
 from krein.methods import Method
-from krein.similarity.spectrum import Spectrum, add_outer, most_common_factor, rescale
+from krein.similarity.spectrum import (
+    Spectrum,
+    add_outer,
+    digest,
+    most_common_factor,
+    once,
+    rescale,
+)
 from krein.similarity.tiles import TiledMatrix
-from krein.store.sharing import digest, fingerprint, once
+from krein.store.fingerprint import fingerprint
 
 _EPS = float(np.finfo(np.float64).eps)
 

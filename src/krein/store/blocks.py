@@ -88,7 +88,7 @@ class BlockStore:
     tiling : Tiling
         Blocks; work that is continued keeps its own size of blocks.
     key : str
-        What the matrix is computed from, see `krein.store.sharing`.
+        What the matrix is computed from, see `krein.store.fingerprint`.
     take_over : bool
         Take the folder over from other work instead of refusing it.
 

@@ -209,7 +209,7 @@ class RecordStore:
         name : str
             Which piece of work.
         key : str
-            What it is computed from (see `krein.store.sharing`).
+            What it is computed from (see `krein.store.fingerprint`).
         """
         return read_record(self.path(name), key)
 

@@ -6,8 +6,7 @@ import scipy.linalg
 
 from krein import KreinSVC, SpectrumSVC, compare, sigmoid_kernel
 from krein.comparison.methods import select_methods
-from krein.similarity.spectrum import Spectrum
-from krein.store.sharing import digest, once, shared_work
+from krein.similarity.spectrum import Spectrum, digest, once, shared_work
 
 
 @pytest.fixture
