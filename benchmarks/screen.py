@@ -31,8 +31,8 @@ from krein.estimators._gains import (
 )
 from krein.estimators._landscape import Landscape, with_threshold
 from krein.estimators._search import CS
-from krein.estimators._svm_rows import loose_machines
 from krein.estimators._training import Classes, Training, as_labels, inner_folds
+from krein.estimators.spectral import loose_machines
 from krein.similarity.matrix import Similarities
 
 # Name of a way to choose: number of methods and share of the settings that the screen

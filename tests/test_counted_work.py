@@ -25,7 +25,7 @@ from krein import (
     sigmoid_kernel,
 )
 from krein.diagnostics.diagnosis import find_in
-from krein.estimators import _svm_rows
+from krein.estimators import spectral
 from krein.machines import box, cpd_columns, libsvm
 from krein.machines.proxy import ProxySVM
 from krein.similarity import spectrum as sharing
@@ -209,7 +209,7 @@ def test_a_search_never_reads_the_matrix_of_a_fold_to_know_it(problem, monkeypat
 def test_the_average_of_a_comparison_screens_its_settings(problem, counter):
     """compare judges the model that SpectrumSVCCV is by itself: 18 of 72 settings."""
     _, K, y = problem
-    counter.watch(_svm_rows, "svm_path")
+    counter.watch(spectral, "svm_path")
     compare(K, y, methods=["average"], cv=2)
     assert counter["svm_path"] <= 2 * 5 * 5  # splits, folds, methods
     compare(K, y, methods=["average"], cv=2, groups=np.arange(N) // 2)
@@ -230,7 +230,7 @@ def test_a_search_on_hits_forms_no_kernel(monkeypatch):
     )
     K = scipy.sparse.csr_array(near + near.T + scipy.sparse.eye_array(480))
     counter = Counter(monkeypatch)
-    counter.watch(_svm_rows, "svm_path")
+    counter.watch(spectral, "svm_path")
     compare(K, y, methods=["clip"], cv=2)
     assert counter["svm_path"] == 0
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from krein.arrays import available_memory, parse_bytes
 from krein.methods import METHODS, Method, power, weighted_flip
-from krein.similarity.extremes import lowest_eigenvalue
 from krein.similarity.matrix import Similarities
-from krein.similarity.spectrum import Spectrum
+from krein.similarity.spectrum import Spectrum, lowest_eigenvalue
 
 EIGENVALUES = [-3.0, -1.0, -0.2, 0.0, 0.5, 2.0, 7.0]
 TARGETS = {

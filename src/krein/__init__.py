@@ -28,7 +28,8 @@ _NAMES = {
     "krein.estimators.transformers": (
         "PseudoEuclideanEmbedding SpectrumTransformer transductive_kernel"
     ),
-    "krein.estimators.spectral": "SpectrumOneClassSVM SpectrumSVC SpectrumSVR",
+    "krein.estimators.spectral": "SpectrumSVC",
+    "krein.estimators.spectral_svr": "SpectrumOneClassSVM SpectrumSVR",
     "krein.estimators.spectrum_cv": "SpectrumSVCCV SpectrumSVRCV",
     "krein.kernels": (
         "Kernel affine_invariant_kernel bures_kernel covariance_descriptors "

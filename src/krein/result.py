@@ -62,6 +62,7 @@ class Certificate:
     relative: float
 
 
+@dataclass(eq=False, repr=False)
 class History(Mapping[str, Array]):
     """One row of facts per iteration, read by column.
 
@@ -69,10 +70,10 @@ class History(Mapping[str, Array]):
     ``bound``, ``gap`` or ``residual`` (by the kind of certificate), ``relative`` and
     ``seconds``; solvers add their own, such as ``size`` of a localisation set.
 
-    Attributes
+    Parameters
     ----------
-    n_rows : int
-        Number of recorded iterations, the starting point included.
+    rows : list of dict, optional
+        Facts of each iteration by name.
 
     Examples
     --------
@@ -84,21 +85,20 @@ class History(Mapping[str, Array]):
     array([0.5, 0.1])
     """
 
-    def __init__(self) -> None:
-        self._rows: list[dict[str, float]] = []
+    rows: list[dict[str, float]] = field(default_factory=list)
 
     def record(self, **facts: float) -> None:
         """Append one row; a fact missing from other rows reads as NaN there."""
-        self._rows.append({name: float(fact) for name, fact in facts.items()})
+        self.rows.append({name: float(fact) for name, fact in facts.items()})
 
     def __getitem__(self, name: str) -> Array:
-        if not any(name in row for row in self._rows):
+        if not any(name in row for row in self.rows):
             raise KeyError(f"{name!r} was not recorded; recorded: {', '.join(self)}")
-        return np.array([row.get(name, math.nan) for row in self._rows])
+        return np.array([row.get(name, math.nan) for row in self.rows])
 
     def __iter__(self) -> Iterator[str]:
         names: dict[str, None] = {}
-        for row in self._rows:
+        for row in self.rows:
             names.update(dict.fromkeys(row))
         return iter(names)
 
@@ -108,7 +108,7 @@ class History(Mapping[str, Array]):
     @property
     def n_rows(self) -> int:
         """Number of recorded iterations, the starting point included."""
-        return len(self._rows)
+        return len(self.rows)
 
     def __repr__(self) -> str:
         return f"History({self.n_rows} rows: {', '.join(self)})"

@@ -43,7 +43,7 @@ def problem(rng):
 
 @pytest.fixture
 def always_interior_point(monkeypatch):
-    monkeypatch.setattr(low_rank_module, "_DENSE_ITEMS", 0)
+    monkeypatch.setattr(low_rank_module, "DENSE_ITEMS", 0)
 
 
 def with_landmarks(model, m, **options):

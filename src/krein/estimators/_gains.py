@@ -28,8 +28,8 @@ from krein.estimators._search import (
     in_folds,
     store_results,
 )
-from krein.estimators._svm_rows import unit_of
 from krein.estimators._training import FittedRows, Row, Training
+from krein.estimators.spectral import unit_of
 from krein.methods import METHODS, Method, as_method, power
 from krein.similarity.spectrum import Spectrum
 from krein.similarity.treated import TreatedKernel, by_spectrum

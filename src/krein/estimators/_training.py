@@ -113,6 +113,16 @@ class Classes:
         for k in [1] if self.n == 2 else range(self.n):
             yield np.where(self.codes == k, 1.0, -1.0)
 
+    def machines(self, pairs: bool = False) -> Iterator[tuple[Any, Array]]:
+        """Samples and labels -1 / +1 of each row: one against the rest, or in pairs."""
+        if not pairs or self.n == 2:
+            for signs in self.signs():
+                yield slice(None), signs
+            return
+        for first, second in pairs_of(self.n):
+            rows = np.flatnonzero((self.codes == first) | (self.codes == second))
+            yield rows, np.where(self.codes[rows] == second, 1.0, -1.0)
+
 
 @dataclass(frozen=True)
 class Values:

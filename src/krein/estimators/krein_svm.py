@@ -17,9 +17,9 @@ from sklearn.utils._param_validation import StrOptions
 from krein.arrays import Array, product_and_error
 from krein.declarations import CONSTRAINTS, COUNT, Fitted, declares_parameters, state
 from krein.estimators._search import CS
-from krein.estimators._svm_rows import TreatedSVC, svm_candidates, svm_grid, unit_of
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
+from krein.estimators.spectral import TreatedSVC, svm_candidates, svm_grid, unit_of
 from krein.machines.box import BalancedBox
 from krein.machines.libsvm import solve_dual
 from krein.machines.svm_dual import SVMDual

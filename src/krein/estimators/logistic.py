@@ -24,15 +24,15 @@ from krein.estimators._logistic_plan import (
     penalty,
     split_rows,
 )
-from krein.estimators._svm_rows import unit_of
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
+from krein.estimators.spectral import unit_of
 from krein.machines.logistic import IndefiniteLogistic, uniqueness_threshold
 from krein.machines.newton_logistic import krein_gd, newton_logistic
 from krein.published.concave_convex import CCCP_DEFAULTS, cccp_logistic
 from krein.result import Result
-from krein.similarity.extremes import norm_bound
 from krein.similarity.matrix import Similarities
+from krein.similarity.spectrum import norm_bound
 
 # Of a search, for a similarity whose mean diagonal entry is one.
 _ALPHAS = tuple(float(alpha) for alpha in np.logspace(1, -4, 6))

@@ -1,30 +1,291 @@
-"""Spectrum fixes and LIBSVM in one estimator: classification, regression, novelty."""
+"""The SVM on a similarity whose spectrum is made positive, row by row.
+
+`svm_rows` solves the rows of every SVM on a treated kernel; `SpectrumSVC` is the plain
+one of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, replace
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
-from sklearn.base import OutlierMixin
-from sklearn.utils.validation import _num_samples
+import scipy.linalg
 
-from krein.arrays import Array, product_and_error
-from krein.declarations import (
-    COEFFICIENTS,
-    RESULTS,
-    Fitted,
-    declares_parameters,
-    replaces_state,
-    state,
-)
-from krein.estimators._base import KernelModel
-from krein.estimators._svm_rows import TreatedSVC, solved_row
-from krein.estimators._tasks import KernelRegressor
-from krein.estimators._training import FittedRows, Training, Values
-from krein.machines.svm_dual import SVMDual
+from krein.arrays import Array
+from krein.declarations import declares_parameters
+from krein.estimators._search import CS, along
+from krein.estimators._tasks import KernelClassifier
+from krein.estimators._training import Classes, FittedRows, Row, Training
+from krein.machines.box import BalancedBox
+from krein.machines.interior_point import linear_svm
+from krein.machines.libsvm import refuse_options, solve_dual
+from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
+from krein.machines.svm_dual import SVMDual, svm_path
+from krein.result import Result
 from krein.similarity.treated import TreatedKernel
-from krein.validation import check_weights
+
+# A search forms no kernel of a similarity that stores fewer of its entries than this:
+# 52 classes of 1600 items take an eighth of the time, and are nearer to their optimum.
+_SPARSE = 0.02
+# LIBSVM's tolerance in a search, in units of the margin, and steps per sample: for the
+# C of one method, whose error it leaves as it is on 57 similarities, and for many
+# settings of which several are averaged.
+_ONE, _MANY = (1e-2, 30), (1e-1, 3)
+
+
+def votes_in_pairs(model: Any, target: Classes) -> bool:
+    """Whether a model asks for one machine per pair of classes."""
+    if model.multi_class == "ovr" or target.n == 2:
+        return False
+    if model.probability:
+        raise ValueError(
+            "multi_class='ovo' has no probabilities: its rows are not about one class. "
+            "Use multi_class='ovr' with probability=True"
+        )
+    return True
+
+
+def svm_rows(
+    trained: TreatedKernel,
+    upper: Array,
+    target: Classes,
+    *,
+    tol: float,
+    max_iter: int,
+    pairs: bool = False,
+    starts: Sequence[Array] = (),
+) -> list[Row]:
+    """Solve all rows, in the way that suits the form of the kernel.
+
+    `pairs` asks for one row per pair of classes, on their items. `starts` are
+    solutions of these rows for a smaller C, where they are known.
+    """
+    if pairs and trained.features is not None:
+        raise ValueError(
+            "multi_class='ovo' and approximation= exclude each other; use 'ovr'"
+        )
+    machines = list(target.machines(pairs))
+    if trained.is_only_multiplied() and not pairs:
+        Y = np.column_stack([signs for _, signs in machines])
+        solved = sparse_svm_dual(
+            trained, trained.norm(), upper, Y, tol=tol, max_iter=max_iter
+        )
+    else:
+        if trained.features is None:
+            trained = replace(trained, ready=trained.kernel())  # once for all rows
+        solved = []
+        for k, (items, signs) in enumerate(machines):
+            if k == 1 and not pairs and _is_free(solved[0][0].x, upper):
+                starts = unbounded_rows(trained, [signs for _, signs in machines])
+            given: dict[str, Any] = {"n_rows": len(machines)}
+            if len(starts) and _is_inside(starts[k][items], upper[items]):
+                given["start"] = starts[k][items]
+            box = BalancedBox(upper[items], signs)
+            solve = _solver(_part(trained, items), box, given)
+            solved.append(solve(tol=tol, max_iter=max_iter))
+    V, alphas = np.zeros((2, upper.size, len(machines)))
+    for k, ((items, signs), (result, _)) in enumerate(
+        zip(machines, solved, strict=True)
+    ):
+        alphas[items, k], V[items, k] = result.x, signs * result.x
+    coef = trained.to_raw(V)
+    return [
+        Row(
+            coef[:, k], b,
+            replace(with_slack(result, trained.slack, tol), x=alphas[:, k]),
+            alphas[:, k],
+        )
+        for k, (result, b) in enumerate(solved)
+    ]  # fmt: skip
+
+
+def _is_inside(a: Array, upper: Array) -> bool:
+    return bool(np.all((a >= 0.0) & (a <= upper)))
+
+
+def _is_free(a: Array, upper: Array) -> bool:
+    return bool(np.all((a > 0.0) & (a < upper)))
+
+
+def unbounded_rows(trained: TreatedKernel, rows: Sequence[Array]) -> Sequence[Array]:
+    """Solutions y (f + b) = 1 on all items, of all rows by one factor; none: no factor.
+
+    Where kernels are nearly diagonal no bound holds, and these are the machines.
+    """
+    if trained.features is not None or not trained.psd:
+        return ()
+    K, Y = trained.kernel(), np.column_stack(rows)
+    try:
+        factor = scipy.linalg.cho_factor(K, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return ()
+    one = scipy.linalg.cho_solve(factor, np.ones(K.shape[0]), check_finite=False)
+    V = np.zeros_like(Y)
+    for _ in range(3):  # the first solution, refined twice
+        V += scipy.linalg.cho_solve(factor, Y - K @ V, check_finite=False)
+        V -= np.outer(one, V.sum(axis=0) / one.sum())
+    return list((V * Y).T)
+
+
+def _part(trained: TreatedKernel, items: np.ndarray | slice) -> TreatedKernel:
+    if isinstance(items, slice):
+        return trained
+    return replace(trained, ready=trained.kernel()[np.ix_(items, items)])
+
+
+def _solver(
+    trained: TreatedKernel, domain: BalancedBox, options: dict[str, Any]
+) -> Callable[..., tuple[Result, float]]:
+    """Solver of one row: LIBSVM where the kernel is formed, else on its features."""
+    if trained.features is None or trained.ready is not None:
+        problem = SVMDual.classification(trained.kernel(), domain, psd=trained.psd)
+        return partial(solve_dual, problem, **options)
+    return partial(linear_svm, trained.features, domain)
+
+
+def with_slack(result: Result, slack: float, tol: float) -> Result:
+    """Gap for the kernel with `slack` added to its diagonal, which is psd for sure.
+
+    The dual value falls by ``slack |a|^2 / 2``; the penalty of the primal grows by as
+    much, and its losses do not grow, since every margin y f grows by slack a. For
+    regression and one class alike.
+
+    Parameters
+    ----------
+    result : Result
+        Of a machine on a kernel with no eigenvalue below -slack.
+    slack : float
+    tol : float
+        Relative gap that counts as solved.
+    """
+    if slack == 0.0:
+        return result
+    certificate = result.certificate
+    more = slack * float(result.x @ result.x)
+    relative = certificate.relative + more / max(abs(result.value), 1e-300)
+    wider = replace(certificate, value=certificate.value + more, relative=relative)
+    return result.certified(wider, tol)
+
+
+def unit_of(trained: TreatedKernel, weight: Array | None = None) -> float:
+    """Mean |k~(x, x)|: C in units of one over it does not depend on the scale of K."""
+    return float(np.average(np.abs(trained.diagonal()), weights=weight)) or 1.0
+
+
+def svm_grid(trained: TreatedKernel, weight: Array | None) -> list[dict[str, float]]:
+    """Candidates of C for a kernel, ascending."""
+    unit = unit_of(trained, weight)
+    return [{"C": C / unit} for C in CS]
+
+
+def loosely(n: int, limits: tuple[float, int] = _MANY) -> dict[str, Any]:
+    """Limits of LIBSVM for ranking settings only."""
+    return {"tol": limits[0], "max_iter": limits[1] * n}
+
+
+def loose_machines(
+    kernel: Array,
+    target: Classes,
+    Cs: Array,
+    weight: Array | None,
+    pairs: bool = False,
+    **limits: Any,
+) -> tuple[Array, Array]:
+    """Coefficients (n_C, n_rows, n) and intercepts (n_C, n_rows) for ascending C.
+
+    For ranking candidates only, unless `limits`, as in `svm_path`, say more. The
+    kernel has entries of order one.
+    """
+    rows, limits = [], limits or loosely(kernel.shape[0])
+    for items, signs in target.machines(pairs):
+        part = kernel if isinstance(items, slice) else kernel[np.ix_(items, items)]
+        w = None if weight is None else weight[items]
+        coef, b = svm_path(part, signs, Cs, w, **limits)
+        full = np.zeros((len(Cs), target.codes.size))
+        full[:, items] = coef
+        rows.append((full, b))
+    coefs, intercepts = zip(*rows, strict=True)
+    return np.stack(coefs, axis=1), np.stack(intercepts, axis=1)
+
+
+def svm_candidates(
+    trained: TreatedKernel,
+    training: Training,
+    target: Classes,
+    Cs: Sequence[float],
+    pairs: bool = False,
+) -> list[FittedRows]:
+    """Models for several C on one kernel, in their order, for ranking only."""
+    order = np.argsort(Cs, kind="stable")
+    ascending = np.asarray(Cs, dtype=float)[order]
+    if trained.is_only_multiplied(_SPARSE) and not pairs:
+        Y = np.column_stack([signs for _, signs in target.machines()])
+        uppers = [training.upper(C) for C in ascending]
+        blocks, b = sparse_svm_path(trained, trained.norm(), uppers, Y)
+        coef = [trained.to_raw(V) for V in blocks]
+    else:
+        unit = unit_of(trained, training.weight)
+        V, b = loose_machines(  # type: ignore[assignment]
+            trained.kernel() / unit, target, unit * ascending, training.weight, pairs,
+            **loosely(training.size, _ONE),
+        )  # fmt: skip
+        raw = trained.to_raw(V.reshape(-1, V.shape[-1]).T) / unit
+        coef = np.split(raw, len(ascending), axis=1)
+    found = [
+        FittedRows([Row(c, float(one)) for c, one in zip(block.T, bs, strict=True)])
+        for block, bs in zip(coef, b, strict=True)
+    ]
+    place = np.argsort(order)
+    return [found[place[c]] for c in range(len(Cs))]
+
+
+@declares_parameters
+class TreatedSVC(KernelClassifier):
+    """An SVM on a treated kernel; a subclass says which, as `treated`."""
+
+    _: KW_ONLY
+    C: float = 1.0
+    probability: bool = False
+    multi_class: str = "ovr"
+    approximation: Any = None
+    solver_options: dict | None = None
+
+    def treated(self, training: Training) -> TreatedKernel:
+        """Return the kernel to train on."""
+        raise NotImplementedError("a subclass treats the kernel")
+
+    def fit_rows(self, training: Training, target: Classes) -> FittedRows:
+        """Fit all rows on one treated kernel; see `KernelModel.fit_rows`."""
+        refuse_options(self.solver_options)
+        rows = svm_rows(
+            self.treated(training),
+            training.upper(self.C),
+            target,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            pairs=votes_in_pairs(self, target),
+        )
+        return FittedRows(rows)
+
+    def grid(self, training: Training, target: Classes) -> list[dict]:
+        """Values of C in units of the treated kernel; see `KernelModel.grid`."""
+        return svm_grid(self.treated(training), training.weight)
+
+    def fit_path(
+        self, training: Training, target: Classes, grid: Sequence[dict]
+    ) -> list[FittedRows]:
+        """Fit all C on one treated kernel; see `KernelModel.fit_path`."""
+
+        def fit(others: dict, Cs: list[float]) -> list[FittedRows]:
+            kernel = self.candidate(others).treated(training)
+            return svm_candidates(
+                kernel, training, target, Cs, votes_in_pairs(self, target)
+            )
+
+        return along(grid, "C", fit)
 
 
 @declares_parameters
@@ -137,211 +398,3 @@ or Method
     def treated(self, training: Training) -> TreatedKernel:
         """Return what the method makes of the similarity."""
         return training.K.treated(self.method, self.t, training.weight)
-
-
-@declares_parameters
-class SpectrumSVR(KernelRegressor):
-    """Support vector regression on a similarity whose spectrum is made positive.
-
-    Parameters
-    ----------
-    method : str
-        As in `SpectrumSVC`.
-    C, epsilon : float
-        As in `sklearn.svm.SVR`.
-    t : float
-        Time of the diffusion.
-    kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
-        As in `SpectrumSVC`.
-
-    Attributes
-    ----------
-    dual_coef_, intercept_, support_
-        As in `SpectrumSVC`.
-
-    References
-    ----------
-    Smola, Schoelkopf (2004), Statistics and Computing 14.
-
-    Notes
-    -----
-    With K~ the treated kernel, w the sample weights and f = K~ v + b it solves::
-
-        primal  min over v, b of  v'K~v / 2 + C sum_i w_i max(0, |y_i - f_i| - epsilon)
-        dual    max over v of  y'v - epsilon sum_i |v_i| - v'K~v / 2,
-                |v_i| <= C w_i,  sum_i v_i = 0
-
-    with the same v in both; `duality_gap_` is their difference, rounding counted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from krein import SpectrumSVR, tl1_kernel
-    >>> X = np.linspace(0, 1, 20)[:, None]
-    >>> K = tl1_kernel(X)
-    >>> model = SpectrumSVR(C=100.0, epsilon=0.01).fit(K, np.sin(3 * X[:, 0]))
-    >>> bool(model.score(K, np.sin(3 * X[:, 0])) > 0.99)
-    True
-    """
-
-    method: Any = "clip"
-    _: KW_ONLY
-    C: float = 1.0
-    epsilon: float = 0.1
-    t: float = 1.0
-
-    def fit_rows(self, training: Training, target: Values) -> FittedRows:
-        """Fit the one row; see `KernelModel.fit_rows`."""
-        trained = training.K.treated(self.method, self.t, training.weight)
-        K, upper = trained.kernel(), training.upper(self.C)
-        problem = SVMDual.regression(
-            K, target.y, upper, epsilon=self.epsilon, psd=trained.psd
-        )
-        return FittedRows([solved_row(trained, problem, self)])
-
-
-@declares_parameters
-class SpectrumOneClassSVM(OutlierMixin, KernelModel):
-    """One-class SVM on a similarity whose spectrum is made positive.
-
-    Parameters
-    ----------
-    method : str
-        As in `SpectrumSVC`.
-    nu : float
-        Bound on the share of outliers among the training items (by weight), in (0, 1].
-    t : float
-        Time of the diffusion.
-    kernel, kernel_params, symmetrize, tol, max_iter, random_state, verbose
-        As in `SpectrumSVC`.
-
-    Attributes
-    ----------
-    dual_coef_, intercept_, support_
-        As in `SpectrumSVC`.
-    offset_ : float
-        ``decision_function = score_samples - offset_``.
-
-    Notes
-    -----
-    With K~ the treated kernel and w the sample weights it solves::
-
-        primal  min over v, r of  v'K~v / 2 + sum_i w_i max(0, r - (K~v)_i)
-                - nu r sum_i w_i
-        dual    max over v of  -v'K~v / 2,  0 <= v_i <= w_i,  sum_i v_i = nu sum_i w_i
-
-    with the same v in both and r = `offset_`; `duality_gap_` is their difference.
-
-    References
-    ----------
-    Schoelkopf, Platt, Shawe-Taylor, Smola, Williamson (2001), Neural Computation 13.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from krein import SpectrumOneClassSVM, tl1_kernel
-    >>> X = np.array([[0.1], [0.12], [0.11], [0.13], [0.9]])
-    >>> K = tl1_kernel(X)
-    >>> SpectrumOneClassSVM(nu=0.5).fit(K).predict(K)
-    array([ 1,  1,  1,  1, -1])
-    """
-
-    method: Any = "clip"
-    _: KW_ONLY
-    nu: float = 0.5
-    t: float = 1.0
-
-    _fitted_state = state(
-        *COEFFICIENTS,
-        *RESULTS,
-        Fitted("offset_", "number"),
-    )
-
-    @replaces_state
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n) or items
-            Raw similarities for ``kernel="precomputed"``, items otherwise.
-        y : ignored
-            For the common interface.
-        sample_weight : array-like of shape (n,), optional
-            Integer weights equal repetition.
-
-        Returns
-        -------
-        self
-        """
-        items = self._check_items(X, reset=True)
-        weight = check_weights(_num_samples(items), sample_weight)
-        training = self._prepared(items, getattr(X, "dtype", None), weight)
-        self._store(self.fit_rows(training, None), training)
-        return self
-
-    def fit_rows(self, training: Training, target: None) -> FittedRows:
-        """Fit the one row; see `KernelModel.fit_rows`."""
-        trained = training.K.treated(self.method, self.t, training.weight)
-        K, upper = trained.kernel(), training.upper(1.0)
-        problem = SVMDual.one_class(K, upper, nu=self.nu, psd=trained.psd)
-        row = solved_row(trained, problem, self)
-        # Free support vectors lie on the boundary exactly; it counts as inside.
-        offset = -row.intercept - 1e-9 * abs(row.intercept)
-        offset = min(offset, self._highest_offset(training, row.coef))
-        return FittedRows([replace(row, intercept=-offset)], {"offset_": offset})
-
-    def _highest_offset(self, training: Training, coef: Array) -> float:
-        """Offset with at most nu of the training items, by weight, below it.
-
-        The optimality conditions promise that of the kernel trained on. Decisions are
-        rounded, all of them where the origin is inside, and rows that the method
-        leaves raw or blind have others.
-        """
-        scores, error = product_and_error(training.K.dense(), coef)
-        weight = training.upper(1.0)
-        order = np.argsort(scores, kind="stable")
-        reached = np.cumsum(weight[order])
-        over = np.flatnonzero(reached > self.nu * reached[-1])
-        if over.size == 0:
-            return np.inf
-        return float((scores - 4.0 * error)[order[over[0]]])
-
-    def decision_function(self, X: Any) -> Array:
-        """Signed distance to the boundary; negative for outliers.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-        """
-        return self._decision_rows(X)[:, 0]
-
-    def score_samples(self, X: Any) -> Array:
-        """Scores before the offset; larger is more normal.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-        """
-        return self.decision_function(X) + self.offset_
-
-    def predict(self, X: Any) -> np.ndarray:
-        """+1 for inliers, -1 for outliers.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_train) or items
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-        """
-        return np.where(self.decision_function(X) >= 0, 1, -1)

@@ -19,9 +19,10 @@ from krein.estimators._landscape import (
     with_threshold,
 )
 from krein.estimators._probability import conformity
-from krein.estimators._svm_rows import loose_machines, loosely, solved_row, svm_rows
 from krein.estimators._tasks import KernelClassifier, KernelRegressor
 from krein.estimators._training import Classes, FittedRows, Training, Values, cv_folds
+from krein.estimators.spectral import loose_machines, loosely, svm_rows
+from krein.estimators.spectral_svr import solved_row
 from krein.machines.svm_dual import SVMDual, svm_path
 from krein.similarity.treated import TreatedKernel
 

@@ -76,7 +76,8 @@ def solve_dual(
     """
     unit, size, height = problem.unit()
     best: SVMPoint | None = None
-    history, n_iter = History(), 0
+    rows: list[dict[str, float]] = []
+    n_iter = 0
     given = None if start is None else _within(unit, start / size)
     # A gap is relative; a residual is in the units of the problem, as `tol` is.
     goal = tol if problem.psd else tol / height
@@ -85,14 +86,15 @@ def solve_dual(
     for point, at_rest, spent in attempts:
         n_iter = spent
         certificate = point.certificate
-        history.record(value=point.value * size * height, relative=certificate.relative)
+        value = point.value * size * height
+        rows.append({"value": value, "relative": certificate.relative})
         enough = at_rest and certificate.relative <= goal
         if best is None or enough or certificate.value < best.certificate.value:
             best = point
         if at_rest:
             break
     assert best is not None
-    return _result(problem, unit, best, (size, height), tol, n_iter, history)
+    return _result(problem, unit, best, (size, height), tol, n_iter, History(rows))
 
 
 def _within(unit: SVMDual, x: Array) -> Array:

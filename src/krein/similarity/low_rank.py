@@ -25,11 +25,9 @@ from krein.methods import METHODS, Method, as_method
 from krein.similarity.matrix import Matrix
 from krein.similarity.spectrum import Spectrum, rescale
 from krein.similarity.tiles import DenseTiles, TiledMatrix
-from krein.similarity.treated import TreatedKernel
+from krein.similarity.treated import DENSE_ITEMS, TreatedKernel
 
 _EPS = float(np.finfo(np.float64).eps)
-# Up to this many items the kernel of the features is formed.
-_DENSE_ITEMS = 2000
 # A direction of C that the sampled rows see this much less than the average row does
 # is not fitted: its part of the core would be noise, amplified by the inverse square.
 _UNSEEN = 0.1
@@ -197,7 +195,7 @@ class LowRank(Matrix):
         sizes = self._sizes(as_method(method), t)
         features, projection = self.features(sizes)
         F = features.array
-        small = F is not None and self.shape[0] <= _DENSE_ITEMS
+        small = F is not None and self.shape[0] <= DENSE_ITEMS
         return TreatedKernel(
             None, psd=True, ready=F @ F.T if F is not None and small else None,
             features=features, projection=projection,

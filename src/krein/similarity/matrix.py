@@ -13,8 +13,13 @@ from sklearn.utils.validation import _num_samples
 from krein.arrays import Array, real_numbers
 from krein.items import take
 from krein.methods import as_method
-from krein.similarity.extremes import lowest_eigenvalue
-from krein.similarity.spectrum import Spectrum, can_change, digest, once
+from krein.similarity.spectrum import (
+    Spectrum,
+    can_change,
+    digest,
+    lowest_eigenvalue,
+    once,
+)
 from krein.similarity.treated import TreatedKernel, by_spectrum
 
 

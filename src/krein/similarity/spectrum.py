@@ -21,12 +21,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse.linalg
 from scipy.linalg import blas
 
 from krein.arrays import MATRICES, Array, require_memory
 from krein.store.fingerprint import fingerprint
 
 _EPS = float(np.finfo(np.float64).eps)
+_DENSE_EIGENVALUES = 1000
 _KEPT_BYTES = 32e6  # of a fold, 2000 items: those of five take 160 MB
 _COLUMNS = 256  # of eigenvectors that are multiplied at once, rows that are mirrored
 T = TypeVar("T")
@@ -117,8 +119,8 @@ def once(key: Callable[[], Hashable], compute: Callable[[], T]) -> T:
 def for_all_folds(key: Callable[[], Hashable], compute: Callable[[], T]) -> T:
     """Compute, or reuse what another search computed on the same fold.
 
-    Kept until the block around the searches ends: for small results only. The key must be one of
-    contents; see `once`.
+    Kept until the block around the searches ends: for small results only. The key must
+    be one of contents; see `once`.
     """
     work = _ACTIVE.get()
     if work is None or work.around is None or not work.around.folds:
@@ -303,3 +305,79 @@ def safe_scale(K: Array) -> float:
     if largest == 0.0 or 1e-100 < largest < 1e100:
         return 1.0
     return float(2.0 ** np.floor(np.log2(largest)))
+
+
+def lowest_eigenvalue(
+    K: Array, weight: Array | None = None, *, atol: float = 0.0
+) -> float:
+    """Smallest eigenvalue of ``W^1/2 K W^1/2``, or 0 if none is negative.
+
+    Exact, or to `atol` by Lanczos where the matrix is large: only products with K are
+    needed then.
+    """
+    if K.shape[0] > _DENSE_EIGENVALUES and atol > 0.0:
+        found = _lanczos_lowest(K, weight, atol)
+        if found is not None:
+            return found
+    if is_sharing():  # other methods need all eigenvalues anyway
+        return min(0.0, float(Spectrum.exact(K, weight).eigenvalues[0]))
+    scale = safe_scale(K)
+    A = K / scale
+    if weight is not None:
+        root = np.sqrt(weight)
+        A *= root
+        A *= root[:, None]
+    smallest = scipy.linalg.eigh(
+        A,
+        eigvals_only=True,
+        subset_by_index=[0, 0],
+        overwrite_a=True,
+        check_finite=False,
+    )
+    return min(0.0, float(smallest[0])) * scale
+
+
+def _lanczos_lowest(K: Array, weight: Array | None, atol: float) -> float | None:
+    n = K.shape[0]
+    product = weighted_product(K, weight)
+    start = np.random.default_rng(0).standard_normal(n)
+    # Moving the spectrum below zero makes the relative tolerance of ARPACK absolute.
+    size = norm_bound(K, weight)
+    if size <= atol:
+        return 0.0
+    operator = scipy.sparse.linalg.LinearOperator(
+        (n, n), matvec=lambda v: product(v.ravel()) - size * v.ravel(), dtype=float
+    )
+    try:
+        values = scipy.sparse.linalg.eigsh(
+            operator,
+            1,
+            which="LM",
+            v0=start,
+            tol=max(0.1 * atol / size, 1e-14),
+            return_eigenvectors=False,
+        )
+    except scipy.sparse.linalg.ArpackError:
+        return None
+    return min(0.0, float(values[0]) + size)
+
+
+def norm_bound(K: Any, weight: Array | None = None, steps: int = 20) -> float:
+    """Spectral norm of ``W^1/2 K W^1/2`` by power steps, ten per cent up."""
+    product = weighted_product(K, weight)
+    v, size = np.random.default_rng(0).standard_normal(K.shape[0]), 0.0
+    for _ in range(steps):
+        norm = float(np.linalg.norm(v))
+        if norm == 0.0:
+            return 0.0
+        v = product(v / norm)
+        size = float(np.linalg.norm(v))
+    return 1.1 * size
+
+
+def weighted_product(K: Any, weight: Array | None) -> Callable[[Array], Array]:
+    """Return v -> ``W^1/2 K W^1/2 v``, for a vector or a block of columns."""
+    if weight is None:
+        return lambda v: K @ v
+    root = np.sqrt(weight)
+    return lambda v: rescale(K @ rescale(v, root), root)

@@ -43,6 +43,9 @@ from krein.similarity.tiles import TiledMatrix
 from krein.store.fingerprint import fingerprint
 
 _EPS = float(np.finfo(np.float64).eps)
+# Up to this many items a kernel is formed and solved to rounding, so that results do
+# not depend on whether the similarity was given as a sparse array or by landmarks.
+DENSE_ITEMS = 2000
 
 
 def _nothing() -> Array:
@@ -187,6 +190,13 @@ class TreatedKernel:
             U = self.vectors.toarray() if sparse else self.vectors
             add_outer(M, U, self.added, self._root)
         return M
+
+    def is_only_multiplied(self, stored: float = 0.0) -> bool:
+        """Whether it is too large to be formed, or stores few of its entries."""
+        if self.source is None or not self.source.is_sparse or not self.psd:
+            return False
+        n = self.source.n
+        return n > DENSE_ITEMS or self.source.matrix.nnz < stored * n**2
 
     def diagonal(self) -> Array:
         """Diagonal of K~, without forming it."""
