@@ -168,6 +168,25 @@ def test_pages_speak_of_what_there_is(page):
     assert set(classes) - theirs <= set(krein.__all__)
 
 
+PACKAGE = Path(krein.__file__).parent
+KNOWN = {
+    word
+    for kind in ("*.py", "*.toml")
+    for path in PACKAGE.rglob(kind)
+    for word in re.findall(r"\w+", path.read_text("utf-8"))
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_functions_named_in_the_text_are_there(page):
+    """A call between backticks is one of krein, or of the code on the page."""
+    text = page.read_text("utf-8")
+    code = "".join(re.findall(r"^```.*?^```", text, flags=re.M | re.S))
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    named = set(re.findall(r"`(?:\w+\.)*(\w+)\(", prose))
+    assert named - {"FidelityQuantumKernel"} <= KNOWN | set(re.findall(r"\w+", code))
+
+
 def results_page():
     return runpy.run_path(str(REPOSITORY / "benchmarks" / "results_page.py"))
 
