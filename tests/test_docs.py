@@ -187,6 +187,19 @@ def test_functions_named_in_the_text_are_there(page):
     assert named - {"FidelityQuantumKernel"} <= KNOWN | set(re.findall(r"\w+", code))
 
 
+DECISIONS = [page for page in PAGES if re.match(r"\d{4}-", page.name)]
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
+def test_a_decision_is_one_page(page):
+    """As CONTRIBUTING asks: at most 500 words, with a reason and a way back."""
+    text = page.read_text("utf-8")
+    assert len(text.split()) <= 500
+    headings = re.findall(r"^## (.+)$", text, flags=re.M)
+    assert headings[0] == "Decision"
+    assert headings[-1] == "What would change our mind"
+
+
 def results_page():
     return runpy.run_path(str(REPOSITORY / "benchmarks" / "results_page.py"))
 
