@@ -168,6 +168,38 @@ def test_pages_speak_of_what_there_is(page):
     assert set(classes) - theirs <= set(krein.__all__)
 
 
+PACKAGE = Path(krein.__file__).parent
+KNOWN = {
+    word
+    for kind in ("*.py", "*.toml")
+    for path in PACKAGE.rglob(kind)
+    for word in re.findall(r"\w+", path.read_text("utf-8"))
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_functions_named_in_the_text_are_there(page):
+    """A call between backticks is one of krein, or of the code on the page."""
+    text = page.read_text("utf-8")
+    code = "".join(re.findall(r"^```.*?^```", text, flags=re.M | re.S))
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    named = set(re.findall(r"`(?:\w+\.)*(\w+)\(", prose))
+    assert named - {"FidelityQuantumKernel"} <= KNOWN | set(re.findall(r"\w+", code))
+
+
+DECISIONS = [page for page in PAGES if re.match(r"\d{4}-", page.name)]
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
+def test_a_decision_is_one_page(page):
+    """As CONTRIBUTING asks: at most 500 words, with a reason and a way back."""
+    text = page.read_text("utf-8")
+    assert len(text.split()) <= 500
+    headings = re.findall(r"^## (.+)$", text, flags=re.M)
+    assert headings[0] == "Decision"
+    assert headings[-1] == "What would change our mind"
+
+
 def results_page():
     return runpy.run_path(str(REPOSITORY / "benchmarks" / "results_page.py"))
 

@@ -95,7 +95,7 @@ def read_lines(path: Path, how: How | None = None) -> Named:
 def read_ucr(path: Path, how: How) -> Named:
     """Read a label and the values of a series per line.
 
-    NaN behind the last value, which pads series of unequal length, is cells.cut off.
+    NaN behind the last value, which pads series of unequal length, is cut off.
     """
     series, labels = [], []
     for row in cells.read_rows(path, how.separator or "\t", _WEIGHT):
