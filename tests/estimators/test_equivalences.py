@@ -145,6 +145,22 @@ def test_integer_weights_equal_repetition_and_zero_is_removal(model, indefinite,
     assert not weighted.dual_coef_[:, weight == 0].any()
 
 
+@pytest.mark.parametrize("kernel", ["tl1", "sigmoid", "polynomial", "edit"])
+def test_weights_equal_repetition_where_the_kernel_sets_its_scale(kernel, rng):
+    """Copies of an item count once in the scale, items of weight zero not at all."""
+    items = rng.standard_normal((40, 5))
+    y, weight = (items[:, 0] > 0).astype(int), rng.integers(0, 4, 40)
+    if kernel == "edit":
+        items = np.array([f"{i:b}" * (1 + i % 3) for i in range(40)])
+    weighted = KreinSVC(kernel=kernel).fit(items, y, sample_weight=weight)
+    again = np.repeat(np.arange(40), weight)
+    copies = KreinSVC(kernel=kernel).fit(items[again], y[again])
+    assert weighted.kernel_ == copies.kernel_
+    np.testing.assert_allclose(
+        weighted.decision_function(items), copies.decision_function(items), atol=1e-9
+    )
+
+
 def test_class_weight_is_a_sample_weight_by_class(indefinite):
     _, K, y = indefinite
     by_class = SpectrumSVC("flip", class_weight={"a": 3.0}).fit(K, y)

@@ -147,7 +147,9 @@ class KernelModel(Sparsifiable, Documented):
         """Validate targets alone: X was checked already, its names included."""
         return check_targets(y, self, numeric=numeric)
 
-    def _training_kernel(self, X: Any, dtype: Any = None) -> tuple[Matrix, dict]:
+    def _training_kernel(
+        self, X: Any, dtype: Any = None, kept: np.ndarray | None = None
+    ) -> tuple[Matrix, dict]:
         """Similarities of checked training items, with `kernel_` and `X_fit_`."""
         if scipy.sparse.issparse(X):
             sparse = check_sparse_similarity(X, symmetrize=self.symmetrize)
@@ -157,15 +159,20 @@ class KernelModel(Sparsifiable, Documented):
             warn_if_distances(K, "X")
             return Similarities(K), {"X_fit_": None}
         require_for_spectral_fit(_num_samples(X))
-        kernel = self._settled_kernel(X)
+        kernel = self._settled_kernel(X, kept)
         K = kernel_matrix(kernel, X, X)
         K = check_similarity(K, name="kernel(X, X)", symmetrize=self.symmetrize)
         return Similarities(K), {"kernel_": kernel, "X_fit_": X}
 
-    def _settled_kernel(self, X: Any) -> Any:
-        """Return the kernel, its data-dependent settings taken from training items."""
+    def _settled_kernel(self, X: Any, kept: np.ndarray | None = None) -> Any:
+        """Return the kernel, its data-dependent settings taken from training items.
+
+        Items that are not `kept`, of weight zero, have no part in them.
+        """
         kernel = as_kernel(self.kernel, self.kernel_params)
-        return kernel.fit(X) if isinstance(kernel, Kernel) else kernel
+        if not isinstance(kernel, Kernel):
+            return kernel
+        return kernel.fit(X if kept is None else take(X, kept))
 
     def _similarities(self, X: Any) -> Array:
         """Similarities of items to those training items that matter (`support_`)."""
@@ -326,7 +333,7 @@ class KernelModel(Sparsifiable, Documented):
         weight, kept = positive_part(weight)
         if self._approximation is not None:
             return self._approximated(items, dtype, weight, kept)
-        K, facts = self._training_kernel(items, dtype)
+        K, facts = self._training_kernel(items, dtype, kept)
         n = K.shape[0]
         return Training(
             K if kept is None else K.subset(kept), weight, kept, n, facts=facts
@@ -351,7 +358,7 @@ class KernelModel(Sparsifiable, Documented):
         if self._precomputed:
             source, facts = self._training_kernel(items, dtype)
         else:
-            kernel = self._settled_kernel(items)
+            kernel = self._settled_kernel(items, kept)
             source, facts = Similarities(items, kernel), {"kernel_": kernel}
         used = source if kept is None else source.subset(kept)
         found = nystroem.approximate(used, weight=weight)

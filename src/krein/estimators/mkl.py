@@ -156,8 +156,8 @@ class MKLSVC(KernelClassifier):
 
     def _prepared(self, items: Any, dtype: Any, weight: Array | None) -> ViewsTraining:
         """Kernels of the samples of positive weight, with the target."""
-        views, facts = self._training_views(items)
         weight, kept = positive_part(weight)
+        views, facts = self._training_views(items, kept)
         n = views.n
         if kept is not None:
             views = views.subset(kept)
@@ -165,10 +165,12 @@ class MKLSVC(KernelClassifier):
             _check_psd(K, i)
         return ViewsTraining(views, weight, kept, n, facts=facts)
 
-    def _training_views(self, items: Any) -> tuple[Views, dict[str, Any]]:
+    def _training_views(
+        self, items: Any, kept: np.ndarray | None
+    ) -> tuple[Views, dict[str, Any]]:
         facts: dict[str, Any] = {"X_fit_": None}
         if not self._precomputed:
-            kernels = self._settled_kernels(items)
+            kernels = self._settled_kernels(items if kept is None else items[kept])
             facts = {"X_fit_": items, "kernels_": kernels}
             items = Views(tuple(np.asarray(k(items, items)) for k in kernels))
         checked = tuple(

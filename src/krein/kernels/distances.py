@@ -310,10 +310,11 @@ def some_items(X: Any) -> Any:
 def median_distance(D: np.ndarray) -> float:
     """Median of the positive distances between different items; 1 if there are none.
 
-    Twins are left out: where most pairs are at distance 0 the others still have a
-    scale.
+    Copies of an earlier item are left out: where most pairs are at distance 0 the
+    others still have a scale, and weights of samples equal repetition.
     """
-    pairs = D[np.triu_indices_from(D, k=1)]
+    new = ~np.tril(D == 0, k=-1).any(axis=1)
+    pairs = D[np.ix_(new, new)][np.triu_indices(np.count_nonzero(new), k=1)]
     pairs = pairs[pairs > 0]
     return float(np.median(pairs)) if pairs.size else 1.0
 

@@ -45,8 +45,9 @@ def _by_median(metric: str, factor: float, power: int, X: Any, params: dict) -> 
 
 
 def _inner_scale(X: Any, params: dict) -> float:
-    """1 / mean squared norm, so that gamma x'x is 1 on average."""
-    mean = float(np.mean(np.sum(np.square(np.asarray(X, dtype=float)), axis=1)))
+    """1 / mean squared norm of different rows, so that gamma x'x is about 1."""
+    rows = np.unique(np.asarray(X, dtype=float), axis=0)
+    mean = float(np.mean(np.sum(np.square(rows), axis=1)))
     return 1.0 / mean if mean > 0 else 1.0
 
 

@@ -216,15 +216,21 @@ def _by_gradients(K: Array, system: System) -> Array | None:
 
 
 def _by_factor(K: Array, system: System) -> Array:
-    K *= system.root[:, None]
-    K *= system.root
-    A = K.T
-    if system.W.size:
-        V = K @ system.W
-        V -= 0.5 * (system.W @ (system.W.T @ V))
-        A = dsyr2k(-1.0, V, system.W, beta=1.0, c=A, lower=1, overwrite_c=1)
-    A[np.diag_indices_from(A)] += 1.0
+    A = projected(K, system.root, system.W)
     return system.project(cho_solve(_factor(A), system.right, check_finite=False))
+
+
+def projected(K: Array, root: Array, W: Array) -> Array:
+    """Return I + P R K R P, P = I - WW', in its lower triangle; K is overwritten."""
+    K *= root[:, None]
+    K *= root
+    A = K.T
+    if W.size:
+        V = K @ W
+        V -= 0.5 * (W @ (W.T @ V))
+        A = dsyr2k(-1.0, V, W, beta=1.0, c=A, lower=1, overwrite_c=1)
+    A[np.diag_indices_from(A)] += 1.0
+    return A
 
 
 def _factor(A: Array) -> tuple[Array, bool]:

@@ -1,7 +1,7 @@
 """Newton's method for indefinite kernel logistic regression, in output space.
 
 The unknown is H = KA (n x k); the equation is R(H) = H - K A(H) = 0 with A(H) =
-c W (T - P(H + b)) and the intercept b eliminated (`problems.logistic`). With LL' the
+c W (T - P(H + b)) and the intercept b eliminated (`krein.machines.logistic`). With LL' the
 Hessian of the loss times c, the step is
 
     S U = -L'R,   S = I + L'KL,   dH = -R - K L U,
@@ -18,14 +18,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import scipy.linalg
 
 from krein.arrays import Array
 from krein.machines._loop import Iterate, run
+from krein.machines.cpd_columns import projected
 from krein.machines.logistic import Curvature, IndefiniteLogistic, Point
 from krein.result import Result
 
 _DAMPING = (1.0, 0.5, 0.2, 0.05, 0.01, 0.001, 0.0)
 _ARMIJO = 1e-4
+# Dense systems of up to this many samples are factored where conjugate gradients take
+# more steps than this share of them: on badly scaled kernels they take all.
+_FACTORED, _FEW = 1000, 6
 _SINGULAR = 1e8  # a step so much longer than the defect is no step
 
 
@@ -38,7 +43,8 @@ def newton_logistic(
 ) -> Result:
     """Solve the stationarity equation to the tolerance.
 
-    Systems are solved by conjugate gradients, as far as a step is worth it.
+    Systems are solved by conjugate gradients, as far as a step is worth it, or by
+    Cholesky's factors where these take many steps.
 
     Parameters
     ----------
@@ -140,13 +146,40 @@ def _line_search(
     return None, 0.0
 
 
-@np.errstate(over="ignore", invalid="ignore")  # the sum of products is looked at
 def _step(
     problem: IndefiniteLogistic, curvature: Curvature, defect: Array
 ) -> tuple[Array, float] | None:
-    """Conjugate gradients on S, stopped by the error of dH; None if not definite.
+    """Newton's step and its slope on the dual; None if S is not positive definite."""
+    n, k = defect.shape
+    dense = k == 1 and n <= _FACTORED and isinstance(problem.K, np.ndarray)
+    most = 10 + n // _FEW if dense else defect.size + 50
+    try:
+        step = _by_gradients(problem, curvature, defect, most)
+        if step is None and dense:
+            step = _by_factor(problem, curvature, defect)
+    except (np.linalg.LinAlgError, ValueError):  # not definite, or beyond float64
+        return None
+    return step
 
-    Returned are the step and its slope on the dual.
+
+def _by_factor(
+    problem: IndefiniteLogistic, curvature: Curvature, defect: Array
+) -> tuple[Array, float]:
+    """Factor S, projected: one column."""
+    basis = _constants(problem, curvature)
+    S = projected(problem.K.copy(), curvature.diagonal, basis)
+    factor = scipy.linalg.cho_factor(S, lower=True, overwrite_a=True)
+    right = curvature.right(defect)
+    U = scipy.linalg.cho_solve(factor, basis @ (basis.T @ right) - right)
+    U -= basis @ (basis.T @ U)
+    return -defect - problem.K @ curvature.left(U), -float(np.sum(right * U))
+
+
+@np.errstate(over="ignore", invalid="ignore")  # the sum of products is looked at
+def _by_gradients(
+    problem: IndefiniteLogistic, curvature: Curvature, defect: Array, most: int
+) -> tuple[Array, float] | None:
+    """Conjugate gradients on S, stopped by the error of dH; None after `most` steps.
 
     With the residual r of S U = -L'R the step dH misses its equation by K L r. The
     recursion is arranged around the product K L r (that with the search direction
@@ -166,7 +199,7 @@ def _step(
     KLU = np.zeros_like(residual)
     P, SP, KLP = U, U, U
     energy, beta = float(np.sum(residual**2)), 0.0
-    for _ in range(residual.size + 50):
+    for _ in range(most):
         KLr = problem.K @ curvature.left(residual)
         if energy == 0.0 or float(np.abs(KLr).max()) <= max(goal, 1e-15):
             break
@@ -174,12 +207,15 @@ def _step(
         P, SP, KLP = residual + beta * P, Sr + beta * SP, KLr + beta * KLP
         bend = float(np.sum(P * SP))
         if not 0.0 < bend < np.inf:
-            return None
+            raise np.linalg.LinAlgError("S is not positive definite")
         length = energy / bend
         U, KLU = U + length * P, KLU + length * KLP
         residual = residual - length * SP
         new = float(np.sum(residual**2))
         energy, beta = new, new / energy
+    else:
+        if most < residual.size:
+            return None
     return -defect - KLU, -float(np.sum(right * U))
 
 
