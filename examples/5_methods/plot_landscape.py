@@ -28,9 +28,9 @@ print(f"average of {len(model.members_)}", f"{model.score(K_test, y_test):.3f}")
 # The mean score of every method and C; settings in the model are marked, and settings
 # that were not trained stay blank.
 table = model.cv_results_
-methods, Cs = list(dict.fromkeys(table["param_method"])), np.unique(table["param_C"])
+methods, Cs = list(dict.fromkeys(table["param_method"])), np.unique(table["relative_C"])
 rows = np.array([methods.index(name) for name in table["param_method"]])
-columns = np.searchsorted(Cs, table["param_C"])
+columns = np.searchsorted(Cs, table["relative_C"])
 scores = np.full((len(methods), Cs.size), np.nan)
 scores[rows, columns] = table["mean_test_score"]
 used = np.asarray(table["weight"]) > 0

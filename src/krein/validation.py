@@ -33,8 +33,8 @@ def refuse_odd_arrays(X: Any, name: str = "X", *, missing: bool = False) -> None
     """
     if scipy.sparse.issparse(X):
         raise TypeError(
-            f"{name} is a sparse matrix, which is taken here for "
-            f"kernel='precomputed' only: pass {name}.toarray()"
+            f"{name} is a sparse matrix, which only estimators with "
+            f"kernel='precomputed' take: pass {name}.toarray()"
         )
     refuse_mask(X, name)
     if getattr(X, "dtype", None) is not None and getattr(X.dtype, "kind", "") in "mM":

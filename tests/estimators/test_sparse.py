@@ -148,7 +148,7 @@ def test_bad_input(data):
         SpectrumSVC().fit(S[:, :5], y)
     with pytest.raises(ValueError, match=f"X has 5 features, but .* {N} features"):
         SpectrumSVC().fit(S, y).predict(S[:, :5])
-    with pytest.raises(TypeError, match="sparse matrix, which is taken here for"):
+    with pytest.raises(TypeError, match="sparse matrix, which only estimators with"):
         SpectrumSVC(kernel="rbf").fit(S, y)
 
 

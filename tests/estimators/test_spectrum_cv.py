@@ -125,6 +125,7 @@ def test_scorers_of_scikit_learn(scoring, problem):
 def test_best_is_a_spectrum_svc(problem):
     K, y = problem
     model = SpectrumSVCCV(combine="best").fit(K, y)
+    assert model.cv_results_["params"][model.best_index_] == model.best_params_
     again = SpectrumSVC(**model.best_params_).fit(K, y)
     np.testing.assert_allclose(
         model.dual_coef_, again.dual_coef_, rtol=1e-9, atol=1e-14

@@ -46,6 +46,7 @@ def test_the_average_is_that_of_its_members(problem):
 def test_best_is_a_spectrum_svr(problem, tmp_path):
     K, y = problem
     model = SpectrumSVRCV(combine="best", cv=3).fit(K, y)
+    assert model.cv_results_["params"][model.best_index_] == model.best_params_
     again = SpectrumSVR(**model.best_params_).fit(K, y)
     np.testing.assert_allclose(model.predict(K), again.predict(K), rtol=1e-9)
     assert model.result_.certificate.kind == "gap"

@@ -47,11 +47,9 @@ _FEW = 12  # so many settings are all trained
 # path(K, target, Cs, weight): coefficients (n_C, n_rows, n) and intercepts (n_C,
 # n_rows) on a kernel of mean diagonal one, solved well enough for an order of them.
 Path = Callable[[Array, Any, Array, Array | None], tuple[Array, Array]]
-# fit(trained, C, starts): parameters of the one machine, certified rows. `starts` are
-# the solutions for the C before, if any.
-Fit = Callable[
-    [TreatedKernel, float, Sequence[Array]], tuple[dict[str, float], FittedRows]
-]
+# fit(trained, params, starts): certified rows. `starts` are the solutions for the C
+# before, if any.
+Fit = Callable[[TreatedKernel, dict[str, Any], Sequence[Array]], FittedRows]
 
 
 def _is_one(model: Any) -> bool:
@@ -150,6 +148,7 @@ class SpectrumSearch:
     def _take_best(
         self,
         fit: Fit,
+        scaled: Callable[[float], dict[str, float]],
         training: Training,
         settings: Settings,
         spectrum: Spectrum,
@@ -157,22 +156,23 @@ class SpectrumSearch:
     ) -> np.ndarray:
         """Fit the best settings on all data, keep their mean; return which they are."""
         model: Any = self
-        table = cv_results(
-            [{"method": method.name, "C": C} for method, C in settings],
-            defined_folds(scores),
-        )
+        kernels = Kernels(training, spectrum)
+        grid = [
+            {"method": named(method), **scaled(C / kernels.size(method))}
+            for method, C in settings
+        ]
+        table = cv_results(grid, defined_folds(scores))
+        table["relative_C"] = np.array([C for _, C in settings])
         order = np.argsort(table["rank_test_score"], kind="stable")
         screened = order.size < len(settings.methods) * settings.Cs.size
         share = _SHARE_OF_KEPT if screened else _SHARE
         best = order[: 1 if model.combine == "best" else ceil(share * order.size)]
-        found = members(fit, settings, best, Kernels(training, spectrum))
+        found = members(fit, grid, settings, best, kernels)
         model._store(mean_rows([rows for _, rows in found]), training)
         model.members_ = [member for member, _ in found]
         weight = np.zeros(order.size)
         weight[best] = 1.0 / best.size
         store_results(model, {**table, "weight": weight}, int(best[0]))
-        chosen = found[0][0]  # in units of the similarity, as its own C is
-        model.best_params_ = {k: v for k, v in chosen.items() if k != "results"}
         results = [one["results"] for one in model.members_]
         gaps = [[result.certificate.value for result in rows] for rows in results]
         steps = [[result.n_iter for result in rows] for rows in results]
@@ -207,6 +207,11 @@ class Kernels:
             kernel = self._kernel(target)
         treated = replace(treated, ready=kernel)
         return treated, unit_of(treated, weight)
+
+    def size(self, method: Method) -> float:
+        """Mean of the diagonal of what a method makes of K, which is not formed."""
+        treated = by_spectrum(self.training.K, method, self.spectrum)
+        return unit_of(treated, self.training.weight)
 
     def _kernel(self, target: Array) -> Array:
         found = None
@@ -307,27 +312,32 @@ def distinct_methods(given: Sequence[Any], spectrum: Spectrum) -> list[Method]:
     return kept
 
 
+def named(method: Method) -> str | Method:
+    """Name of a method, which files can hold; the record of one without a name."""
+    known = method.name in METHODS or method.name.startswith("power(")
+    return method.name if known else method
+
+
 def members(
-    fit: Fit, settings: Settings, best: np.ndarray, kernels: Kernels
+    fit: Fit,
+    grid: Sequence[dict[str, Any]],
+    settings: Settings,
+    best: np.ndarray,
+    kernels: Kernels,
 ) -> list[tuple[dict[str, Any], FittedRows]]:
     """Certified machines of the best settings, each with its method and C."""
     found: dict[int, tuple[dict[str, Any], FittedRows]] = {}
     # Method by method: the kernel of one of them is alive at a time.
     for m in by_half(settings, kernels.spectrum):
-        places, Cs = settings.of_method(m)
-        chosen = [(s, float(C)) for s, C in zip(places, Cs, strict=True) if s in best]
+        chosen = [s for s in settings.of_method(m)[0] if s in best]
         if not chosen:
             continue
-        trained, scale = kernels.unit(settings.methods[m])
+        trained, _ = kernels.unit(settings.methods[m])
         starts: list[Array] = []
-        for s, unit_C in chosen:  # from the smallest C up: beyond some nothing changes
-            params, rows = fit(trained, unit_C / scale, starts)
+        for s in chosen:  # from the smallest C up: beyond some nothing changes
+            rows = fit(trained, grid[s], starts)
             starts = [result.x for result in rows.results]
-            method = settings.methods[m]
-            # A name can be kept in files; a record of the user's cannot.
-            known = method.name in METHODS or method.name.startswith("power(")
-            named = {"method": method.name if known else method, **params}
-            found[s] = {**named, "results": rows.results}, rows
+            found[s] = {**grid[s], "results": rows.results}, rows
     return [found[s] for s in best]
 
 

@@ -176,9 +176,15 @@ def thresholds(table: Array, n_classes: int, coverage: float) -> Array:
 def _has_sets(model: Any) -> bool:
     if getattr(model, "probability", False) or getattr(model, "_makes_sets", False):
         return True
+    name = type(model).__name__
+    instead = (
+        f"{name}(probability=True)"
+        if hasattr(model, "probability")
+        else ("SpectrumSVCCV, or SpectrumSVC(probability=True)")
+    )
     raise AttributeError(
-        f"predict_set needs probabilities: fit {type(model).__name__}("
-        "probability=True) instead"
+        f"this {name} keeps no out-of-fold probabilities, which predict_set needs: fit "
+        f"{instead} instead"
     )
 
 

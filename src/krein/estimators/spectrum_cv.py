@@ -45,9 +45,9 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         Grid of C, for a transformed kernel divided by the mean of its diagonal; six
         values from 0.1 to 562.
     gains : list, optional
-        Methods: names, `krein.methods.Method` records or functions of the
-        eigenvalues. Default: w in 0, 0.3, 1 and p in 0.5, 1, 1.5, 2. Those that
-        have the same effect on the training spectrum count once.
+        Methods: names or records of `krein.methods`. Default: w in 0, 0.3, 1 and p in
+        0.5, 1, 1.5, 2. Those that have the same effect on the training spectrum count
+        once.
     cv : int, splitter or iterable, optional
         As in `sklearn.model_selection.GridSearchCV`; five shuffled stratified folds
         by default, fewer if a class has fewer items. With a splitter of your own, or
@@ -75,9 +75,10 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
     best_params_ : dict
         "method" and "C" of the best setting: ``SpectrumSVC(**best_params_)``.
     cv_results_ : dict
-        Per setting that was trained: "param_method", "param_C" (as in `Cs`), "params",
-        "split0_test_score", ..., "mean_test_score", "std_test_score",
-        "rank_test_score" and "weight" (its share in the model).
+        Per setting that was trained: "params" (as in `best_params_`), "param_method",
+        "param_C", "relative_C" (as in `Cs`), "split0_test_score", ...,
+        "mean_test_score", "std_test_score", "rank_test_score" and "weight" (its share
+        in the model).
     members_ : list of dict
         The machines that were averaged, the best first: "method" and "C", so that
         ``SpectrumSVC(method, C=C)`` is the same machine, and "results", one per row,
@@ -167,7 +168,9 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         by_class = [[self.class_values(v, target.n) for v in part] for part in values]
         scores = score([*map(np.stack, by_class)], tests)
         fit = partial(self._rows, training, target)
-        best = self._take_best(fit, training, settings, spectrum, scores)
+        best = self._take_best(
+            fit, lambda C: {"C": C}, training, settings, spectrum, scores
+        )
         means = [self.class_values(v[best].mean(axis=0), target.n) for v in values]
         mean, tested = np.concatenate(means), np.concatenate(tests)
         codes, weight = target.codes[tested], weight[tested]
@@ -181,19 +184,19 @@ class SpectrumSVCCV(SpectrumSearch, KernelClassifier):
         training: Training,
         target: Classes,
         trained: TreatedKernel,
-        C: float,
+        params: dict[str, Any],
         starts: Sequence[Array],
-    ) -> tuple[dict[str, float], FittedRows]:
+    ) -> FittedRows:
         rows = svm_rows(
             trained,
-            training.upper(C),
+            training.upper(params["C"]),
             target,
             tol=self.tol,
             max_iter=self.max_iter,
             pairs=self.multi_class == "ovo",
             starts=starts,
         )
-        return {"C": C}, FittedRows(rows)
+        return FittedRows(rows)
 
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities: softmax of the scores over `temperature_`.
@@ -317,7 +320,14 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
             ]
         )
         fit = partial(self._rows, training, target)
-        self._take_best(fit, training, settings, spectrum, scores)
+        self._take_best(
+            fit,
+            lambda C: {"C": C * spread, "epsilon": self.epsilon * spread},
+            training,
+            settings,
+            spectrum,
+            scores,
+        )
         return self
 
     def _rows(
@@ -325,17 +335,15 @@ class SpectrumSVRCV(SpectrumSearch, KernelRegressor):
         training: Training,
         target: Values,
         trained: TreatedKernel,
-        C: float,
+        params: dict[str, Any],
         starts: Sequence[Array],
-    ) -> tuple[dict[str, float], FittedRows]:
-        _, spread = _mean_and_spread(target.y, training.weight)
-        params = {"C": C * spread, "epsilon": self.epsilon * spread}
+    ) -> FittedRows:
         problem = SVMDual.regression(
             trained.kernel(), target.y, training.upper(params["C"]),
             epsilon=params["epsilon"], psd=trained.psd,
         )  # fmt: skip
         row = solved_row(trained, problem, self, starts[0] if starts else None)
-        return params, FittedRows([row])
+        return FittedRows([row])
 
 
 def _regression_path(

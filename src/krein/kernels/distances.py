@@ -314,7 +314,8 @@ def median_distance(D: np.ndarray) -> float:
     others still have a scale, and weights of samples equal repetition.
     """
     new = ~np.tril(D == 0, k=-1).any(axis=1)
-    pairs = D[np.ix_(new, new)][np.triu_indices(np.count_nonzero(new), k=1)]
+    D = D[np.ix_(new, new)]
+    pairs = D[np.triu_indices_from(D, k=1)]
     pairs = pairs[pairs > 0]
     return float(np.median(pairs)) if pairs.size else 1.0
 

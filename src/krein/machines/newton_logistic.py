@@ -1,8 +1,8 @@
 """Newton's method for indefinite kernel logistic regression, in output space.
 
 The unknown is H = KA (n x k); the equation is R(H) = H - K A(H) = 0 with A(H) =
-c W (T - P(H + b)) and the intercept b eliminated (`krein.machines.logistic`). With LL' the
-Hessian of the loss times c, the step is
+c W (T - P(H + b)) and the intercept b eliminated (`krein.machines.logistic`). With LL'
+the Hessian of the loss times c, the step is
 
     S U = -L'R,   S = I + L'KL,   dH = -R - K L U,
 
