@@ -21,7 +21,7 @@ from krein import (
     tl1_kernel,
 )
 from krein.machines.box import BalancedBox
-from krein.machines.interior_point import linear_svm
+from krein.machines.tall_svm import linear_svm
 from krein.similarity.tiles import DenseTiles
 from tests.machines import svm_dual
 from tests.reference.boxes import contains

@@ -20,10 +20,10 @@ from krein.estimators._search import CS, along
 from krein.estimators._tasks import KernelClassifier
 from krein.estimators._training import Classes, FittedRows, Row, Training
 from krein.machines.box import BalancedBox
-from krein.machines.interior_point import linear_svm
 from krein.machines.libsvm import refuse_options, solve_dual
 from krein.machines.sparse_svm import sparse_svm_dual, sparse_svm_path
 from krein.machines.svm_dual import SVMDual, svm_path
+from krein.machines.tall_svm import linear_svm
 from krein.result import Result
 from krein.similarity.treated import TreatedKernel
 

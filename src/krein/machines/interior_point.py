@@ -1,6 +1,6 @@
-"""The dual of an SVM by a primal-dual interior-point method: kernels, tall features.
+"""The dual of an SVM by a primal-dual interior-point method, on a dense kernel.
 
-On a dense kernel it is for problems that are badly scaled or nearly singular beside the
+It is for problems that are badly scaled or nearly singular beside the
 bounds, where a method that changes two variables at a time needs millions of steps.
 With weights w = sum_j u_j phi(x_j), outputs z = Ku and slack variables
 
@@ -9,42 +9,23 @@ With weights w = sum_j u_j phi(x_j), outputs z = Ku and slack variables
 u = v(a) at the solution (`svm_dual`), a Newton step is one system with ``K +
 diag(1 / theta)``: O(n^3 / 3), whatever the bounds are (Fine, Scheinberg, 2001; steps by
 Mehrotra, 1992).
-
-On features F (n x r, seen only in passes over its rows) it solves the linear SVM
-
-    minimise  |w|^2 / 2 + sum_i U_i max(0, 1 - y_i (f_i'w + b)),
-
-with dual ``max e'a - |F'Ya|^2 / 2`` over 0 <= a_i <= U_i, y'a = 0: the kernel SVM on
-``F F'``, the intercept not penalised. Every step is one weighted Gram matrix ``[F 1]'
-diag(theta) [F 1]`` and a system of r + 1 equations: O(n r^2) (Ferris, Munson, 2002).
-``w = F'Ya`` and ``y'a = 0`` hold once a full step was made, so that the difference of
-primal and dual value is a gap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from krein.arrays import Array
-from krein.machines._loop import Iterate, run
 from krein.machines.box import BalancedBox
-from krein.machines.svm_dual import SVMDual, box_gap
-from krein.result import Certificate, Result, Status
-from krein.similarity.tiles import TiledMatrix
+from krein.machines.svm_dual import SVMDual
 
 _TO_BOUNDARY = 0.995
 _MODERATE = 10.0  # coefficients, in units where kernel and margins are near 1
 _PATIENCE = 5  # steps without smaller products a_i s_i
-_MAX_STEPS = 200
-# Shares of the tolerance that are aimed at, inside and on the bounds: the last steps
-# cost little, and decision values err like the root of the gap at worst.
-_AIM, _ON_BOUNDS = 1e-6, 1e-2
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -143,7 +124,7 @@ def interior_points(problem: SVMDual) -> Iterator[tuple[Array, Array]]:
     state: State | None = _start(problem)
     least, idle = np.inf, 0
     while state is not None and idle < _PATIENCE:
-        yield state.a, _snapped(problem.domain, state)
+        yield state.a, snapped(problem.domain, state)
         state = _newton(problem, state)
         if state is not None:
             room = problem.domain.upper - state.a
@@ -170,7 +151,7 @@ def _start(problem: SVMDual) -> State:
 
 
 @np.errstate(over="ignore")  # infinite is larger, too
-def _snapped(domain: BalancedBox, state: State) -> Array:
+def snapped(domain: BalancedBox, state: State) -> Array:
     """Put a variable on its bound where that is nearer than its slack is to zero."""
     upper = domain.upper
     room = upper - state.a
@@ -206,128 +187,3 @@ def _newton(problem: SVMDual, state: State) -> State | None:
         return solve
 
     return newton_step(state, problem.domain, problem.margin, problem.spread, prepare)
-
-
-# -------------------------------------------------------------------- tall features
-
-
-def linear_svm(
-    features: TiledMatrix,
-    domain: BalancedBox,
-    *,
-    tol: float = 1e-6,
-    max_iter: int = _MAX_STEPS,
-) -> tuple[Result, float]:
-    """Solve the linear SVM and certify the answer.
-
-    Parameters
-    ----------
-    features : TiledMatrix of shape (n, r)
-        F.
-    domain : BalancedBox
-        Bounds U and labels y.
-    tol : float
-        Tolerance on the gap, relative to the dual value.
-    max_iter : int
-        Largest number of Newton steps.
-
-    Returns
-    -------
-    Result
-        ``x`` holds a in the box, ``info["w"]`` the weights.
-    float
-        b.
-    """
-    max_iter = min(max_iter, _MAX_STEPS)
-    result = run(_steps(features, domain), tol=_AIM * tol, max_iter=max_iter)
-    state: State = result.info["state"]
-    found = _on_features(features, domain, _snapped(domain, state))
-    if found[-1].relative > _ON_BOUNDS * tol:
-        inside = _on_features(features, domain, state.a)
-        found = min(found, inside, key=lambda point: point[-1].value)
-    a, w, value, certificate = found
-    # Rounding may stop it further on.
-    status: Status = "converged" if certificate.relative <= tol else "max_iter"
-    solved = replace(
-        result, x=a, value=value, certificate=certificate, status=status, info={"w": w}
-    )
-    return solved, state.b
-
-
-def _on_features(
-    features: TiledMatrix, domain: BalancedBox, a: Array
-) -> tuple[Array, Array, float, Certificate]:
-    """A point of the box, its weights, value and gap, rounding counted."""
-    a = domain.rebalance(a)
-    w = features.transpose_dot(domain.y * a)
-    value = float(a.sum()) - 0.5 * float(w @ w)
-    # Both products are sums: rounded like their magnitudes (Higham, Mary, 2019).
-    spread = _EPS * (4.0 + np.sqrt(features.shape).sum())
-    gap = box_gap(domain, a, features @ w, spread * features.magnitude(a))
-    return a, w, value, _gap(gap, value)
-
-
-def _steps(features: TiledMatrix, domain: BalancedBox) -> Iterator[Iterate]:
-    state: State | None = _start_on_features(features, domain)
-    while state is not None:  # else the system is singular to rounding
-        yield _certified(state, domain)
-        state = _newton_on_features(features, domain, state)
-
-
-def _start_on_features(features: TiledMatrix, domain: BalancedBox) -> State:
-    """Start in the middle of the box on ``y'a = 0``, with w = 0, slacks near 1.
-
-    ``w = F'Ya`` does not hold here; starting with it makes w, and with it all slacks,
-    as large as the box, and costs twice the steps.
-    """
-    a, (n, r) = domain.middle(), features.shape
-    v = features.transpose_dot(domain.y * a)
-    s, u, z = np.ones(n), np.zeros(r), np.zeros(n)
-    return State(a, s, s + 1.0, u, z, 0.0, v)
-
-
-def _certified(state: State, domain: BalancedBox) -> Iterate:
-    """Primal value at (w, b), dual value at a: each is honest whatever w is."""
-    dual = float(state.a.sum()) - 0.5 * float(state.v @ state.v)
-    hinge = np.maximum(0.0, 1.0 - domain.y * (state.z + state.b))
-    primal = float(domain.upper @ hinge) + 0.5 * float(state.u @ state.u)
-    # The last term is what rounding in y'a can be worth.
-    gap = max(0.0, primal - dual) + abs(state.b * float(domain.y @ state.a))
-    return Iterate(state.a, dual, _gap(gap, dual), primal, info={"state": state})
-
-
-def _gap(gap: float, value: float) -> Certificate:
-    return Certificate("gap", gap, gap / max(abs(value), 1e-300))
-
-
-def _newton_on_features(
-    features: TiledMatrix, domain: BalancedBox, state: State
-) -> State | None:
-    """One step on features, in two passes and one with their Gram matrix."""
-    y = domain.y
-    drift = np.append(state.v - state.u, y @ state.a - domain.balance)
-
-    def prepare(theta: Array, rho: Array) -> Solve | None:
-        if not np.isfinite(theta).all():
-            return None
-        matrix = features.gram(theta, y * rho)  # with the first right-hand side
-        known, matrix = [matrix[:-1, -1].copy()], matrix[:-1, :-1]
-        matrix[np.diag_indices(matrix.shape[0] - 1)] += 1.0
-        try:
-            factor = scipy.linalg.cho_factor(matrix, check_finite=False)
-        except np.linalg.LinAlgError:
-            return None
-
-        def solve(pull: Array) -> tuple[Array, Array, float]:
-            right = known.pop() if known else _sums(features, y * pull)
-            solution = scipy.linalg.cho_solve(factor, right + drift, check_finite=False)
-            return solution[:-1], features @ solution[:-1], float(solution[-1])
-
-        return solve
-
-    return newton_step(state, domain, 1.0, lambda z: z, prepare)
-
-
-def _sums(features: TiledMatrix, signed: Array) -> Array:
-    """``[F 1]'`` times a vector."""
-    return np.append(features.transpose_dot(signed), signed.sum())

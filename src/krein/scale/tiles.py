@@ -132,6 +132,11 @@ class StoredTiles(TiledMatrix):
             "features", shape, key, lambda i, _: self.tile(i) @ projection
         )
 
+    def part(self, indices: np.ndarray) -> StoredTiles:
+        """Return the rows at `indices` in a store beside this one; one at a time."""
+        shape, key = (indices.size, self.shape[1]), fingerprint(indices)
+        return self._beside("part", shape, key, lambda _, r: self.rows(indices[r]))
+
     def _beside(
         self,
         name: str,

@@ -71,6 +71,10 @@ class TiledMatrix(ABC):
         """Return the rows at `indices`, as a new array."""
 
     @abstractmethod
+    def part(self, indices: np.ndarray) -> TiledMatrix:
+        """Return the rows at `indices`, kept where A is kept."""
+
+    @abstractmethod
     def mapped(self, projection: Array) -> TiledMatrix:
         """Return ``A @ projection``, kept where A is kept."""
 
@@ -165,6 +169,10 @@ class DenseTiles(TiledMatrix):
     def rows(self, indices: np.ndarray) -> Array:
         """Return the rows at `indices`."""
         return self.A[indices]
+
+    def part(self, indices: np.ndarray) -> DenseTiles:
+        """Return the rows at `indices` in memory."""
+        return DenseTiles(self.A[indices])
 
     def mapped(self, projection: Array) -> DenseTiles:
         """Return ``A @ projection`` in memory."""
