@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from krein import (
+    CPDSVC,
     CPDSVCCV,
     KreinLogisticRegressionCV,
     KreinSVC,
@@ -160,6 +161,30 @@ def test_a_pipeline_that_treats_training_rows_otherwise(method, vectors):
     K = sigmoid_kernel(X)
     model = make_pipeline(SpectrumTransformer(method), SpectrumSVC("none")).fit(K, y)
     assert check_certificate(model, K, y).holds
+
+
+def test_a_bound_that_the_point_does_not_show_is_not_judged(vectors):
+    """The bound of siqclp is true, but not that of its point: no contradiction."""
+    X, y = vectors
+    K = sigmoid_kernel(X)
+    report = check_certificate(ProxySVC(solver="siqclp").fit(K, y), K, y)
+    assert report.holds is None
+    assert "kernels, which it does not keep" in report.text
+
+
+def test_polynomials_and_weights_that_are_not_those_of_fit(vectors):
+    X, y = vectors
+    D, P = -np.abs(X[:, None] - X).sum(axis=2), np.hstack([np.ones((40, 1)), X])
+    model = CPDSVC(kernel="precomputed").fit(D, y, P=P)
+    assert check_certificate(model, D, y, P=P).holds
+    with pytest.raises(ValueError, match=r"P must be .* \(40, 4\), got \(40, 1\)"):
+        check_certificate(model, D, y)
+    model = CPDSVC(kernel="precomputed").fit(D, y)
+    with pytest.raises(ValueError, match=r"P must be .* \(40, 1\), got \(40, 4\)"):
+        check_certificate(model, D, y, P=P)
+    for weight in (np.ones(3), np.full(40, np.nan)):
+        with pytest.raises(ValueError, match="sample_weight"):
+            check_certificate(model, D, y, weight)
 
 
 @pytest.mark.parametrize("scale", [1e3, 1e5])
