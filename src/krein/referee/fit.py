@@ -21,14 +21,13 @@ class Row(NamedTuple):
 
     Labels +1 and -1, or 0 for items that it does not see; coefficients on the kernel
     that it was trained on, which are NaN if their shape is wrong, and `dual_coef_`; the
-    intercept; and whether a gap is claimed, not only a stationary point.
+    intercept.
     """
 
     y: Array
     v: Array
     c: Array
     b: float
-    claims_gap: bool
 
 
 class Fit:
@@ -124,12 +123,11 @@ class Fit:
         """Return the rows of the model."""
         C, rows = self.model.dual_coef_[:, self.kept], []
         for k, y in enumerate(self.signs()):
-            x, claim = self.results[k].x, self.results[k].certificate.kind
+            x = self.results[k].x
             if hasattr(self.model, "alpha_"):
                 x = np.where(y < 0.0, -1.0, 1.0) * self.model.alpha_[k, self.kept]
             v = x if np.shape(x) == (self.n,) else np.full(self.n, np.nan)
-            b = float(self.model.intercept_[k])
-            rows.append(Row(y, v, C[k], b, claim == "gap"))
+            rows.append(Row(y, v, C[k], float(self.model.intercept_[k])))
         return rows
 
     def dense(self) -> Array:
