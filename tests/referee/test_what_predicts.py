@@ -172,6 +172,17 @@ def test_a_bound_that_the_point_does_not_show_is_not_judged(vectors):
     assert "kernels, which it does not keep" in report.text
 
 
+@pytest.mark.parametrize("seed", [168, 171, 223, 225, 264, 279])
+def test_c_p_d_models_with_weights_of_many_sizes(seed):
+    """The bound must not rest on what rounding leaves of P'c = 0."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((11, 2)), rng.integers(0, 2, 11)
+    y[:2], weight = [0, 1], 10.0 ** rng.uniform(-4, 4, 11)
+    options = {"exponent": 2, "loss": "logistic", "n_basis": 5, "random_state": 0}
+    model = CPDSVC(alpha=25.0, **options).fit(X, y, sample_weight=weight)
+    assert check_certificate(model, X, y, weight).holds
+
+
 def test_polynomials_and_weights_that_are_not_those_of_fit(vectors):
     X, y = vectors
     D, P = -np.abs(X[:, None] - X).sum(axis=2), np.hstack([np.ones((40, 1)), X])

@@ -304,7 +304,10 @@ def _cpd_gap(problem: Problem, f: Array, P: Array, H: Array, h: Array) -> float:
     system = np.vstack([unit * H.T @ free, free])
     right = np.append(np.sqrt(s) * h, np.sqrt(w / bend) * y * slope)
     c = unit / np.sqrt(s) * (free @ np.linalg.lstsq(system, right, rcond=None)[0])
-    c = y * w * np.clip(s * y * c / w, low, high) / s
+    for _ in range(10):  # rounding and the ends leave some of P'c to the other items
+        c = c - unit * np.linalg.lstsq((unit[:, None] * P).T, P.T @ c, rcond=None)[0]
+        q = np.clip(s * y * c / w, low, high)
+        c, unit = y * w * q / s, unit * ((q > low) & (q < high))
     if np.any(np.abs(P.T @ c) > _BALANCED * (np.abs(P).T @ np.abs(c)) + 1e-300):
         return np.inf
     excess = abs((f - H @ h) @ c)  # of P'c, times the polynomial
