@@ -152,6 +152,18 @@ def test_entries_that_leave_no_freedom():
     np.testing.assert_allclose(found.matrix, np.ones((3, 3)), atol=1e-6)
 
 
+def test_converged_means_positive():
+    """Fixed entries are met to rounding of K, which is much for a small result."""
+    K, fixed = 1e-6 * np.eye(4), np.zeros((4, 4), dtype=bool)
+    K[[0, 1, 3, 3], [3, 3, 0, 1]] = 1.0
+    fixed[0, 1] = fixed[1, 0] = True
+    options = {"diagonal": "keep", "fixed": fixed, "min_eigenvalue": 1e-14}
+    with pytest.warns(ConvergenceWarning, match="free some entries"):
+        found = nearest_psd(K, **options)
+    assert found.status == "max_iter"
+    assert np.linalg.eigvalsh(found)[0] < 0.0
+
+
 def test_a_gap_that_is_not_reached_is_warned_of(monkeypatch):
     monkeypatch.setattr("krein.repair.newton._MAX_ITER", 1)
     with pytest.warns(ConvergenceWarning, match="not converged"):

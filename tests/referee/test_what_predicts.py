@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from krein import (
+    CPDSVC,
     CPDSVCCV,
     KreinLogisticRegressionCV,
     KreinSVC,
@@ -160,6 +161,41 @@ def test_a_pipeline_that_treats_training_rows_otherwise(method, vectors):
     K = sigmoid_kernel(X)
     model = make_pipeline(SpectrumTransformer(method), SpectrumSVC("none")).fit(K, y)
     assert check_certificate(model, K, y).holds
+
+
+def test_a_bound_that_the_point_does_not_show_is_not_judged(vectors):
+    """The bound of siqclp is true, but not that of its point: no contradiction."""
+    X, y = vectors
+    K = sigmoid_kernel(X)
+    report = check_certificate(ProxySVC(solver="siqclp").fit(K, y), K, y)
+    assert report.holds is None
+    assert "kernels, which it does not keep" in report.text
+
+
+@pytest.mark.parametrize("seed", [168, 171, 223, 225, 264, 279])
+def test_c_p_d_models_with_weights_of_many_sizes(seed):
+    """The bound must not rest on what rounding leaves of P'c = 0."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((11, 2)), rng.integers(0, 2, 11)
+    y[:2], weight = [0, 1], 10.0 ** rng.uniform(-4, 4, 11)
+    options = {"exponent": 2, "loss": "logistic", "n_basis": 5, "random_state": 0}
+    model = CPDSVC(alpha=25.0, **options).fit(X, y, sample_weight=weight)
+    assert check_certificate(model, X, y, weight).holds
+
+
+def test_polynomials_and_weights_that_are_not_those_of_fit(vectors):
+    X, y = vectors
+    D, P = -np.abs(X[:, None] - X).sum(axis=2), np.hstack([np.ones((40, 1)), X])
+    model = CPDSVC(kernel="precomputed").fit(D, y, P=P)
+    assert check_certificate(model, D, y, P=P).holds
+    with pytest.raises(ValueError, match=r"P must be .* \(40, 4\), got \(40, 1\)"):
+        check_certificate(model, D, y)
+    model = CPDSVC(kernel="precomputed").fit(D, y)
+    with pytest.raises(ValueError, match=r"P must be .* \(40, 1\), got \(40, 4\)"):
+        check_certificate(model, D, y, P=P)
+    for weight in (np.ones(3), np.full(40, np.nan)):
+        with pytest.raises(ValueError, match="sample_weight"):
+            check_certificate(model, D, y, weight)
 
 
 @pytest.mark.parametrize("scale", [1e3, 1e5])

@@ -281,7 +281,7 @@ def mkl(
 
     ``min over theta >= 0 of max over a in Q1 of e'a - a'Y(sum_i theta_i K_i)Ya / 2 +
     rho sum_i theta_i ||K_i - K0||_F^2``, sum theta_i = 1. Eq. (25) has
-    ``sum theta_i tr K_i = 1``: it is this for kernels ``K_i / tr K_i``.
+    ``sum theta_i tr K_i = 1``: without a target it is this for ``K_i / tr K_i``.
 
     Parameters
     ----------

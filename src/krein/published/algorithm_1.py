@@ -119,8 +119,7 @@ def as_printed(
             "solver='published' is for loss='squared_hinge', eq. (14); use "
             "solver='newton' for other losses"
         )
-    loss = problem.loss
-    K = problem.K.dense()
+    loss, K = problem.loss, problem.K.dense()
     matrices = CPDMatrices(K, problem.null, loss.y, problem.lam, loss.weight)
     result = algorithm_1(matrices, max_iter=max_iter)
     c, b = result.x, result.info["beta"]
@@ -153,22 +152,21 @@ def algorithm_1(problem: CPDMatrices, *, max_iter: int = 200) -> Result:
 
 
 def _newton_steps(problem: CPDMatrices) -> Iterator[Iterate]:
-    point: Point | None = (np.zeros(problem.y.size), np.zeros(problem.Q.shape[1]))
-    at_old, bound = np.inf, 0.0
-    while point is not None:
-        old = point
-        yield _iterate(problem, old, bound)
-        first = at_old == np.inf
+    point = np.zeros(problem.y.size), np.zeros(problem.Q.shape[1])
+    value, bound = np.inf, 0.0
+    while True:
+        yield _iterate(problem, point, bound)
+        first = value == np.inf
         try:
-            s = _first_violators(problem) if first else problem.violators(*old)
+            s = _first_violators(problem) if first else problem.violators(*point)
             step = problem.newton(s)
         except np.linalg.LinAlgError:
-            yield _iterate(problem, old, bound, stop="diverged")
+            yield _iterate(problem, point, bound, stop="diverged")
             return
-        point = _halved(problem, step, old, at_old)
-        if point is None:
+        new = _halved(problem, step, point, value)
+        if new is None:
             return
-        at_old = problem.value(*point)
+        point, value = new, problem.value(*new)
         bound = max(bound, problem.dual(step[0]))
         if np.array_equal(problem.violators(*point), s):
             yield _iterate(problem, point, bound, stop="converged")
@@ -201,8 +199,7 @@ def _iterate(problem: CPDMatrices, point: Point, bound: float, **how: Any) -> It
     value = problem.value(*point)
     gap = max(0.0, value - bound)
     certificate = Certificate("gap", gap, gap / max(value, 1e-300))
-    info = {"beta": point[1]}
-    return Iterate(point[0], value, certificate, bound, info=info, **how)
+    return Iterate(point[0], value, certificate, bound, info={"beta": point[1]}, **how)
 
 
 def walder_algorithm_1(

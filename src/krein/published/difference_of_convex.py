@@ -260,8 +260,7 @@ def dc_primal(
 def _dca(problem: PrimalDC) -> Iterator[Iterate]:
     n = problem.y.shape[0]
     largest = scipy.linalg.eigvalsh(problem.M, subset_by_index=[n - 1, n - 1])[0]
-    rho = max(float(largest), 0.0) + 1e-4
-    majoriser = _Majoriser(problem, rho)
+    majoriser = _Majoriser(problem, rho=max(float(largest), 0.0) + 1e-4)
     point = np.zeros(n + 1)
     while True:
         recession = problem.recession(point)
@@ -278,12 +277,10 @@ def _dca(problem: PrimalDC) -> Iterator[Iterate]:
 
 def _extrapolate(problem: PrimalDC, new: Array, step: Array) -> Array:
     value, size = problem.value(new), float(step @ step)
-    length = 3.0
-    for _ in range(10):
+    for length in 3.0 * 0.5 ** np.arange(10):
         further = new + length * step
         if problem.value(further) <= value - 0.4 * length * size:
             return further
-        length *= 0.5
     return new
 
 
@@ -297,8 +294,7 @@ class _Majoriser:
     """
 
     def __init__(self, problem: PrimalDC, rho: float) -> None:
-        self.problem = problem
-        self.rho = rho
+        self.problem, self.rho = problem, rho
         self.strength = problem.gamma * rho
         self.square = problem.M @ problem.M
         self._active = np.zeros(0, dtype=np.intp)
@@ -316,13 +312,11 @@ class _Majoriser:
             goal = self._solve(active, theta)
             if np.array_equal(np.flatnonzero(problem.slack(goal) > 0.0), active):
                 return goal
-            length = 1.0
-            while length > 1e-6:
+            for length in 0.5 ** np.arange(20):
                 new = point + length * (goal - point)
                 new_value = self._value(new, theta)
                 if new_value < value:
                     break
-                length *= 0.5
             else:
                 return point
             done = value - new_value <= 1e-14 * abs(value)
@@ -345,8 +339,7 @@ class _Majoriser:
             matrix[np.diag_indices_from(matrix)] += 1.0 + rounding
             self._factor = scipy.linalg.cho_factor(matrix, lower=True)
             self._active = active
-        rows = problem.M[active]
-        e = problem.root[active]
+        rows, e = problem.M[active], problem.root[active]
         right = problem.y[active] * e - rows @ theta / self.strength
         xi, border = scipy.linalg.cho_solve(self._factor, np.column_stack([right, e])).T
         b0 = float(e @ xi) / float(e @ border)

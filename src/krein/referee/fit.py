@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import _check_sample_weight
 
 from krein.referee.evidence import EPS, LOSSES, Array, Problem
 from krein.referee.report import faults_of
@@ -20,14 +21,13 @@ class Row(NamedTuple):
 
     Labels +1 and -1, or 0 for items that it does not see; coefficients on the kernel
     that it was trained on, which are NaN if their shape is wrong, and `dual_coef_`; the
-    intercept; and whether a gap is claimed, not only a stationary point.
+    intercept.
     """
 
     y: Array
     v: Array
     c: Array
     b: float
-    claims_gap: bool
 
 
 class Fit:
@@ -71,7 +71,7 @@ class Fit:
             text = f"X and y must be the {n} samples that the model was fitted on"
             raise ValueError(f"{text}, got shapes {K.shape} and {y.shape}")
         weight = compute_sample_weight(getattr(model, "class_weight", None), y)
-        weight = weight * (1.0 if sample_weight is None else np.asarray(sample_weight))
+        weight = weight * _check_sample_weight(sample_weight, y, dtype=float)
         self.kept = np.flatnonzero(weight > 0)
         self.y, self.weight = self._targets(y)[self.kept], weight[self.kept]
         self.n, self.root = self.kept.size, np.sqrt(self.weight)
@@ -123,12 +123,11 @@ class Fit:
         """Return the rows of the model."""
         C, rows = self.model.dual_coef_[:, self.kept], []
         for k, y in enumerate(self.signs()):
-            x, claim = self.results[k].x, self.results[k].certificate.kind
+            x = self.results[k].x
             if hasattr(self.model, "alpha_"):
                 x = np.where(y < 0.0, -1.0, 1.0) * self.model.alpha_[k, self.kept]
             v = x if np.shape(x) == (self.n,) else np.full(self.n, np.nan)
-            b = float(self.model.intercept_[k])
-            rows.append(Row(y, v, C[k], b, claim == "gap"))
+            rows.append(Row(y, v, C[k], float(self.model.intercept_[k])))
         return rows
 
     def dense(self) -> Array:
@@ -154,9 +153,14 @@ class Fit:
 
     def polynomials(self) -> Array:
         """P of a c.p.d. kernel, on the samples of positive weight."""
-        P = np.ones((len(self.raw), 1)) if self.P is None else self.P
-        P = self.model.kernel_.polynomials(self.X) if self.functions else P
-        return np.asarray(P, dtype=float)[self.kept]
+        if self.functions:
+            return np.asarray(self.model.kernel_.polynomials(self.X))[self.kept]
+        shape = self.raw.shape[0], self.model.n_polynomials_
+        P = np.ones((shape[0], 1)) if self.P is None else np.asarray(self.P, float)
+        if P.shape != shape:
+            text = f"P must be the polynomials of fit, of shape {shape}"
+            raise ValueError(f"{text}, got {P.shape}: pass P=")
+        return P[self.kept]
 
     def signs(self) -> list[Array]:
         """Labels of each row: against the rest, or pair by pair; +1 without classes."""

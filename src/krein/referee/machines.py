@@ -35,7 +35,8 @@ def judge_svm(fit: Fit) -> Iterator[Evidence]:
         method = weighted_flip(model.lam_pos, model.lam_neg)
     treated = treat(fit, method)
     faults = map_faults(treated, rows)
-    for y, v, c, b, claims_gap in rows:
+    for (y, v, c, b), result in zip(rows, fit.results, strict=True):
+        claims_gap = result.certificate.kind == "gap"
         problem, options = fit.problem(y), {"convex": treated.convex and claims_gap}
         a = problem.y * np.resize(v, problem.y.size)
         if a.size > v.size:  # regression: one of two variables is zero
@@ -144,13 +145,13 @@ def judge_ridge(fit: Fit) -> Iterator[Evidence]:
     """KreinRidge: ``(K~ + alpha W^-1) v = y - b``, with ``1'v = 0`` if b is fitted."""
     model, alpha, rows = fit.model, float(fit["alpha"]), fit.rows()
     method = _stabilised(alpha) if model.method == "stabilised" else model.method
-    treated, (y, v, c, b, claims_gap) = treat(fit, method), rows[0]
+    treated, (y, v, c, b) = treat(fit, method), rows[0]
     image, error = treated.outputs(v, c)
     f, size = image + b, np.abs(fit.y) + abs(b)
     error = 4 * error + 8 * fit.spread * (alpha * norm(v / fit.root) / fit.root + size)
     problem = Problem(LOSSES["squared"], y, fit.y, fit.weight, 2 * alpha)
     objective = problem.objective(v, f, error, b)
-    if treated.convex and claims_gap:
+    if treated.convex and fit.results[0].certificate.kind == "gap":
         gap, slack, _ = problem.gap(v, f, error)
         excess = 2 * alpha * abs(b * float(v.sum())) if model.fit_intercept else 0.0
         unit = max(abs(objective.value), EPS * float(fit.weight @ size**2))
@@ -182,7 +183,7 @@ def judge_logistic(fit: Fit) -> Iterator[Evidence]:
     joint = model.multi_class == "multinomial" and len(rows) > 1
     faults = map_faults(treated, rows) + _uniqueness_faults(fit, treated, joint)
     for group in [rows] if joint else [[row] for row in rows]:
-        y, v, c, b, _ = map(np.array, zip(*group, strict=True))
+        y, v, c, b = map(np.array, zip(*group, strict=True))
         image, error = np.swapaxes([*map(treated.outputs, v, c)], 0, 1)
         T, F = y > 0, image + b[:, None]
         if not joint:
@@ -219,7 +220,7 @@ def judge_dc_primal(fit: Fit) -> Iterator[Evidence]:
     relative to the gradient at the origin.
     """
     root, s = fit.root, 1 / fit.model.C
-    for y, _, c, b, _ in fit.rows():
+    for y, _, c, b in fit.rows():
         problem = Problem(LOSSES["squared_hinge"], y, np.abs(y), fit.weight / 2, s)
         image, error = fit.product(fit.K, c)
         f, error = image + b, error + fit.spread * (abs(b) + 1.0)
@@ -248,7 +249,7 @@ def judge_cpd(fit: Fit) -> Iterator[Evidence]:
     name, target = getattr(model, "loss", "squared"), fit.y
     if hasattr(model, "classes_"):
         target = np.full(fit.n, 0.0 if name == "logistic" else 1.0)
-    for (y, _, c, b, _), p in zip(fit.rows(), model.poly_coef_, strict=True):
+    for (y, _, c, b), p in zip(fit.rows(), model.poly_coef_, strict=True):
         problem = Problem(LOSSES[name], y, target, fit.weight, 2 * float(fit["alpha"]))
         image, error = fit.product(phi, c)
         rest = P[:, : p.size] @ p
@@ -303,7 +304,10 @@ def _cpd_gap(problem: Problem, f: Array, P: Array, H: Array, h: Array) -> float:
     system = np.vstack([unit * H.T @ free, free])
     right = np.append(np.sqrt(s) * h, np.sqrt(w / bend) * y * slope)
     c = unit / np.sqrt(s) * (free @ np.linalg.lstsq(system, right, rcond=None)[0])
-    c = y * w * np.clip(s * y * c / w, low, high) / s
+    for _ in range(10):  # rounding and the ends leave some of P'c to the other items
+        c = c - unit * np.linalg.lstsq((unit[:, None] * P).T, P.T @ c, rcond=None)[0]
+        q = np.clip(s * y * c / w, low, high)
+        c, unit = y * w * q / s, unit * ((q > low) & (q < high))
     if np.any(np.abs(P.T @ c) > _BALANCED * (np.abs(P).T @ np.abs(c)) + 1e-300):
         return np.inf
     excess = abs((f - H @ h) @ c)  # of P'c, times the polynomial

@@ -133,5 +133,4 @@ def report_on(
 def unchecked(name: str, reason: str) -> CertificateReport:
     """Report that nothing can be said, and why."""
     text = f"{name}: the certificate cannot be checked: {reason}"
-    nothing = np.empty(0)
-    return CertificateReport(None, "none", nothing, nothing, nothing, text)
+    return CertificateReport(None, "none", np.empty(0), np.empty(0), np.empty(0), text)

@@ -14,6 +14,7 @@ from krein.validation import check_similarity
 from krein.words import warn_user
 
 Diagonal = Literal["free", "keep", "unit"]
+_POSITIVE = 1e-9  # eigenvalues below min_eigenvalue by this share of X are rounding
 _NO_ROOM = "; not converged: free some entries, or lower min_eigenvalue"
 
 
@@ -171,6 +172,9 @@ def nearest_psd(
         raise ValueError(_conflict(problem, point, K))
     X = np.where(np.isnan(goal), (point.X / outer + lift) * scale, goal)
     unit, solved = scale * heaviest, point.solved(tol)
+    if fixed is not None:  # which makes X less positive than the point
+        lowest = float(np.linalg.eigvalsh(X)[0])
+        solved = solved and lowest >= min_eigenvalue - _POSITIVE * np.abs(X).max()
     distance, gap = float(np.sqrt(2.0 * point.value)) * unit, point.gap * unit**2
     multipliers = problem.adjoint(point.y).multiply(outer * (unit * heaviest))
     status = "converged" if solved else "max_iter"
