@@ -15,10 +15,11 @@ from krein.cli import Options
 from krein.cli.console import TWINS, Inputs, check_symmetry, print_note, read_inputs
 from krein.comparison.methods import TASKS
 from krein.comparison.problem import Problem, make_problem
+from krein.diagnostics.findings import duplicate_groups
 from krein.files.sources import FormatError, Named
 from krein.kernels import KERNELS, as_kernel, list_kernels
 from krein.similarity.sparse import as_matrix
-from krein.splitting import duplicate_groups, similarity_groups
+from krein.splitting import similarity_groups
 from krein.validation import is_continuous, wrong_direction
 from krein.words import did_you_mean
 

@@ -16,7 +16,7 @@ from krein.arrays import Array
 from krein.estimators import _training as folding
 from krein.estimators._training import Classes, Values
 from krein.estimators.distances import DistanceTransformer
-from krein.items import check_labels, refuse_missing_targets, take
+from krein.items import check_labels, plain_items, refuse_missing_targets, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
 from krein.store.sharing import once
@@ -111,8 +111,8 @@ def make_problem(
     task: str = "classification",
 ) -> Problem:
     """Check the data and evaluate the kernel, once if its settings allow it."""
-    X = items_for(kernel, X)
     precomputed = isinstance(kernel, str) and kernel == "precomputed"
+    X = plain_items(X) if precomputed else items_for(kernel, X)
     if not (precomputed and scipy.sparse.issparse(X)):
         validation.refuse_odd_arrays(X)
     n = _num_samples(X)
