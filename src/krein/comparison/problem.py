@@ -149,9 +149,8 @@ def _targets(X: Any, y: Any, n: int, task: str) -> tuple[np.ndarray, np.ndarray]
 
 def _on_matrix(X: Any, symmetrize: bool, conversion: Any, about: dict) -> Problem:
     if scipy.sparse.issparse(X):
-        return Problem(
-            validation.check_sparse_similarity(X, symmetrize=symmetrize), **about
-        )
+        K = validation.check_sparse_similarity(X, symmetrize=symmetrize)
+        return Problem(K, **about)
     K = validation.check_similarity(X, name="X", symmetrize=symmetrize)
     kind = "similarity" if conversion is None else "distance"
     classes = about["codes"] if about["task"] == "classification" else None
@@ -256,17 +255,23 @@ def _repeated_folds(
     codes: np.ndarray, cv: Any, seed: int, groups: np.ndarray | None
 ) -> list[Split]:
     n_folds, repeats = (_FOLDS, _REPEATS) if cv is None else (int(cv), 1)
-    if not _is_classes(codes):
-        repeats = repeats if groups is None else 1  # GroupKFold does not shuffle
-    elif cv is None:
-        unit = np.arange(codes.size) if groups is None else groups
+    unit = np.arange(codes.size) if groups is None else groups
+    sizes = [np.unique(unit).size]
+    if _is_classes(codes):
         sizes = [np.unique(unit[codes == k]).size for k in np.unique(codes)]
         if len(sizes) < 2:
             raise ValueError(
                 "compare needs two classes of at least two items (or groups) each; "
                 "join rare classes"
             )
-        n_folds = min(n_folds, *sizes)
+    elif groups is not None:
+        repeats = 1  # GroupKFold does not shuffle
+    n_folds = min(n_folds, *sizes) if cv is None else n_folds
+    most = max(sizes) if groups is None else np.unique(unit).size
+    if not 2 <= n_folds <= most:
+        of = "items of a class" if len(sizes) > 1 else "items"
+        of = of if groups is None else "groups"
+        raise ValueError(f"cv (--folds) must be from 2 to {most} ({of}), got {n_folds}")
     seeds = range(seed, seed + repeats)
     return [split for s in seeds for split in _folds(codes, n_folds, s, groups)]
 
