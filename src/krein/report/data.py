@@ -191,7 +191,7 @@ def most_chosen(comparison: Any, name: str) -> dict[str, Any]:
 
 
 def _new_file(source: Mapping[str, Any]) -> str:
-    ending = str(source["file"]).rsplit(".", 1)[-1]
+    ending = str(source["file"]).removesuffix(".gz").rsplit(".", 1)[-1]
     ending = ending if ending.isalnum() and ending != "npy" else "csv"
     return f"{_NEW[source['kind']]}.{ending}"
 
@@ -199,8 +199,8 @@ def _new_file(source: Mapping[str, Any]) -> str:
 def _python(comparison: Any, name: str, settings: dict[str, Any]) -> str:
     """Python for a reader who has K (or items) and y."""
     method, problem = comparison.registry[name], comparison.problem
-    on_items = problem.kernel is not None and bool(method.estimator)
     model = method.build(**settings)
+    on_items = problem.kernel is not None and "kernel" in model.get_params()
     if on_items:
         model.set_params(kernel=problem.kernel)
     elif problem.kernel is None and problem.conversion is not None:
