@@ -47,9 +47,8 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
     """Split and check a list of methods; None means all that apply."""
     if names is None:
         return None
-    known = TASKS["classification" if task == "any" else task].methods
-    if task == "any":  # while labels are not read
-        known = TASKS["regression"].methods | known
+    tasks = TASKS if task == "any" else [task]  # "any" while labels are not read
+    known = dict.fromkeys(name for some in tasks for name in TASKS[some].methods)
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     for name in chosen:
         if name not in known:
