@@ -1,7 +1,9 @@
 """Models of every method on items and matrices; labels, folds and scores that fit."""
 
 import csv
+import html
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -168,3 +170,13 @@ def test_an_asymmetric_file_is_named(folder, krein):
     write_rows(folder / "three.csv", ["a"], ["a"], ["b"])
     ended = krein("compare", "odd.csv", "--labels", "three.csv", code=2)
     assert "odd.csv is not symmetric" in ended.err
+
+
+def test_the_lines_of_a_report_run_for_a_method_of_scikit_learn(folder, krein):
+    chosen = ("--methods", "kernel_ridge", "--folds", 2, "--html", "page.html")
+    krein("compare", "K.csv", "--labels", "x.csv", *chosen)
+    page = html.unescape((folder / "page.html").read_text())
+    fit, predict = page.partition("<pre>")[2].partition("</pre>")[0].splitlines()
+    (folder / "new.csv").rename(folder / "new_rows.csv")
+    krein(*shlex.split(fit)[1:])
+    assert "new0," in krein(*shlex.split(predict)[1:]).out

@@ -176,7 +176,8 @@ def recipe(comparison: Any, source: Mapping[str, Any] | None) -> dict[str, str]:
     new = _new_file(source)
     column = f" --items {shlex.quote(source['items'])}" if source.get("items") else ""
     options = f"{source['options']} --method {name}"
-    for key, value in settings.items():
+    by_search = not comparison.registry[name].estimator  # krein fit has no --set for it
+    for key, value in () if by_search else settings.items():
         shown = value if isinstance(value, str) else repr(value).replace("'", '"')
         options += f" --set {shlex.quote(f'{key}={shown}')}"
     fit = f"krein fit {shlex.quote(str(source['file']))} {options} -o model.krein"

@@ -53,7 +53,6 @@ def render_map(found: dict[str, Any]) -> str:
         "facts_table": facts_table(found["facts"]),
         "scree": spectrum_chart(found["eigenvalues"], None),
     }
-    texts = {"hidden_items": hidden, "below": below}
-    body = fill("map.html", found | texts, **parts)
+    body = fill("map.html", found | {"hidden_items": hidden, "below": below}, **parts)
     title = f"krein: {found['title']}"
     return page(body, title=title, headline=found["finding"], intro=intro)
