@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from krein import SimilarityGroupSplit, similarity_groups
 from krein.comparison.problem import check_splits
-from krein.splitting import near_duplicate_share
+from krein.diagnostics.findings import near_duplicate_share
 
 
 def families(n_families=10, size=4, seed=0):

@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from krein.arrays import Array, compressed_rows
+from krein.arrays import compressed_rows
 from krein.similarity.sparse import check_sparse_rows
 from krein.validation import check_order, refuse_missing_targets, refuse_odd_arrays
 
@@ -124,33 +124,6 @@ def similarity_groups(K: Any, threshold: float) -> np.ndarray:
         K = check_sparse_rows(K, "K")
     near = scipy.sparse.csr_array(K >= threshold)
     return connected_components(near, directed=False)[1]
-
-
-def duplicate_groups(K: Array) -> np.ndarray:
-    """Group number of each item; equal rows (to nine digits) are one group."""
-    scale = float(np.abs(K).max()) or 1.0
-    seen: dict[bytes, int] = {}
-    # Adding 0.0 turns -0.0 into 0.0, which has other bytes.
-    rows = (np.round(row / scale, 9) + 0.0 for row in K)
-    return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows])
-
-
-def looks_like_hits(K: Array, self_similarity: float) -> bool:
-    """Most pairs are absent, and those that are there are alike: a table of hits."""
-    present = K != 0.0
-    np.fill_diagonal(present, False)
-    if not 0 < np.count_nonzero(present) < 0.5 * K.size:
-        return False
-    return bool(np.median(np.abs(K[present])) > 0.05 * self_similarity)
-
-
-def near_duplicate_share(K: Any, near: float = 0.9) -> float:
-    """Share of the items with another one of at least `near` times self-similarity."""
-    pairs = scipy.sparse.coo_array(K)
-    root = np.sqrt(np.abs(K.diagonal()))
-    found = pairs.data >= near * root[pairs.row] * root[pairs.col]
-    found &= (pairs.row != pairs.col) & (pairs.data > 0)
-    return np.unique(pairs.row[found]).size / K.shape[0]
 
 
 class SimilarityGroupSplit:

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
@@ -141,8 +141,8 @@ def seconds_in_words(seconds: float) -> str:
 @contextmanager
 def progress_bar(
     label: str, total: int = 0, *, done: int = 0, show: bool = True
-) -> Iterator[Callable[..., None]]:
-    """Yield ``advance(amount, what="")``.
+) -> Iterator[_Line]:
+    """Yield ``advance``, called as ``advance(amount)`` or ``advance.to(done, total)``.
 
     On a terminal a line on standard error is written over every second.
 
@@ -162,46 +162,17 @@ def progress_bar(
     """
     line = _Line(label, total, done)
     if not show or not sys.stderr.isatty():
-        yield line.advance
+        yield line
         return
     thread = threading.Thread(target=line.tell, daemon=True)
     thread.start()
     _SHOWN.append(line)
     try:
-        yield line.advance
+        yield line
     finally:
         _SHOWN.remove(line)
         line.stop.set()
         thread.join()
-
-
-@contextmanager
-def percent_bar(
-    label: str, *, show: bool = True
-) -> Iterator[Callable[[int, int, str], None]]:
-    """Yield ``progress(done, total, what)``, shown as percent.
-
-    Parameters
-    ----------
-    label : str
-        What is being done.
-    show : bool
-        False never draws.
-
-    Yields
-    ------
-    callable
-    """
-    with progress_bar(label, 100, show=show) as advance:
-        seen = 0
-
-        def progress(done: int, total: int, what: str) -> None:
-            nonlocal seen
-            percent = 100 * done // total
-            advance(percent - seen, what)
-            seen = percent
-
-        yield progress
 
 
 class _Line:
@@ -213,9 +184,11 @@ class _Line:
         self.start = time.monotonic()
         self.stop = threading.Event()
 
-    def advance(self, amount: int = 0, what: str = "") -> None:
+    def __call__(self, amount: int) -> None:
         self.done += amount
-        self.what = what or self.what
+
+    def to(self, done: int, total: int, what: str = "") -> None:
+        self.done, self.total, self.what = done, total, what
 
     def text(self) -> str:
         spent, new = time.monotonic() - self.start, self.done - self.before

@@ -79,7 +79,9 @@ def test_groups_are_never_split(seed):
 @pytest.mark.parametrize(
     ("cv", "message"),
     [
-        (1, "n_splits=2 or more"),
+        (1, r"cv \(--folds\) must be from 2 to 20"),
+        (True, "must be from 2 to 20"),
+        (21, "must be from 2 to 20"),
         ("five", "Expected `cv` as an integer"),
         ([(np.arange(10), np.arange(5, 20))], "both to train and to test"),
         ([(np.arange(10), np.arange(30, 40))], "no training items of some class"),
@@ -307,6 +309,14 @@ def test_methods_that_tie_are_said_to_do_as_well(rng):
     assert answer.text.startswith("Use SVM on raw matrix")
     assert "All other methods do as well." in answer.text
     assert "o clear winner" not in answer.text
+
+
+def test_no_method_is_called_highest_that_only_ties(rng):
+    labels = np.repeat(["a", "b"], 20)
+    X = rng.standard_normal((40, 2)) + np.where(labels == "a", 9.0, -9.0)[:, None]
+    found = compare(X @ X.T, labels, methods=["neighbors", "average"], cv=3)
+    assert found.best != found.recommendation.method
+    assert "highest" not in found.recommendation.text
 
 
 def test_some_do_as_well_and_some_are_worse(rng):
@@ -588,6 +598,14 @@ def test_several_kernels_on_the_same_splits():
     assert found.to_frame().index.names == ["kernel", "method"]
     assert len(found.table()) == 4
     assert "jaro_winkler" in str(found)
+
+
+def test_no_kernel_is_recommended_where_nothing_was_learnt():
+    y = ["k"] * 12 + ["r"] * 6  # every word has both labels
+    found = compare(WORDS, y, ["edit", "jaro_winkler"], ["clip"], cv=3)
+    assert not found.comparisons[found.best[0]].recommendation.useful
+    assert found.recommendation.text.startswith("Nothing was learnt")
+    assert not found.recommendation.useful
 
 
 def test_a_distance_is_computed_once(monkeypatch):

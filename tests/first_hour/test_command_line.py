@@ -121,7 +121,7 @@ import krein.words
 with krein.words.progress_bar("counting", 10, show={show}) as advance:
     for step in range(8):
         time.sleep(0.2)
-        advance(1, f"step {{step + 1}} of 10")
+        advance.to(step + 1, 10, f"step {{step + 1}} of 10")
         krein.words.say("flip")
 """
 
@@ -235,7 +235,8 @@ def test_p_values_only_where_they_can_be_small(tmp_path, krein):
 
 def test_too_few_and_too_many_folds(tmp_path, krein):
     K = write_npz(tmp_path / "K.npz")
-    for folds, said in (("1", "n_splits=2 or more"), ("16", "members in each class")):
+    for folds in ("1", "16"):
+        said = f"(--folds) must be from 2 to 15 (items of a class), got {folds}"
         assert said in krein("compare", K, "--folds", folds, code=2).err
 
 

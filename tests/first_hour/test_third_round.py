@@ -114,7 +114,7 @@ def test_groups_may_be_a_column_of_the_label_table(run, tmp_path):
     words = ("compare", "D.csv", "--kind", "distance", "--labels", "meta.tsv")
     words = (*words, "--label-column", "body-site", "--methods", "clip", "--groups")
     run(*words, "subject", "--folds", "3")
-    assert "greater than the number of groups: 10" in run(
+    assert "from 2 to 10 (groups), got 11" in run(
         *words, "subject", "--folds", "11", code=2
     ).err  # fmt: skip
     assert "did you mean 'subject'" in run(*words, "subjekt", code=2).err
@@ -131,7 +131,7 @@ def test_groups_of_sequences_may_stand_in_the_label_table(run, tmp_path):
     words = ("compare", "genes.fasta", "--kernel", "edit", "--labels", "table.tsv")
     words = (*words, "--label-column", "family", "--groups", "site")
     said = run(*words, "--methods", "clip", "--folds", "5", code=2).err
-    assert "greater than the number of groups: 4" in said
+    assert "from 2 to 4 (groups), got 5" in said
 
 
 def test_groups_fit_the_items_that_have_labels(run, tmp_path):

@@ -6,8 +6,8 @@ import scipy.sparse
 from sklearn.base import clone
 
 from krein import KreinNystroem, KreinSVC, SpectrumSVC, SpectrumSVR, check_certificate
+from krein.comparison.problem import as_matrix
 from krein.similarity import nonpositive
-from krein.similarity.sparse import as_matrix
 
 MODELS = [
     SpectrumSVC("clip", C=10.0),

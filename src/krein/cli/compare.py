@@ -23,7 +23,7 @@ from krein.kernels import kernel_matrix
 from krein.report import write_report
 from krein.similarity import sparse
 from krein.similarity.spectrum import shared_work
-from krein.words import percent_bar
+from krein.words import progress_bar
 
 _DIAGNOSED = 3000  # items of a table of hits that is too large for a dense matrix
 
@@ -73,15 +73,16 @@ def _repairs(
     words = {key: texts().get(key, {}) | {"text": text} for key, text in alerts.items()}
     read = [Finding("warning", key, **about) for key, about in words.items()]
     found = sorted([*read, *findings], key=lambda one: one.severity != "error")
-    return [f.to_dict() | {"command": _own_command(f.command, args)} for f in found]
+    return [f.to_dict() | {"command": _own_command(f, args)} for f in found]
 
 
-def _own_command(command: str, args: Options) -> str:
+def _own_command(finding: Finding, args: Options) -> str:
     """The command of a finding with the user's files and options."""
     own = {"FILE": args.file, "ITEMS": args.file, "LABELS": args.labels or "labels.csv"}
     own["KERNEL"] = "edit" if args.kernel == "precomputed" else args.kernel
-    words = [own.get(word, word) for word in command.split()]
+    words = [own.get(word, word) for word in finding.command.split()]
     known = [word[2:].replace("-", "_") for word in words if word.startswith("--")]
+    known += ["ignore_names"] if finding.key == "names-ignored" else []
     more = _asked(args) if "compare" in words else []
     again = repeated(args, *more, skip=known)
     return f"{shlex.join(words)} {again}".strip() if words else ""
@@ -150,16 +151,15 @@ def _compare_all(args: Options) -> tuple[KernelComparison, Inputs]:
 
 def _compare(problem: Problem, methods: Any, args: Any) -> Any:
     label = f"comparing {problem.codes.size} items"
-    known = TASKS[problem.task].scorings
-    with percent_bar(label, show=not args.quiet) as progress:
+    with progress_bar(label, show=not args.quiet) as advance:
         return compare_problem(
             problem,
             methods,
             cv=args.folds,
-            scoring=args.scoring if args.scoring in known else None,
+            scoring=args.scoring,
             n_jobs=args.jobs,
             cache=args.cache,
-            progress=progress,
+            progress=advance.to,
             random_state=args.seed,
         )
 
@@ -235,7 +235,10 @@ def _asked(args: Options) -> list[str]:
 def show_compare(payload: dict[str, Any], args: Options) -> None:
     """Print alerts, the recommendation and the table."""
     console.print_alerts(payload["findings"])
-    print(payload["recommendation"])
+    text = payload["recommendation"]
+    for title, name in {(row["title"], row["method"]) for row in payload["table"]}:
+        text = text.replace(title, f"{name} ({title})")  # as --methods calls it
+    print(text)
     columns = TASKS[payload["task"]].columns
     columns = tuple(c for c in columns if c.key in payload["columns"])
     first = ["kernel", "method"] if len(payload["kernels"]) > 1 else ["method"]

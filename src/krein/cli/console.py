@@ -77,8 +77,7 @@ def read_inputs(args: Options, kernel: Any = None) -> Inputs:
         inputs = replace(inputs, groups=_read_groups(inputs, args, kernel))
     if args.labels in (None, title):
         return inputs
-    how = {"column": args.label_column, "skip_unlabelled": bool(args.skip_unlabelled)}
-    labels = labels_of(args.labels, inputs, args, **how)
+    labels = labels_of(inputs, args)
     print_note(args, *labels.notes)
     if labels.labelled is not None:
         inputs = inputs.part(labels.labelled)
@@ -156,7 +155,7 @@ def check_symmetry(read: Inputs, args: Options) -> None:
     """Refuse an asymmetric matrix; note what becomes of rounding."""
     if scipy.sparse.issparse(read.data):
         return  # was made symmetric
-    worst = check_symmetric(read.data, name="K")
+    worst = check_symmetric(read.data, name=args.file)
     if worst > 0.0:
         share = f"{worst:.1e} of the largest entry"
         print_note(args, f"both directions differ by {share}: taken for rounding")
@@ -178,9 +177,16 @@ def label_title(args: Options) -> str | None:
     return args.labels if _is_title(args.labels) else None
 
 
-def labels_of(path: str, read: Named, args: Options, **how: Any) -> Named:
-    """Read labels (or groups) from a file of their own; `how` of `read_labels`."""
-    how["n_items"] = _num_samples(read.data)
+def labels_of(
+    read: Named, args: Options, path: str | None = None, column: str | None = None
+) -> Named:
+    """Read the labels from a file of their own; or groups, of a path and a column."""
+    how: dict[str, Any] = {"column": column, "n_items": _num_samples(read.data)}
+    if path is None:
+        path, how["column"] = args.labels, args.label_column
+        how["skip_unlabelled"] = bool(args.skip_unlabelled)
+    if path is None:
+        raise ValueError("--label-column is a column of the labels; add --labels FILE")
     how["separator"] = _separator_of(path, args)
     how["ignore_names"] = bool(args.ignore_names)
     return read_labels(path, names=read.names, **how)
@@ -190,9 +196,9 @@ def _read_groups(read: Inputs, args: Options, kernel: Any) -> Any:
     """Groups of a file, or of a column of the table of labels or of items."""
     titled = _is_title(args.groups)
     if titled and args.labels is not None and not _is_title(args.labels):
-        return labels_of(args.labels, read, args, column=args.groups).data
+        return labels_of(read, args, args.labels, args.groups).data
     if not titled or kernel is None:
-        return labels_of(args.groups, read, args).data
+        return labels_of(read, args, args.groups).data
     table = read_compared(args.file, kernel, args, args.groups)
     return table.target if read.labelled is None else take(table.target, read.labelled)
 
@@ -230,6 +236,12 @@ def _is_whole(hits: Any) -> bool:
 def last_step(model: Any) -> Any:
     """Return the model itself, or the last step of a pipeline."""
     return model[-1] if hasattr(model, "steps") else model
+
+
+def takes_matrix(model: Any) -> bool:
+    """Whether it takes similarities or distances, not items that a kernel compares."""
+    kernel = getattr(last_step(model), "kernel", "precomputed")
+    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def print_note(args: Options, *texts: str) -> None:

@@ -92,18 +92,20 @@ def _with_probabilities(model: Any, problem: Problem) -> Any:
     again = clone(model)
     last = last_step(again)
     if "probability" not in last.get_params():
-        raise ValueError(f"{type(last).__name__} learns no probabilities")
+        raise ValueError(f"no --proba for {type(last).__name__}: try another --method")
     last.set_params(probability=True)
-    return again.fit(_training_data(problem), problem.labels)
+    return again.fit(_training_data(model, problem), problem.labels)
 
 
-def _training_data(problem: Problem) -> Any:
-    return problem.K if problem.kernel is None else problem.items
+def _training_data(model: Any, problem: Problem) -> Any:
+    if not console.takes_matrix(model):
+        return problem.items
+    return problem.K if problem.kernel is None else problem.on(problem.everything)
 
 
 def _training_score(model: Any, problem: Problem) -> dict[str, Any]:
     """How well the training items are recognised, beside what costs nothing."""
-    score = float(model.score(_training_data(problem), problem.labels))
+    score = float(model.score(_training_data(model, problem), problem.labels))
     if problem.task == "regression":
         return {"training_r2": score}
     largest = float(np.bincount(problem.codes).max() / problem.codes.size)
@@ -120,6 +122,8 @@ def save_fitted(model: Any, path: Any, read: Inputs, problem: Problem) -> Any:
     model.item_labels_ = [str(label) for label in problem.labels]
     if problem.kernel is not None and read.columns:
         model.item_columns_ = list(read.columns)
+    if problem.kernel is not None and console.takes_matrix(model):
+        warn_user("the model takes rows of krein kernel NAME NEW --against TRAINING")
     save_named(model, path, read.names, problem.K if problem.kernel is None else None)
     return model
 
@@ -162,10 +166,8 @@ def repair(args: Options) -> dict[str, Any]:
     K, read = console.read_symmetric(args)
     check_format(args.out, names=read.names is not None)
     if looks_like_distances(K):
-        other = "see krein embed --kind distance"
-        raise ValueError(
-            f"{args.file} holds distances, which are not repaired; {other}"
-        )
+        has = f"{args.file} holds distances, which are not repaired"
+        raise ValueError(f"{has}; see krein embed --kind distance")
     if args.diagonal == "free" and np.all(K.diagonal() == 1.0):
         print_note(args, "the diagonal is 1 and may change; --diagonal unit keeps it")
     how = {"diagonal": args.diagonal, "min_eigenvalue": args.min_eigenvalue}

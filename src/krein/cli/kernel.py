@@ -72,8 +72,7 @@ def show_kernel(payload: dict[str, Any], args: Options) -> None:
     """Print what was written, or what the kernels are."""
     if "kernels" in payload:
         for facts in payload["kernels"]:
-            given = facts["parameters"].items()
-            words = " ".join(f"{name}={word}" for name, word in given)
+            words = " ".join(map("=".join, facts["parameters"].items()))
             print("{name} ({items}, {is}): {about}".format(**facts))
             print(f"    {words}")
     elif "parameters" in payload:

@@ -14,11 +14,11 @@ from krein import DistanceTransformer, HitSimilarity
 from krein.cli import Options
 from krein.cli.console import TWINS, Inputs, check_symmetry, print_note, read_inputs
 from krein.comparison.methods import TASKS
-from krein.comparison.problem import Problem, make_problem
+from krein.comparison.problem import Problem, as_matrix, make_problem
+from krein.diagnostics.findings import duplicate_groups
 from krein.files.sources import FormatError, Named
 from krein.kernels import KERNELS, as_kernel, list_kernels
-from krein.similarity.sparse import as_matrix
-from krein.splitting import duplicate_groups, similarity_groups
+from krein.splitting import similarity_groups
 from krein.validation import is_continuous, wrong_direction
 from krein.words import did_you_mean
 
@@ -46,9 +46,8 @@ def check_methods(names: str | None, task: str) -> list[str] | None:
     """Split and check a list of methods; None means all that apply."""
     if names is None:
         return None
-    known = TASKS["classification" if task == "any" else task].methods
-    if task == "any":  # while labels are not read
-        known = TASKS["regression"].methods | known
+    tasks = TASKS if task == "any" else [task]  # "any" while labels are not read
+    known = dict.fromkeys(name for some in tasks for name in TASKS[some].methods)
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     for name in chosen:
         if name not in known:

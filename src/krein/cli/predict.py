@@ -16,12 +16,13 @@ from krein import DistanceTransformer, load_model
 from krein.cli import Options, console
 from krein.cli.console import as_rows, label_title, last_step, print_note, write_csv
 from krein.cli.fit import places
+from krein.cli.learning import as_numbers
 from krein.comparison.yardsticks import most_similar
 from krein.files.hit_table import read_hits
 from krein.files.matching import align_columns
 from krein.files.readers import read_matrix
 from krein.files.sources import FormatError, Named
-from krein.items import called
+from krein.items import called, take
 from krein.kernels import as_kernel
 from krein.words import warn_user
 
@@ -59,12 +60,16 @@ def _score(answers: dict[str, list], read: Named, args: Options) -> dict[str, fl
     """How good the answers are, where the true ones are given."""
     if args.labels is None and args.label_column is None:
         return {}
-    true = read.target
+    true, ((kind, predicted),) = read.target, answers.items()
     if true is None or args.labels not in (None, label_title(args)):
-        true = console.labels_of(args.labels, read, args, column=args.label_column).data
-    ((kind, predicted),) = answers.items()
+        labels = console.labels_of(read, args)
+        true, kept = labels.data, labels.labelled
+        predicted = predicted if kept is None else take(predicted, kept)
     if kind == "value":
-        score, value = "r2", r2_score(np.asarray(true, dtype=float), predicted)
+        numbers = as_numbers(true)
+        if numbers is None:
+            raise ValueError("the model predicts numbers, and the labels are none")
+        score, value = "r2", r2_score(numbers, predicted)
     else:
         words = [str(label) for label in true]
         score, value = "accuracy", accuracy_score(words, predicted)
@@ -82,7 +87,7 @@ def _read(args: Options) -> tuple[Any, dict[str, Any], Named]:
     if getattr(getattr(model, "similarity_", None), "names_", None) is not None:
         arguments = _new_hits(model, args)
         return model, arguments, arguments["X"]
-    if _precomputed(model):
+    if console.takes_matrix(model):
         read = read_matrix(args.file, mirror=False)
         read = _in_training_order(read, getattr(model, "item_names_", None), args)
         _compare_ranges(read.data, model)
@@ -95,11 +100,6 @@ def _read(args: Options) -> tuple[Any, dict[str, Any], Named]:
 def _places(model: Any) -> bool:
     """Whether it is a model of ``krein embed``: coordinates instead of labels."""
     return type(model).__name__ in ("PCoA", "PseudoEuclideanEmbedding")
-
-
-def _precomputed(model: Any) -> bool:
-    kernel = getattr(last_step(model), "kernel", "precomputed")
-    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def _check_model(model: Any, args: Options) -> None:
@@ -226,7 +226,7 @@ def _training_similarities(model: Any, X: Any, **hits: Any) -> Any:
         if isinstance(model[0], DistanceTransformer):
             return -X
         return _training_similarities(model[-1], model[:-1].transform(X))
-    if model.kernel == "precomputed":
+    if console.takes_matrix(model):
         return X
     if getattr(model, "X_fit_", None) is None:
         what = type(model).__name__

@@ -15,7 +15,7 @@ from krein.arrays import Array
 from krein.comparison import recommendation as measures
 from krein.comparison.evaluation import fit_method
 from krein.comparison.methods import FEWEST_SPLITS, TASKS, Column, Method
-from krein.comparison.problem import Problem, Split
+from krein.comparison.problem import Problem, Split, as_matrix
 from krein.comparison.recommendation import Recommendation, free_scores, recommend
 from krein.words import import_optional
 
@@ -174,9 +174,8 @@ class Comparison:
         other = other or self
         mine, theirs = self.item_scores(a), other.item_scores(b)
         if mine is None or theirs is None:
-            return measures.corrected_test(
-                self.scores(a), other.scores(b), self.test_share
-            )[1]
+            scores = self.scores(a), other.scores(b)
+            return measures.corrected_test(*scores, self.test_share)[1]
         tested = ~np.isnan(mine - theirs)
         folds = tested.sum() / np.mean([test.size for _, test in self.splits])
         groups, weight = self.problem.groups, self._weights()[tested]
@@ -272,8 +271,7 @@ class Comparison:
         n = self.problem.codes.size
         if n > _EXACT_UP_TO:
             return True  # not known; the diagnosis of large matrices is an estimate
-        K: Any = self.problem.on(self.problem.everything)
-        K = K.toarray() if scipy.sparse.issparse(K) else K
+        K = as_matrix(self.problem.on(self.problem.everything)).dense()
         values = np.linalg.eigvalsh(K)
         return bool(values[0] < -n * 1e-14 * np.abs(values).max())
 

@@ -24,12 +24,11 @@ from sklearn.pipeline import make_pipeline
 
 from krein.arrays import Array, compressed_rows
 from krein.comparison.methods import TASKS, Method
-from krein.comparison.problem import Problem, Split
+from krein.comparison.problem import Problem, Split, as_matrix
 from krein.estimators._base import KernelModel
 from krein.estimators._probability import fit_sigmoids, sigmoid_probabilities
 from krein.estimators._search import best_candidates, held_out, in_folds
 from krein.estimators._training import Classes, Training, as_labels
-from krein.similarity.sparse import as_matrix
 from krein.similarity.spectrum import alone_clock, shared_work
 from krein.words import say
 
@@ -73,18 +72,18 @@ def fit_method(
     Hyperparameters are those of `params`; without them they are chosen by `scoring` on
     inner folds of this seed.
     """
-    task, y = TASKS[problem.task], problem.labels
+    task, y, rows = TASKS[problem.task], problem.labels, problem.everything
     method = task.methods[name]
-    folds = problem.inner_folds(problem.everything, seed)
+    folds = problem.inner_folds(rows, seed) if params is None or method.searches else []
     if params is None and not method.searches:
         params = _best_params(problem, method, folds, scoring or task.scorings[0])
     model = method.build(**(params or {}))
     if method.searches:
         model.set_params(**_folds_of_its_own(problem, folds, seed))
-    if problem.kernel is not None and method.estimator:
+    if problem.kernel is not None and "kernel" in model.get_params():
         return model.set_params(kernel=problem.kernel).fit(problem.items, y)
     if problem.kernel is not None:
-        return model.fit(problem.on(problem.everything), y)
+        return model.fit(problem.on(rows), y)
     if problem.conversion is not None:
         model = make_pipeline(clone(problem.conversion), model)
     return model.fit(problem.K, y)

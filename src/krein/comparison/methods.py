@@ -120,10 +120,7 @@ def _methods(task: str) -> dict[str, Method]:
     """The methods of a task by name."""
     place = resources.files("krein.comparison") / "methods.toml"
     known = tomllib.loads(place.read_text("utf-8"))[task]
-    made = _MADE[task]
-    return {
-        name: Method(name, **how, **made.get(name, {})) for name, how in known.items()
-    }
+    return {n: Method(n, **how, **_MADE[task].get(n, {})) for n, how in known.items()}
 
 
 # ------------------------------------------------------------------------------ scores

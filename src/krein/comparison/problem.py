@@ -16,10 +16,11 @@ from krein.arrays import Array
 from krein.estimators import _training as folding
 from krein.estimators._training import Classes, Values
 from krein.estimators.distances import DistanceTransformer
-from krein.items import take
+from krein.items import plain_items, take
 from krein.kernels.blocks import kernel_matrix
 from krein.kernels.registry import Kernel, as_kernel, items_for
-from krein.similarity.sparse import check_sparse_similarity
+from krein.similarity.matrix import Matrix, Similarities
+from krein.similarity.sparse import SparseSimilarity, check_sparse_similarity
 from krein.similarity.spectrum import once
 from krein.validation import check_labels, refuse_missing_targets
 from krein.words import warn_user
@@ -113,8 +114,8 @@ def make_problem(
     task: str = "classification",
 ) -> Problem:
     """Check the data and evaluate the kernel, once if its settings allow it."""
-    X = items_for(kernel, X)
     precomputed = isinstance(kernel, str) and kernel == "precomputed"
+    X = plain_items(X) if precomputed else items_for(kernel, X)
     if not (precomputed and scipy.sparse.issparse(X)):
         validation.refuse_odd_arrays(X)
     n = _num_samples(X)
@@ -256,17 +257,23 @@ def _repeated_folds(
     codes: np.ndarray, cv: Any, seed: int, groups: np.ndarray | None
 ) -> list[Split]:
     n_folds, repeats = (_FOLDS, _REPEATS) if cv is None else (int(cv), 1)
-    if not _is_classes(codes):
-        repeats = repeats if groups is None else 1  # GroupKFold does not shuffle
-    elif cv is None:
-        unit = np.arange(codes.size) if groups is None else groups
+    unit = np.arange(codes.size) if groups is None else groups
+    sizes = [np.unique(unit).size]
+    if _is_classes(codes):
         sizes = [np.unique(unit[codes == k]).size for k in np.unique(codes)]
         if len(sizes) < 2:
             raise ValueError(
                 "compare needs two classes of at least two items (or groups) each; "
                 "join rare classes"
             )
-        n_folds = min(n_folds, *sizes)
+    elif groups is not None:
+        repeats = 1  # GroupKFold does not shuffle
+    n_folds = min(n_folds, *sizes) if cv is None else n_folds
+    most = max(sizes) if groups is None else np.unique(unit).size
+    if not 2 <= n_folds <= most:
+        of = "items of a class" if len(sizes) > 1 else "items"
+        of = of if groups is None else "groups"
+        raise ValueError(f"cv (--folds) must be from 2 to {most} ({of}), got {n_folds}")
     seeds = range(seed, seed + repeats)
     return [split for s in seeds for split in _folds(codes, n_folds, s, groups)]
 
@@ -315,3 +322,8 @@ def check_splits(
     if not found:
         raise ValueError("cv gives no split")
     return found
+
+
+def as_matrix(K: Any) -> Matrix:
+    """Return a checked similarity, sparse or not, in the form a fit works on."""
+    return SparseSimilarity(K) if scipy.sparse.issparse(K) else Similarities(K)

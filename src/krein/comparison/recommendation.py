@@ -76,9 +76,8 @@ def recommend(comparison: Any) -> Recommendation:
     decided = len(equals) < len(scores) or not lower
     near = [m for m in equals if m not in (chosen, *lower) and comparison.skill(m) > 0]
     warning = _nothing_learnt(comparison, chosen)
-    text = warning or _words(
-        comparison, chosen, default, equals, near if decided else None
-    )
+    told = near if decided else None
+    text = warning or _words(comparison, chosen, default, equals, told)
     if not indefinite:
         text += " The similarity is positive semidefinite: there is nothing to fix."
     elif not warning:
@@ -190,7 +189,7 @@ def _words(
         top = f"{title(best)} is highest ({comparison.shown_mean(best)} over {splits})"
         return f"{start}: {top} but not clearly better than any other. {use}."
     text = f"{use}: {mean}.{_as_well([title(m) for m in near], comparison)}"
-    if best != chosen:
+    if comparison.shown(best) != comparison.shown(chosen):
         top = f"{comparison.shown(best)}, p = {comparison.p_value(best, chosen):.2g}"
         text += f" The highest is {title(best)} ({top})."
     return text

@@ -199,10 +199,8 @@ def _run(
         kept = {at: store.read(f"{at[1]}-{key}", key) for at, key in keys.items()}
         found = {at: record for at, record in kept.items() if record is not None}
     # One split is one task: its eigendecompositions serve all of its methods.
-    missing: dict[int, list[Method]] = {}
-    for s, method in pairs:
-        if (s, method.name) not in found:
-            missing.setdefault(s, []).append(method)
+    left = dict.fromkeys(s for s, m in pairs if (s, m.name) not in found)
+    missing = {s: [m for m in methods if (s, m.name) not in found] for s in left}
     tasks = (
         joblib.delayed(evaluate_split)(problem, some, splits[s], scoring)
         for s, some in missing.items()
@@ -284,7 +282,7 @@ class KernelComparison:
         """Which kernel and method to use, in words."""
         kernel, method = self.best
         comparison, others = self.comparisons[kernel], self.ranking[1:]
-        if not others:
+        if not others or not comparison.recommendation.useful:
             return comparison.recommendation
         compared = {o: (self.chosen[o], self.comparisons[o]) for o in others}
         adjusted = holm([comparison.p_value(method, *o) for o in compared.values()])
@@ -320,7 +318,7 @@ class KernelComparison:
         -------
         pandas.DataFrame
         """
-        pandas = import_optional("pandas", extra="test", needed_for="to_frame()")
+        pandas = import_optional("pandas", extra=None, needed_for="to_frame()")
         return pandas.DataFrame(self.table()).set_index(["kernel", "method"])
 
     def __str__(self) -> str:

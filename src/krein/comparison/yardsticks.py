@@ -199,8 +199,7 @@ class SimilarityNeighborsClassifier(_Yardstick):
 
     def row_values(self, coef: Array, K: Array) -> Array:
         """Votes per class of the most similar items, as shares (n_new, n_rows)."""
-        k = min(self.n_neighbors, coef.shape[1])
-        chosen = coef[:, most_similar(K, k)]  # (n_rows, n_new, k)
+        chosen = coef[:, most_similar(K, self.n_neighbors)]  # (n_rows, n_new, k)
         weight = np.abs(chosen[0]).sum(axis=1)
         return (chosen.sum(axis=2) / weight).T
 
@@ -223,7 +222,8 @@ def _dense_tiles(K: Any) -> Iterator[Array]:
 
 
 def most_similar(K: Any, k: int) -> np.ndarray:
-    """Positions of the k largest entries of each row; the first of equals."""
+    """Positions of the k (or all) largest entries of each row; the first of equals."""
+    k = min(k, K.shape[1])
     return np.vstack([_largest(tile, k) for tile in _dense_tiles(K)])
 
 
@@ -258,5 +258,4 @@ class MeanOfNearest(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """Mean target of the nearest."""
-        nearest = most_similar(X, min(self.n_neighbors, X.shape[1]))
-        return self.y_[nearest].mean(axis=1)
+        return self.y_[most_similar(X, self.n_neighbors)].mean(axis=1)

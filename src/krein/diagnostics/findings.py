@@ -15,10 +15,10 @@ from importlib import resources
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse
 
 from krein.arrays import Array
 from krein.diagnostics.facts import NegativePart, label_p_value
-from krein.splitting import duplicate_groups, looks_like_hits, near_duplicate_share
 from krein.validation import ROUNDING, is_continuous, wrong_direction
 
 Severity = Literal["error", "warning", "note"]
@@ -235,6 +235,33 @@ def _twins(seen: Evidence) -> Iterator[Finding]:
         share = near_duplicate_share(seen.similarity)
         if share >= 0.05:
             yield _found("warning", "near-duplicates", share=share)
+
+
+def duplicate_groups(K: Array) -> np.ndarray:
+    """Group number of each item; equal rows (to nine digits) are one group."""
+    scale = float(np.abs(K).max()) or 1.0
+    seen: dict[bytes, int] = {}
+    # Adding 0.0 turns -0.0 into 0.0, which has other bytes.
+    rows = (np.round(row / scale, 9) + 0.0 for row in K)
+    return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows])
+
+
+def looks_like_hits(K: Array, self_similarity: float) -> bool:
+    """Most pairs are absent, and those that are there are alike: a table of hits."""
+    present = K != 0.0
+    np.fill_diagonal(present, False)
+    if not 0 < np.count_nonzero(present) < 0.5 * K.size:
+        return False
+    return bool(np.median(np.abs(K[present])) > 0.05 * self_similarity)
+
+
+def near_duplicate_share(K: Any, near: float = 0.9) -> float:
+    """Share of the items with another one of at least `near` times self-similarity."""
+    pairs = scipy.sparse.coo_array(K)
+    root = np.sqrt(np.abs(K.diagonal()))
+    found = pairs.data >= near * root[pairs.row] * root[pairs.col]
+    found &= (pairs.row != pairs.col) & (pairs.data > 0)
+    return np.unique(pairs.row[found]).size / K.shape[0]
 
 
 _CHECKS = (_numbers, _spread, _labels, _twins)

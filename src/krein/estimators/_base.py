@@ -112,7 +112,8 @@ class KernelModel(Sparsifiable, Documented):
             _check_n_features(self, X, reset=reset)
             return X
         given = X
-        X = X if self._precomputed else items_for(self.kernel, X)
+        if not self._precomputed:  # several kernels take their items as they are
+            X = items_for(getattr(self, "kernel", "precomputed"), X)
         if isinstance(X, list) and X and isinstance(X[0], tuple):  # rows of a table
             _check_feature_names(self, given, reset=reset)
         if scipy.sparse.issparse(X) and self._precomputed:

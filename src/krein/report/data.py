@@ -19,8 +19,8 @@ from sklearn.pipeline import make_pipeline
 
 import krein
 from krein.arrays import Array
+from krein.comparison.problem import as_matrix
 from krein.diagnostics import diagnose
-from krein.similarity.sparse import as_matrix
 from krein.words import digits
 
 _HEADLINE = 15  # words
@@ -176,7 +176,8 @@ def recipe(comparison: Any, source: Mapping[str, Any] | None) -> dict[str, str]:
     new = _new_file(source)
     column = f" --items {shlex.quote(source['items'])}" if source.get("items") else ""
     options = f"{source['options']} --method {name}"
-    for key, value in settings.items():
+    by_search = not comparison.registry[name].estimator  # krein fit has no --set for it
+    for key, value in () if by_search else settings.items():
         shown = value if isinstance(value, str) else repr(value).replace("'", '"')
         options += f" --set {shlex.quote(f'{key}={shown}')}"
     fit = f"krein fit {shlex.quote(str(source['file']))} {options} -o model.krein"
@@ -191,7 +192,7 @@ def most_chosen(comparison: Any, name: str) -> dict[str, Any]:
 
 
 def _new_file(source: Mapping[str, Any]) -> str:
-    ending = str(source["file"]).rsplit(".", 1)[-1]
+    ending = str(source["file"]).removesuffix(".gz").rsplit(".", 1)[-1]
     ending = ending if ending.isalnum() and ending != "npy" else "csv"
     return f"{_NEW[source['kind']]}.{ending}"
 
@@ -199,8 +200,8 @@ def _new_file(source: Mapping[str, Any]) -> str:
 def _python(comparison: Any, name: str, settings: dict[str, Any]) -> str:
     """Python for a reader who has K (or items) and y."""
     method, problem = comparison.registry[name], comparison.problem
-    on_items = problem.kernel is not None and bool(method.estimator)
     model = method.build(**settings)
+    on_items = problem.kernel is not None and "kernel" in model.get_params()
     if on_items:
         model.set_params(kernel=problem.kernel)
     elif problem.kernel is None and problem.conversion is not None:

@@ -17,7 +17,7 @@ from krein.arrays import Array
 from krein.report.data import Case
 from krein.report.render import render, words
 from krein.store.files import atomic_write
-from krein.words import percent_bar
+from krein.words import progress_bar
 
 # The quick ones: the demo has to end within 15 seconds on two processors.
 _METHODS = ("average", "svc", "clip", "flip", "square", "neighbors", "features")
@@ -72,8 +72,8 @@ def _account(case: Case) -> dict[str, Any]:
 def _case(title: str, about: str, K: Array, y: np.ndarray, show: bool) -> Case:
     jobs = min(2, os.cpu_count() or 1)
     how: dict[str, Any] = {"methods": _METHODS, "cv": 5, "n_jobs": jobs}
-    with percent_bar(title, show=show) as progress:
-        comparison = krein.compare(K, y, **how, progress=progress)
+    with progress_bar(title, show=show) as advance:
+        comparison = krein.compare(K, y, **how, progress=advance.to)
     names = [f"no. {i + 1}" for i in range(len(y))]
     said = _in_numbers(comparison)
     return Case(comparison, title, about, "krein demo", names, finding=said)

@@ -37,26 +37,22 @@ def render_map(found: dict[str, Any]) -> str:
     negative = sum(value < -rounding for value in found["eigenvalues"])
     below = f"{negative} are below zero (red): {meaning}." if negative else ""
     hidden = f"{found['hidden']} items are not drawn." if found["hidden"] else ""
-    parts = {
-        "legend": legend(labels) if labels else "",
-        "map": map_chart(found["items"], labels, found["shares"]),
-        "facts_table": facts_table(found["facts"]),
-        "scree": spectrum_chart(found["eigenvalues"], None),
-    }
-    texts = {"hidden_items": hidden, "below": below}
-    body = fill("map.html", found | texts, **parts)
-    title = f"krein: {found['title']}"
-    return page(body, title=title, headline=found["finding"], intro=intro)
-
-
-def map_chart(items: list[dict[str, Any]], labels: list[str], shares: Any) -> str:
-    """Items in two coordinates of equal units; `shares` is what each axis explains."""
-    return scatter(
+    items, shares = found["items"], [*found["shares"], 0.0]
+    map_chart = scatter(
         [(row["axis1"], row.get("axis2", 0.0)) for row in items],
         [labels.index(row["label"]) if labels else 0 for row in items],
         [row["item"] for row in items],
         labels,
-        axes=[f"axis {k + 1}: {share:.1%}" for k, share in enumerate([*shares, 0.0])],
+        axes=[f"axis {k + 1}: {share:.1%}" for k, share in enumerate(shares)],
         label=f"Map of {len(items)} items",
-        equal=True,
+        equal=True,  # both axes have the same unit
     )
+    parts = {
+        "legend": legend(labels) if labels else "",
+        "map": map_chart,
+        "facts_table": facts_table(found["facts"]),
+        "scree": spectrum_chart(found["eigenvalues"], None),
+    }
+    body = fill("map.html", found | {"hidden_items": hidden, "below": below}, **parts)
+    title = f"krein: {found['title']}"
+    return page(body, title=title, headline=found["finding"], intro=intro)

@@ -181,13 +181,12 @@ def _texts(case: Case, index: int) -> dict[str, Any]:
         classes = "numbers to be predicted, drawn in fifths"
     if edge is not None:
         band = f"; the grey band (up to {edge:.3g}) is what noise alone would fill"
-    free = (f"{name} {value:.3g}" for name, value in comparison.levels)
     return {
         "index": index,
         "about_data": f"{case.about} {case.codes.size} items; {classes}.".strip(),
         "answer": _SAID.sub("", case.found.recommendation.text),
         "useful": "" if comparison.recommendation.useful else "bad",
-        "free": ", ".join(free),
+        "free": ", ".join(f"{name} {value:.3g}" for name, value in comparison.levels),
         "band": band,
         "label": comparison.deciding.title,
         "about_p": comparison.about_p,

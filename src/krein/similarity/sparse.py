@@ -16,7 +16,7 @@ import scipy.sparse
 
 from krein.arrays import Array, compressed_rows, require_memory
 from krein.methods import as_method
-from krein.similarity.matrix import Matrix, Similarities
+from krein.similarity.matrix import Matrix
 from krein.similarity.nonpositive import NonPositivePart, nonpositive_part
 from krein.similarity.spectrum import Spectrum, once
 from krein.similarity.treated import TreatedKernel
@@ -143,11 +143,6 @@ class SparseSimilarity(Matrix):
                 f"1 - {part.chance:g}, and so do the gaps"
             )
         return part
-
-
-def as_matrix(K: Any) -> Matrix:
-    """Return a checked similarity, sparse or not, in the form a fit works on."""
-    return SparseSimilarity(K) if scipy.sparse.issparse(K) else Similarities(K)
 
 
 def check_sparse_rows(X: Any, name: str = "X") -> scipy.sparse.csr_array:
