@@ -190,8 +190,7 @@ def _variables(path: Path) -> dict[str, Any]:
     try:
         if not order:
             raise ValueError("expected MATLAB 5; save it with -v7")
-        read = dict(_unpacked(content[128:], order, path))
-        return {name: value for name, value in read.items() if value is not None}
+        return {k: v for k, v in _unpacked(content[128:], order, path) if v is not None}
     except FormatError:
         raise
     except (*_DAMAGED, struct.error, LookupError) as error:

@@ -127,25 +127,13 @@ class StoredTiles(TiledMatrix):
 
     def mapped(self, projection: Array) -> StoredTiles:
         """Return ``A @ projection`` in a store beside this one, for this process."""
-        shape, key = (self.shape[0], projection.shape[1]), fingerprint(projection)
-        return self._beside(
-            "features", shape, key, lambda i, _: self.tile(i) @ projection
-        )
-
-    def _beside(
-        self,
-        name: str,
-        shape: tuple[int, int],
-        key: str,
-        compute: Callable[[int, slice], Array],
-    ) -> StoredTiles:
         store = BlockStore(
-            self.store.path.with_name(f"{self.store.path.name}-{name}"),
-            tall(*shape, self.store.tiling.size),
-            fingerprint(self.store.key, key),
+            self.store.path.with_name(f"{self.store.path.name}-features"),
+            tall(self.shape[0], projection.shape[1], self.store.tiling.size),
+            fingerprint(self.store.key, projection),
             take_over=True,  # another model on the same block has other ones
         )
-        found = StoredTiles(store, lambda i: compute(i, store.blocks[i][0]))
+        found = StoredTiles(store, lambda tile: self.tile(tile) @ projection)
         found.fill()
         return found
 
