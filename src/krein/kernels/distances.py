@@ -102,7 +102,7 @@ def check_both(X: Any, Y: Any, check: Callable, size: Any = None) -> tuple[list,
     second = first if same_items(X, Y) else check_each(check, Y, "Y")
     sizes = set() if size is None else {size(item) for item in (*first, *second)}
     if len(sizes) > 1:
-        raise ValueError(f"all items must agree in one shape, got {sorted(sizes)[:3]}")
+        raise ValueError(f"items differ in shape, or in channels: {sorted(sizes)[:3]}")
     return first, second
 
 
